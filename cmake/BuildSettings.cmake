@@ -1,0 +1,23 @@
+# What holds for every target of this build, the tests included.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  find_program(PIPELOOM_CCACHE ccache)
+  mark_as_advanced(PIPELOOM_CCACHE)
+  if(PIPELOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${PIPELOOM_CCACHE}")
+  endif()
+endif()
+
+if(PIPELOOM_SANITIZE)
+  add_compile_options(-fsanitize=${PIPELOOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PIPELOOM_SANITIZE})
+endif()

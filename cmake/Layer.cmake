@@ -1,0 +1,32 @@
+# pipeloom_layer(NAME SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...] [BUILD_ONLY lib ...])
+#
+# One layer of the house: the static library pipeloom_NAME, alias pipeloom::NAME. It is installed and exported.
+#   PUBLIC      what the layer's headers include
+#   PRIVATE     what only its sources use, but a consumer must link
+#   BUILD_ONLY  header-only packages of the sources: a consumer does not need them
+function(pipeloom_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE;BUILD_ONLY")
+  set(target pipeloom_${name})
+  if(NOT arg_SOURCES)
+    add_library(${target} INTERFACE)
+    add_library(pipeloom::${name} ALIAS ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+    target_link_libraries(${target} INTERFACE ${arg_PUBLIC})
+    install(TARGETS ${target} EXPORT pipeloomTargets)
+    return()
+  endif()
+
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(pipeloom::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<BUILD_INTERFACE:${PIPELOOM_GENERATED_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/pipeloom>)
+  target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  foreach(lib IN LISTS arg_BUILD_ONLY ITEMS pipeloom_warnings)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${lib}>)
+  endforeach()
+  install(TARGETS ${target} EXPORT pipeloomTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
