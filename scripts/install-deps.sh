@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs the packages that Pipeloom needs, on Debian 12, Ubuntu 24.04 and their relatives. Only what is missing is
+# installed; when nothing is missing the script says nothing and changes nothing.
+#
+#   scripts/install-deps.sh [GROUP...]      groups: build (the default), test (build included), ci (test included)
+#
+# Set PIPELOOM_SKIP_DEPS=1 to skip it, for example where the packages come from elsewhere.
+set -euo pipefail
+
+readonly build_packages=(
+  g++ cmake ninja-build pkg-config
+  libboost-dev libcairo2-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+)
+readonly test_packages=(catch2 python3)
+readonly ci_packages=(ccache clang clang-format clang-tidy libbenchmark-dev python3-jsonschema)
+
+say() { printf 'install-deps: %s\n' "$*" >&2; }
+
+# The sanitizer and fuzzer runtimes are packaged per clang version; this is the version that "clang" means here.
+clang_runtime() {
+  local version
+  version=$(apt-cache depends clang | sed -n 's/^ *Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1)
+  printf 'libclang-rt-%s-dev' "${version:-14}"
+}
+
+is_installed() {
+  [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+wanted_packages() {
+  local group
+  for group in "${@:-build}"; do
+    case $group in
+      build) printf '%s\n' "${build_packages[@]}" ;;
+      test) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" ;;
+      ci) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${ci_packages[@]}" "$(clang_runtime)" ;;
+      *)
+        say "unknown group '$group'; groups are build, test and ci"
+        return 2
+        ;;
+    esac
+  done
+}
+
+install() {
+  local -a as_root=()
+  if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null; then
+      say "missing packages: $*"
+      say "neither root nor sudo; ask an administrator to run: apt-get install $*"
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  say "installing $*"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"; } \
+    >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    say "apt-get failed, see above; the packages wanted are: $*"
+    return 1
+  fi
+  rm -f "$log"
+}
+
+main() {
+  [[ ${PIPELOOM_SKIP_DEPS:-} != 1 ]] || return 0
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    say "no apt-get here. Install by your own means: a C++20 compiler, CMake 3.25, Ninja, pkg-config, Boost 1.74"
+    say "(headers), cairo, CLI11 2.1, fmt, nlohmann_json 3.11, and for the tests Catch2 and python3."
+    say "Then run again with PIPELOOM_SKIP_DEPS=1."
+    return 1
+  fi
+  local list package
+  list=$(wanted_packages "$@")
+  local -a missing=()
+  for package in $list; do
+    is_installed "$package" || missing+=("$package")
+  done
+  ((${#missing[@]} == 0)) || install "${missing[@]}"
+}
+
+main "$@"

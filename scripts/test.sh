@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Builds and runs every test, from any directory. The output of a test is shown when it fails; the last lines are the
+# summary of ctest. Arguments go to ctest: scripts/test.sh -R sim
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly root
+readonly build=$root/build/dev
+readonly log=$build/test.log
+
+"$root/scripts/install-deps.sh" test
+mkdir -p "$build"
+[[ -f $build/build.ninja ]] || echo "Building the tests; this takes some minutes the first time." >&2
+if ! { { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset dev; } && cmake --build "$build"; } >"$log" 2>&1; then
+  cat "$log" >&2
+  echo "test.sh: the build failed; its output is above and in $log" >&2
+  exit 1
+fi
+cd "$root"
+exec ctest --preset dev "$@"
