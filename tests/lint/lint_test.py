@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Plants one violation of each rule and expects it to be found, at its line; and a clean tree to pass."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import include_direction
+import text_rules
+
+CLEAN = {
+    "sim/CMakeLists.txt": "pipeloom_layer(sim\n  SOURCES\n    op.cpp)\n",
+    "sim/op.hpp": "#pragma once\n\n#include <vector>\n",
+    "sim/op.cpp": '#include "sim/op.hpp"\n\n#include <boost/graph/adjacency_list.hpp>\n',
+    "sim/io/json.hpp": '#pragma once\n\n#include "sim/op.hpp"\n#include "version.hpp"\n',
+    "schedules/gpipe.hpp": '#pragma once\n\n#include "sim/op.hpp"\n',
+}
+
+
+def include_violations(planted):
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in {**CLEAN, **planted}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return include_direction.violations(root)
+
+
+class IncludeDirection(unittest.TestCase):
+    def expect(self, planted, *starts):
+        found = include_violations(planted)
+        self.assertEqual(len(found), len(starts), found)
+        for line, start in zip(found, starts):
+            self.assertTrue(line.startswith(start), line)
+
+    def test_clean_tree_passes(self):
+        self.expect({})
+
+    def test_core_may_not_include_a_schedule(self):
+        self.expect({"sim/bad.hpp": '#pragma once\n#include "schedules/gpipe.hpp"\n'}, "sim/bad.hpp:2: sim includes")
+
+    def test_schedules_may_not_include_io(self):
+        self.expect({"schedules/bad.hpp": '#include "sim/io/json.hpp"\n'}, "schedules/bad.hpp:1: schedules includes")
+
+    def test_headers_are_named_from_the_root(self):
+        self.expect({"sim/bad.hpp": '#include "op.hpp"\n'}, 'sim/bad.hpp:1: "op.hpp" is not a file')
+
+    def test_heavy_header_in_a_header(self):
+        self.expect({"sim/io/bad.hpp": "\n#include <nlohmann/json.hpp>\n"}, "sim/io/bad.hpp:2: nlohmann/json.hpp in a header")
+
+    def test_heavy_header_in_a_wrong_layer(self):
+        cmake = {"sim/CMakeLists.txt": "SOURCES\nbad.cpp\nop.cpp\n"}
+        self.expect({**cmake, "sim/bad.cpp": "#include <CLI/CLI.hpp>\n"}, "sim/bad.cpp:1: CLI/CLI.hpp in sim;")
+
+    def test_wrapper_of_a_heavy_header_in_a_header(self):
+        wrapper = {"sim/dag_boost.hpp": "#include <boost/graph/graph_traits.hpp>\n"}
+        self.expect({**wrapper, "sim/bad.hpp": '#include "sim/dag_boost.hpp"\n'}, "sim/bad.hpp:1: sim/dag_boost.hpp in a header")
+
+    def test_own_header_comes_first(self):
+        text = '#include <vector>\n\n#include "sim/op.hpp"\n'
+        self.expect({"sim/op.cpp": text}, "sim/op.cpp:1: first include is vector")
+
+    def test_no_views(self):
+        self.expect({"sim/bad.hpp": "#pragma once\nauto x = std::" + "views::iota(0);\n"}, "sim/bad.hpp:2: std::views")
+
+    def test_a_source_must_be_listed(self):
+        self.expect({"sim/cost/new.cpp": "int x;\n"}, "sim/cost/new.cpp:1: not listed in sim/CMakeLists.txt")
+
+    def test_a_folder_must_have_a_row(self):
+        self.expect({"extra/new.hpp": "#pragma once\n"}, "extra/new.hpp:1: in no layer")
+
+
+class TextRules(unittest.TestCase):
+    def expect(self, text, *lines):
+        found = text_rules.violations_in("docs/a.md", text.encode())
+        self.assertEqual([line.split(":")[1] for line in found], [str(line) for line in lines], found)
+
+    def test_clean_text_passes(self):
+        self.expect("one\n\ntwo\n")
+
+    def test_absolute_path(self):
+        self.expect("one\nsee /" + "home/someone/file\n", 2)
+
+    def test_unfinished_business(self):
+        self.expect("// TO" + "DO later\n", 1)
+
+    def test_trailing_blank(self):
+        self.expect("one \n", 1)
+
+    def test_carriage_return(self):
+        self.expect("one\r\n", 1)
+
+    def test_last_line_feed(self):
+        self.expect("one", 1)
+        self.expect("one\n\n", 3)
+
+    def test_not_utf8(self):
+        self.assertEqual(len(text_rules.violations_in("a.md", b"\xff\n")), 1)
+
+    def test_recorded_files_stand(self):
+        self.assertEqual(text_rules.violations_in("tests/golden/a.txt", b"one "), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Checks the text of every file that git tracks or would track.
+
+    text_rules.py [ROOT]
+
+Prints every violation as file:line: what was found. Exits 1 if there is any, 77 where ROOT is no git checkout.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# Recorded output of this and other programs stands as it was recorded.
+VERBATIM = ("tests/golden/", "tests/fuzz/corpus/", "tests/transcripts/")
+BINARY = (".png", ".pdf", ".ico", ".woff2")
+
+# Spelt in two halves, or this file would break its own rules.
+LINE_RULES = [
+    (re.compile(r"(?<![\w.}~$/-])/(" + "home" + "|" + "work" + r")/"), "absolute path of one machine"),
+    (re.compile(r"\b(" + "TO" + "DO|" + "FIX" + r"ME)\b"), "unfinished business; do it or open an issue"),
+    (re.compile(r"[ \t]+$"), "blanks at the end of the line"),
+    (re.compile(r"\r"), "carriage return"),
+]
+
+
+def listed_files(root):
+    """Paths that git tracks or would track, relative to `root`; None where git cannot tell."""
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return sorted(set(filter(None, listed.split("\0"))))
+
+
+def violations_in(name, data):
+    """Violations of one file with the bytes `data`, as text."""
+    if name.startswith(VERBATIM) or name.endswith(BINARY) or not data:
+        return []
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return [f"{name}:1: not UTF-8 (byte {error.start})"]
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        found += [f"{name}:{number}: {problem}" for rule, problem in LINE_RULES if rule.search(line)]
+    if not text.endswith("\n") or text.endswith("\n\n"):
+        found.append(f"{name}:{text.count(chr(10)) + 1}: the file must end with exactly one line feed")
+    return found
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    names = listed_files(root)
+    if names is None:
+        print(f"{root} is no git checkout: skipped")
+        return 77
+    found = []
+    for name in names:
+        if (root / name).is_file():
+            found += violations_in(name, (root / name).read_bytes())
+    print("\n".join(found) if found else f"{len(names)} files, no violation")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
