@@ -1,0 +1,100 @@
+#pragma once
+
+// What a schedule generator is, and how one is found by name.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/error.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::schedules {
+
+/// What a user asks a schedule for. m counts all microbatches, both directions together; replicas are not chunks.
+struct Params {
+  int ranks = 4;         ///< p
+  int microbatches = 8;  ///< m
+  int chunks = 1;        ///< v, stages per rank and replica
+  /// Microbatches per round of the interleaved schedules; no value takes the schedule's (or alias's) default.
+  std::optional<int> group_size;
+  /// Drop everything but the forwards.
+  bool forward_only = false;
+};
+
+/// What a schedule needs, as data, so that the command line, the window and error texts explain it alike.
+struct Requirements {
+  int min_ranks = 1;
+  bool even_ranks = false;
+  /// Legal v: exactly this many if min == max.
+  int min_chunks = 1;
+  int max_chunks = 1;
+  int default_chunks = 1;
+  bool even_microbatches = false;
+  /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset.
+  int min_microbatches_per_rank = 0;
+  int min_microbatches_offset = 1;
+  bool splits_backward = false;  ///< emits I and W
+  bool overlaps = false;         ///< emits groups
+  bool bidirectional = false;    ///< two model replicas
+  bool takes_group_size = false;
+  /// In words, for people: "even p, m >= 2p, m even".
+  std::string text;
+};
+
+/// A closed form with the condition under which it holds.
+struct ClosedForm {
+  std::string quantity;   ///< "makespan", "peak_live", ...
+  std::string formula;    ///< "(m + p - 1)(F + B)"
+  std::string condition;  ///< "equal stages, no transfers"
+  /// The value for these parameters and costs, or nothing where the condition does not hold. `rank` matters for
+  /// per-rank quantities only.
+  std::function<std::optional<std::int64_t>(const Params&, const UniformCosts&, Rank)> value;
+};
+
+/// Another name; may bring its framework's defaults with it.
+struct Alias {
+  std::string name;
+  std::string dialect;  ///< "PyTorch", "Megatron-LM", ...
+  /// Adjusts parameters that the user did not give. May be empty.
+  std::function<void(Params&)> defaults;
+};
+
+/// One schedule: a name, what it needs, and how to make it.
+struct Generator {
+  std::string name;
+  std::vector<Alias> aliases;
+  std::string summary;      ///< one line
+  std::string source;       ///< paper or program, with section
+  std::string when_to_use;  ///< one or two sentences
+  Requirements requirements;
+  std::vector<ClosedForm> closed_forms;
+  /// Emits the queues. REQUIRES: refuse(*this, params) is empty.
+  std::function<Schedule(const Params&)> emit;
+  /// Why parameters that meet `requirements` are refused all the same, or "". May be empty.
+  std::function<std::string(const Params&)> predicate;
+};
+
+/// Every schedule, in the order of registry.def.
+[[nodiscard]] const std::vector<Generator>& all();
+
+/// By name or alias: first as spelt (case ignored), then with '-' and '_' ignored where that is unique.
+/// `alias` is null for the schedule's own name.
+struct Found {
+  const Generator* generator = nullptr;
+  const Alias* alias = nullptr;
+};
+/// Throws InputError suggesting the nearest name and listing all.
+[[nodiscard]] Found find(std::string_view name, const Where& where = {});
+
+/// Why these parameters are refused, with the nearest legal values of the offending parameter; "" if they are not.
+[[nodiscard]] std::string refusal(const Generator& generator, const Params& params);
+
+/// Makes the schedule. Throws ScheduleError with refusal()'s text.
+[[nodiscard]] Schedule make(const Generator& generator, const Params& params, const Where& where = {});
+
+}  // namespace pipeloom::schedules

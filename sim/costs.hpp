@@ -1,0 +1,83 @@
+#pragma once
+
+// What every op and every transfer of one schedule costs, resolved to ticks.
+//
+// This is the engine's view: dense tables indexed by slot, nothing left to look up or derive. How users
+// state costs (scalars, per-stage tables, units, unequal devices) is sim/cost's business.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/op.hpp"
+#include "sim/schedule.hpp"
+#include "sim/units.hpp"
+
+namespace pipeloom {
+
+/// Scales are integers in units of 1e-9, so that products stay exact integers.
+using Scale = std::int64_t;
+inline constexpr Scale kUnitScale = 1'000'000'000;
+
+/// How long an overlapped group lasts, from the durations of its parts.
+enum class OverlapRule : std::uint8_t {
+  Sum,         ///< the parts' sum
+  Explicit,    ///< a given duration, by the slot of the group's forward
+  Factor,      ///< factor * sum, but never below the longest part
+  Saving,      ///< sum - saving, but never below the longest part
+  Sequential,  ///< the parts one after another in entry order; each part's result is visible at its own end
+};
+
+struct Overlap {
+  OverlapRule rule = OverlapRule::Sum;
+  /// Explicit: duration[slot of the forward]. A group without exactly one forward uses Sum.
+  std::vector<Ticks> duration;
+  Scale factor = kUnitScale;
+  Ticks saving = 0;
+};
+
+/// Durations and delays. Shapes: duration[kind][slot], forward_delay[slot], backward_delay[slot] with
+/// slot = replica * S + stage.
+struct Costs {
+  TimeUnit unit = TimeUnit::Unit;
+  std::array<std::vector<Ticks>, kOpKinds> duration;
+  /// Multiplies every duration of a microbatch's ops, [microbatch]; empty means 1 for all. An Explicit
+  /// group duration is not scaled: it is what the user said.
+  std::vector<Scale> microbatch_scale;
+  Overlap overlap;
+  /// Time between the end of F(slot's previous stage, k) and the earliest start of F(slot, k) under the
+  /// `latency` model: 0 for stage 0 and where both stages share a rank.
+  std::vector<Ticks> forward_delay;
+  /// The same for the gradient that B or I of the slot waits for; 0 for the last stage.
+  std::vector<Ticks> backward_delay;
+
+  /// The duration of an op that runs alone.
+  [[nodiscard]] Ticks op_duration(Op op, Slot slot) const {
+    const Ticks base = duration[index_of(op.kind())][slot.at()];
+    return microbatch_scale.empty() ? base : scaled(base, op.microbatch());
+  }
+  /// The duration of the entry made of op indices [first, last).
+  [[nodiscard]] Ticks entry_duration(const Schedule& schedule, std::size_t first,
+                                     std::size_t last) const;
+
+ private:
+  [[nodiscard]] Ticks scaled(Ticks base, Microbatch microbatch) const;
+};
+
+/// F 1, B 2, I 1, W 1 in the abstract unit, no transfers, group F + B: what an empty configuration means.
+[[nodiscard]] Costs default_costs(const Placement& placement);
+
+/// The same durations on every stage, `delay` on every hop between different ranks.
+struct UniformCosts {
+  Ticks forward = 1;
+  Ticks backward = 2;
+  Ticks backward_input = 1;
+  Ticks backward_weight = 1;
+  Ticks delay = 0;
+  Overlap overlap = {};
+  TimeUnit unit = TimeUnit::Unit;
+};
+[[nodiscard]] Costs uniform_costs(const Placement& placement, const UniformCosts& costs);
+
+}  // namespace pipeloom

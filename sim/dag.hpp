@@ -1,0 +1,90 @@
+#pragma once
+
+// The dependency graph of a schedule: the independent reference for the engine, and what cycle witnesses, critical
+// paths and DOT pictures are computed on.
+//
+// Vertices 0 .. E-1 are the entries in queue order, rank by rank; E is the source, E+1 the sink. Edges: source ->
+// first entry of each rank, entry -> next entry of its rank, last entry -> sink, and producer -> consumer for each
+// op's tensor. Compressed sparse rows in both directions; sim/dag_boost.hpp makes it a Boost.Graph graph.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom {
+
+/// Vertex and edge numbers; 32 bits hold graphs of up to 4e9 edges.
+using Vertex = std::uint32_t;
+
+class Dag {
+ public:
+  struct Edge {
+    Vertex source = 0;
+    Vertex target = 0;
+    /// Op indices of a data edge; kQueueEdge in `consumer` marks an edge along a queue (or from the source or to the
+    /// sink), whose `producer` is unused.
+    std::uint32_t producer = 0;
+    std::uint32_t consumer = 0;
+  };
+  static constexpr std::uint32_t kQueueEdge = ~std::uint32_t{0};
+
+  /// REQUIRES: no structural errors (validate_structure); the schedule outlives the graph. Cycles are allowed.
+  explicit Dag(const Schedule& schedule);
+
+  [[nodiscard]] const Schedule& schedule() const { return *schedule_; }
+  [[nodiscard]] std::size_t num_vertices() const { return first_op_.size() + 1; }
+  [[nodiscard]] std::size_t num_entries() const { return num_vertices() - 2; }
+  [[nodiscard]] std::size_t num_edges() const { return edges_.size(); }
+  [[nodiscard]] Vertex source() const { return static_cast<Vertex>(num_entries()); }
+  [[nodiscard]] Vertex sink() const { return source() + 1; }
+
+  /// Op indices [first_op(v), first_op(v + 1)) are the ops of entry v.
+  [[nodiscard]] std::size_t first_op(Vertex entry) const { return first_op_[entry]; }
+  [[nodiscard]] std::size_t last_op(Vertex entry) const { return first_op_[entry + 1]; }
+
+  /// Edges are numbered by target, then in the order: queue edge, data edges of the entry's ops.
+  [[nodiscard]] const Edge& edge(std::uint32_t e) const { return edges_[e]; }
+  [[nodiscard]] std::span<const Edge> edges() const { return edges_; }
+  /// Numbers of the edges into v: [in_begin(v), in_begin(v + 1)).
+  [[nodiscard]] std::uint32_t in_begin(Vertex v) const { return in_begin_[v]; }
+  /// Numbers of the edges out of v.
+  [[nodiscard]] std::span<const std::uint32_t> out(Vertex v) const {
+    return std::span<const std::uint32_t>(out_edges_)
+        .subspan(out_begin_[v], out_begin_[v + 1] - out_begin_[v]);
+  }
+
+  /// lag[e]: least time between the start of e's source and the start of e's target.
+  [[nodiscard]] std::vector<Ticks> lags(const Costs& costs) const;
+
+ private:
+  void add_in_edges();
+  void index_out_edges();
+
+  const Schedule* schedule_;
+  std::vector<std::size_t> first_op_;  // E + 1
+  std::vector<Edge> edges_;
+  std::vector<std::uint32_t> in_begin_;   // V + 1
+  std::vector<std::uint32_t> out_begin_;  // V + 1
+  std::vector<std::uint32_t> out_edges_;
+};
+
+/// A cycle of the graph as vertices, each depending on the one before it, the first on the last; empty if there is none.
+/// Boost.Graph depth_first_search.
+[[nodiscard]] std::vector<Vertex> find_cycle(const Dag& dag);
+
+/// Entries in an order that respects every edge. Boost.Graph topological_sort. Throws ScheduleError on a cycle.
+[[nodiscard]] std::vector<Vertex> topological_order(const Dag& dag);
+
+/// Earliest start of every vertex as the longest path from the source, [vertex]; the sink's is the makespan. Boost.Graph
+/// dag_shortest_paths with the order reversed. `parent`, if given, receives the predecessor on one longest path.
+[[nodiscard]] std::vector<Ticks> longest_paths(const Dag& dag, const std::vector<Ticks>& lags,
+                                               std::vector<Vertex>* parent = nullptr);
+
+/// Graphviz text: a cluster per rank, queue edges dotted, transfers between ranks bold. Boost.Graph write_graphviz.
+[[nodiscard]] std::string to_dot(const Dag& dag);
+
+}  // namespace pipeloom

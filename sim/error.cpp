@@ -1,0 +1,103 @@
+#include "sim/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace pipeloom {
+namespace {
+
+/// Lower case, without '-' and '_': how names are compared for suggestions.
+std::string folded(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (c != '-' && c != '_')
+      out.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  return out;
+}
+
+/// Levenshtein distance, one row at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Sizes for people: "1.5 GiB".
+std::string readable_bytes(double bytes) {
+  static constexpr const char* kSuffix[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t i = 0;
+  for (; bytes >= 1024 && i + 1 < std::size(kSuffix); ++i) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, i == 0 ? 0 : 1, kSuffix[i]);
+}
+
+}  // namespace
+
+std::string Where::text() const {
+  if (line <= 0) return file;
+  if (column <= 0) return fmt::format("{}:{}", file, line);
+  return fmt::format("{}:{}:{}", file, line, column);
+}
+
+std::string Error::line() const {
+  const std::string place = where_.text();
+  return place.empty() ? fmt::format("error: {}", what()) : fmt::format("{}: error: {}", place, what());
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
+  // Names far longer than any valid one cannot be near, and would make the distance quadratic in hostile input.
+  if (name.size() > 128) return {};
+  const std::string wanted = folded(name);
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(1, wanted.size() / 3) + 1;
+  for (const auto& candidate : valid) {
+    const std::size_t distance = edit_distance(wanted, folded(candidate));
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+InputError InputError::unknown_name(Where where, std::string_view what, std::string_view name,
+                                    const std::vector<std::string>& valid) {
+  const std::string nearest = nearest_name(name, valid);
+  const std::string hint = nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest);
+  const std::string_view shown = name.substr(0, 128);
+  return {std::move(where),
+          fmt::format("unknown {} '{}'; {}valid: {}", what, shown, hint, fmt::join(valid, ", "))};
+}
+
+InputError InputError::cannot_read(std::string_view path, std::string_view reason) {
+  return InputError(Where{std::string(path)},
+                    fmt::format("cannot read it: {}; check the path and its permissions", reason));
+}
+
+InputError InputError::exists(std::string_view path) {
+  return InputError(Where{std::string(path)},
+                    "the file exists already; use --force to overwrite it, or another name");
+}
+
+InputError InputError::too_large(std::string_view what, double need_bytes, double limit_bytes) {
+  return InputError(fmt::format(
+      "{} would need about {}, more than the {} allowed; make it smaller or raise --max-memory", what,
+      readable_bytes(need_bytes), readable_bytes(limit_bytes)));
+}
+
+SystemError SystemError::cannot_write(std::string_view path, std::string_view reason) {
+  return SystemError(fmt::format("cannot write '{}': {}", path, reason));
+}
+
+}  // namespace pipeloom

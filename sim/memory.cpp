@@ -1,0 +1,212 @@
+#include "sim/memory.hpp"
+
+#include <algorithm>
+
+#include "sim/tensor_index.hpp"
+
+namespace pipeloom {
+namespace {
+
+/// A change of a rank's bytes. At equal times releases come first, then allocations, so that back-to-back entries do not
+/// overlap in the account.
+struct Change {
+  Ticks time = 0;
+  Bytes delta = 0;
+  std::size_t op = 0;
+  friend bool operator<(const Change& a, const Change& b) {
+    return a.time != b.time ? a.time < b.time : (a.delta < 0) && !(b.delta < 0);
+  }
+};
+
+class Account {
+ public:
+  Account(const Timeline& timeline, const MemoryModel& model, Rank rank, int step)
+      : timeline_(timeline), schedule_(*timeline.schedule), model_(model), step_(step) {
+    for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) add_op(i);
+  }
+
+  /// Buffers that hold incoming tensors while they travel and until they are consumed. `produced` is the end of every
+  /// tensor's producer.
+  void add_receives(Rank rank, const std::vector<Ticks>& produced) {
+    const TensorIndex index(schedule_.stages(), schedule_.microbatches());
+    for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) {
+      const Op op = schedule_.ops()[i];
+      const std::size_t tensor = index.input_of(op);
+      const Bytes bytes = model_.receive[schedule_.slot_of(op).at()];
+      if (bytes == 0 || tensor < index.first_produced() || !comes_from_elsewhere(op)) continue;
+      changes_.push_back({produced[tensor], bytes, i});
+      changes_.push_back({timeline_.end_of(i, step_), -bytes, i});
+    }
+  }
+
+  std::vector<Change> sorted() && {
+    std::stable_sort(changes_.begin(), changes_.end());
+    return std::move(changes_);
+  }
+
+ private:
+  [[nodiscard]] bool comes_from_elsewhere(Op op) const {
+    const Slot slot = schedule_.slot_of(op);
+    const Placement& placement = schedule_.placement();
+    if (op.kind() == OpKind::Forward) return placement.rank_of(slot) != placement.rank_of(slot - 1);
+    if (!carries_gradient(op.kind()) || op.stage().value() + 1 == schedule_.stages()) return false;
+    return placement.rank_of(slot) != placement.rank_of(slot + 1);
+  }
+
+  void add(Ticks time, Bytes delta, std::size_t op) {
+    if (delta != 0) changes_.push_back({time, delta, op});
+  }
+
+  void add_op(std::size_t i) {
+    const Op op = schedule_.ops()[i];
+    const std::size_t slot = schedule_.slot_of(op).at();
+    const Ticks start = timeline_.start_of(i, step_);
+    const Ticks end = timeline_.end_of(i, step_);
+    switch (op.kind()) {
+      case OpKind::Forward:
+        add(start, model_.activation[slot] + model_.logits[slot], i);
+        if (schedule_.is_forward_only()) add(end, -model_.activation[slot] - model_.logits[slot], i);
+        break;
+      case OpKind::Backward:
+        add(end, -model_.activation[slot] - model_.logits[slot], i);
+        break;
+      case OpKind::BackwardInput:
+        add(end, -model_.released_at_input[slot] - model_.logits[slot], i);
+        break;
+      case OpKind::BackwardWeight:
+        add(end, model_.released_at_input[slot] - model_.activation[slot], i);
+        break;
+    }
+  }
+
+  const Timeline& timeline_;
+  const Schedule& schedule_;
+  const MemoryModel& model_;
+  int step_;
+  std::vector<Change> changes_;
+};
+
+bool any_receive(const MemoryModel& model) {
+  return std::any_of(model.receive.begin(), model.receive.end(), [](Bytes bytes) { return bytes > 0; });
+}
+
+/// End of the producer of every tensor, [tensor].
+std::vector<Ticks> produced_times(const Timeline& timeline, int step) {
+  const Schedule& schedule = *timeline.schedule;
+  const TensorIndex index(schedule.stages(), schedule.microbatches());
+  std::vector<Ticks> produced(index.size(), 0);
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+    produced[index.output_of(schedule.ops()[i])] = timeline.end_of(i, step);
+  return produced;
+}
+
+std::vector<Change> changes_of(const Timeline& timeline, const MemoryModel& model, Rank rank, int step,
+                               const std::vector<Ticks>& produced) {
+  Account account(timeline, model, rank, step);
+  if (!produced.empty()) account.add_receives(rank, produced);
+  return std::move(account).sorted();
+}
+
+Bytes static_of(const Schedule& schedule, const MemoryModel& model, Rank rank) {
+  Bytes bytes = 0;
+  for (const Slot slot : schedule.placement().slots_of(rank)) bytes += model.static_bytes[slot.at()];
+  return bytes;
+}
+
+/// Peaks that follow from the queue order alone.
+RankMemory queue_order_peaks(const Schedule& schedule, const MemoryModel& model, Rank rank) {
+  RankMemory memory;
+  std::int32_t live = 0;
+  Bytes held = 0;
+  const bool forward_only = schedule.is_forward_only();
+  for_each_entry(
+      schedule, schedule.queue_begin(rank), schedule.queue_end(rank), [&](std::size_t first, std::size_t last) {
+        std::int32_t live_given = 0;
+        Bytes given = 0;
+        for (std::size_t i = first; i < last; ++i) {
+          const Op op = schedule.ops()[i];
+          const std::size_t slot = schedule.slot_of(op).at();
+          const bool is_forward = op.kind() == OpKind::Forward;
+          if (is_forward) {
+            ++live;
+            held += model.activation[slot];
+          }
+          if (op.kind() == OpKind::BackwardInput) given += model.released_at_input[slot];
+          if (op.kind() == OpKind::BackwardWeight) given += model.activation[slot] - model.released_at_input[slot];
+          if (op.kind() == OpKind::Backward || (is_forward && forward_only)) given += model.activation[slot];
+          if (op.kind() == OpKind::Backward || op.kind() == OpKind::BackwardWeight || forward_only) ++live_given;
+        }
+        memory.peak_live = std::max(memory.peak_live, live);
+        memory.peak_activation_bytes = std::max(memory.peak_activation_bytes, held);
+        live -= live_given;
+        held -= given;
+      });
+  return memory;
+}
+
+}  // namespace
+
+MemoryModel default_memory(const Placement& placement) {
+  const auto slots = static_cast<std::size_t>(placement.slots());
+  MemoryModel model;
+  model.activation.assign(slots, 1);
+  for (auto* table : {&model.released_at_input, &model.static_bytes, &model.receive, &model.logits})
+    table->assign(slots, 0);
+  return model;
+}
+
+std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model, Rank rank, int step) {
+  const auto produced = any_receive(model) ? produced_times(timeline, step) : std::vector<Ticks>{};
+  Bytes bytes = static_of(*timeline.schedule, model, rank);
+  std::vector<MemoryStep> curve = {{span_of(timeline, step).start, bytes}};
+  for (const Change& change : changes_of(timeline, model, rank, step, produced)) {
+    bytes += change.delta;
+    if (curve.back().time == change.time)
+      curve.back().bytes = bytes;
+    else
+      curve.push_back({change.time, bytes});
+  }
+  return curve;
+}
+
+std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model) {
+  const Schedule& schedule = *timeline.schedule;
+  const auto produced = any_receive(model) ? produced_times(timeline, 0) : std::vector<Ticks>{};
+  std::vector<RankMemory> result;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    RankMemory memory = queue_order_peaks(schedule, model, rank);
+    Bytes bytes = static_of(schedule, model, rank);
+    memory.peak_bytes = bytes;
+    memory.peak_op = schedule.queue_begin(rank);
+    for (const Change& change : changes_of(timeline, model, rank, 0, produced)) {
+      bytes += change.delta;
+      if (bytes > memory.peak_bytes) {
+        memory.peak_bytes = bytes;
+        memory.peak_op = change.op;
+      }
+    }
+    result.push_back(memory);
+  }
+  return result;
+}
+
+std::optional<OverLimit> find_over_limit(const Timeline& timeline, const MemoryModel& model) {
+  if (!model.limit) return std::nullopt;
+  const Schedule& schedule = *timeline.schedule;
+  const auto produced = any_receive(model) ? produced_times(timeline, 0) : std::vector<Ticks>{};
+  std::optional<OverLimit> first;
+  Ticks first_time = kMaxTicks;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    Bytes bytes = static_of(schedule, model, rank);
+    for (const Change& change : changes_of(timeline, model, rank, 0, produced)) {
+      bytes += change.delta;
+      if (bytes <= *model.limit || change.time >= first_time) continue;
+      first_time = change.time;
+      first = OverLimit{rank, schedule.ops()[change.op].with_joined(false), bytes, *model.limit};
+      break;
+    }
+  }
+  return first;
+}
+
+}  // namespace pipeloom

@@ -1,0 +1,74 @@
+#include "sim/schedule.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace pipeloom {
+
+Rank Schedule::rank_of_op(std::size_t op_index) const {
+  const auto after = std::upper_bound(rank_begin_.begin(), rank_begin_.end(), op_index);
+  return Rank(static_cast<std::int32_t>(after - rank_begin_.begin()) - 1);
+}
+
+bool operator==(const Schedule& a, const Schedule& b) {
+  const auto same_grouping = [](Op x, Op y) { return x == y && x.joined() == y.joined(); };
+  return a.microbatches_ == b.microbatches_ && a.placement_ == b.placement_ &&
+         a.replica_of_microbatch_ == b.replica_of_microbatch_ && a.rank_begin_ == b.rank_begin_ &&
+         std::equal(a.ops_.begin(), a.ops_.end(), b.ops_.begin(), b.ops_.end(), same_grouping);
+}
+
+ScheduleBuilder::ScheduleBuilder(Placement placement, int microbatches,
+                                 std::vector<std::uint8_t> replica_of_microbatch)
+    : schedule_(std::move(placement)) {
+  schedule_.microbatches_ = microbatches;
+  schedule_.replica_of_microbatch_ = std::move(replica_of_microbatch);
+}
+
+void ScheduleBuilder::reserve(std::size_t ops) { schedule_.ops_.reserve(ops); }
+
+ScheduleBuilder& ScheduleBuilder::begin_rank(Rank rank) {
+  if (rank.at() != schedule_.rank_begin_.size())
+    throw InternalError("schedule builder: ranks must be started in order");
+  schedule_.rank_begin_.push_back(schedule_.ops_.size());
+  return *this;
+}
+
+void ScheduleBuilder::add_group(std::span<const Op> ops) {
+  if (ops.empty()) return;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    schedule_.ops_.push_back(ops[i].with_joined(i + 1 < ops.size()));
+    schedule_.kinds_ |= 1U << index_of(ops[i].kind());
+  }
+  ++schedule_.num_entries_;
+}
+
+Schedule ScheduleBuilder::build() && {
+  if (schedule_.rank_begin_.size() != static_cast<std::size_t>(schedule_.ranks()))
+    throw InternalError("schedule builder: a rank was never started");
+  schedule_.rank_begin_.push_back(schedule_.ops_.size());
+  return std::move(schedule_);
+}
+
+Schedule forward_only(const Schedule& schedule) {
+  std::vector<std::uint8_t> replicas;
+  if (schedule.placement().replicas() > 1)
+    for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)
+      replicas.push_back(static_cast<std::uint8_t>(schedule.replica_of(k).value()));
+  ScheduleBuilder out(schedule.placement(), schedule.microbatches(), std::move(replicas));
+  std::vector<Op> kept;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    out.begin_rank(rank);
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) {
+                     kept.clear();
+                     for (std::size_t i = first; i < last; ++i)
+                       if (schedule.ops()[i].kind() == OpKind::Forward)
+                         kept.push_back(schedule.ops()[i]);
+                     out.add_group(kept);
+                   });
+  }
+  return std::move(out).build();
+}
+
+}  // namespace pipeloom

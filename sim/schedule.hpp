@@ -1,0 +1,132 @@
+#pragma once
+
+// A schedule: for every rank the order in which it runs its ops. Nothing is reordered at run time.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/op.hpp"
+#include "sim/placement.hpp"
+
+namespace pipeloom {
+
+/// Per-rank queues over one flat array.
+///
+/// An *entry* is one position of a queue: a single op, or a group of ops that run overlapped (all
+/// but the last of a group are `joined`). Times, dependencies and counts of entries follow from this
+/// array alone; `Schedule` holds no times.
+///
+/// A Schedule only promises that every op's stage and microbatch are in range. Whether each op is
+/// there once, on its rank and in a possible order is what validate() answers.
+class Schedule {
+ public:
+  [[nodiscard]] const Placement& placement() const { return placement_; }
+  [[nodiscard]] int ranks() const { return placement_.ranks(); }
+  [[nodiscard]] int stages() const { return placement_.stages(); }
+  [[nodiscard]] int microbatches() const { return microbatches_; }
+
+  /// All ops, rank by rank in queue order. Op indices (`std::size_t`) everywhere refer to this array.
+  [[nodiscard]] std::span<const Op> ops() const { return ops_; }
+  [[nodiscard]] std::size_t num_ops() const { return ops_.size(); }
+  [[nodiscard]] std::size_t num_entries() const { return num_entries_; }
+  [[nodiscard]] bool has_groups() const { return num_entries_ != ops_.size(); }
+  /// Whether any op of this kind is in any queue. O(1).
+  [[nodiscard]] bool contains(OpKind kind) const { return (kinds_ >> index_of(kind) & 1U) != 0; }
+  /// No backward of any kind: an evaluation or inference pass, whose activations nobody keeps.
+  [[nodiscard]] bool is_forward_only() const { return kinds_ == 1U << index_of(OpKind::Forward); }
+
+  /// Op indices of rank r are queue_begin(r) .. queue_end(r) - 1.
+  [[nodiscard]] std::size_t queue_begin(Rank rank) const { return rank_begin_[rank.at()]; }
+  [[nodiscard]] std::size_t queue_end(Rank rank) const { return rank_begin_[rank.at() + 1]; }
+  [[nodiscard]] std::span<const Op> queue(Rank rank) const {
+    return std::span<const Op>(ops_).subspan(queue_begin(rank), queue_end(rank) - queue_begin(rank));
+  }
+  /// The rank whose queue holds op index i. O(log p).
+  [[nodiscard]] Rank rank_of_op(std::size_t op_index) const;
+
+  /// Which copy of the model runs this microbatch: 0 unless the placement has replicas.
+  [[nodiscard]] Replica replica_of(Microbatch microbatch) const {
+    return replica_of_microbatch_.empty() ? Replica(0)
+                                          : Replica(replica_of_microbatch_[microbatch.at()]);
+  }
+  [[nodiscard]] Slot slot_of(Op op) const {
+    return placement_.slot_of(op.stage(), replica_of(op.microbatch()));
+  }
+  /// The rank on which the placement wants this op.
+  [[nodiscard]] Rank home_of(Op op) const { return placement_.rank_of(slot_of(op)); }
+
+  friend bool operator==(const Schedule& a, const Schedule& b);
+
+ private:
+  friend class ScheduleBuilder;
+  explicit Schedule(Placement placement) : placement_(std::move(placement)) {}
+
+  Placement placement_;
+  int microbatches_ = 0;
+  unsigned kinds_ = 0;  // bit k: some op has kind k
+  std::size_t num_entries_ = 0;
+  std::vector<std::uint8_t> replica_of_microbatch_;
+  std::vector<Op> ops_;
+  std::vector<std::size_t> rank_begin_;  // p + 1 offsets into ops_
+};
+
+/// Writes the queues one after another, rank 0 first.
+///
+///   ScheduleBuilder out(Placement::linear(2), 1);
+///   out.begin_rank(Rank(0)).add(forward(Stage(0), Microbatch(0)));
+///   out.begin_rank(Rank(1)).add(...)
+///   Schedule schedule = std::move(out).build();
+class ScheduleBuilder {
+ public:
+  /// REQUIRES: 1 <= microbatches <= kMaxIndex. `replica_of_microbatch` is empty (all replica 0) or has one
+  /// entry per microbatch.
+  ScheduleBuilder(Placement placement, int microbatches,
+                  std::vector<std::uint8_t> replica_of_microbatch = {});
+
+  /// Room for this many ops in all, to avoid growing; optional.
+  void reserve(std::size_t ops);
+  /// Starts the queue of `rank`. REQUIRES: called for 0, 1, .. p-1 in this order.
+  ScheduleBuilder& begin_rank(Rank rank);
+  /// Appends one op as an entry of its own.
+  void add(Op op) {
+    schedule_.ops_.push_back(op.with_joined(false));
+    schedule_.kinds_ |= 1U << index_of(op.kind());
+    ++schedule_.num_entries_;
+  }
+  /// Appends one entry of several ops that run overlapped; forwards first by convention.
+  void add_group(std::span<const Op> ops);
+  void add_pair(Op first, Op second) {
+    const Op both[] = {first, second};
+    add_group(both);
+  }
+
+  /// Ops appended so far.
+  [[nodiscard]] std::size_t size() const { return schedule_.ops_.size(); }
+  [[nodiscard]] const Placement& placement() const { return schedule_.placement_; }
+
+  /// REQUIRES: begin_rank was called for every rank.
+  [[nodiscard]] Schedule build() &&;
+
+ private:
+  Schedule schedule_;
+};
+
+/// Calls fn(first, last) with op indices [first, last) of each entry of the range [begin, end).
+template <class Fn>
+void for_each_entry(const Schedule& schedule, std::size_t begin, std::size_t end, Fn&& fn) {
+  const auto ops = schedule.ops();
+  for (std::size_t first = begin; first < end;) {
+    std::size_t last = first + 1;
+    while (ops[last - 1].joined() && last < end) ++last;
+    fn(first, last);
+    first = last;
+  }
+}
+
+/// The same schedule with only its forwards, groups reduced to what remains of them.
+[[nodiscard]] Schedule forward_only(const Schedule& schedule);
+
+}  // namespace pipeloom

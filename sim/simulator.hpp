@@ -1,0 +1,86 @@
+#pragma once
+
+// The engine: device cursors.
+//
+// Every rank has a cursor in its queue. A rank runs entry after entry until one waits for a tensor that does
+// not exist yet; when that tensor's producer ends, the rank goes on. The time of each op is thus found in one
+// visit, no event queue is needed (under the `latency` model order never depends on time), and if all cursors
+// stand still before the end, the schedule hangs and the cursors say who waits for what.
+//
+//   start(entry) = max(end of the previous entry of its rank, max over its ops of arrival(dependency))
+//   arrival      = end of the producer + delay of the hop
+//
+// Each op waits for one tensor: F(s,k) for F(s-1,k); B or I(s,k) for the gradient of (s+1,k), on the last stage
+// for its own F; W(s,k) for its own I. That B also waits for its own F on the other stages follows from the chain.
+
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/deadlock.hpp"
+#include "sim/memory.hpp"
+#include "sim/schedule.hpp"
+#include "sim/steps.hpp"
+#include "sim/timeline.hpp"
+
+namespace pipeloom {
+
+/// What one evaluation yields besides the timeline; everything indexed [rank] covers one step.
+struct Totals {
+  Ticks makespan = 0;
+  std::vector<Ticks> first_start;
+  std::vector<Ticks> last_end;
+  std::vector<Ticks> busy;
+  std::vector<std::int32_t> peak_live;
+  std::vector<Bytes> peak_activation_bytes;
+  /// Shares of idle time as semantics define them: sum idle / (p * makespan) and sum idle / sum busy.
+  [[nodiscard]] double bubble_ratio() const;
+  [[nodiscard]] double bubble_overhead() const;
+};
+
+/// Evaluates schedules; keeps its buffers between runs, so that a second run allocates nothing.
+///
+/// REQUIRES (everywhere): the schedule has no structural errors (validate_structure), the tables of `costs` and
+/// `memory` have placement().slots() entries. Not thread-safe; use one per thread.
+class Simulator {
+ public:
+  using Outcome = std::variant<Totals, Deadlock>;
+
+  Simulator();
+  ~Simulator();
+  Simulator(Simulator&&) noexcept;
+  Simulator& operator=(Simulator&&) noexcept;
+
+  /// Totals only: 16 bytes of working memory per (stage, microbatch), no timeline. `ready[r]`, if given, is when rank r may
+  /// start its first entry; default 0.
+  [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
+                                 const std::vector<Ticks>& ready = {});
+
+  /// Also writes start[i] and end[i] of op index i. REQUIRES: both have schedule.num_ops() elements.
+  [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
+                                 std::span<Ticks> start, std::span<Ticks> end,
+                                 const std::vector<Ticks>& ready = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A schedule with its times for `steps.count` steps. Throws ScheduleError describing the wait cycle if it hangs,
+/// InputError if a time would pass kMaxTicks.
+[[nodiscard]] Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs,
+                                const Steps& steps = {});
+
+/// How the schedule hangs, if it does. Costs nothing but the visit of every entry.
+[[nodiscard]] std::optional<Deadlock> find_deadlock(const Schedule& schedule);
+
+/// Time per step of the endlessly repeated schedule, optimizer included, for `steps.rule`.
+///
+/// Barrier: makespan + optimizer. PostValidation: the vector of the ranks' ready times evolves max-plus linearly, so its
+/// growth per step is the largest cycle mean of one step's transition; found exactly by repeating the step until the vector
+/// repeats up to a constant, else by Karp's algorithm (Karp 1978) on the p x p transition matrix. Rounded to the nearest tick.
+[[nodiscard]] Ticks steady_period(const Schedule& schedule, const Costs& costs, const Steps& steps);
+
+}  // namespace pipeloom

@@ -1,0 +1,128 @@
+#include "sim/steps.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/error.hpp"
+#include "sim/max_plus.hpp"
+#include "sim/simulator.hpp"
+
+namespace pipeloom {
+namespace {
+
+using Outcome = Simulator::Outcome;
+
+Totals require_totals(Outcome outcome, const Schedule& schedule) {
+  if (const auto* deadlock = std::get_if<Deadlock>(&outcome))
+    throw ScheduleError("the schedule hangs: " + describe(*deadlock, schedule));
+  return std::get<Totals>(std::move(outcome));
+}
+
+/// When each rank may start the next step.
+std::vector<Ticks> next_ready(const Totals& totals, const Steps& steps) {
+  std::vector<Ticks> ready = totals.last_end;
+  if (steps.rule == StepRule::Barrier)
+    std::fill(ready.begin(), ready.end(), *std::max_element(ready.begin(), ready.end()));
+  for (Ticks& time : ready) time += steps.optimizer;
+  return ready;
+}
+
+/// One step as a max-plus linear map: ready times in, ready times of the next step out.
+class StepMap {
+ public:
+  StepMap(const Schedule& schedule, const Costs& costs, const Steps& steps)
+      : schedule_(schedule), costs_(costs), steps_(steps), memory_(default_memory(schedule.placement())) {}
+
+  std::vector<Ticks> operator()(const std::vector<Ticks>& ready) {
+    return next_ready(require_totals(simulator_.evaluate(schedule_, costs_, memory_, ready), schedule_), steps_);
+  }
+
+ private:
+  const Schedule& schedule_;
+  const Costs& costs_;
+  const Steps& steps_;
+  MemoryModel memory_;
+  Simulator simulator_;
+};
+
+/// The transition matrix, column by column: rank j is late by more than any path is long, so whatever it delays depends
+/// on it.
+MaxPlusMatrix transition_matrix(StepMap& map, std::size_t ranks) {
+  MaxPlusMatrix matrix(ranks);
+  const std::vector<Ticks> base = map(std::vector<Ticks>(ranks, 0));
+  const Ticks late = *std::max_element(base.begin(), base.end()) + 1;
+  for (std::size_t j = 0; j < ranks; ++j) {
+    std::vector<Ticks> ready(ranks, 0);
+    ready[j] = late;
+    const std::vector<Ticks> out = map(ready);
+    for (std::size_t i = 0; i < ranks; ++i)
+      if (out[i] >= late) matrix.set(i, j, out[i] - late);
+  }
+  return matrix;
+}
+
+std::vector<Ticks> relative(std::vector<Ticks> ready) {
+  const Ticks first = ready.front();
+  for (Ticks& time : ready) time -= first;
+  return ready;
+}
+
+Ticks post_validation_period(const Schedule& schedule, const Costs& costs, const Steps& steps) {
+  constexpr int kMostSteps = 64;        // equal stages repeat after two
+  constexpr std::size_t kMostRanks = 512;  // beyond, the matrix costs more than it is worth
+  StepMap map(schedule, costs, steps);
+  std::vector<Ticks> ready(static_cast<std::size_t>(schedule.ranks()), 0);
+  std::map<std::vector<Ticks>, std::pair<int, Ticks>> met;  // shape -> (step, level)
+  Ticks growth = 0;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const auto [found, is_new] = met.emplace(relative(ready), std::pair(step, ready.front()));
+    if (!is_new) return multiply_divide(ready.front() - found->second.second, 1, step - found->second.first);
+    auto next = map(ready);
+    growth = *std::max_element(next.begin(), next.end()) - *std::max_element(ready.begin(), ready.end());
+    ready = std::move(next);
+  }
+  if (ready.size() > kMostRanks) return growth;
+  return max_cycle_mean(transition_matrix(map, ready.size()));
+}
+
+}  // namespace
+
+Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, const Steps& steps) {
+  Timeline timeline;
+  timeline.steps = steps.count;
+  timeline.unit = costs.unit;
+  const std::size_t num_ops = schedule->num_ops();
+  timeline.start.resize(num_ops * static_cast<std::size_t>(steps.count));
+  timeline.end.resize(timeline.start.size());
+  const MemoryModel memory = default_memory(schedule->placement());
+  Simulator simulator;
+  std::vector<Ticks> ready;
+  for (int step = 0; step < steps.count; ++step) {
+    const auto part = [&](std::vector<Ticks>& times) {
+      return std::span<Ticks>(times).subspan(static_cast<std::size_t>(step) * num_ops, num_ops);
+    };
+    const Totals totals = require_totals(
+        simulator.evaluate(*schedule, costs, memory, part(timeline.start), part(timeline.end), ready), *schedule);
+    ready = next_ready(totals, steps);
+    // Each step adds less than kMaxTicks (the simulator refuses more), so this cannot have overflowed yet.
+    if (*std::max_element(ready.begin(), ready.end()) > kMaxTicks)
+      throw InputError("the times of all steps add up to more than 2^62 ticks; simulate fewer steps");
+  }
+  timeline.schedule = std::move(schedule);
+  return timeline;
+}
+
+std::optional<Deadlock> find_deadlock(const Schedule& schedule) {
+  Simulator simulator;
+  auto outcome = simulator.evaluate(schedule, default_costs(schedule.placement()), default_memory(schedule.placement()));
+  if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
+  return std::nullopt;
+}
+
+Ticks steady_period(const Schedule& schedule, const Costs& costs, const Steps& steps) {
+  if (steps.rule == StepRule::PostValidation) return post_validation_period(schedule, costs, steps);
+  StepMap map(schedule, costs, steps);
+  return map(std::vector<Ticks>(static_cast<std::size_t>(schedule.ranks()), 0)).front();
+}
+
+}  // namespace pipeloom

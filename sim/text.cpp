@@ -1,0 +1,215 @@
+#include "sim/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "sim/error.hpp"
+
+namespace pipeloom {
+namespace {
+
+std::optional<OpKind> kind_of(char letter) {
+  for (const OpKind kind : kAllOpKinds)
+    if (letter_of(kind) == letter) return kind;
+  return std::nullopt;
+}
+
+/// A number below kMaxIndex without leading zeros, taken off the front of `text`.
+std::optional<std::int32_t> take_index(std::string_view& text) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || text[0] == '-' || value >= kMaxIndex) return std::nullopt;
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if (length > 1 && text[0] == '0') return std::nullopt;
+  text.remove_prefix(length);
+  return value;
+}
+
+bool is_forward_backward_pair(std::span<const Op> ops) {
+  return ops.size() == 2 && ops[0].kind() == OpKind::Forward && ops[1].kind() == OpKind::Backward;
+}
+
+/// Splits at every `separator`; pieces may be empty.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    const auto at = text.find(separator);
+    pieces.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return pieces;
+    text.remove_prefix(at + 1);
+  }
+}
+
+using Queues = std::vector<std::vector<Op>>;
+
+/// m and S as the ops name them. Throws if there are no ops.
+std::pair<int, int> extent_of(const Queues& queues) {
+  int microbatches = 0;
+  int stages = 0;
+  for (const auto& queue : queues)
+    for (const Op op : queue) {
+      microbatches = std::max(microbatches, op.microbatch().value() + 1);
+      stages = std::max(stages, op.stage().value() + 1);
+    }
+  if (stages == 0) throw InputError("the schedule has no ops; give at least one per rank");
+  return {microbatches, stages};
+}
+
+/// Ranks on which some op of each stage stands, in rank order, [stage].
+std::vector<std::vector<Rank>> ranks_by_stage(const Queues& queues, int stages) {
+  std::vector<std::vector<Rank>> ranks(static_cast<std::size_t>(stages));
+  for (std::size_t r = 0; r < queues.size(); ++r)
+    for (const Op op : queues[r]) {
+      auto& list = ranks[op.stage().at()];
+      const Rank rank(static_cast<std::int32_t>(r));
+      if (list.empty() || list.back() != rank) list.push_back(rank);
+    }
+  for (std::size_t s = 0; s < ranks.size(); ++s)
+    if (ranks[s].empty())
+      throw InputError(fmt::format(
+          "stage {} appears on no rank, though stage {} does; number stages from 0 without gaps", s,
+          stages - 1));
+  return ranks;
+}
+
+/// Microbatches with the same ranks along the pipeline share a replica.
+InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, int microbatches,
+                                 const std::vector<std::vector<Rank>>& candidates) {
+  const auto cells = static_cast<std::size_t>(stages) * static_cast<std::size_t>(microbatches);
+  if (cells > (std::size_t{1} << 30))
+    throw InputError("a schedule with replicas of this size cannot be read; use fewer microbatches");
+  std::vector<Rank> path(cells, Rank(-1));
+  for (std::size_t r = 0; r < queues.size(); ++r)
+    for (const Op op : queues[r]) {
+      auto& at = path[op.microbatch().at() * static_cast<std::size_t>(stages) + op.stage().at()];
+      if (at == Rank(-1)) at = Rank(static_cast<std::int32_t>(r));
+    }
+  std::map<std::vector<Rank>, std::uint8_t> replica_of_path;
+  std::vector<Rank> rank_of_slot;
+  std::vector<std::uint8_t> replica_of_microbatch;
+  for (int k = 0; k < microbatches; ++k) {
+    std::vector<Rank> own(path.begin() + static_cast<std::ptrdiff_t>(k) * stages,
+                          path.begin() + static_cast<std::ptrdiff_t>(k + 1) * stages);
+    for (std::size_t s = 0; s < own.size(); ++s)
+      if (own[s] == Rank(-1)) own[s] = candidates[s].front();
+    if (replica_of_path.size() == 255 && !replica_of_path.contains(own))
+      throw InputError("stages move between ranks from microbatch to microbatch; at most 255 "
+                       "different placements (replicas) are allowed");
+    const auto [found, added] =
+        replica_of_path.emplace(own, static_cast<std::uint8_t>(replica_of_path.size()));
+    if (added) rank_of_slot.insert(rank_of_slot.end(), own.begin(), own.end());
+    replica_of_microbatch.push_back(found->second);
+  }
+  const int replicas = static_cast<int>(replica_of_path.size());
+  return {Placement::custom(ranks, stages, replicas, std::move(rank_of_slot)),
+          std::move(replica_of_microbatch), microbatches};
+}
+
+}  // namespace
+
+char* write_op(char* out, Op op) {
+  out = std::to_chars(out, out + 8, op.stage().value()).ptr;
+  *out++ = letter_of(op.kind());
+  return std::to_chars(out, out + 8, op.microbatch().value()).ptr;
+}
+
+std::string to_text(Op op) {
+  std::array<char, kMaxOpText> buffer;
+  return {buffer.data(), write_op(buffer.data(), op)};
+}
+
+std::string entry_text(const Schedule& schedule, std::size_t first, std::size_t last) {
+  const auto ops = schedule.ops().subspan(first, last - first);
+  if (ops.size() == 1) return to_text(ops[0]);
+  std::string text = "(";
+  for (const Op op : ops) {
+    if (text.size() > 1) text += ';';
+    text += to_text(op);
+  }
+  return text + (is_forward_backward_pair(ops) ? ")OVERLAP_F_B" : ")OVERLAP");
+}
+
+std::string queue_text(const Schedule& schedule, Rank rank) {
+  std::string text;
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   if (!text.empty()) text += ' ';
+                   text += entry_text(schedule, first, last);
+                 });
+  return text;
+}
+
+std::optional<Op> parse_op(std::string_view text) {
+  const auto stage = take_index(text);
+  if (!stage || text.empty()) return std::nullopt;
+  const auto kind = kind_of(text[0]);
+  text.remove_prefix(1);
+  if (!kind || text.empty()) return std::nullopt;
+  const auto microbatch = take_index(text);
+  if (!microbatch || !text.empty()) return std::nullopt;
+  return Op(*kind, Stage(*stage), Microbatch(*microbatch));
+}
+
+std::vector<Op> parse_entry(std::string_view text) {
+  if (text.empty() || text[0] != '(') {
+    const auto op = parse_op(text);
+    return op ? std::vector<Op>{*op} : std::vector<Op>{};
+  }
+  const auto close = text.find(')');
+  if (close == std::string_view::npos) return {};
+  const auto suffix = text.substr(close + 1);
+  if (suffix != "OVERLAP_F_B" && suffix != "OVERLAP") return {};
+  std::vector<Op> ops;
+  for (const auto part : split(text.substr(1, close - 1), ';')) {
+    const auto op = parse_op(part);
+    if (!op) return {};
+    ops.push_back(*op);
+  }
+  return ops;
+}
+
+InferredPlacement infer_placement(const std::vector<std::vector<Op>>& queues) {
+  const auto ranks = static_cast<int>(queues.size());
+  const auto [microbatches, stages] = extent_of(queues);
+  const auto candidates = ranks_by_stage(queues, stages);
+  const bool single = std::all_of(candidates.begin(), candidates.end(),
+                                  [](const auto& list) { return list.size() == 1; });
+  if (!single) return infer_replicas(queues, ranks, stages, microbatches, candidates);
+  std::vector<Rank> rank_of_slot;
+  for (const auto& list : candidates) rank_of_slot.push_back(list.front());
+  return {Placement::custom(ranks, stages, 1, std::move(rank_of_slot)), {}, microbatches};
+}
+
+Schedule parse_schedule(std::string_view text) {
+  std::vector<std::vector<std::vector<Op>>> entries;
+  Queues queues;
+  for (const auto row : split(text, '|')) {
+    auto& row_entries = entries.emplace_back();
+    auto& queue = queues.emplace_back();
+    for (const auto word : split(row, ' ')) {
+      if (word.empty()) continue;
+      auto ops = parse_entry(word);
+      if (ops.empty())
+        throw InputError(fmt::format(
+            "'{}' on rank {} is no op; write <stage><F|B|I|W><microbatch>, such as 2F0, or a group "
+            "such as (0F1;1B0)OVERLAP_F_B",
+            word.substr(0, 64), queues.size() - 1));
+      queue.insert(queue.end(), ops.begin(), ops.end());
+      row_entries.push_back(std::move(ops));
+    }
+  }
+  auto inferred = infer_placement(queues);
+  ScheduleBuilder out(std::move(inferred.placement), inferred.microbatches,
+                      std::move(inferred.replica_of_microbatch));
+  for (std::size_t r = 0; r < entries.size(); ++r) {
+    out.begin_rank(Rank(static_cast<std::int32_t>(r)));
+    for (const auto& group : entries[r]) out.add_group(group);
+  }
+  return std::move(out).build();
+}
+
+}  // namespace pipeloom

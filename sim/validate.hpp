@@ -1,0 +1,40 @@
+#pragma once
+
+// Is this a schedule at all, and can it run?
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/schedule.hpp"
+
+namespace pipeloom {
+
+/// One thing that is wrong. `code` is stable and short, for scripts.
+struct Diagnostic {
+  /// "misplaced", "duplicate", "missing-forward", "missing-backward", "missing-weight", "weight-without-input",
+  /// "mixed-backward", "backward-before-forward", "weight-before-input", "dependent-group", "hang", "empty".
+  std::string code;
+  /// Where: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
+  /// where it should be.
+  Rank rank;
+  std::size_t slot = 0;
+  Op op;
+  /// What was found and what was expected, one line.
+  std::string message;
+};
+
+/// What must hold: every op stands on the rank of its stage (for the microbatch's replica), once; every (stage, microbatch)
+/// that has a forward has either one B, or one I and one W (unless the schedule is forward-only), and the other way round; a
+/// microbatch runs through all stages; on a rank F comes before B or I, I before W; the ops of a group do not
+/// depend on each other.
+[[nodiscard]] std::vector<Diagnostic> validate_structure(const Schedule& schedule);
+
+/// The structure, and if that is sound, that the queues do not wait for each other in a cycle. All diagnostics, in
+/// rank and queue order; empty means that the schedule runs.
+[[nodiscard]] std::vector<Diagnostic> validate(const Schedule& schedule);
+
+/// Throws ScheduleError with the first diagnostics (at most three, then a count) if there are any.
+void require_valid(const Schedule& schedule);
+
+}  // namespace pipeloom
