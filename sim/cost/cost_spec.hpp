@@ -1,0 +1,98 @@
+#pragma once
+
+// Costs as users state them: numbers, arrays and tables with their places, before any schedule is known.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/error.hpp"
+#include "sim/steps.hpp"
+#include "sim/transfer.hpp"
+#include "sim/units.hpp"
+
+namespace pipeloom::cost {
+
+/// One number for all stages, one per stage, or a default with exceptions.
+///
+/// `numbers` are ticks or bytes. Which stages exist is known only with the schedule, so array length and table keys are
+/// checked by resolve().
+struct StageNumbers {
+  enum class Form : std::uint8_t { Scalar, Array, Table };
+  struct Exception {
+    std::int32_t stage = 0;
+    std::int64_t number = 0;
+    Where where;
+  };
+  Form form = Form::Scalar;
+  std::int64_t scalar = 0;               ///< Scalar: the number
+  std::vector<std::int64_t> array;       ///< Array
+  std::optional<std::int64_t> fallback;  ///< Table: its "default"
+  std::vector<Exception> exceptions;     ///< Table: its "stages"
+  Where where;
+  std::string key;  ///< "costs.forward": for error texts
+};
+
+/// What a duration is for: one chunk pass, all of a rank's stages, or the whole model.
+enum class Per : std::uint8_t { Stage, Rank, Model };
+/// "stage", "rank", "model".
+[[nodiscard]] std::string_view name_of(Per per);
+
+struct OverlapSpec {
+  OverlapRule rule = OverlapRule::Sum;
+  StageNumbers duration;      ///< Explicit: by the stage of the group's forward
+  Scale factor = kUnitScale;  ///< Factor
+  Ticks saving = 0;           ///< Saving
+};
+
+/// A hop's latency, and its bandwidth if tensors have a size.
+struct LinkSpec {
+  std::optional<Ticks> latency;
+  /// Bits per second; bandwidth_gbps times 1e9.
+  std::optional<std::int64_t> bits_per_second;
+};
+
+struct TransferSpec {
+  TransferModel model = TransferModel::Latency;
+  /// Queue discipline of P2P messages; only models in which messages wait read it.
+  std::string queue = "per-pair";
+  LinkSpec link;  ///< every hop between different ranks, unless intra or inter say otherwise
+  Bytes bytes = 0;
+  /// Rank r is on node r / ranks_per_node; needed by intra and inter.
+  std::optional<std::int32_t> ranks_per_node;
+  LinkSpec intra;  ///< hops within a node; what it leaves out comes from `link`
+  LinkSpec inter;  ///< hops between nodes
+};
+
+struct CostSpec {
+  TimeUnit unit = TimeUnit::Unit;
+  Per per = Per::Stage;
+  /// [kind]: F, B, I, W as far as they are given.
+  std::array<std::optional<StageNumbers>, kOpKinds> duration;
+  std::optional<OverlapSpec> overlap;
+  /// One factor per rank (unequal devices) and one per microbatch (packed sequences), in units of 1e-9; empty means 1.
+  std::vector<Scale> rank_scale;
+  Where rank_scale_where;
+  std::vector<Scale> microbatch_scale;
+  Where microbatch_scale_where;
+  TransferSpec transfer;
+  /// The place of the "costs" object, for what is missing in it.
+  Where where;
+};
+
+/// Memory as users state it, in bytes per stage.
+struct MemorySpec {
+  StageNumbers activation{.scalar = 1, .key = "memory.activation_bytes"};
+  StageNumbers released_at_input{.key = "memory.released_at_input"};
+  StageNumbers static_bytes{.key = "memory.static_bytes"};
+  StageNumbers receive{.key = "memory.receive_bytes"};
+  /// Only the last stage's counts.
+  StageNumbers logits{.key = "memory.logits_bytes"};
+  std::optional<Bytes> limit;
+};
+
+}  // namespace pipeloom::cost

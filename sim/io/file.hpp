@@ -1,0 +1,29 @@
+#pragma once
+
+// Files, whole: read at once, written all or nothing. The name "-" is standard input or output.
+
+#include <cstddef>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace pipeloom::io {
+
+/// The content of a file or of standard input. Throws InputError if it cannot be read, is a folder, or holds more than
+/// `limit` bytes.
+[[nodiscard]] std::string read_file(const std::string& path, std::size_t limit = std::size_t{4} << 30);
+
+/// May an existing file be replaced?
+enum class Overwrite : bool { No, Yes };
+
+/// Calls `write` with a stream and puts what it wrote at `path`. The file appears complete or not at all: it is written
+/// under a temporary name in the same folder and renamed. A device such as /dev/null and a pipe are written directly.
+/// Throws InputError if the file exists and may not be overwritten, SystemError if the disk refuses; nothing is left behind then.
+void write_file(const std::string& path, Overwrite overwrite,
+                const std::function<void(std::ostream&)>& write);
+
+/// `path` taken relative to the folder of `base`, unless it is absolute: how a file names another one.
+[[nodiscard]] std::string relative_to(std::string_view base, std::string_view path);
+
+}  // namespace pipeloom::io

@@ -1,0 +1,67 @@
+#pragma once
+
+// The file formats of `convert`. Adding one: a function returning its Format, and its line in formats.def.
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/io/report.hpp"
+#include "sim/memory.hpp"
+#include "sim/schedule.hpp"
+#include "sim/timeline.hpp"
+
+namespace pipeloom::io {
+
+/// Everything a writer may need. `schedule` is always there, the others only where the format's `needs_times` is true.
+struct Exported {
+  const Schedule* schedule = nullptr;
+  const Timeline* timeline = nullptr;
+  const Costs* costs = nullptr;
+  const MemoryModel* memory = nullptr;
+  /// For `report`.
+  const Report* report = nullptr;
+};
+
+/// What a reader makes of a file.
+struct Imported {
+  std::shared_ptr<const Schedule> schedule;
+  /// "file:line:column: ..." lines for stderr.
+  std::vector<std::string> warnings;
+};
+
+struct Format {
+  std::string name;                     ///< "torch-compute", as --from and --to spell it
+  std::vector<std::string> extensions;  ///< {".csv"}: the extensions for which it is taken; may be empty
+  std::string summary;                  ///< one line
+  bool needs_times = false;             ///< writing it takes a simulated schedule
+  bool binary = false;                  ///< not for a terminal
+  /// Empty if the format cannot be read. Throws InputError.
+  std::function<Imported(std::string_view text, const std::string& name)> read;
+  /// Empty if the format cannot be written. The stream is binary.
+  std::function<void(std::ostream&, const Exported&)> write;
+  /// Whether a file that begins like this may be of this format. Empty: never recognised by content.
+  std::function<bool(std::string_view text)> sniff;
+};
+
+/// Every format, in the order of formats.def.
+[[nodiscard]] const std::vector<Format>& all_formats();
+/// By name. Throws InputError suggesting the nearest and listing all.
+[[nodiscard]] const Format& find_format(std::string_view name, const Where& where = {});
+/// By the longest matching extension of a path (".trace.json" before ".json"); null if none.
+[[nodiscard]] const Format* format_by_extension(std::string_view path);
+/// The first readable format that recognises the text; null if none does.
+[[nodiscard]] const Format* format_by_content(std::string_view text);
+
+/// Reads a schedule file of any readable format: by `format_name` if given, else by content, else by extension.
+/// Throws InputError naming the readable formats.
+[[nodiscard]] Imported read_schedule(std::string_view text, const std::string& path,
+                                     std::string_view format_name = {});
+
+}  // namespace pipeloom::io

@@ -1,0 +1,16 @@
+#pragma once
+
+// JSON Schemas (draft 2020-12) of the files that Pipeloom reads and writes.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pipeloom::io {
+
+/// "config", "report", "schedule", "suite", "baseline".
+[[nodiscard]] std::vector<std::string> schema_names();
+/// The schema's text, ending in a newline. Throws InputError for an unknown name.
+[[nodiscard]] std::string schema_text(std::string_view name);
+
+}  // namespace pipeloom::io

@@ -1,0 +1,102 @@
+#pragma once
+
+// Suites and baselines: what `check` runs, and what it compares with.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/io/json_value.hpp"
+#include "study/evaluate.hpp"
+#include "study/metrics_table.hpp"
+
+namespace pipeloom::study {
+
+/// How far a metric may move before it counts as changed. Both are allowed at once: the wider one holds.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
+struct SuiteCase {
+  std::string name;
+  /// The configuration with the case's "set" applied; for a schedule file, its costs.
+  io::Document config;
+  /// Path of a schedule file, or "".
+  std::string schedule_file;
+  /// "ok", "illegal", "deadlock" or "over_memory".
+  std::string expect = "ok";
+  Where where;
+};
+
+struct Suite {
+  std::string path;
+  std::string baseline_path;
+  std::vector<std::string> metrics;
+  std::map<std::string, Tolerance> tolerance;
+  std::vector<SuiteCase> cases;
+};
+
+/// Reads a suite; names of files in it are relative to its folder, a "glob" becomes one case per file in name order.
+/// Throws InputError for anything unknown, duplicate names, and globs that match nothing.
+[[nodiscard]] Suite read_suite(const std::string& path);
+
+/// What one case gave. Also a row of the baseline.
+struct CaseResult {
+  std::string name;
+  std::string input;   ///< fingerprint of configuration and schedule file
+  std::string status;  ///< "ok", "illegal", "deadlock", "over_memory", "failed"
+  /// Metric name -> value text as in the report, in the suite's order. Empty unless status is "ok" or "over_memory".
+  std::vector<std::pair<std::string, std::string>> metrics;
+  std::string orders;    ///< fingerprint of the queues
+  std::string timeline;  ///< fingerprint of every start and end
+  std::string error;     ///< the error line if there was one; not part of the baseline
+};
+
+/// Fingerprints are 64-bit FNV-1a as 16 hexadecimal digits.
+[[nodiscard]] std::string fingerprint(std::string_view bytes);
+
+[[nodiscard]] CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metrics,
+                                  const Limits& limits);
+
+enum class Verdict : unsigned char { Better, Worse, Changed, New, Gone };
+/// "better", "worse", "changed", "new", "gone".
+[[nodiscard]] std::string_view name_of(Verdict verdict);
+
+/// One difference between a run and its baseline.
+struct Change {
+  std::string case_name;
+  std::string what;  ///< a metric, "status", "orders", "timeline", "input", or "case"
+  std::string before;
+  std::string after;
+  Verdict verdict = Verdict::Changed;
+};
+
+struct CheckResult {
+  std::vector<CaseResult> results;  ///< in suite order
+  std::vector<Change> changes;      ///< by case
+  /// Cases whose status is not what the suite expects: "name: expected ok, got illegal: <error line>".
+  std::vector<std::string> unexpected;
+  /// No difference that counts, nothing unexpected: `check` exits with 0. An improvement counts as a difference: the
+  /// baseline has to be updated for it.
+  [[nodiscard]] bool passed() const { return changes.empty() && unexpected.empty(); }
+};
+
+struct CheckOptions {
+  /// Only cases whose name matches this pattern of * and ?; empty means all.
+  std::string only;
+  Limits limits;
+};
+
+/// Runs the suite and compares with its baseline. Throws InputError if there is no baseline (it says how to make one).
+[[nodiscard]] CheckResult check(const Suite& suite, const CheckOptions& options);
+
+/// Runs the suite and writes its baseline, whatever it was. With `only`, the other rows stay as they are.
+/// Returns what changed.
+[[nodiscard]] CheckResult update_baseline(const Suite& suite, const CheckOptions& options);
+
+/// True if `text` matches a pattern in which * stands for any text and ? for one character.
+[[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text);
+
+}  // namespace pipeloom::study
