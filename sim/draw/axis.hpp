@@ -1,0 +1,40 @@
+#pragma once
+
+// Round numbers for axes.
+
+#include <string>
+#include <vector>
+
+#include "sim/timeline.hpp"
+
+namespace pipeloom::draw {
+
+/// A tick mark of a time axis.
+struct AxisTick {
+  Ticks time = 0;
+  /// The number without unit: "0", "2.5", "1 500". No more digits than the step needs.
+  std::string label;
+};
+
+struct TimeAxis {
+  /// Distance between marks: 1, 2 or 5 times a power of ten ticks.
+  Ticks step = 1;
+  /// The unit of the labels: the timeline's, or for seconds down to nanoseconds the one that keeps the numbers short.
+  TimeUnit unit = TimeUnit::Unit;
+  /// Marks within [range.start, range.end], measured from time 0.
+  std::vector<AxisTick> ticks;
+};
+
+/// At most `max_ticks` >= 2 marks over a range that is not empty.
+[[nodiscard]] TimeAxis time_axis(Span range, TimeUnit unit, int max_ticks);
+
+/// Smallest of 1, 2, 5 times a power of ten that is >= value. REQUIRES: 1 <= value <= 2^62.
+[[nodiscard]] std::int64_t nice_step(std::int64_t value);
+
+/// "512 B", "1.5 KiB", "80 GiB"; at most one digit after the point.
+[[nodiscard]] std::string bytes_text(Bytes bytes);
+
+/// "Time (ms)", "Time (units)".
+[[nodiscard]] std::string axis_title(TimeUnit unit);
+
+}  // namespace pipeloom::draw

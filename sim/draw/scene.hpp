@@ -1,0 +1,180 @@
+#pragma once
+
+// A picture of a timeline as plain shapes: the one thing that SVG, PNG, PDF and the window draw.
+//
+// Coordinates are CSS pixels (1/96 inch), x to the right, y down, origin top left. Shapes are painted in order, later ones
+// on top. Nothing here knows a file format.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/draw/marks.hpp"
+#include "sim/draw/palette.hpp"
+#include "sim/memory.hpp"
+#include "sim/timeline.hpp"
+
+namespace pipeloom::draw {
+
+/// What a shape stands for. Writers need not look at it; tests and the window do.
+enum class Role : std::uint8_t {
+  Background,
+  Row,
+  Grid,
+  Axis,
+  Op,
+  Merged,
+  Idle,
+  Critical,
+  MemoryArea,
+  MemoryLine,
+  MemoryLimit,
+  MemoryPeak,
+  Label,
+  Legend,
+  Title
+};
+
+/// Thin lines over a fill, for prints without colour.
+enum class Pattern : std::uint8_t { None, Rising, Falling, Dotted };
+
+inline constexpr std::uint32_t kNoTitle = ~std::uint32_t{0};
+inline constexpr std::size_t kNoOp = ~std::size_t{0};
+
+struct Rectangle {
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+  std::optional<Colour> fill;
+  std::optional<Colour> stroke;
+  double stroke_width = 1;
+  Pattern pattern = Pattern::None;
+  Role role = Role::Background;
+  /// Index into Scene::titles, or kNoTitle.
+  std::uint32_t title = kNoTitle;
+  /// Role::Op: position in timeline.start, else kNoOp.
+  std::size_t op = kNoOp;
+};
+
+struct Line {
+  double x1 = 0;
+  double y1 = 0;
+  double x2 = 0;
+  double y2 = 0;
+  Colour colour;
+  double width = 1;
+  bool dashed = false;
+  Role role = Role::Axis;
+};
+
+enum class Align : std::uint8_t { Start, Middle, End };
+
+/// One line of text; y is the baseline.
+struct Text {
+  double x = 0;
+  double y = 0;
+  double size = 10;
+  std::string text;
+  Colour colour;
+  Align align = Align::Start;
+  bool bold = false;
+  Role role = Role::Label;
+};
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+/// A line through points; with `fill` a closed area too.
+struct Polyline {
+  std::vector<Point> points;
+  std::optional<Colour> fill;
+  std::optional<Colour> stroke;
+  double stroke_width = 1;
+  Role role = Role::MemoryLine;
+};
+
+using Shape = std::variant<Rectangle, Line, Text, Polyline>;
+
+/// Where time is: x_of(range.start) = x, x_of(range.end) = x + width.
+struct TimeScale {
+  Span range;
+  double x = 0;
+  double width = 0;
+  [[nodiscard]] double x_of(Ticks time) const {
+    return x + width * static_cast<double>(time - range.start) / static_cast<double>(range.length());
+  }
+};
+
+/// A row of the picture: ranks [first, last), one unless there are more ranks than rows fit.
+struct Row {
+  Rank first;
+  Rank last;
+  double y = 0;
+  double height = 0;
+  /// The memory strip below it; height 0 without one.
+  double memory_y = 0;
+  double memory_height = 0;
+};
+
+struct Scene {
+  double width = 0;
+  double height = 0;
+  Theme theme = Theme::Light;
+  TimeScale time;
+  std::vector<Row> rows;
+  std::vector<Shape> shapes;
+  /// Texts to show on hover.
+  std::vector<std::string> titles;
+};
+
+struct SceneOptions {
+  /// Of the whole picture; 0 chooses: wide enough for the numbers of the shortest ops where that stays within 480 to
+  /// 1600 pixels.
+  double width = 0;
+  /// 0 chooses from the number of ranks. Rows share what is left beside axis and legend; below one pixel per rank, ranks
+  /// share rows.
+  double height = 0;
+  /// Visible time; no value shows everything.
+  std::optional<Span> range;
+  /// Visible ranks [first_rank, first_rank + num_ranks); 0 means all.
+  int first_rank = 0;
+  int num_ranks = 0;
+
+  ColourBy colour_by = ColourBy::Kind;
+  Theme theme = Theme::Light;
+  /// A pattern per op kind besides the colour.
+  bool patterns = false;
+  bool show_legend = true;
+  /// Memory curve below each rank, with limit and peak. Without `memory`: live activations (default_memory).
+  bool show_memory = false;
+  /// Tints gaps by cause (first step). REQUIRES costs.
+  bool show_idle_causes = false;
+  /// Outlines the entries of the critical path (first step). REQUIRES costs.
+  bool show_critical_path = false;
+  const Costs* costs = nullptr;
+  const MemoryModel* memory = nullptr;
+
+  std::string title;
+  /// Small print below the axis.
+  std::string caption;
+  /// Hover texts are written for at most this many visible ops, else for none.
+  std::size_t max_titles = 4000;
+};
+
+/// Lays the picture out. REQUIRES: num_ranks within the schedule's. The first form builds the index itself; the second
+/// is for whoever draws the same timeline often. Cost without critical path and memory: O(pixels log ops).
+/// Throws InputError for a range that is empty or a width or height too small to hold a picture (below 120 x 60).
+[[nodiscard]] Scene build_scene(const Timeline& timeline, const SceneOptions& options);
+[[nodiscard]] Scene build_scene(const Timeline& timeline, const TimelineIndex& index,
+                                const SceneOptions& options);
+
+/// Width of a text in pixels, estimated from the widest of the usual sans-serif faces: good for "does it fit".
+[[nodiscard]] double text_width(std::string_view text, double size);
+
+}  // namespace pipeloom::draw

@@ -1,0 +1,34 @@
+#pragma once
+
+// Timelines as Chrome traces (the JSON array format's object form), for Perfetto and chrome://tracing.
+//
+// One process per rank. Thread 0 holds ops that run alone and the first op of each overlapped group, thread n the group's
+// op n: complete events of one thread never overlap, which viewers require. Times `ts` and `dur` are microseconds as
+// the format wants; exact times stand as decimal text in `args`, in the timeline's unit. One abstract unit is shown as 1 ms.
+
+#include <cstddef>
+#include <iosfwd>
+#include <optional>
+
+#include "sim/costs.hpp"
+#include "sim/memory.hpp"
+#include "sim/timeline.hpp"
+
+namespace pipeloom::io {
+
+struct ChromeTraceOptions {
+  /// Arrows for tensors that cross ranks, and memory as a counter per rank. No value: up to kChromeExtrasLimit ops.
+  std::optional<bool> flows;
+  std::optional<bool> counters;
+};
+
+/// More ops (all steps) than this, and flows and counters are left out unless asked for.
+inline constexpr std::size_t kChromeExtrasLimit = 200'000;
+
+/// Streams the trace: memory use does not grow with the number of ops, except for the flows' index (8 bytes per
+/// stage, microbatch and direction) and one rank's memory curve. Equal inputs give equal bytes.
+/// REQUIRES: the tables of `memory` fit the timeline's placement. Check `out` afterwards, as with any stream.
+void write_chrome_trace(std::ostream& out, const Timeline& timeline, const MemoryModel& memory,
+                        const ChromeTraceOptions& options = {});
+
+}  // namespace pipeloom::io
