@@ -21,3 +21,12 @@ if(PIPELOOM_SANITIZE)
   add_compile_options(-fsanitize=${PIPELOOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${PIPELOOM_SANITIZE})
 endif()
+
+# libFuzzer steers by the branches that its input takes: every library under test reports its own.
+if(PIPELOOM_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "PIPELOOM_FUZZERS needs clang (libFuzzer); configure with --preset fuzz")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
