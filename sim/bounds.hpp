@@ -12,8 +12,8 @@ namespace pipeloom {
 
 struct LowerBound {
   Ticks value = 0;
-  /// "rank-work" (busiest rank), "rank-head-tail" (earliest possible start + work + latest necessary tail of some set of a
-  /// rank's ops), "microbatch-chain" (one microbatch through the whole pipeline), "optimizer-period".
+  /// "rank-work": the busiest rank's work; "rank-head-tail": the earliest possible start, the work and the shortest necessary
+  /// remainder of some set of a rank's entries; "microbatch-chain": one microbatch through the whole pipeline.
   std::string name;
 };
 
@@ -23,6 +23,9 @@ struct LowerBound {
 /// head(op) and tail(op): longest chains of data dependencies before and after the op, queues ignored. For any set J
 /// of one rank's entries, makespan >= min_J head + sum_J work + min_J tail (one-machine relaxation, Carlier 1982); the best J
 /// is {head >= h, tail >= t} for some h and t, which is what is searched. 33 for 1F1B, p = 4, m = 8, F = 1, B = 2.
+///
+/// Under `post-validation` each rank repeats its own work and optimizer every step, so the bound is the largest of those sums.
+/// O(entries log entries).
 [[nodiscard]] LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps);
 
 }  // namespace pipeloom

@@ -58,8 +58,7 @@ struct Costs {
     return microbatch_scale.empty() ? base : scaled(base, op.microbatch());
   }
   /// The duration of the entry made of op indices [first, last).
-  [[nodiscard]] Ticks entry_duration(const Schedule& schedule, std::size_t first,
-                                     std::size_t last) const;
+  [[nodiscard]] Ticks entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const;
 
  private:
   [[nodiscard]] Ticks scaled(Ticks base, Microbatch microbatch) const;

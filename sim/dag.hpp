@@ -84,7 +84,7 @@ class Dag {
 [[nodiscard]] std::vector<Ticks> longest_paths(const Dag& dag, const std::vector<Ticks>& lags,
                                                std::vector<Vertex>* parent = nullptr);
 
-/// Graphviz text: a cluster per rank, queue edges dotted, transfers between ranks bold. Boost.Graph write_graphviz.
+/// Graphviz text: the ops of a rank in one row, queue edges dotted, transfers between ranks bold. Boost.Graph write_graphviz.
 [[nodiscard]] std::string to_dot(const Dag& dag);
 
 }  // namespace pipeloom

@@ -18,7 +18,8 @@ std::vector<std::size_t> wait_links(const Deadlock& deadlock, int ranks) {
   std::vector<std::size_t> blocked_index(static_cast<std::size_t>(ranks), kNobody);
   for (std::size_t i = 0; i < deadlock.blocked.size(); ++i) blocked_index[deadlock.blocked[i].rank.at()] = i;
   std::vector<std::size_t> next;
-  for (const auto& rank : deadlock.blocked) next.push_back(rank.missing ? kNobody : blocked_index[rank.on.at()]);
+  for (const auto& rank : deadlock.blocked)
+    next.push_back(rank.missing ? kNobody : blocked_index[rank.on.at()]);
   return next;
 }
 
@@ -41,11 +42,11 @@ std::vector<std::size_t> cycle_of(const std::vector<std::size_t>& next) {
 
 std::string wait_text(const BlockedRank& blocked, const Schedule& schedule) {
   const std::string waits_for = to_text(blocked.waits_for);
-  const std::string where = blocked.missing             ? " which no rank runs"
+  const std::string where = blocked.missing              ? " which no rank runs"
                             : blocked.on == blocked.rank ? " later in its own queue"
                                                          : fmt::format(" of rank {}", blocked.on.value());
-  return fmt::format("rank {} waits at {} for {}{}", blocked.rank.value(), to_text(schedule.ops()[blocked.op]),
-                     waits_for, where);
+  return fmt::format("rank {} waits at {} for {}{}", blocked.rank.value(),
+                     to_text(schedule.ops()[blocked.op]), waits_for, where);
 }
 
 }  // namespace

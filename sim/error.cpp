@@ -13,8 +13,7 @@ namespace {
 std::string folded(std::string_view name) {
   std::string out;
   for (const char c : name)
-    if (c != '-' && c != '_')
-      out.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    if (c != '-' && c != '_') out.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
   return out;
 }
 
@@ -91,9 +90,9 @@ InputError InputError::exists(std::string_view path) {
 }
 
 InputError InputError::too_large(std::string_view what, double need_bytes, double limit_bytes) {
-  return InputError(fmt::format(
-      "{} would need about {}, more than the {} allowed; make it smaller or raise --max-memory", what,
-      readable_bytes(need_bytes), readable_bytes(limit_bytes)));
+  return InputError(
+      fmt::format("{} would need about {}, more than the {} allowed; make it smaller or raise --max-memory",
+                  what, readable_bytes(need_bytes), readable_bytes(limit_bytes)));
 }
 
 SystemError SystemError::cannot_write(std::string_view path, std::string_view reason) {

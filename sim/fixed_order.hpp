@@ -37,9 +37,9 @@ class FixedOrder {
 
  private:
   struct Record {
-    std::uint32_t previous = 0;   // position of the previous entry of the rank
-    std::uint32_t producer = 0;   // position of the tensor's producer
-    std::uint32_t cost = 0;       // row of the cost table
+    std::uint32_t previous = 0;  // position of the previous entry of the rank
+    std::uint32_t producer = 0;  // position of the tensor's producer
+    std::uint32_t cost = 0;      // row of the cost table
   };
   int ranks_ = 0;
   std::vector<Record> records_;

@@ -2,6 +2,8 @@
 
 // Why a rank stood still.
 
+#include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "sim/costs.hpp"
@@ -22,9 +24,7 @@ struct IdleCauses {
   Ticks transfer = 0;
   Ticks queueing = 0;
   Ticks memory = 0;
-  [[nodiscard]] Ticks total() const {
-    return warmup + cooldown + imbalance + transfer + queueing + memory;
-  }
+  [[nodiscard]] Ticks total() const { return warmup + cooldown + imbalance + transfer + queueing + memory; }
   [[nodiscard]] Ticks& of(IdleCause cause);
   [[nodiscard]] Ticks of(IdleCause cause) const;
   friend bool operator==(const IdleCauses&, const IdleCauses&) = default;

@@ -28,12 +28,8 @@ class Index {
     ++value_;
     return *this;
   }
-  friend constexpr Index operator+(Index index, std::int32_t step) {
-    return Index(index.value_ + step);
-  }
-  friend constexpr Index operator-(Index index, std::int32_t step) {
-    return Index(index.value_ - step);
-  }
+  friend constexpr Index operator+(Index index, std::int32_t step) { return Index(index.value_ + step); }
+  friend constexpr Index operator-(Index index, std::int32_t step) { return Index(index.value_ - step); }
   friend constexpr auto operator<=>(Index, Index) = default;
 
  private:

@@ -119,28 +119,31 @@ RankMemory queue_order_peaks(const Schedule& schedule, const MemoryModel& model,
   std::int32_t live = 0;
   Bytes held = 0;
   const bool forward_only = schedule.is_forward_only();
-  for_each_entry(
-      schedule, schedule.queue_begin(rank), schedule.queue_end(rank), [&](std::size_t first, std::size_t last) {
-        std::int32_t live_given = 0;
-        Bytes given = 0;
-        for (std::size_t i = first; i < last; ++i) {
-          const Op op = schedule.ops()[i];
-          const std::size_t slot = schedule.slot_of(op).at();
-          const bool is_forward = op.kind() == OpKind::Forward;
-          if (is_forward) {
-            ++live;
-            held += model.activation[slot];
-          }
-          if (op.kind() == OpKind::BackwardInput) given += model.released_at_input[slot];
-          if (op.kind() == OpKind::BackwardWeight) given += model.activation[slot] - model.released_at_input[slot];
-          if (op.kind() == OpKind::Backward || (is_forward && forward_only)) given += model.activation[slot];
-          if (op.kind() == OpKind::Backward || op.kind() == OpKind::BackwardWeight || forward_only) ++live_given;
-        }
-        memory.peak_live = std::max(memory.peak_live, live);
-        memory.peak_activation_bytes = std::max(memory.peak_activation_bytes, held);
-        live -= live_given;
-        held -= given;
-      });
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   std::int32_t live_given = 0;
+                   Bytes given = 0;
+                   for (std::size_t i = first; i < last; ++i) {
+                     const Op op = schedule.ops()[i];
+                     const std::size_t slot = schedule.slot_of(op).at();
+                     const bool is_forward = op.kind() == OpKind::Forward;
+                     if (is_forward) {
+                       ++live;
+                       held += model.activation[slot];
+                     }
+                     if (op.kind() == OpKind::BackwardInput) given += model.released_at_input[slot];
+                     if (op.kind() == OpKind::BackwardWeight)
+                       given += model.activation[slot] - model.released_at_input[slot];
+                     if (op.kind() == OpKind::Backward || (is_forward && forward_only))
+                       given += model.activation[slot];
+                     if (op.kind() == OpKind::Backward || op.kind() == OpKind::BackwardWeight || forward_only)
+                       ++live_given;
+                   }
+                   memory.peak_live = std::max(memory.peak_live, live);
+                   memory.peak_activation_bytes = std::max(memory.peak_activation_bytes, held);
+                   live -= live_given;
+                   held -= given;
+                 });
   return memory;
 }
 
@@ -155,7 +158,8 @@ MemoryModel default_memory(const Placement& placement) {
   return model;
 }
 
-std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model, Rank rank, int step) {
+std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model, Rank rank,
+                                     int step) {
   const auto produced = any_receive(model) ? produced_times(timeline, step) : std::vector<Ticks>{};
   Bytes bytes = static_of(*timeline.schedule, model, rank);
   std::vector<MemoryStep> curve = {{span_of(timeline, step).start, bytes}};

@@ -62,8 +62,7 @@ struct RankMemory {
                                                    Rank rank, int step = 0);
 
 /// Peaks of every rank in the first step. O(ops log ops) with receive buffers, O(ops) without.
-[[nodiscard]] std::vector<RankMemory> measure_memory(const Timeline& timeline,
-                                                     const MemoryModel& model);
+[[nodiscard]] std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model);
 
 /// The first op, over all ranks in time order, whose start lifts its rank above the limit.
 struct OverLimit {
@@ -72,7 +71,6 @@ struct OverLimit {
   Bytes bytes = 0;
   Bytes limit = 0;
 };
-[[nodiscard]] std::optional<OverLimit> find_over_limit(const Timeline& timeline,
-                                                       const MemoryModel& model);
+[[nodiscard]] std::optional<OverLimit> find_over_limit(const Timeline& timeline, const MemoryModel& model);
 
 }  // namespace pipeloom

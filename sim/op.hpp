@@ -20,13 +20,17 @@ enum class OpKind : std::uint8_t {
 };
 
 inline constexpr std::size_t kOpKinds = 4;
-inline constexpr std::array<OpKind, kOpKinds> kAllOpKinds = {
-    OpKind::Forward, OpKind::Backward, OpKind::BackwardInput, OpKind::BackwardWeight};
+inline constexpr std::array<OpKind, kOpKinds> kAllOpKinds = {OpKind::Forward, OpKind::Backward,
+                                                             OpKind::BackwardInput, OpKind::BackwardWeight};
 
-[[nodiscard]] constexpr std::size_t index_of(OpKind kind) { return static_cast<std::size_t>(kind); }
+[[nodiscard]] constexpr std::size_t index_of(OpKind kind) {
+  return static_cast<std::size_t>(kind);
+}
 
 /// 'F', 'B', 'I' or 'W'.
-[[nodiscard]] constexpr char letter_of(OpKind kind) { return "FBIW"[index_of(kind)]; }
+[[nodiscard]] constexpr char letter_of(OpKind kind) {
+  return "FBIW"[index_of(kind)];
+}
 
 /// True for B and I: the op whose end lets the previous stage go backward.
 [[nodiscard]] constexpr bool carries_gradient(OpKind kind) {
@@ -50,9 +54,7 @@ class Op {
               (static_cast<std::uint64_t>(stage.value()) << kStageShift) |
               (static_cast<std::uint64_t>(kind) << kKindShift)) {}
 
-  [[nodiscard]] constexpr OpKind kind() const {
-    return static_cast<OpKind>((bits_ >> kKindShift) & 0xF);
-  }
+  [[nodiscard]] constexpr OpKind kind() const { return static_cast<OpKind>((bits_ >> kKindShift) & 0xF); }
   [[nodiscard]] constexpr Stage stage() const {
     return Stage(static_cast<std::int32_t>((bits_ >> kStageShift) & kIndexMask));
   }
@@ -80,8 +82,12 @@ class Op {
 };
 
 /// Short makers for generators and tests: forward(s, k) reads like the papers' F(s, k).
-[[nodiscard]] constexpr Op forward(Stage s, Microbatch k) { return {OpKind::Forward, s, k}; }
-[[nodiscard]] constexpr Op backward(Stage s, Microbatch k) { return {OpKind::Backward, s, k}; }
+[[nodiscard]] constexpr Op forward(Stage s, Microbatch k) {
+  return {OpKind::Forward, s, k};
+}
+[[nodiscard]] constexpr Op backward(Stage s, Microbatch k) {
+  return {OpKind::Backward, s, k};
+}
 [[nodiscard]] constexpr Op backward_input(Stage s, Microbatch k) {
   return {OpKind::BackwardInput, s, k};
 }

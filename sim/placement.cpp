@@ -13,8 +13,7 @@ Placement::Placement(int ranks, int stages, int replicas, std::vector<Rank> rank
   // A counting sort keeps the slots of a rank in slot order: replica by replica, then by stage.
   rank_begin_.assign(static_cast<std::size_t>(ranks_) + 1, 0);
   for (const Rank rank : rank_of_slot_) ++rank_begin_[rank.at() + 1];
-  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks_); ++r)
-    rank_begin_[r + 1] += rank_begin_[r];
+  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks_); ++r) rank_begin_[r + 1] += rank_begin_[r];
   auto next = rank_begin_;
   slots_by_rank_.resize(rank_of_slot_.size());
   for (Slot slot{0}; slot < Slot(slots()); ++slot) {
@@ -23,7 +22,9 @@ Placement::Placement(int ranks, int stages, int replicas, std::vector<Rank> rank
   }
 }
 
-Placement Placement::linear(int ranks) { return loop(ranks, 1); }
+Placement Placement::linear(int ranks) {
+  return loop(ranks, 1);
+}
 
 Placement Placement::loop(int ranks, int chunks) {
   const int stages = ranks * chunks;
@@ -64,8 +65,8 @@ Placement Placement::custom(int ranks, int stages, int replicas, std::vector<Ran
   }
   const auto idle = std::find(used.begin(), used.end(), false);
   if (idle != used.end())
-    throw InputError(fmt::format("rank {} holds no stage; every rank needs at least one",
-                                 idle - used.begin()));
+    throw InputError(
+        fmt::format("rank {} holds no stage; every rank needs at least one", idle - used.begin()));
   return {ranks, stages, replicas, std::move(rank_of_slot)};
 }
 

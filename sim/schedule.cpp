@@ -25,7 +25,9 @@ ScheduleBuilder::ScheduleBuilder(Placement placement, int microbatches,
   schedule_.replica_of_microbatch_ = std::move(replica_of_microbatch);
 }
 
-void ScheduleBuilder::reserve(std::size_t ops) { schedule_.ops_.reserve(ops); }
+void ScheduleBuilder::reserve(std::size_t ops) {
+  schedule_.ops_.reserve(ops);
+}
 
 ScheduleBuilder& ScheduleBuilder::begin_rank(Rank rank) {
   if (rank.at() != schedule_.rank_begin_.size())
@@ -63,8 +65,7 @@ Schedule forward_only(const Schedule& schedule) {
                    [&](std::size_t first, std::size_t last) {
                      kept.clear();
                      for (std::size_t i = first; i < last; ++i)
-                       if (schedule.ops()[i].kind() == OpKind::Forward)
-                         kept.push_back(schedule.ops()[i]);
+                       if (schedule.ops()[i].kind() == OpKind::Forward) kept.push_back(schedule.ops()[i]);
                      out.add_group(kept);
                    });
   }

@@ -49,8 +49,7 @@ class Schedule {
 
   /// Which copy of the model runs this microbatch: 0 unless the placement has replicas.
   [[nodiscard]] Replica replica_of(Microbatch microbatch) const {
-    return replica_of_microbatch_.empty() ? Replica(0)
-                                          : Replica(replica_of_microbatch_[microbatch.at()]);
+    return replica_of_microbatch_.empty() ? Replica(0) : Replica(replica_of_microbatch_[microbatch.at()]);
   }
   [[nodiscard]] Slot slot_of(Op op) const {
     return placement_.slot_of(op.stage(), replica_of(op.microbatch()));

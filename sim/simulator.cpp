@@ -20,8 +20,8 @@ struct Action {
   std::size_t input = 0;   // tensor waited for, minus the microbatch
   std::size_t output = 0;  // tensor written, minus the microbatch
   Ticks duration = 0;
-  Ticks delay = 0;             // from the producer's end to the tensor's arrival
-  std::int32_t consumer = 0;   // rank that may wait for the output
+  Ticks delay = 0;            // from the producer's end to the tensor's arrival
+  std::int32_t consumer = 0;  // rank that may wait for the output
   std::int32_t live_taken = 0;
   std::int32_t live_given = 0;
   Bytes bytes_taken = 0;
@@ -103,8 +103,8 @@ struct Simulator::State {
   template <bool kTimes>
   void run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
   template <bool kTimes>
-  Ticks finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last, Ticks start,
-                     Times times);
+  Ticks finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
+                     Ticks start, Times times);
   [[nodiscard]] Totals totals(const Schedule& schedule, const std::vector<Ticks>& first_start) const;
   [[nodiscard]] Deadlock explain(const Schedule& schedule) const;
 
@@ -208,7 +208,8 @@ void Simulator::State::run_plain(const Schedule& schedule, Cursor& home, Times t
 
 /// The same with groups and per-microbatch durations.
 template <bool kTimes>
-void Simulator::State::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times) {
+void Simulator::State::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor,
+                                   Times times) {
   const auto ops = schedule.ops();
   while (cursor.next < cursor.end) {
     std::size_t last = cursor.next;
@@ -318,13 +319,14 @@ void require_times_fit(const Schedule& schedule, const Costs& costs) {
   });
   if (sum >= kMaxTicks)
     throw InputError(
-        "the times of this run add up to more than 2^62 ticks (53 days at picosecond resolution); use shorter durations "
+        "the times of this run add up to more than 2^62 ticks (53 days at picosecond resolution); use "
+        "shorter durations "
         "or fewer microbatches");
 }
 
 /// When each rank's first entry started: recomputed from the tensors, so that the loop need not remember it.
-std::vector<Ticks> first_starts(const Schedule& schedule, const Costs& costs, const std::vector<Ticks>& tensors,
-                                const std::vector<Ticks>& ready) {
+std::vector<Ticks> first_starts(const Schedule& schedule, const Costs& costs,
+                                const std::vector<Ticks>& tensors, const std::vector<Ticks>& ready) {
   const TensorIndex index(schedule.stages(), schedule.microbatches());
   std::vector<Ticks> starts;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
@@ -347,8 +349,8 @@ Simulator::~Simulator() = default;
 Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
-Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
-                                       const std::vector<Ticks>& ready) {
+Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& costs,
+                                       const MemoryModel& memory, const std::vector<Ticks>& ready) {
   require_times_fit(schedule, costs);
   state_->prepare(schedule, costs, memory, ready);
   state_->run<false>(schedule, costs, {});
@@ -356,9 +358,9 @@ Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& co
   return state_->totals(schedule, first_starts(schedule, costs, state_->tensors, ready));
 }
 
-Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
-                                       std::span<Ticks> start, std::span<Ticks> end,
-                                       const std::vector<Ticks>& ready) {
+Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& costs,
+                                       const MemoryModel& memory, std::span<Ticks> start,
+                                       std::span<Ticks> end, const std::vector<Ticks>& ready) {
   require_times_fit(schedule, costs);
   state_->prepare(schedule, costs, memory, ready);
   state_->run<true>(schedule, costs, {start.data(), end.data()});

@@ -34,7 +34,8 @@ class StepMap {
       : schedule_(schedule), costs_(costs), steps_(steps), memory_(default_memory(schedule.placement())) {}
 
   std::vector<Ticks> operator()(const std::vector<Ticks>& ready) {
-    return next_ready(require_totals(simulator_.evaluate(schedule_, costs_, memory_, ready), schedule_), steps_);
+    return next_ready(require_totals(simulator_.evaluate(schedule_, costs_, memory_, ready), schedule_),
+                      steps_);
   }
 
  private:
@@ -68,7 +69,7 @@ std::vector<Ticks> relative(std::vector<Ticks> ready) {
 }
 
 Ticks post_validation_period(const Schedule& schedule, const Costs& costs, const Steps& steps) {
-  constexpr int kMostSteps = 64;        // equal stages repeat after two
+  constexpr int kMostSteps = 64;           // equal stages repeat after two
   constexpr std::size_t kMostRanks = 512;  // beyond, the matrix costs more than it is worth
   StepMap map(schedule, costs, steps);
   std::vector<Ticks> ready(static_cast<std::size_t>(schedule.ranks()), 0);
@@ -102,7 +103,8 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
       return std::span<Ticks>(times).subspan(static_cast<std::size_t>(step) * num_ops, num_ops);
     };
     const Totals totals = require_totals(
-        simulator.evaluate(*schedule, costs, memory, part(timeline.start), part(timeline.end), ready), *schedule);
+        simulator.evaluate(*schedule, costs, memory, part(timeline.start), part(timeline.end), ready),
+        *schedule);
     ready = next_ready(totals, steps);
     // Each step adds less than kMaxTicks (the simulator refuses more), so this cannot have overflowed yet.
     if (*std::max_element(ready.begin(), ready.end()) > kMaxTicks)
@@ -114,7 +116,8 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
 
 std::optional<Deadlock> find_deadlock(const Schedule& schedule) {
   Simulator simulator;
-  auto outcome = simulator.evaluate(schedule, default_costs(schedule.placement()), default_memory(schedule.placement()));
+  auto outcome =
+      simulator.evaluate(schedule, default_costs(schedule.placement()), default_memory(schedule.placement()));
   if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
   return std::nullopt;
 }

@@ -70,9 +70,9 @@ std::vector<std::vector<Rank>> ranks_by_stage(const Queues& queues, int stages) 
     }
   for (std::size_t s = 0; s < ranks.size(); ++s)
     if (ranks[s].empty())
-      throw InputError(fmt::format(
-          "stage {} appears on no rank, though stage {} does; number stages from 0 without gaps", s,
-          stages - 1));
+      throw InputError(
+          fmt::format("stage {} appears on no rank, though stage {} does; number stages from 0 without gaps",
+                      s, stages - 1));
   return ranks;
 }
 
@@ -97,8 +97,9 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
     for (std::size_t s = 0; s < own.size(); ++s)
       if (own[s] == Rank(-1)) own[s] = candidates[s].front();
     if (replica_of_path.size() == 255 && !replica_of_path.contains(own))
-      throw InputError("stages move between ranks from microbatch to microbatch; at most 255 "
-                       "different placements (replicas) are allowed");
+      throw InputError(
+          "stages move between ranks from microbatch to microbatch; at most 255 "
+          "different placements (replicas) are allowed");
     const auto [found, added] =
         replica_of_path.emplace(own, static_cast<std::uint8_t>(replica_of_path.size()));
     if (added) rank_of_slot.insert(rank_of_slot.end(), own.begin(), own.end());
@@ -176,8 +177,8 @@ InferredPlacement infer_placement(const std::vector<std::vector<Op>>& queues) {
   const auto ranks = static_cast<int>(queues.size());
   const auto [microbatches, stages] = extent_of(queues);
   const auto candidates = ranks_by_stage(queues, stages);
-  const bool single = std::all_of(candidates.begin(), candidates.end(),
-                                  [](const auto& list) { return list.size() == 1; });
+  const bool single =
+      std::all_of(candidates.begin(), candidates.end(), [](const auto& list) { return list.size() == 1; });
   if (!single) return infer_replicas(queues, ranks, stages, microbatches, candidates);
   std::vector<Rank> rank_of_slot;
   for (const auto& list : candidates) rank_of_slot.push_back(list.front());

@@ -22,9 +22,13 @@ constexpr std::array<UnitRow, 5> kUnits = {{
     {TimeUnit::Nanosecond, "ns", 1'000},
 }};
 
-constexpr const UnitRow& row_of(TimeUnit unit) { return kUnits[static_cast<std::size_t>(unit)]; }
+constexpr const UnitRow& row_of(TimeUnit unit) {
+  return kUnits[static_cast<std::size_t>(unit)];
+}
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /// The pieces of a JSON number.
 struct NumberText {
@@ -93,10 +97,9 @@ std::optional<FixedPoint> assemble(const NumberText& number, long kept) {
   const auto total = static_cast<long>(number.integer.size() + number.fraction.size());
   const auto digit = [&number](long i) {
     const auto n = static_cast<long>(number.integer.size());
-    return static_cast<std::int64_t>(
-        (i < n ? number.integer[static_cast<std::size_t>(i)]
-               : number.fraction[static_cast<std::size_t>(i - n)]) -
-        '0');
+    return static_cast<std::int64_t>((i < n ? number.integer[static_cast<std::size_t>(i)]
+                                            : number.fraction[static_cast<std::size_t>(i - n)]) -
+                                     '0');
   };
   for (long i = 0; i < kept; ++i) {
     if (result.value == 0 && i >= total) break;  // only zeros follow
@@ -112,9 +115,13 @@ std::optional<FixedPoint> assemble(const NumberText& number, long kept) {
 
 }  // namespace
 
-Ticks ticks_per(TimeUnit unit) { return row_of(unit).ticks; }
+Ticks ticks_per(TimeUnit unit) {
+  return row_of(unit).ticks;
+}
 
-std::string_view name_of(TimeUnit unit) { return row_of(unit).name; }
+std::string_view name_of(TimeUnit unit) {
+  return row_of(unit).name;
+}
 
 std::optional<TimeUnit> time_unit_named(std::string_view name) {
   for (const auto& row : kUnits)
@@ -125,8 +132,7 @@ std::optional<TimeUnit> time_unit_named(std::string_view name) {
 std::optional<FixedPoint> parse_fixed(std::string_view text, std::int64_t scale) {
   const auto number = split_number(text);
   if (!number) return std::nullopt;
-  const long kept =
-      static_cast<long>(number->integer.size()) + number->exponent + decimal_digits_of(scale);
+  const long kept = static_cast<long>(number->integer.size()) + number->exponent + decimal_digits_of(scale);
   return assemble(*number, kept);
 }
 

@@ -61,13 +61,17 @@ class StructureCheck {
                                    schedule_.home_of(op).value(), op.stage().value()));
     if ((seen_before & bit(op.kind())) != 0)
       say("duplicate", "is in the queues twice; each op runs once");
-    else if (op.kind() != OpKind::BackwardWeight && carries_gradient(op.kind()) && (seen_before & kAnyBackward) != 0)
-      say("mixed-backward", "comes on top of another backward of the same stage and microbatch; use B, or I and W");
-    if (carries_gradient(op.kind()) && (seen_before & bit(OpKind::Forward)) == 0 && schedule_.home_of(op) == rank)
+    else if (op.kind() != OpKind::BackwardWeight && carries_gradient(op.kind()) &&
+             (seen_before & kAnyBackward) != 0)
+      say("mixed-backward",
+          "comes on top of another backward of the same stage and microbatch; use B, or I and W");
+    if (carries_gradient(op.kind()) && (seen_before & bit(OpKind::Forward)) == 0 &&
+        schedule_.home_of(op) == rank)
       say("backward-before-forward",
           fmt::format("stands before its forward {}", to_text(forward(op.stage(), op.microbatch()))));
     if (op.kind() == OpKind::BackwardWeight && (seen_before & bit(OpKind::Backward)) != 0)
-      say("mixed-backward", "follows a full backward B, which computes the weight gradient already; use I and W");
+      say("mixed-backward",
+          "follows a full backward B, which computes the weight gradient already; use I and W");
     else if (op.kind() == OpKind::BackwardWeight && (seen_before & bit(OpKind::BackwardInput)) == 0)
       say("weight-before-input", fmt::format("stands before (or without) its input gradient {}",
                                              to_text(backward_input(op.stage(), op.microbatch()))));
@@ -83,8 +87,8 @@ class StructureCheck {
         const Op b = schedule_.ops()[j];
         if (a.microbatch() == b.microbatch() && depend(a, b))
           report("dependent-group", rank, slot, b,
-                 fmt::format("rank {}, position {}: {} and {} cannot overlap, one needs the other's result", rank.value(),
-                             slot, to_text(a), to_text(b)));
+                 fmt::format("rank {}, position {}: {} and {} cannot overlap, one needs the other's result",
+                             rank.value(), slot, to_text(a), to_text(b)));
       }
   }
 
@@ -102,7 +106,8 @@ class StructureCheck {
     for (Stage stage{0}; stage < Stage(schedule_.stages()); ++stage)
       for (Microbatch k{0}; k < Microbatch(schedule_.microbatches()); ++k) {
         const unsigned seen_kinds = seen(forward(stage, k));
-        if ((seen_kinds & bit(OpKind::Forward)) == 0) miss("missing-forward", forward(stage, k), "its forward");
+        if ((seen_kinds & bit(OpKind::Forward)) == 0)
+          miss("missing-forward", forward(stage, k), "its forward");
         if (forward_only) continue;
         if ((seen_kinds & (bit(OpKind::Backward) | bit(OpKind::BackwardInput))) == 0)
           miss("missing-backward", backward(stage, k), "a backward (B, or I and W)");
@@ -133,7 +138,9 @@ std::size_t slot_of_op(const Schedule& schedule, Rank rank, std::size_t op_index
 
 }  // namespace
 
-std::vector<Diagnostic> validate_structure(const Schedule& schedule) { return StructureCheck(schedule).run(); }
+std::vector<Diagnostic> validate_structure(const Schedule& schedule) {
+  return StructureCheck(schedule).run();
+}
 
 std::vector<Diagnostic> validate(const Schedule& schedule) {
   auto found = validate_structure(schedule);
@@ -154,7 +161,8 @@ void require_valid(const Schedule& schedule) {
   const auto found = validate(schedule);
   if (found.empty()) return;
   std::string text;
-  for (std::size_t i = 0; i < std::min(kShown, found.size()); ++i) text += (i == 0 ? "" : "; ") + found[i].message;
+  for (std::size_t i = 0; i < std::min(kShown, found.size()); ++i)
+    text += (i == 0 ? "" : "; ") + found[i].message;
   if (found.size() > kShown)
     text += fmt::format("; and {} more (pipeloom validate lists them)", found.size() - kShown);
   throw ScheduleError("illegal schedule: " + text);

@@ -1,0 +1,73 @@
+#include "sim/metrics.hpp"
+
+#include <algorithm>
+
+#include "sim/simulator.hpp"
+
+namespace pipeloom {
+namespace {
+
+RankMetrics measure_rank(const Timeline& timeline, Rank rank) {
+  const Schedule& schedule = *timeline.schedule;
+  RankMetrics metrics;
+  const Span window = span_of(timeline, rank);
+  metrics.first_start = window.start;
+  metrics.last_end = window.end;
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   Ticks end = timeline.end_of(first);
+                   for (std::size_t i = first + 1; i < last; ++i) end = std::max(end, timeline.end_of(i));
+                   metrics.busy += end - timeline.start_of(first);
+                 });
+  return metrics;
+}
+
+double ratio(Ticks part, Ticks whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
+void add_totals(Metrics& metrics) {
+  Ticks busy = 0;
+  Ticks idle = 0;
+  Bytes most = -1;
+  for (std::size_t r = 0; r < metrics.ranks.size(); ++r) {
+    const RankMetrics& rank = metrics.ranks[r];
+    busy += rank.busy;
+    idle += rank.idle;
+    metrics.ideal_time = std::max(metrics.ideal_time, rank.busy);
+    metrics.max_window = std::max(metrics.max_window, rank.window());
+    if (rank.memory.peak_bytes <= most) continue;
+    most = rank.memory.peak_bytes;
+    metrics.peak_rank = Rank(static_cast<std::int32_t>(r));
+  }
+  metrics.bubble_ratio = ratio(idle, busy + idle);  // busy + idle = p * makespan
+  metrics.bubble_overhead = ratio(idle, busy);
+  metrics.window_bubble_ratio = ratio(metrics.max_window - metrics.ideal_time, metrics.max_window);
+}
+
+}  // namespace
+
+Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory, const Steps& steps) {
+  const Schedule& schedule = *timeline.schedule;
+  Metrics metrics;
+  metrics.makespan = span_of(timeline).length();
+  metrics.num_ops = schedule.num_ops();
+  metrics.num_entries = schedule.num_entries();
+  const auto causes = idle_causes(timeline, costs);
+  const auto peaks = measure_memory(timeline, memory);
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    RankMetrics& own = metrics.ranks.emplace_back(measure_rank(timeline, rank));
+    own.idle = metrics.makespan - own.busy;
+    own.idle_causes = causes[rank.at()];
+    own.memory = peaks[rank.at()];
+  }
+  add_totals(metrics);
+  const bool barrier = steps.rule == StepRule::Barrier;
+  metrics.steady_period =
+      barrier ? metrics.makespan + steps.optimizer : steady_period(schedule, costs, steps);
+  metrics.step_time = metrics.steady_period;
+  metrics.lower_bound = lower_bound(schedule, costs, steps);
+  return metrics;
+}
+
+}  // namespace pipeloom
