@@ -12,7 +12,7 @@ readonly build_packages=(
   libboost-dev libcairo2-dev libcli11-dev libfmt-dev nlohmann-json3-dev
 )
 readonly test_packages=(catch2 python3)
-readonly ci_packages=(ccache clang clang-format clang-tidy libbenchmark-dev python3-jsonschema)
+readonly ci_packages=(ccache clang clang-format clang-tidy libbenchmark-dev python3-jsonschema shellcheck)
 
 say() { printf 'install-deps: %s\n' "$*" >&2; }
 
