@@ -35,7 +35,18 @@ struct StageNumbers {
   std::vector<Exception> exceptions;     ///< Table: its "stages"
   Where where;
   std::string key;  ///< "costs.forward": for error texts
+
+  /// The same number on every stage.
+  static StageNumbers all(std::int64_t number, std::string key) {
+    StageNumbers numbers;
+    numbers.scalar = number;
+    numbers.key = std::move(key);
+    return numbers;
+  }
 };
+
+/// The numbers spread over stages 0..S-1 as they stand. Throws InputError naming both lengths, or the stage that does not exist.
+[[nodiscard]] std::vector<std::int64_t> expand(const StageNumbers& numbers, int stages);
 
 /// What a duration is for: one chunk pass, all of a rank's stages, or the whole model.
 enum class Per : std::uint8_t { Stage, Rank, Model };
@@ -86,12 +97,12 @@ struct CostSpec {
 
 /// Memory as users state it, in bytes per stage.
 struct MemorySpec {
-  StageNumbers activation{.scalar = 1, .key = "memory.activation_bytes"};
-  StageNumbers released_at_input{.key = "memory.released_at_input"};
-  StageNumbers static_bytes{.key = "memory.static_bytes"};
-  StageNumbers receive{.key = "memory.receive_bytes"};
+  StageNumbers activation = StageNumbers::all(1, "memory.activation_bytes");
+  StageNumbers released_at_input = StageNumbers::all(0, "memory.released_at_input");
+  StageNumbers static_bytes = StageNumbers::all(0, "memory.static_bytes");
+  StageNumbers receive = StageNumbers::all(0, "memory.receive_bytes");
   /// Only the last stage's counts.
-  StageNumbers logits{.key = "memory.logits_bytes"};
+  StageNumbers logits = StageNumbers::all(0, "memory.logits_bytes");
   std::optional<Bytes> limit;
 };
 

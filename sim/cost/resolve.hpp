@@ -45,7 +45,4 @@ struct ResolvedCosts {
 /// Memory tables for this placement. Throws InputError like resolve().
 [[nodiscard]] MemoryModel resolve_memory(const MemorySpec& spec, const Placement& placement);
 
-/// The numbers spread over stages 0..S-1. Throws InputError naming both lengths, or the stage that does not exist.
-[[nodiscard]] std::vector<std::int64_t> expand(const StageNumbers& numbers, int stages);
-
 }  // namespace pipeloom::cost

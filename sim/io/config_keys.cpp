@@ -1,0 +1,240 @@
+#include "sim/io/config_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/ids.hpp"
+#include "sim/io/json_text.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+using T = KeyType;
+using C = KeyClass;
+
+constexpr std::string_view kChunksDefault = "2 where the schedule needs or wants it, else 1";
+constexpr std::string_view kDerived = "derived from the others, or 1 if no op costs are given";
+
+// path, type, group, unit, default, help, choices, minimum, maximum
+constexpr ConfigKey kKeys[] = {
+    {"schedule", T::Text, C::Shape, "", "", "name of the schedule, or an alias (see `pipeloom schedules`)"},
+    {"ranks", T::Count, C::Shape, "", "", "p, pipeline devices", {}, 1, kMaxIndex},
+    {"microbatches",
+     T::Count,
+     C::Shape,
+     "",
+     "",
+     "m, all microbatches of a step, both directions together",
+     {},
+     1,
+     kMaxIndex},
+    {"chunks",
+     T::Count,
+     C::Shape,
+     "",
+     kChunksDefault,
+     "v, stages per rank and model replica",
+     {},
+     1,
+     kMaxIndex},
+    {"options", T::Object, C::Option, "", "{}", "what only some schedules take"},
+    {"options.group_size",
+     T::Count,
+     C::Option,
+     "",
+     "ranks, or the alias's rule",
+     "interleaved schedules: microbatches per round",
+     {},
+     1,
+     kMaxIndex},
+    {"options.forward_only", T::Flag, C::Option, "", "false", "drop everything but the forwards"},
+    {"costs", T::Object, C::Cost, "", "{}", "how long ops and transfers take"},
+    {"costs.time_unit", T::Choice, C::Cost, "", "unit", "unit of every time in the file", "unit|s|ms|us|ns"},
+    {"costs.per", T::Choice, C::Cost, "", "stage",
+     "what op times are for: one stage pass, all stages of a rank, the whole model", "stage|rank|model"},
+    {"costs.forward", T::TimeTable, C::Cost, "time_unit", "1 if no op costs are given",
+     "F, the forward of one stage"},
+    {"costs.backward", T::TimeTable, C::Cost, "time_unit",
+     "backward_input + backward_weight, or 2 if no op costs are given", "B, the whole backward of one stage"},
+    {"costs.backward_input", T::TimeTable, C::Cost, "time_unit", kDerived,
+     "I, the gradient of the stage's input"},
+    {"costs.backward_weight", T::TimeTable, C::Cost, "time_unit", kDerived,
+     "W, the gradient of the stage's weights"},
+    {"costs.overlapped", T::Overlapped, C::Cost, "time_unit", "sum",
+     "an overlapped pair of F and B: a time by the forward's stage, a factor of F + B, a saving, "
+     "\"sequential\" or \"sum\""},
+    {"costs.rank_scale", T::Scales, C::Cost, "", "1 for every rank",
+     "one factor per rank for all its op times: unequal devices"},
+    {"costs.microbatch_scale", T::Scales, C::Cost, "", "1 for every microbatch",
+     "one factor per microbatch: packed sequences"},
+    {"costs.transfer", T::Object, C::Transfer, "", "{}", "tensors that cross ranks"},
+    {"costs.transfer.model", T::Choice, C::Transfer, "", "latency", "how transfers behave", "latency"},
+    {"costs.transfer.latency", T::Time, C::Transfer, "time_unit", "0",
+     "from the end of a tensor's producer to its arrival, without the bytes"},
+    {"costs.transfer.bytes", T::Bytes, C::Transfer, "bytes", "0", "size of a tensor between two stages"},
+    {"costs.transfer.bandwidth_gbps", T::Decimal, C::Transfer, "1e9 bit/s", "none: bytes take no time",
+     "bandwidth of a link; not with the abstract time unit"},
+    {"costs.transfer.queue", T::Choice, C::Transfer, "", "per-pair",
+     "which messages share a queue; read by models in which messages wait",
+     "per-rank|per-direction|per-pair"},
+    {"costs.transfer.ranks_per_node",
+     T::Count,
+     C::Transfer,
+     "",
+     "none: all hops are alike",
+     "rank r is on node r / ranks_per_node",
+     {},
+     1,
+     kMaxIndex},
+    {"costs.transfer.intra", T::Object, C::Transfer, "", "as costs.transfer", "hops within a node"},
+    {"costs.transfer.intra.latency", T::Time, C::Transfer, "time_unit", "costs.transfer.latency",
+     "latency within a node"},
+    {"costs.transfer.intra.bandwidth_gbps", T::Decimal, C::Transfer, "1e9 bit/s",
+     "costs.transfer.bandwidth_gbps", "bandwidth within a node"},
+    {"costs.transfer.inter", T::Object, C::Transfer, "", "as costs.transfer", "hops between nodes"},
+    {"costs.transfer.inter.latency", T::Time, C::Transfer, "time_unit", "costs.transfer.latency",
+     "latency between nodes"},
+    {"costs.transfer.inter.bandwidth_gbps", T::Decimal, C::Transfer, "1e9 bit/s",
+     "costs.transfer.bandwidth_gbps", "bandwidth between nodes"},
+    {"memory", T::Object, C::Memory, "", "{}", "what a rank holds"},
+    {"memory.activation_bytes", T::BytesTable, C::Memory, "bytes", "1",
+     "held from F of a (stage, microbatch) until B or W ends"},
+    {"memory.released_at_input", T::BytesTable, C::Memory, "bytes", "0",
+     "the part of activation_bytes that the end of I frees"},
+    {"memory.static_bytes", T::BytesTable, C::Memory, "bytes", "0",
+     "weights, gradients and optimizer state of a stage: always held"},
+    {"memory.receive_bytes", T::BytesTable, C::Memory, "bytes", "0",
+     "a tensor under way to a stage, until it is consumed"},
+    {"memory.logits_bytes", T::BytesTable, C::Memory, "bytes", "0",
+     "output of the last stage, from F until its B or I ends"},
+    {"memory.limit_bytes", T::Limit, C::Memory, "bytes", "null",
+     "most bytes that a rank may hold; null for no limit"},
+    {"step", T::Object, C::Step, "", "{}", "how one training step follows the other"},
+    {"step.rule", T::Choice, C::Step, "", "barrier", "whether ranks wait for all before the next step",
+     "barrier|post-validation"},
+    {"step.optimizer", T::Time, C::Step, "time_unit", "0", "time of the optimizer at the end of a step"},
+    {"step.count",
+     T::Count,
+     C::Step,
+     "",
+     "1",
+     "steps to simulate; metrics are of the first",
+     {},
+     1,
+     kMaxIndex},
+};
+
+/// Options that the file format names but this version has no schedule for.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOtherOptions = {{
+    {"memory_limit", "zb-auto and zbv-auto"},
+    {"slices", "seq-1f1b"},
+    {"waves", "hanayo"},
+    {"variant", "chimera"},
+    {"file", "custom; give the schedule file itself instead"},
+    {"recompute", "no schedule of this version"},
+    {"offload", "no schedule of this version"},
+}};
+
+std::string_view other_option(std::string_view name) {
+  for (const auto& [option, schedules] : kOtherOptions)
+    if (option == name) return schedules;
+  return {};
+}
+
+bool is_child(std::string_view path, std::string_view parent) {
+  if (!parent.empty()) {
+    if (path.size() <= parent.size() || path.substr(0, parent.size()) != parent || path[parent.size()] != '.')
+      return false;
+    path.remove_prefix(parent.size() + 1);
+  }
+  return path.find('.') == std::string_view::npos;
+}
+
+std::string_view last_part(std::string_view path) {
+  const auto dot = path.rfind('.');
+  return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+std::string_view type_help(KeyType type) {
+  switch (type) {
+    case T::Object:
+      return "an object";
+    case T::Text:
+      return "a string";
+    case T::Choice:
+      return "one of";
+    case T::Flag:
+      return "true or false";
+    case T::Count:
+      return "a whole number";
+    case T::Decimal:
+      return "a number";
+    case T::Time:
+      return "a time";
+    case T::TimeTable:
+      return "a time, an array of one per stage, or {\"default\": t, \"stages\": {\"3\": t}}";
+    case T::Overlapped:
+      return "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"";
+    case T::Bytes:
+      return "a whole number of bytes";
+    case T::BytesTable:
+      return "bytes, an array of one per stage, or {\"default\": n, \"stages\": {\"3\": n}}";
+    case T::Limit:
+      return "bytes, or null";
+    case T::Scales:
+      return "an array of factors";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() {
+  return kKeys;
+}
+
+const ConfigKey* find_config_key(std::string_view path) {
+  const auto* found = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                   [path](const ConfigKey& key) { return key.path == path; });
+  return found == std::end(kKeys) ? nullptr : found;
+}
+
+std::vector<std::string> child_keys(std::string_view parent) {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : kKeys)
+    if (is_child(key.path, parent)) names.emplace_back(last_part(key.path));
+  return names;
+}
+
+void require_known_keys(const Value& object, std::string_view parent) {
+  const auto valid = child_keys(parent);
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    const std::string& name = object.keys()[i].name;
+    if (std::find(valid.begin(), valid.end(), name) != valid.end() || (parent.empty() && name == "origin"))
+      continue;
+    const auto schedules = parent == "options" ? other_option(name) : std::string_view{};
+    if (!schedules.empty())
+      throw InputError(object.where_key(i),
+                       fmt::format("options.{} belongs to {}, which this version does not have; options "
+                                   "here: {}",
+                                   name, schedules, fmt::join(valid, ", ")));
+    const std::string what = parent.empty() ? "configuration key" : fmt::format("key of {}", parent);
+    throw InputError::unknown_name(object.where_key(i), what, shortened(name, 64), valid);
+  }
+}
+
+std::string config_keys_help() {
+  std::string out;
+  for (const ConfigKey& key : kKeys) {
+    out += fmt::format("{}\n    {}\n    {}", key.path, key.help, type_help(key.type));
+    if (!key.choices.empty()) out += fmt::format(" {}", key.choices);
+    if (key.type == T::Count) out += fmt::format(", {} to {}", key.minimum, key.maximum);
+    if (!key.unit.empty()) out += fmt::format("; in {}", key.unit);
+    out += key.default_text.empty() ? "; required\n" : fmt::format("; default {}\n", key.default_text);
+  }
+  return out;
+}
+
+}  // namespace pipeloom::io

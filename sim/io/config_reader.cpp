@@ -1,0 +1,217 @@
+#include "sim/io/config_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "sim/io/json_text.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+std::vector<std::string> split_choices(std::string_view choices) {
+  std::vector<std::string> out;
+  for (;;) {
+    const auto bar = choices.find('|');
+    out.emplace_back(choices.substr(0, bar));
+    if (bar == std::string_view::npos) return out;
+    choices.remove_prefix(bar + 1);
+  }
+}
+
+const ConfigKey& key_of(const std::string& path) {
+  const ConfigKey* key = find_config_key(path);
+  if (key == nullptr) throw InternalError(fmt::format("the table of configuration keys lacks '{}'", path));
+  return *key;
+}
+
+/// A stage number as a table's key: plain digits, no sign, no leading zeros.
+std::optional<std::int32_t> stage_of(std::string_view text) {
+  std::int32_t stage = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stage);
+  if (error != std::errc{} || end != text.data() + text.size() || stage < 0 || stage >= kMaxIndex)
+    return std::nullopt;
+  if (text.size() > 1 && text[0] == '0') return std::nullopt;
+  return stage;
+}
+
+}  // namespace
+
+ConfigReader::ConfigReader(const Value* object, std::string path, Shared& shared)
+    : object_(object), path_(std::move(path)), shared_(&shared) {
+  if (object_ == nullptr) return;
+  if (!object_->is(ValueKind::Object))
+    fail(*object_, path_.empty() ? "the configuration" : path_, "an object");
+  require_known_keys(*object_, path_);
+}
+
+const Value* ConfigReader::find(std::string_view name) const {
+  return object_ ? object_->find(name) : nullptr;
+}
+
+ConfigReader ConfigReader::child(std::string_view name) const {
+  return {find(name), path_of(name), *shared_};
+}
+
+std::string ConfigReader::path_of(std::string_view name) const {
+  return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+}
+
+void ConfigReader::fail(const Value& value, const std::string& key, std::string_view allowed) {
+  throw InputError(value.where(), fmt::format("{} is {}; it must be {}", key, value.described(), allowed));
+}
+
+const Value* ConfigReader::take(std::string_view name) const {
+  const Value* value = find(name);
+  if (value == nullptr) shared_->defaulted.push_back(path_of(name));
+  return value;
+}
+
+std::int64_t ConfigReader::fixed_of(const Value& value, const std::string& key, std::int64_t scale,
+                                    std::string_view allowed, bool may_round) const {
+  if (!value.is(ValueKind::Number)) fail(value, key, allowed);
+  const auto number = parse_fixed(value.text(), scale);
+  if (!number)
+    throw InputError(value.where(), fmt::format("{} is {}, which overflows; it must be {} below {}", key,
+                                                value.described(), allowed, kMaxTicks / scale));
+  if (value.text()[0] == '-' && number->value != 0) fail(value, key, allowed);
+  if (number->rounded && !may_round) fail(value, key, allowed);
+  if (number->rounded) {
+    const std::string place = value.where().text();
+    shared_->warnings.push_back(fmt::format("{}{}{} is {}, more digits than are kept; it was rounded", place,
+                                            place.empty() ? "" : ": ", key, value.described()));
+  }
+  return number->value;
+}
+
+std::optional<int> ConfigReader::count(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  const ConfigKey& key = key_of(path_of(name));
+  const std::string allowed = fmt::format("a whole number from {} to {}", key.minimum, key.maximum);
+  const std::int64_t number = fixed_of(*value, path_of(name), 1, allowed, false);
+  if (number < key.minimum || number > key.maximum) fail(*value, path_of(name), allowed);
+  return static_cast<int>(number);
+}
+
+std::optional<bool> ConfigReader::flag(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is(ValueKind::Bool)) fail(*value, path_of(name), "true or false");
+  return value->text() == "true";
+}
+
+std::optional<std::string> ConfigReader::text(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is(ValueKind::String)) fail(*value, path_of(name), "a string");
+  return value->text();
+}
+
+std::optional<std::string> ConfigReader::choice(std::string_view name) const {
+  auto found = text(name);
+  if (!found) return std::nullopt;
+  const auto valid = split_choices(key_of(path_of(name)).choices);
+  if (std::find(valid.begin(), valid.end(), *found) == valid.end())
+    throw InputError::unknown_name(find(name)->where(), path_of(name), shortened(*found, 64), valid);
+  return found;
+}
+
+Ticks ConfigReader::time_of(const Value& value, const std::string& key) const {
+  return fixed_of(value, key, ticks_per(shared_->unit), "a time of 0 or more", true);
+}
+
+Scale ConfigReader::scale_of(const Value& value, const std::string& key) const {
+  return fixed_of(value, key, kUnitScale, "a factor of 0 or more", true);
+}
+
+Bytes ConfigReader::bytes_of(const Value& value, const std::string& key) const {
+  return fixed_of(value, key, 1, "a whole number of bytes, 0 or more", false);
+}
+
+std::optional<Ticks> ConfigReader::time(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  return time_of(*value, path_of(name));
+}
+
+std::optional<Bytes> ConfigReader::bytes(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is(ValueKind::Null) && key_of(path_of(name)).type == KeyType::Limit) return std::nullopt;
+  return bytes_of(*value, path_of(name));
+}
+
+std::optional<std::int64_t> ConfigReader::positive_decimal(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr || value->is(ValueKind::Null)) return std::nullopt;
+  const auto number = fixed_of(*value, path_of(name), kUnitScale, "a number above 0", true);
+  if (number == 0) fail(*value, path_of(name), "a number above 0");
+  return number;
+}
+
+std::vector<Scale> ConfigReader::scales(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr) return {};
+  if (!value->is(ValueKind::Array) || value->items().empty())
+    fail(*value, path_of(name), "an array of factors, such as [1, 1, 1.1, 1]");
+  std::vector<Scale> out;
+  for (const Value& item : value->items()) out.push_back(scale_of(item, path_of(name)));
+  return out;
+}
+
+std::optional<cost::StageNumbers> ConfigReader::stage_numbers(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  return numbers_of(*value, path_of(name), key_of(path_of(name)).type != KeyType::BytesTable);
+}
+
+cost::StageNumbers ConfigReader::numbers_of(const Value& value, const std::string& key, bool times) const {
+  cost::StageNumbers out;
+  out.key = key;
+  out.where = value.where();
+  const auto number = [&](const Value& item) { return times ? time_of(item, key) : bytes_of(item, key); };
+  if (value.is(ValueKind::Number)) {
+    out.scalar = number(value);
+  } else if (value.is(ValueKind::Array)) {
+    out.form = cost::StageNumbers::Form::Array;
+    for (const Value& item : value.items()) out.array.push_back(number(item));
+  } else if (value.is(ValueKind::Object)) {
+    out.form = cost::StageNumbers::Form::Table;
+    read_table(value, out, times);
+  } else {
+    fail(value, key,
+         "a number, an array with one entry per stage, or {\"default\": 2, \"stages\": {\"3\": 2.5}}");
+  }
+  return out;
+}
+
+void ConfigReader::read_table(const Value& table, cost::StageNumbers& out, bool times) const {
+  const auto number = [&](const Value& item) {
+    return times ? time_of(item, out.key) : bytes_of(item, out.key);
+  };
+  for (std::size_t i = 0; i < table.keys().size(); ++i) {
+    const Value& item = table.items()[i];
+    const std::string& name = table.keys()[i].name;
+    if (name == "default") {
+      out.fallback = number(item);
+      continue;
+    }
+    if (name != "stages")
+      throw InputError::unknown_name(table.where_key(i), fmt::format("key of {}", out.key),
+                                     shortened(name, 64), {"default", "stages"});
+    if (!item.is(ValueKind::Object))
+      fail(item, out.key + ".stages", "an object from stage numbers to numbers");
+    for (std::size_t j = 0; j < item.keys().size(); ++j) {
+      const auto stage = stage_of(item.keys()[j].name);
+      if (!stage)
+        throw InputError(item.where_key(j),
+                         fmt::format("'{}' is no stage; the keys of {}.stages are numbers such as \"3\"",
+                                     shortened(item.keys()[j].name, 40), out.key));
+      out.exceptions.push_back({*stage, number(item.items()[j]), item.where_key(j)});
+    }
+  }
+}
+
+}  // namespace pipeloom::io

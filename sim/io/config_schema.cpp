@@ -1,0 +1,143 @@
+// The JSON Schema of a configuration, made from the table of keys.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/io/config_keys.hpp"
+#include "sim/io/json_text.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+std::string choices_of(std::string_view choices) {
+  std::string out;
+  for (;;) {
+    const auto bar = choices.find('|');
+    out += (out.empty() ? "" : ", ") + quoted(choices.substr(0, bar));
+    if (bar == std::string_view::npos) return out;
+    choices.remove_prefix(bar + 1);
+  }
+}
+
+/// The schema's keywords for a key's type, without braces. Forms used more than once stand under $defs.
+std::string keywords(const ConfigKey& key) {
+  switch (key.type) {
+    case KeyType::Object:
+      return "\"type\": \"object\"";
+    case KeyType::Text:
+      return "\"type\": \"string\", \"minLength\": 1";
+    case KeyType::Choice:
+      return fmt::format("\"enum\": [{}]", choices_of(key.choices));
+    case KeyType::Flag:
+      return "\"type\": \"boolean\"";
+    case KeyType::Count:
+      return fmt::format("\"type\": \"integer\", \"minimum\": {}, \"maximum\": {}", key.minimum, key.maximum);
+    case KeyType::Decimal:
+      return "\"type\": [\"number\", \"null\"], \"exclusiveMinimum\": 0";
+    case KeyType::Time:
+      return "\"type\": \"number\", \"minimum\": 0";
+    case KeyType::TimeTable:
+      return "\"$ref\": \"#/$defs/times\"";
+    case KeyType::Overlapped:
+      return "\"$ref\": \"#/$defs/overlapped\"";
+    case KeyType::Bytes:
+      return "\"type\": \"integer\", \"minimum\": 0";
+    case KeyType::BytesTable:
+      return "\"$ref\": \"#/$defs/bytes\"";
+    case KeyType::Limit:
+      return "\"type\": [\"integer\", \"null\"], \"minimum\": 0";
+    case KeyType::Scales:
+      return "\"type\": \"array\", \"minItems\": 1, \"items\": {\"type\": \"number\", \"minimum\": 0}";
+  }
+  return "";
+}
+
+std::string description_of(const ConfigKey& key) {
+  std::string text(key.help);
+  if (!key.unit.empty()) text += fmt::format("; in {}", key.unit);
+  if (!key.default_text.empty()) text += fmt::format("; default {}", key.default_text);
+  return text;
+}
+
+std::string properties_of(const std::string& parent, const std::string& indent) {
+  std::string out;
+  for (const auto& name : child_keys(parent)) {
+    const std::string path = parent.empty() ? name : parent + "." + name;
+    const ConfigKey& key = *find_config_key(path);
+    out += fmt::format("{}{}{}: {{{}, \"description\": {}", out.empty() ? "" : ",\n", indent, quoted(name),
+                       keywords(key), quoted(description_of(key)));
+    if (key.type == KeyType::Object)
+      out += fmt::format(", \"additionalProperties\": false, \"properties\": {{\n{}\n{}}}",
+                         properties_of(path, indent + "  "), indent);
+    out += "}";
+  }
+  return out;
+}
+
+constexpr std::string_view kDefinitions = R"(    "times": {
+      "oneOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "array", "items": {"type": "number", "minimum": 0}},
+        {"$ref": "#/$defs/time_table"}
+      ]
+    },
+    "time_table": {
+      "type": "object",
+      "properties": {
+        "default": {"type": "number", "minimum": 0},
+        "stages": {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"type": "number", "minimum": 0}}, "additionalProperties": false}
+      },
+      "additionalProperties": false
+    },
+    "overlapped": {
+      "anyOf": [
+        {"$ref": "#/$defs/times"},
+        {"enum": ["sum", "sequential"]},
+        {"type": "object", "properties": {"factor": {"type": "number", "minimum": 0}}, "required": ["factor"], "additionalProperties": false},
+        {"type": "object", "properties": {"saving": {"type": "number", "minimum": 0}}, "required": ["saving"], "additionalProperties": false}
+      ]
+    },
+    "bytes": {
+      "oneOf": [
+        {"type": "integer", "minimum": 0},
+        {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        {
+          "type": "object",
+          "properties": {
+            "default": {"type": "integer", "minimum": 0},
+            "stages": {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"type": "integer", "minimum": 0}}, "additionalProperties": false}
+          },
+          "additionalProperties": false
+        }
+      ]
+    }
+)";
+
+}  // namespace
+
+std::string config_schema() {
+  std::string out =
+      "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"title\": \"Pipeloom "
+      "configuration\",\n"
+      "  \"description\": \"One run. Comments (// and /* */) are allowed in the file; strip them before "
+      "validating.\",\n"
+      "  \"type\": \"object\",\n  \"properties\": {\n";
+  out += properties_of("", "    ");
+  out +=
+      ",\n    \"origin\": {\"type\": \"object\", \"description\": \"written by reports, ignored when "
+      "read\"}\n  },\n";
+  out +=
+      "  \"required\": [\"schedule\", \"ranks\", \"microbatches\"],\n  \"additionalProperties\": false,\n  "
+      "\"$defs\": {\n";
+  out += kDefinitions;
+  return out + "  }\n}\n";
+}
+
+}  // namespace pipeloom::io

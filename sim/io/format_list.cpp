@@ -1,0 +1,85 @@
+// The formats whose readers and writers are a call each.
+
+#include <ostream>
+
+#include "sim/dag.hpp"
+#include "sim/io/formats.hpp"
+#include "sim/io/json_value.hpp"
+#include "sim/io/run_config.hpp"
+#include "sim/io/schedule_json.hpp"
+#include "sim/io/timeline_jsonl.hpp"
+#include "sim/io/torch_csv.hpp"
+
+namespace pipeloom::io {
+
+Format json_format() {
+  Format out;
+  out.name = "json";
+  out.extensions = {".json"};
+  out.summary = "a schedule: ranks, stages, microbatches, placement, orders";
+  out.read = [](std::string_view text, const std::string& name) {
+    return Imported{std::make_shared<const Schedule>(read_schedule_json(Document::parse(text, name).root())),
+                    {}};
+  };
+  out.write = [](std::ostream& stream, const Exported& run) { write_schedule_json(stream, *run.schedule); };
+  out.sniff = [](std::string_view text) {
+    const auto first = text.find_first_not_of(" \t\r\n");
+    return first != std::string_view::npos && (text[first] == '{' || text[first] == '/');
+  };
+  return out;
+}
+
+Format torch_compute_format() {
+  Format out;
+  out.name = "torch-compute";
+  out.extensions = {".csv"};
+  out.summary = "PyTorch's compute_only schedule file";
+  out.read = [](std::string_view text, const std::string& name) {
+    TorchCsv csv = read_torch_csv(text, name);
+    return Imported{std::make_shared<const Schedule>(std::move(csv.schedule)), std::move(csv.warnings)};
+  };
+  out.write = [](std::ostream& stream, const Exported& run) { write_torch_csv(stream, *run.schedule); };
+  out.sniff = looks_like_torch_csv;
+  return out;
+}
+
+Format timeline_format() {
+  Format out;
+  out.name = "timeline";
+  out.extensions = {".jsonl"};
+  out.summary = "start and end of every op, one JSON object per line";
+  out.needs_times = true;
+  out.write = [](std::ostream& stream, const Exported& run) { write_timeline_jsonl(stream, *run.timeline); };
+  return out;
+}
+
+Format csv_format() {
+  Format out;
+  out.name = "csv";
+  out.summary = "start and end of every op, as a table";
+  out.needs_times = true;
+  out.write = [](std::ostream& stream, const Exported& run) { write_timeline_csv(stream, *run.timeline); };
+  return out;
+}
+
+Format report_format() {
+  Format out;
+  out.name = "report";
+  out.summary = "the report of `simulate --json`, with orders and timeline";
+  out.needs_times = true;
+  out.write = [](std::ostream& stream, const Exported& run) {
+    write_report(stream, *run.report, {true, true});
+  };
+  return out;
+}
+
+Format dot_format() {
+  Format out;
+  out.name = "dot";
+  out.extensions = {".dot", ".gv"};
+  out.summary = "the dependency graph for Graphviz";
+  out.write = [](std::ostream& stream, const Exported& run) { stream << to_dot(Dag(*run.schedule)); };
+  return out;
+}
+
+}  // namespace pipeloom::io

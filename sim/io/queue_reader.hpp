@@ -1,0 +1,47 @@
+#pragma once
+
+// Queues as a file reader collects them, and the schedule that they make.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/error.hpp"
+#include "sim/schedule.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::io {
+
+/// Collects entries rank by rank. Sizes are bounded by what was read, never by numbers in it.
+class QueueReader {
+ public:
+  /// `where` is the place that errors about the whole point at.
+  explicit QueueReader(Where where) : where_(std::move(where)) {}
+
+  /// Throws InputError beyond kMaxIndex ranks.
+  void begin_rank();
+  /// One entry of the current rank. REQUIRES: ops is not empty.
+  void add(std::span<const Op> ops, const Where& where);
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(queues_.size()); }
+  /// One more than the highest stage and microbatch seen.
+  [[nodiscard]] int stages() const { return stages_; }
+  [[nodiscard]] int microbatches() const { return microbatches_; }
+
+  /// infer_placement(), its errors at `where`.
+  [[nodiscard]] InferredPlacement infer() const;
+  /// Throws InputError if the ops are far too few for their numbers: a few bytes naming microbatch 999999 must not make
+  /// tables for a million of them.
+  [[nodiscard]] Schedule build(InferredPlacement placement) const;
+
+ private:
+  void require_dense(int stages, int microbatches) const;
+
+  Where where_;
+  std::vector<std::vector<Op>> queues_;
+  std::size_t num_ops_ = 0;
+  int stages_ = 0;
+  int microbatches_ = 0;
+};
+
+}  // namespace pipeloom::io

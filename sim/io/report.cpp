@@ -1,0 +1,156 @@
+#include "sim/io/report.hpp"
+
+#include <array>
+
+#include "sim/io/text_writer.hpp"
+#include "version.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+/// Writes one report.
+class ReportWriter {
+ public:
+  ReportWriter(std::ostream& stream, const Report& report)
+      : out_(stream), report_(report), schedule_(*report.timeline->schedule), unit_(report.timeline->unit) {}
+
+  void write(const ReportParts& parts) {
+    out_ << "{\n  \"schema_version\": 1,\n  \"tool\": {\"name\": \"pipeloom\", \"version\": ";
+    out_.quoted(kVersion) << "},\n  \"config\": " << std::string_view(effective_config_text(*report_.config));
+    write_summary();
+    write_memory();
+    write_ranks();
+    write_critical_path();
+    if (parts.orders) write_orders();
+    if (parts.timeline) write_timeline();
+    out_ << "\n}\n";
+    out_.flush();
+  }
+
+ private:
+  TextWriter& key(const char* name) { return out_ << ",\n  \"" << name << "\": "; }
+  void time(const char* name, Ticks ticks) { key(name).ticks(ticks, unit_); }
+
+  void write_summary() {
+    const Metrics& m = *report_.metrics;
+    key("time_unit").quoted(name_of(unit_));
+    time("makespan", m.makespan);
+    time("step_time", m.step_time);
+    time("steady_period", m.steady_period);
+    time("ideal_time", m.ideal_time);
+    time("max_window", m.max_window);
+    (key("lower_bound") << "{\"value\": ").ticks(m.lower_bound.value, unit_) << ", \"name\": ";
+    out_.quoted(m.lower_bound.name) << '}';
+    key("bubble_ratio") << m.bubble_ratio;
+    key("bubble_overhead") << m.bubble_overhead;
+    key("window_bubble_ratio") << m.window_bubble_ratio;
+    key("num_ops") << m.num_ops;
+    key("num_entries") << m.num_entries;
+  }
+
+  void write_memory() {
+    const Metrics& m = *report_.metrics;
+    key("memory") << "{\"peak_bytes\": " << m.ranks[m.peak_rank.at()].memory.peak_bytes
+                  << ", \"peak_rank\": " << m.peak_rank.value();
+    if (const auto& over = report_.over_limit) {
+      out_ << ", \"over_limit\": {\"rank\": " << over->rank.value() << ", \"op\": \"" << over->op
+           << "\", \"bytes\": " << over->bytes << ", \"limit\": " << over->limit << '}';
+    }
+    out_ << '}';
+  }
+
+  void write_ranks() {
+    key("ranks") << '[';
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
+      out_ << (rank == Rank(0) ? "\n    " : ",\n    ");
+      write_rank(rank);
+    }
+    out_ << "\n  ]";
+  }
+
+  void write_rank(Rank rank) {
+    const RankMetrics& m = report_.metrics->ranks[rank.at()];
+    out_ << "{\"rank\": " << rank.value() << ", \"stages\": [";
+    const auto stages = schedule_.placement().stages_of(rank);
+    for (std::size_t i = 0; i < stages.size(); ++i) (i > 0 ? out_ << ", " : out_) << stages[i].value();
+    (out_ << "], \"busy\": ").ticks(m.busy, unit_);
+    (out_ << ", \"idle\": ").ticks(m.idle, unit_);
+    (out_ << ", \"first_start\": ").ticks(m.first_start, unit_);
+    (out_ << ", \"last_end\": ").ticks(m.last_end, unit_);
+    out_ << ", \"peak_live\": " << m.memory.peak_live
+         << ", \"peak_activation_bytes\": " << m.memory.peak_activation_bytes << ", \"idle_causes\": {";
+    for (std::size_t i = 0; i < kIdleCauses; ++i) {
+      const auto cause = static_cast<IdleCause>(i);
+      out_ << (i > 0 ? ", \"" : "\"") << name_of(cause) << "\": ";
+      out_.ticks(m.idle_causes.of(cause), unit_);
+    }
+    out_ << "}}";
+  }
+
+  void write_critical_path() {
+    const CriticalPath* path = report_.critical_path;
+    if (path == nullptr) return;
+    (key("critical_path") << "{\"length\": ").ticks(path->length, unit_) << ", \"ops\": [";
+    for (std::size_t i = 0; i < path->entries.size(); ++i) {
+      if (i > 0) out_ << ", ";
+      write_entry(path->entries[i]);
+    }
+    out_ << "]}";
+  }
+
+  /// The text of the entry that begins at op index `first`, in quotes.
+  void write_entry(std::size_t first) {
+    const auto ops = schedule_.ops();
+    if (!ops[first].joined()) {
+      out_ << '"' << ops[first] << '"';
+      return;
+    }
+    std::size_t last = first + 1;
+    while (ops[last - 1].joined()) ++last;
+    out_ << '"' << std::string_view(entry_text(schedule_, first, last)) << '"';
+  }
+
+  void write_orders() {
+    key("orders") << '[';
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
+      out_ << (rank == Rank(0) ? "\n    [" : ",\n    [");
+      const std::size_t begin = schedule_.queue_begin(rank);
+      for_each_entry(schedule_, begin, schedule_.queue_end(rank), [&](std::size_t first, std::size_t) {
+        if (first > begin) out_ << ", ";
+        write_entry(first);
+      });
+      out_ << ']';
+    }
+    out_ << "\n  ]";
+  }
+
+  void write_timeline() {
+    const Timeline& timeline = *report_.timeline;
+    key("timeline") << '[';
+    bool first_row = true;
+    for (int step = 0; step < timeline.steps; ++step)
+      for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank)
+        for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) {
+          out_ << (first_row ? "\n    {" : ",\n    {");
+          first_row = false;
+          if (timeline.steps > 1) out_ << "\"step\": " << step << ", ";
+          out_ << "\"rank\": " << rank.value() << ", \"op\": \"" << schedule_.ops()[i] << "\", \"start\": ";
+          out_.ticks(timeline.start_of(i, step), unit_) << ", \"end\": ";
+          out_.ticks(timeline.end_of(i, step), unit_) << '}';
+        }
+    out_ << "\n  ]";
+  }
+
+  TextWriter out_;
+  const Report& report_;
+  const Schedule& schedule_;
+  TimeUnit unit_;
+};
+
+}  // namespace
+
+void write_report(std::ostream& out, const Report& report, const ReportParts& parts) {
+  ReportWriter(out, report).write(parts);
+}
+
+}  // namespace pipeloom::io

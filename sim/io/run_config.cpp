@@ -1,0 +1,200 @@
+#include "sim/io/run_config.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/io/config_reader.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+using cost::OverlapSpec;
+
+/// The unit comes before any time is read, wherever it stands in the file.
+TimeUnit read_unit(const ConfigReader& costs) {
+  const auto name = costs.choice("time_unit");
+  return name ? *time_unit_named(*name) : TimeUnit::Unit;
+}
+
+cost::Per read_per(const ConfigReader& costs) {
+  const auto name = costs.choice("per");
+  if (name == "rank") return cost::Per::Rank;
+  if (name == "model") return cost::Per::Model;
+  return cost::Per::Stage;
+}
+
+OverlapSpec overlap_from_word(const Value& value) {
+  OverlapSpec out;
+  if (value.text() == "sequential")
+    out.rule = OverlapRule::Sequential;
+  else if (value.text() != "sum")
+    throw InputError::unknown_name(value.where(), "costs.overlapped", value.described(),
+                                   {"sequential", "sum"});
+  return out;
+}
+
+std::optional<OverlapSpec> read_overlap(const ConfigReader& costs) {
+  const std::string key = costs.path_of("overlapped");
+  const Value* value = costs.find("overlapped");
+  if (value == nullptr) return std::nullopt;
+  if (value->is(ValueKind::String)) return overlap_from_word(*value);
+  OverlapSpec out;
+  const Value* factor = value->find("factor");
+  const Value* saving = value->find("saving");
+  if (factor == nullptr && saving == nullptr) {
+    out.rule = OverlapRule::Explicit;
+    out.duration = costs.numbers_of(*value, key, true);
+    return out;
+  }
+  if (value->keys().size() != 1)
+    ConfigReader::fail(
+        *value, key, "an object with one key, \"factor\" or \"saving\", or with \"default\" and \"stages\"");
+  out.rule = factor ? OverlapRule::Factor : OverlapRule::Saving;
+  if (factor) out.factor = costs.scale_of(*factor, key + ".factor");
+  if (saving) out.saving = costs.time_of(*saving, key + ".saving");
+  return out;
+}
+
+/// A link's own numbers. `object` may lack either.
+cost::LinkSpec read_link(const ConfigReader& object, TimeUnit unit) {
+  cost::LinkSpec out;
+  out.latency = object.time("latency");
+  out.bits_per_second = object.positive_decimal("bandwidth_gbps");
+  if (out.bits_per_second && unit == TimeUnit::Unit)
+    throw InputError(
+        object.find("bandwidth_gbps")->where(),
+        fmt::format("{} needs a real time unit, but costs.time_unit is \"unit\"; set it to s, ms, us or ns",
+                    object.path_of("bandwidth_gbps")));
+  return out;
+}
+
+void require_nodes(const ConfigReader& transfer, const char* name, const cost::TransferSpec& spec) {
+  const Value* value = transfer.find(name);
+  if (value != nullptr && !value->keys().empty() && !spec.ranks_per_node)
+    throw InputError(
+        value->where(),
+        fmt::format("costs.transfer.{} needs costs.transfer.ranks_per_node, which says who shares a "
+                    "node; give it, or leave {} out",
+                    name, name));
+}
+
+/// Models of the file format that this version cannot simulate get an answer of their own.
+void refuse_other_models(const ConfigReader& transfer) {
+  const Value* model = transfer.find("model");
+  if (model == nullptr || !model->is(ValueKind::String)) return;
+  for (const char* other : {"blocking", "async", "link"})
+    if (model->text() == other)
+      throw InputError(model->where(),
+                       fmt::format("costs.transfer.model \"{}\" is not available in this version; available: "
+                                   "latency",
+                                   other));
+}
+
+cost::TransferSpec read_transfer(const ConfigReader& transfer, TimeUnit unit) {
+  refuse_other_models(transfer);
+  (void)transfer.choice("model");
+  cost::TransferSpec out;
+  out.link = read_link(transfer, unit);
+  out.bytes = transfer.bytes("bytes").value_or(0);
+  if (auto queue = transfer.choice("queue")) out.queue = *queue;
+  out.ranks_per_node = transfer.count("ranks_per_node");
+  out.intra = read_link(transfer.child("intra"), unit);
+  out.inter = read_link(transfer.child("inter"), unit);
+  require_nodes(transfer, "intra", out);
+  require_nodes(transfer, "inter", out);
+  return out;
+}
+
+Where where_of(const ConfigReader& object, std::string_view name) {
+  const Value* value = object.find(name);
+  return value ? value->where() : object.where();
+}
+
+cost::CostSpec read_costs(const ConfigReader& costs, TimeUnit unit) {
+  cost::CostSpec out;
+  out.where = costs.where();
+  out.unit = unit;
+  out.per = read_per(costs);
+  static constexpr std::array<const char*, kOpKinds> kNames = {"forward", "backward", "backward_input",
+                                                               "backward_weight"};
+  for (std::size_t kind = 0; kind < kOpKinds; ++kind) out.duration[kind] = costs.stage_numbers(kNames[kind]);
+  out.overlap = read_overlap(costs);
+  out.rank_scale = costs.scales("rank_scale");
+  out.rank_scale_where = where_of(costs, "rank_scale");
+  out.microbatch_scale = costs.scales("microbatch_scale");
+  out.microbatch_scale_where = where_of(costs, "microbatch_scale");
+  out.transfer = read_transfer(costs.child("transfer"), unit);
+  return out;
+}
+
+cost::MemorySpec read_memory(const ConfigReader& memory) {
+  cost::MemorySpec out;
+  const auto read = [&memory](const char* name, cost::StageNumbers& into) {
+    if (auto numbers = memory.stage_numbers(name)) into = std::move(*numbers);
+  };
+  read("activation_bytes", out.activation);
+  read("released_at_input", out.released_at_input);
+  read("static_bytes", out.static_bytes);
+  read("receive_bytes", out.receive);
+  read("logits_bytes", out.logits);
+  out.limit = memory.bytes("limit_bytes");
+  return out;
+}
+
+Steps read_step(const ConfigReader& step) {
+  Steps out;
+  if (step.choice("rule") == "post-validation") out.rule = StepRule::PostValidation;
+  out.optimizer = step.time("optimizer").value_or(0);
+  out.count = step.count("count").value_or(1);
+  return out;
+}
+
+[[noreturn]] void fail_missing(const ConfigReader& root, const char* key, const char* option) {
+  throw InputError(root.where(),
+                   fmt::format("\"{}\" is missing; add it to the configuration or give {}", key, option));
+}
+
+void read_shape(const ConfigReader& root, Needs needs, RunConfig& out) {
+  const auto schedule = root.text("schedule");
+  const auto ranks = root.count("ranks");
+  const auto microbatches = root.count("microbatches");
+  if (needs == Needs::Run) {
+    if (!schedule) fail_missing(root, "schedule", "--schedule NAME");
+    if (!ranks) fail_missing(root, "ranks", "--ranks P");
+    if (!microbatches) fail_missing(root, "microbatches", "--microbatches M");
+  }
+  out.schedule = schedule.value_or("");
+  out.ranks = ranks.value_or(0);
+  out.microbatches = microbatches.value_or(0);
+  out.chunks = root.count("chunks");
+  out.schedule_where = where_of(root, "schedule");
+  out.ranks_where = where_of(root, "ranks");
+  out.microbatches_where = where_of(root, "microbatches");
+  out.chunks_where = where_of(root, "chunks");
+}
+
+}  // namespace
+
+RunConfig read_run_config(const Value& root, Needs needs) {
+  ConfigReader::Shared shared;
+  const ConfigReader top(&root, "", shared);
+  RunConfig out;
+  read_shape(top, needs, out);
+  const ConfigReader options = top.child("options");
+  out.options.group_size = options.count("group_size");
+  out.options.group_size_where = where_of(options, "group_size");
+  out.options.forward_only = options.flag("forward_only").value_or(false);
+  const ConfigReader costs = top.child("costs");
+  shared.unit = read_unit(costs);
+  out.costs = read_costs(costs, shared.unit);
+  out.memory = read_memory(top.child("memory"));
+  out.step = read_step(top.child("step"));
+  out.defaulted = std::move(shared.defaulted);
+  out.warnings = std::move(shared.warnings);
+  return out;
+}
+
+bool is_schedule_file(const Value& root) {
+  return root.is(ValueKind::Object) && root.find("orders") != nullptr;
+}
+
+}  // namespace pipeloom::io

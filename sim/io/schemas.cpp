@@ -1,0 +1,29 @@
+#include "sim/io/schemas.hpp"
+
+#include "sim/error.hpp"
+#include "sim/io/config_keys.hpp"
+
+namespace pipeloom::io {
+
+// sim/io/schemas/schemas.cpp.in
+namespace embedded {
+extern const std::string_view kReportSchema;
+extern const std::string_view kScheduleSchema;
+extern const std::string_view kSuiteSchema;
+extern const std::string_view kBaselineSchema;
+}  // namespace embedded
+
+std::vector<std::string> schema_names() {
+  return {"config", "report", "schedule", "suite", "baseline"};
+}
+
+std::string schema_text(std::string_view name) {
+  if (name == "config") return config_schema();
+  if (name == "report") return std::string(embedded::kReportSchema);
+  if (name == "schedule") return std::string(embedded::kScheduleSchema);
+  if (name == "suite") return std::string(embedded::kSuiteSchema);
+  if (name == "baseline") return std::string(embedded::kBaselineSchema);
+  throw InputError::unknown_name({}, "schema", name, schema_names());
+}
+
+}  // namespace pipeloom::io
