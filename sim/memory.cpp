@@ -125,19 +125,12 @@ RankMemory queue_order_peaks(const Schedule& schedule, const MemoryModel& model,
                    Bytes given = 0;
                    for (std::size_t i = first; i < last; ++i) {
                      const Op op = schedule.ops()[i];
-                     const std::size_t slot = schedule.slot_of(op).at();
-                     const bool is_forward = op.kind() == OpKind::Forward;
-                     if (is_forward) {
-                       ++live;
-                       held += model.activation[slot];
-                     }
-                     if (op.kind() == OpKind::BackwardInput) given += model.released_at_input[slot];
-                     if (op.kind() == OpKind::BackwardWeight)
-                       given += model.activation[slot] - model.released_at_input[slot];
-                     if (op.kind() == OpKind::Backward || (is_forward && forward_only))
-                       given += model.activation[slot];
-                     if (op.kind() == OpKind::Backward || op.kind() == OpKind::BackwardWeight || forward_only)
-                       ++live_given;
+                     const QueueEffect effect =
+                         queue_effect(model, op.kind(), schedule.slot_of(op), forward_only);
+                     live += effect.live_taken;
+                     held += effect.taken;
+                     live_given += effect.live_given;
+                     given += effect.given;
                    }
                    memory.peak_live = std::max(memory.peak_live, live);
                    memory.peak_activation_bytes = std::max(memory.peak_activation_bytes, held);
@@ -156,6 +149,22 @@ MemoryModel default_memory(const Placement& placement) {
   for (auto* table : {&model.released_at_input, &model.static_bytes, &model.receive, &model.logits})
     table->assign(slots, 0);
   return model;
+}
+
+QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only) {
+  const Bytes whole = model.activation[slot.at()];
+  const Bytes early = model.released_at_input[slot.at()];
+  switch (kind) {
+    case OpKind::Forward:
+      return {whole, forward_only ? whole : 0, 1, forward_only ? 1 : 0};
+    case OpKind::Backward:
+      return {0, whole, 0, 1};
+    case OpKind::BackwardInput:
+      return {0, early, 0, 0};
+    case OpKind::BackwardWeight:
+      return {0, whole - early, 0, 1};
+  }
+  return {};
 }
 
 std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model, Rank rank,

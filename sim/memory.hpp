@@ -38,6 +38,16 @@ struct MemoryModel {
 /// One byte of activation per stage pass, nothing else: peaks then count live activations.
 [[nodiscard]] MemoryModel default_memory(const Placement& placement);
 
+/// What an op does to its rank's activation account: taken at its start, given back at its end.
+struct QueueEffect {
+  Bytes taken = 0;
+  Bytes given = 0;
+  std::int32_t live_taken = 0;
+  std::int32_t live_given = 0;
+};
+/// `forward_only`: no backward follows, so F gives back what it took.
+[[nodiscard]] QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only);
+
 /// A rank's bytes as a step function: from `time` on, `bytes` are held (static included).
 struct MemoryStep {
   Ticks time = 0;

@@ -1,0 +1,301 @@
+#include "sim/cursor_engine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/dependency.hpp"
+#include "sim/tensor_index.hpp"
+
+namespace pipeloom {
+namespace {
+
+/// Cells of a ring to begin with; 1F1B needs p.
+constexpr std::size_t kFirstRing = 16;
+
+/// The rank that takes what an op of this kind on this slot writes.
+Rank consumer_of(const Placement& placement, OpKind kind, Slot slot) {
+  const int stage = placement.stage_of(slot).value();
+  if (kind == OpKind::Forward && stage + 1 < placement.stages()) return placement.rank_of(slot + 1);
+  if (carries_gradient(kind) && stage > 0) return placement.rank_of(slot - 1);
+  return placement.rank_of(slot);
+}
+
+}  // namespace
+
+void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs, const MemoryModel& memory) {
+  const Placement& placement = schedule.placement();
+  const auto stages = static_cast<std::size_t>(schedule.stages());
+  // Rows 0 .. S-1 hold activations, S .. 2S-1 gradients; the last two belong to ops without input or output.
+  const std::size_t no_input = 2 * stages;
+  const std::size_t no_output = no_input + 1;
+  const bool forward_only = schedule.is_forward_only();
+  slots_ = static_cast<std::size_t>(placement.slots());
+  actions_.assign(kOpKinds * slots_, {});
+  for (const OpKind kind : kAllOpKinds)
+    for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
+      Action& action = actions_[index_of(kind) * slots_ + slot.at()];
+      const std::size_t s = placement.stage_of(slot).at();
+      const bool last = s + 1 == stages;
+      const bool is_forward = kind == OpKind::Forward;
+      action.needs_input = is_forward ? s > 0 : carries_gradient(kind);
+      action.has_output = is_forward ? (!last || !forward_only) : (carries_gradient(kind) && s > 0);
+      const std::size_t input = is_forward ? s - 1 : (last ? s : stages + s + 1);
+      const std::size_t output = is_forward ? s : stages + s;
+      action.input_ring = (ring_mask_ + 1) * (action.needs_input ? input : no_input);
+      action.output_ring = (ring_mask_ + 1) * (action.has_output ? output : no_output);
+      action.duration = costs.duration[index_of(kind)][slot.at()];
+      action.delay = arrival_delay(costs, kind, slot);
+      action.consumer = consumer_of(placement, kind, slot).value();
+      const QueueEffect effect = queue_effect(memory, kind, slot, forward_only);
+      action.bytes_taken = effect.taken;
+      action.bytes_given = effect.given;
+      action.live_taken = static_cast<std::int8_t>(effect.live_taken);
+      action.live_given = static_cast<std::int8_t>(effect.live_given);
+    }
+}
+
+void CursorEngine::prepare_cursors(const Schedule& schedule, const std::vector<Ticks>& ready) {
+  cursors_.assign(static_cast<std::size_t>(schedule.ranks()), {});
+  runnable_.resize(cursors_.size());
+  num_runnable_ = 0;
+  // The last rank pushed runs first, so start with rank 0 on top.
+  for (Rank rank(schedule.ranks() - 1); rank >= Rank(0); rank = rank - 1) {
+    Cursor& cursor = cursors_[rank.at()];
+    cursor.next = schedule.queue_begin(rank);
+    cursor.end = schedule.queue_end(rank);
+    cursor.clock = ready.empty() ? 0 : ready[rank.at()];
+    runnable_[num_runnable_++] = rank.value();
+  }
+}
+
+void CursorEngine::clear_cells(std::size_t count) {
+  if (cells_are_clean_ && cells_.size() == count) return;
+  cells_.assign(count, {});
+}
+
+/// Where bytes are a multiple of live activations, the loop counts only those.
+void CursorEngine::find_bytes_per_live(const MemoryModel& memory) {
+  bytes_per_live_ = memory.activation.front();
+  const auto same = [this](Bytes bytes) { return bytes == bytes_per_live_; };
+  const auto none = [](Bytes bytes) { return bytes == 0; };
+  bytes_follow_live_ = std::all_of(memory.activation.begin(), memory.activation.end(), same) &&
+                       std::all_of(memory.released_at_input.begin(), memory.released_at_input.end(), none);
+}
+
+std::size_t CursorEngine::run(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
+                              const std::vector<Ticks>& ready, Times times) {
+  std::size_t ring = std::max(ring_mask_ + 1, kFirstRing);
+  ring = std::min(ring, std::bit_ceil(static_cast<std::size_t>(schedule.microbatches())));
+  find_bytes_per_live(memory);
+  for (;; ring *= 2) {
+    ring_mask_ = ring - 1;
+    prepare_actions(schedule, costs, memory);
+    prepare_cursors(schedule, ready);
+    clear_cells((2 * static_cast<std::size_t>(schedule.stages()) + 2) * ring);
+    const bool enough = run_all(schedule, costs, times);
+    std::size_t done = 0;
+    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+      done += cursors_[rank.at()].next - schedule.queue_begin(rank);
+    // Every tensor of a complete run was taken, which leaves the cells empty for the next run.
+    cells_are_clean_ = enough && done == schedule.num_ops();
+    if (enough) return done;
+  }
+}
+
+bool CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times times) {
+  Stop stop = Stop::Blocked;
+  if (schedule.has_groups() || !costs.microbatch_scale.empty()) {
+    while (num_runnable_ != 0 && stop == Stop::Blocked)
+      stop =
+          run_general(schedule, costs, cursors_[static_cast<std::size_t>(runnable_[--num_runnable_])], times);
+  } else if (times.start != nullptr) {
+    stop =
+        bytes_follow_live_ ? run_plain<true, false>(schedule, times) : run_plain<true, true>(schedule, times);
+  } else {
+    stop = bytes_follow_live_ ? run_plain<false, false>(schedule, times)
+                              : run_plain<false, true>(schedule, times);
+  }
+  if (bytes_follow_live_)
+    for (Cursor& cursor : cursors_) cursor.peak_held = cursor.peak_live * bytes_per_live_;
+  return stop == Stop::Blocked;
+}
+
+/// Visits ranks until none can go on; each runs until an op's tensor is missing. Whatever changes lives in registers meanwhile,
+/// and the only branches are those that end a visit or wake a rank.
+template <bool kTimes, bool kBytes>
+CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times) {
+  const Op* const ops = schedule.ops().data();
+  const Action* const actions = actions_.data();
+  Cell* const cells = cells_.data();
+  Cursor* const cursors = cursors_.data();
+  std::int32_t* const runnable = runnable_.data();
+  std::size_t num_runnable = num_runnable_;
+  const bool one_replica = schedule.placement().replicas() == 1;
+  const std::size_t slots = slots_;
+  const std::size_t mask = ring_mask_;
+  while (num_runnable != 0) {
+    Cursor& cursor = cursors[runnable[--num_runnable]];
+    if (cursor.first_start == kNotStarted) note_first_start(schedule, cursor);
+    const std::size_t end = cursor.end;
+    std::size_t next = cursor.next;
+    Ticks clock = cursor.clock;
+    Ticks busy = cursor.busy;
+    std::int32_t live = cursor.live;
+    std::int32_t peak_live = cursor.peak_live;
+    for (; next < end; ++next) {
+      const Op op = ops[next];
+      const std::size_t slot = one_replica ? op.stage().at() : schedule.slot_of(op).at();
+      const Action& action = actions[index_of(op.kind()) * slots + slot];
+      const std::int32_t microbatch = op.microbatch().value();
+      const std::size_t place = op.microbatch().at() & mask;
+      Cell& input = cells[action.input_ring + place];
+      if (static_cast<unsigned>(input.microbatch != microbatch) & static_cast<unsigned>(action.needs_input)) {
+        cursor.waits_for = action.input_ring + place;
+        break;
+      }
+      input.microbatch = kEmpty;
+      const Ticks start = std::max(clock, input.produced + action.delay);
+      clock = start + action.duration;
+      busy += action.duration;
+      live += action.live_taken;
+      peak_live = std::max(peak_live, live);
+      live -= action.live_given;
+      if constexpr (kBytes) {
+        cursor.held += action.bytes_taken;
+        cursor.peak_held = std::max(cursor.peak_held, cursor.held);
+        cursor.held -= action.bytes_given;
+      }
+      if constexpr (kTimes) {
+        times.start[next] = start;
+        times.end[next] = clock;
+      }
+      Cell& output = cells[action.output_ring + place];
+      if (static_cast<unsigned>(output.microbatch != kEmpty) & static_cast<unsigned>(action.has_output))
+        return Stop::RingTooShort;
+      output.produced = clock;
+      output.microbatch = microbatch;
+      Cursor& consumer = cursors[action.consumer];
+      if (consumer.waits_for == action.output_ring + place) {
+        consumer.waits_for = kNotWaiting;
+        runnable[num_runnable++] = action.consumer;
+      }
+    }
+    cursor.next = next;
+    cursor.clock = clock;
+    cursor.busy = busy;
+    cursor.live = live;
+    cursor.peak_live = peak_live;
+  }
+  return Stop::Blocked;
+}
+
+/// Before a rank's first op: when it will start, if it can.
+void CursorEngine::note_first_start(const Schedule& schedule, Cursor& cursor) const {
+  if (cursor.next == cursor.end) return;
+  const Op op = schedule.ops()[cursor.next];
+  if (!is_there(schedule, op)) return;
+  const Action& action = action_of(schedule, op);
+  const Cell& input = cells_[action.input_ring + place_of(op.microbatch().value())];
+  cursor.first_start = std::max(cursor.clock, input.produced + action.delay);
+}
+
+/// Hands an op's result to its consumer, and wakes it if it waits for this cell. (It may wait for another microbatch of the
+/// same cell; it then looks, and goes back to sleep.) False if the ring is too short.
+bool CursorEngine::publish(const Action& action, std::int32_t microbatch, Ticks end) {
+  const std::size_t output_cell = action.output_ring + place_of(microbatch);
+  Cell& output = cells_[output_cell];
+  if (output.microbatch != kEmpty && action.has_output) return false;
+  output = {end, microbatch};
+  Cursor& consumer = cursors_[static_cast<std::size_t>(action.consumer)];
+  if (consumer.waits_for == output_cell) {
+    consumer.waits_for = kNotWaiting;
+    runnable_[num_runnable_++] = action.consumer;
+  }
+  return true;
+}
+
+void CursorEngine::account_entry(const Schedule& schedule, std::size_t first, std::size_t last,
+                                 Cursor& cursor) const {
+  std::int32_t live_given = 0;
+  Bytes bytes_given = 0;
+  for (std::size_t i = first; i < last; ++i) {
+    const Action& action = action_of(schedule, schedule.ops()[i]);
+    cursor.live += action.live_taken;
+    cursor.held += action.bytes_taken;
+    live_given += action.live_given;
+    bytes_given += action.bytes_given;
+  }
+  cursor.peak_live = std::max(cursor.peak_live, cursor.live);
+  cursor.peak_held = std::max(cursor.peak_held, cursor.held);
+  cursor.live -= live_given;
+  cursor.held -= bytes_given;
+}
+
+/// One visit, with groups and per-microbatch durations.
+CursorEngine::Stop CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor,
+                                             Times times) {
+  const auto ops = schedule.ops();
+  while (cursor.next < cursor.end) {
+    std::size_t last = cursor.next;
+    Ticks start = cursor.clock;
+    do {
+      const Action& action = action_of(schedule, ops[last]);
+      const std::size_t cell = action.input_ring + place_of(ops[last].microbatch().value());
+      if (cells_[cell].microbatch != ops[last].microbatch().value() && action.needs_input) {
+        cursor.waits_for = cell;
+        return Stop::Blocked;
+      }
+      start = std::max(start, cells_[cell].produced + action.delay);
+    } while (ops[last++].joined());
+    for (std::size_t i = cursor.next; i < last; ++i)
+      cells_[action_of(schedule, ops[i]).input_ring + place_of(ops[i].microbatch().value())].microbatch =
+          kEmpty;
+    if (cursor.first_start == kNotStarted) cursor.first_start = start;
+    account_entry(schedule, cursor.next, last, cursor);
+    if (!finish_entry(schedule, costs, cursor.next, last, start, times)) return Stop::RingTooShort;
+    cursor.clock = start + costs.entry_duration(schedule, cursor.next, last);
+    cursor.busy += cursor.clock - start;
+    cursor.next = last;
+  }
+  return Stop::Blocked;
+}
+
+/// Gives the entry's ops their times and hands out their results. False if the ring is too short.
+bool CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first,
+                                std::size_t last, Ticks start, Times times) {
+  const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential;
+  const Ticks group_end = start + costs.entry_duration(schedule, first, last);
+  for (std::size_t i = first; i < last; ++i) {
+    const Op op = schedule.ops()[i];
+    const Ticks end = one_by_one ? start + costs.op_duration(op, schedule.slot_of(op)) : group_end;
+    if (times.start != nullptr) {
+      times.start[i] = start;
+      times.end[i] = end;
+    }
+    if (!publish(action_of(schedule, op), op.microbatch().value(), end)) return false;
+    if (one_by_one) start = end;
+  }
+  return true;
+}
+
+std::vector<Wait> CursorEngine::waits(const Schedule& schedule) const {
+  const TensorIndex tensors(schedule.stages(), schedule.microbatches());
+  std::vector<Wait> waits;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    const Cursor& cursor = cursors_[rank.at()];
+    if (cursor.next == cursor.end) continue;
+    // The op of the entry whose tensor is not in its cell.
+    std::size_t op = cursor.next;
+    while (is_there(schedule, schedule.ops()[op])) ++op;
+    waits.push_back({rank, op, tensors.input_of(schedule.ops()[op])});
+  }
+  return waits;
+}
+
+bool CursorEngine::is_there(const Schedule& schedule, Op op) const {
+  const Action& action = action_of(schedule, op);
+  const std::int32_t microbatch = op.microbatch().value();
+  return !action.needs_input || cells_[action.input_ring + place_of(microbatch)].microbatch == microbatch;
+}
+
+}  // namespace pipeloom
