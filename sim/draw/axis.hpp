@@ -12,7 +12,7 @@ namespace pipeloom::draw {
 /// A tick mark of a time axis.
 struct AxisTick {
   Ticks time = 0;
-  /// The number without unit: "0", "2.5", "1 500". No more digits than the step needs.
+  /// The number without unit: "0", "2.5", "1500". No more digits than the step needs.
   std::string label;
 };
 

@@ -64,12 +64,13 @@ class TimelineIndex {
   [[nodiscard]] Ticks shortest() const { return shortest_; }
 
  private:
+  void add_up(const Timeline& timeline);
   [[nodiscard]] BusyByKind busy_before(Rank rank, Ticks time) const;
 
   Span span_;
   Ticks shortest_ = 1;
   std::vector<DrawnEntry> entries_;
-  std::vector<BusyByKind> prefix_;  // prefix_[i]: busy time of the rank's entries before entry i
+  std::vector<BusyByKind> prefix_;  // per rank one more than entries: busy time of the entries before
   std::vector<std::size_t> begin_;  // p + 1 offsets into entries_
 };
 

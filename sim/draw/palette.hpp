@@ -43,6 +43,9 @@ enum class ColourBy : std::uint8_t { Kind, Stage, Microbatch, Rank };
 /// Black or white, whichever stands out more: at least 4.5 : 1 on every fill.
 [[nodiscard]] Colour text_on(Colour fill);
 
+/// The lines and dots of a pattern on this fill: visible, yet the number on top stays legible.
+[[nodiscard]] Colour pattern_colour(Colour fill);
+
 /// The colours of everything that is not an op.
 struct Surface {
   Colour background;

@@ -147,21 +147,24 @@ void write_png(std::ostream& out, const Scene& scene, double scale) {
   const double width = std::ceil(scene.width * scale);
   const double height = std::ceil(scene.height * scale);
   if (width > kMaxPixels || height > kMaxPixels) {
-    throw InputError(fmt::format("a PNG of {:.0f} x {:.0f} pixels is too large; a side may have {:.0f}, "
-                                 "take a smaller width or write SVG or PDF",
-                                 width, height, kMaxPixels));
+    throw InputError(
+        fmt::format("a PNG of {:.0f} x {:.0f} pixels is too large; a side may have {:.0f}, "
+                    "take a smaller width or write SVG or PDF",
+                    width, height, kMaxPixels));
   }
-  const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)),
-                        &cairo_surface_destroy);
+  const Surface surface(
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)),
+      &cairo_surface_destroy);
   require(cairo_surface_status(surface.get()), "PNG");
   paint(surface.get(), scene, scale, "PNG");
   require(cairo_surface_write_to_png_stream(surface.get(), &write_to_stream, &out), "PNG");
 }
 
 void write_pdf(std::ostream& out, const Scene& scene) {
-  const Surface surface(cairo_pdf_surface_create_for_stream(&write_to_stream, &out, scene.width * kPointsPerPixel,
-                                                            scene.height * kPointsPerPixel),
-                        &cairo_surface_destroy);
+  const Surface surface(
+      cairo_pdf_surface_create_for_stream(&write_to_stream, &out, scene.width * kPointsPerPixel,
+                                          scene.height * kPointsPerPixel),
+      &cairo_surface_destroy);
   require(cairo_surface_status(surface.get()), "PDF");
   // Equal pictures give equal bytes: cairo would write the current time.
   cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");

@@ -25,8 +25,8 @@ struct ChromeTraceOptions {
 /// More ops (all steps) than this, and flows and counters are left out unless asked for.
 inline constexpr std::size_t kChromeExtrasLimit = 200'000;
 
-/// Streams the trace: memory use does not grow with the number of ops, except for the flows' index (8 bytes per
-/// stage, microbatch and direction) and one rank's memory curve. Equal inputs give equal bytes.
+/// Streams the trace: nothing it keeps grows with the number of ops, except one rank's memory curve at a time. Equal
+/// inputs give equal bytes.
 /// REQUIRES: the tables of `memory` fit the timeline's placement. Check `out` afterwards, as with any stream.
 void write_chrome_trace(std::ostream& out, const Timeline& timeline, const MemoryModel& memory,
                         const ChromeTraceOptions& options = {});

@@ -127,7 +127,8 @@ class SvgWriter {
     if (!can_share_path(first)) return last;
     for (; last < scene_.shapes.size(); ++last) {
       const auto* const next = std::get_if<Rectangle>(&scene_.shapes[last]);
-      if (next == nullptr || !can_share_path(*next) || next->fill != first.fill || next->role != first.role) break;
+      if (next == nullptr || !can_share_path(*next) || next->fill != first.fill || next->role != first.role)
+        break;
     }
     return last;
   }
@@ -225,6 +226,8 @@ class SvgWriter {
 
 }  // namespace
 
-void write_svg(std::ostream& out, const draw::Scene& scene) { SvgWriter(out, scene).write(); }
+void write_svg(std::ostream& out, const draw::Scene& scene) {
+  SvgWriter(out, scene).write();
+}
 
 }  // namespace pipeloom::io

@@ -1,0 +1,71 @@
+#include "sim/draw/axis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace pipeloom::draw {
+namespace {
+
+/// The unit in which `length` has one to four digits before the point.
+TimeUnit short_unit(TimeUnit unit, Ticks length) {
+  if (unit == TimeUnit::Unit) return unit;
+  for (const TimeUnit candidate : {TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond}) {
+    if (length >= ticks_per(candidate)) return candidate;
+  }
+  return TimeUnit::Nanosecond;
+}
+
+/// "1500.0" -> "1500", "0.250" -> "0.25".
+std::string short_number(Ticks ticks, TimeUnit unit) {
+  std::string text = format_ticks(ticks, unit);
+  if (text.find('.') == std::string::npos) return text;
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::int64_t nice_step(std::int64_t value) {
+  std::int64_t power = 1;
+  while (power <= value / 10) power *= 10;
+  for (const std::int64_t factor : {1, 2, 5}) {
+    if (power * factor >= value) return power * factor;
+  }
+  return power * 10;
+}
+
+TimeAxis time_axis(Span range, TimeUnit unit, int max_ticks) {
+  TimeAxis axis;
+  axis.unit = short_unit(unit, std::max(std::abs(range.start), std::abs(range.end)));
+  const Ticks gaps = std::max(1, max_ticks - 1);
+  axis.step = nice_step(std::max<Ticks>(1, (range.length() + gaps - 1) / gaps));
+  Ticks time = range.start / axis.step * axis.step;
+  if (time < range.start) time += axis.step;
+  for (; time <= range.end; time += axis.step) {
+    axis.ticks.push_back({time, short_number(time, axis.unit)});
+  }
+  return axis;
+}
+
+std::string bytes_text(Bytes bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (std::abs(value) >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  const double rounded = std::round(value * 10) / 10;
+  return rounded == std::round(rounded) ? fmt::format("{:.0f} {}", rounded, kUnits[unit])
+                                        : fmt::format("{:.1f} {}", rounded, kUnits[unit]);
+}
+
+std::string axis_title(TimeUnit unit) {
+  return unit == TimeUnit::Unit ? "Time (units)" : fmt::format("Time ({})", name_of(unit));
+}
+
+}  // namespace pipeloom::draw

@@ -1,0 +1,56 @@
+#include "sim/draw/op_colours.hpp"
+
+#include <algorithm>
+
+namespace pipeloom::draw {
+
+OpColours::OpColours(const Schedule& schedule, Theme theme, ColourBy by)
+    : schedule_(&schedule),
+      theme_(theme),
+      by_(by),
+      chunk_of_slot_(static_cast<std::size_t>(schedule.placement().slots())) {
+  const Placement& placement = schedule.placement();
+  for (Rank rank(0); rank.value() < placement.ranks(); ++rank) {
+    Replica replica(0);
+    Chunk next(0);
+    for (const Slot slot : placement.slots_of(rank)) {
+      if (placement.replica_of(slot) != replica) next = Chunk(0);
+      replica = placement.replica_of(slot);
+      chunk_of_slot_[slot.at()] = next;
+      ++next;
+      chunks_ = std::max(chunks_, next.value());
+    }
+  }
+}
+
+int OpColours::series_length() const {
+  switch (by_) {
+    case ColourBy::Kind:
+      return 0;
+    case ColourBy::Stage:
+      return schedule_->stages();
+    case ColourBy::Microbatch:
+      return schedule_->microbatches();
+    case ColourBy::Rank:
+      return schedule_->ranks();
+  }
+  return 0;
+}
+
+Colour OpColours::of(Op op, Rank rank) const {
+  switch (by_) {
+    case ColourBy::Kind: {
+      const int shade = chunk_of(op).value() + chunks_ * schedule_->replica_of(op.microbatch()).value();
+      return kind_colour(theme_, op.kind(), shade, shades());
+    }
+    case ColourBy::Stage:
+      return series_colour(theme_, op.stage().value(), series_length(), op.kind());
+    case ColourBy::Microbatch:
+      return series_colour(theme_, op.microbatch().value(), series_length(), op.kind());
+    case ColourBy::Rank:
+      return series_colour(theme_, rank.value(), series_length(), op.kind());
+  }
+  return {};
+}
+
+}  // namespace pipeloom::draw

@@ -1,0 +1,35 @@
+#pragma once
+
+// The colour of each op of one timeline, for any way of colouring.
+
+#include <vector>
+
+#include "sim/draw/palette.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::draw {
+
+/// Looks colours up by slot, so that a picture costs no more per op than a table access. Keeps a pointer to the schedule.
+class OpColours {
+ public:
+  OpColours(const Schedule& schedule, Theme theme, ColourBy by);
+
+  /// `rank` is where the op ran.
+  [[nodiscard]] Colour of(Op op, Rank rank) const;
+  /// Which of its rank's stages of the same replica the op's stage is.
+  [[nodiscard]] Chunk chunk_of(Op op) const { return chunk_of_slot_[schedule_->slot_of(op).at()]; }
+
+  /// Shades of one kind: chunks * replicas.
+  [[nodiscard]] int shades() const { return chunks_ * schedule_->placement().replicas(); }
+  /// How many stages, microbatches or ranks there are to colour; 0 for ColourBy::Kind.
+  [[nodiscard]] int series_length() const;
+
+ private:
+  const Schedule* schedule_;
+  Theme theme_;
+  ColourBy by_;
+  int chunks_ = 1;
+  std::vector<Chunk> chunk_of_slot_;
+};
+
+}  // namespace pipeloom::draw

@@ -1,0 +1,148 @@
+#include "sim/draw/palette.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace pipeloom::draw {
+namespace {
+
+constexpr Colour kBlack{0x11, 0x11, 0x11};
+constexpr Colour kWhite{0xff, 0xff, 0xff};
+
+// Okabe and Ito: blue, orange, reddish purple, bluish green.
+constexpr std::array<Colour, kOpKinds> kKinds = {Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00},
+                                                 Colour{0xcc, 0x79, 0xa7}, Colour{0x00, 0x9e, 0x73}};
+
+// Tol's "bright" scheme, its grey replaced, for few things; viridis for many.
+constexpr std::array<Colour, 8> kSeries = {
+    Colour{0x44, 0x77, 0xaa}, Colour{0xcc, 0xbb, 0x44}, Colour{0xaa, 0x33, 0x77}, Colour{0x66, 0xcc, 0xee},
+    Colour{0xee, 0x66, 0x77}, Colour{0x22, 0x88, 0x33}, Colour{0xdd, 0x88, 0x33}, Colour{0x77, 0x77, 0x99}};
+constexpr std::array<Colour, 9> kRamp = {
+    Colour{0x44, 0x01, 0x54}, Colour{0x47, 0x2d, 0x7b}, Colour{0x3b, 0x52, 0x8b},
+    Colour{0x2c, 0x72, 0x8e}, Colour{0x21, 0x91, 0x8c}, Colour{0x28, 0xae, 0x80},
+    Colour{0x5e, 0xc9, 0x62}, Colour{0xad, 0xdc, 0x30}, Colour{0xfd, 0xe7, 0x25}};
+
+constexpr Surface kLight = {
+    .background = kWhite,
+    .row = {0xf3, 0xf4, 0xf6},
+    .grid = {0xdd, 0xdf, 0xe3},
+    .axis = {0x55, 0x5a, 0x63},
+    .text = {0x1b, 0x1e, 0x24},
+    .muted = {0x5c, 0x62, 0x6c},
+    .critical = {0xc0, 0x10, 0x2a},
+    .memory_line = {0x4b, 0x52, 0x5e},
+    .memory_fill = {0xd5, 0xd9, 0xe0},
+    .memory_limit = {0xc0, 0x10, 0x2a},
+};
+constexpr Surface kDark = {
+    .background = {0x16, 0x18, 0x1d},
+    .row = {0x21, 0x24, 0x2b},
+    .grid = {0x33, 0x38, 0x41},
+    .axis = {0x9a, 0xa2, 0xae},
+    .text = {0xec, 0xee, 0xf2},
+    .muted = {0x9f, 0xa7, 0xb3},
+    .critical = {0xff, 0x5c, 0x6c},
+    .memory_line = {0xb4, 0xbb, 0xc7},
+    .memory_fill = {0x3b, 0x41, 0x4c},
+    .memory_limit = {0xff, 0x5c, 0x6c},
+};
+
+double linear(std::uint8_t channel) {
+  const double c = channel / 255.0;
+  return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+}
+
+double luminance(Colour c) {
+  return 0.2126 * linear(c.red) + 0.7152 * linear(c.green) + 0.0722 * linear(c.blue);
+}
+
+Colour paler(Theme theme, Colour colour, double share) {
+  return blend(colour, theme == Theme::Light ? kWhite : kDark.background, share);
+}
+
+template <class Value, std::size_t N>
+std::optional<Value> named(const std::array<std::string_view, N>& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Value>(found - names.begin());
+}
+
+constexpr std::array<std::string_view, 2> kThemeNames = {"light", "dark"};
+constexpr std::array<std::string_view, 4> kColourByNames = {"kind", "stage", "microbatch", "rank"};
+
+}  // namespace
+
+std::optional<Theme> theme_named(std::string_view name) {
+  return named<Theme>(kThemeNames, name);
+}
+
+std::string_view name_of(ColourBy by) {
+  return kColourByNames[static_cast<std::size_t>(by)];
+}
+
+std::optional<ColourBy> colour_by_named(std::string_view name) {
+  return named<ColourBy>(kColourByNames, name);
+}
+
+std::string to_hex(Colour c) {
+  return fmt::format("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue);
+}
+
+Colour blend(Colour a, Colour b, double share) {
+  const auto mix = [share](std::uint8_t from, std::uint8_t to) {
+    return static_cast<std::uint8_t>(std::lround(from + (to - from) * share));
+  };
+  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
+double contrast(Colour a, Colour b) {
+  const auto [darker, lighter] = std::minmax({luminance(a), luminance(b)});
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+Colour text_on(Colour fill) {
+  return contrast(fill, kWhite) >= contrast(fill, kBlack) ? kWhite : Colour{0, 0, 0};
+}
+
+Colour pattern_colour(Colour fill) {
+  // Away from the text: its contrast to the fill only grows.
+  return blend(fill, text_on(fill) == kWhite ? kBlack : kWhite, 0.4);
+}
+
+const Surface& surface_of(Theme theme) {
+  return theme == Theme::Light ? kLight : kDark;
+}
+
+Colour kind_colour(Theme theme, OpKind kind, int shade, int shades) {
+  const Colour full = kKinds[index_of(kind)];
+  const int levels = std::clamp(shades, 1, 4);
+  if (levels == 1) return full;
+  return paler(theme, full, 0.55 * (shade % levels) / (levels - 1));
+}
+
+Colour series_colour(Theme theme, int index, int count, OpKind kind) {
+  Colour base;
+  if (count <= static_cast<int>(kSeries.size())) {
+    base = kSeries[static_cast<std::size_t>(index) % kSeries.size()];
+  } else {
+    const double place = static_cast<double>(index) / (count - 1) * (kRamp.size() - 1);
+    const auto left = std::min(static_cast<std::size_t>(place), kRamp.size() - 2);
+    base = blend(kRamp[left], kRamp[left + 1], place - static_cast<double>(left));
+  }
+  if (kind == OpKind::Forward) return base;
+  return paler(theme, base, kind == OpKind::BackwardWeight ? 0.6 : 0.35);
+}
+
+Colour idle_colour(Theme theme, IdleCause cause) {
+  // Warmup, cooldown, imbalance, transfer, queueing, memory.
+  constexpr std::array<Colour, kIdleCauses> kHues = {Colour{0x56, 0xb4, 0xe9}, Colour{0x8a, 0x8f, 0x99},
+                                                     Colour{0xe8, 0x6a, 0x4a}, Colour{0xb0, 0x7c, 0xd6},
+                                                     Colour{0xd6, 0x4f, 0x9a}, Colour{0x7a, 0x9a, 0x3a}};
+  const Colour hue = kHues[static_cast<std::size_t>(cause)];
+  return theme == Theme::Light ? blend(hue, kWhite, 0.72) : blend(hue, kDark.background, 0.68);
+}
+
+}  // namespace pipeloom::draw

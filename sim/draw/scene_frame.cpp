@@ -1,0 +1,241 @@
+// Everything around the ops: title, legend, axis, rank labels.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/draw/axis.hpp"
+#include "sim/draw/scene_builder.hpp"
+
+namespace pipeloom::draw {
+namespace {
+
+constexpr double kSwatchHeight = 10;
+constexpr double kSwatchGap = 5;
+constexpr double kItemGap = 16;
+constexpr int kRampSwatches = 24;
+constexpr int kMostSingleSwatches = 8;
+constexpr std::array<const char*, kOpKinds> kKindNames = {"Forward (F)", "Backward (B)", "Input gradient (I)",
+                                                          "Weight gradient (W)"};
+
+double item_width(const LegendItem& item, double size) {
+  const double swatches = item.swatch_width * static_cast<double>(item.swatches.size());
+  return swatches + (item.swatches.empty() ? 0 : kSwatchGap) + text_width(item.text, size);
+}
+
+}  // namespace
+
+void SceneBuilder::add_kind_items(std::vector<LegendItem>& items) const {
+  const Placement& placement = timeline_.schedule->placement();
+  const int shades = colours_.shades();
+  for (const OpKind kind : kAllOpKinds) {
+    if (!timeline_.schedule->contains(kind)) continue;
+    LegendItem item{{}, kKindNames[index_of(kind)], pattern_of(kind)};
+    for (int shade = 0; shade < std::min(shades, 4); ++shade) {
+      item.swatches.push_back(kind_colour(options_.theme, kind, shade, shades));
+    }
+    items.push_back(std::move(item));
+  }
+  if (shades <= 1) return;
+  const bool directions = placement.replicas() > 1 && shades == placement.replicas();
+  std::string words = directions ? "Shades: direction 0" : "Shades: chunk 0";
+  for (int shade = 1; shade < std::min(shades, 4); ++shade) words += fmt::format(", {}", shade);
+  if (shades > 4) words += " and so on, repeating";
+  items.push_back({{}, std::move(words)});
+}
+
+void SceneBuilder::add_series_items(std::vector<LegendItem>& items) const {
+  const int count = colours_.series_length();
+  const Theme theme = options_.theme;
+  std::string name(name_of(options_.colour_by));
+  name.front() = static_cast<char>(name.front() - 'a' + 'A');
+  if (count <= kMostSingleSwatches) {
+    for (int i = 0; i < count; ++i) {
+      items.push_back({{series_colour(theme, i, count)}, fmt::format("{} {}", name, i)});
+    }
+  } else {
+    LegendItem ramp{{}, fmt::format("{} 0 to {}", name, count - 1)};
+    for (int i = 0; i < kRampSwatches; ++i) {
+      ramp.swatches.push_back(series_colour(theme, (count - 1) * i / (kRampSwatches - 1), count));
+    }
+    ramp.swatch_width = 4;
+    items.push_back(std::move(ramp));
+  }
+  const Schedule& schedule = *timeline_.schedule;
+  if (schedule.contains(OpKind::Backward) || schedule.contains(OpKind::BackwardInput)) {
+    items.push_back({{},
+                     schedule.contains(OpKind::BackwardWeight)
+                         ? "Full colour: forward, paler: backward, palest: weight gradient"
+                         : "Full colour: forward, paler: backward"});
+  }
+}
+
+void SceneBuilder::add_overlay_items(std::vector<LegendItem>& items) const {
+  using Look = LegendItem::Look;
+  if (options_.show_idle_causes) {
+    IdleCauses sum;
+    for (const IdleCauses& one : idle_causes(timeline_, *options_.costs)) {
+      for (std::size_t i = 0; i < kIdleCauses; ++i) {
+        sum.of(static_cast<IdleCause>(i)) += one.of(static_cast<IdleCause>(i));
+      }
+    }
+    for (std::size_t i = 0; i < kIdleCauses; ++i) {
+      const auto cause = static_cast<IdleCause>(i);
+      if (sum.of(cause) == 0) continue;
+      items.push_back({{idle_colour(options_.theme, cause)}, fmt::format("Idle: {}", name_of(cause))});
+    }
+  }
+  if (options_.show_critical_path) {
+    items.push_back({{surface_.critical}, "Critical path", Pattern::None, Look::Outline});
+  }
+  if (options_.show_memory) {
+    items.push_back({{surface_.memory_fill}, options_.memory ? "Memory" : "Live activations"});
+    if (options_.memory && options_.memory->limit) {
+      items.push_back({{surface_.memory_limit},
+                       fmt::format("Limit {}", bytes_text(*options_.memory->limit)),
+                       Pattern::None,
+                       Look::Dashed,
+                       18});
+    }
+  }
+}
+
+std::vector<LegendItem> SceneBuilder::legend_items() const {
+  std::vector<LegendItem> items;
+  if (!options_.show_legend) return items;
+  if (options_.colour_by == ColourBy::Kind) {
+    add_kind_items(items);
+  } else {
+    add_series_items(items);
+  }
+  add_overlay_items(items);
+  return items;
+}
+
+void SceneBuilder::place_legend() {
+  double x = scene_.time.x;
+  for (const LegendItem& item : legend_) {
+    const double width = item_width(item, measure_.legend_size);
+    const bool fits = x + width <= scene_.time.x + scene_.time.width;
+    if (legend_lines_ == 0 || (!fits && x > scene_.time.x)) {
+      ++legend_lines_;
+      x = scene_.time.x;
+    }
+    legend_places_.emplace_back(x, legend_lines_ - 1);
+    x += width + kItemGap;
+  }
+}
+
+void SceneBuilder::add_legend() {
+  const double top = measure_.margin + (options_.title.empty() ? 0 : measure_.title_size + 8);
+  for (std::size_t i = 0; i < legend_.size(); ++i) {
+    const LegendItem& item = legend_[i];
+    const auto [x, line] = legend_places_[i];
+    const double baseline = top + line * measure_.legend_line + measure_.legend_size;
+    add_swatches(item, x, baseline);
+    const double after =
+        x + item_width(item, measure_.legend_size) - text_width(item.text, measure_.legend_size);
+    text(after, baseline, measure_.legend_size, item.text,
+         item.swatches.empty() ? surface_.muted : surface_.text, Align::Start, Role::Legend);
+  }
+}
+
+void SceneBuilder::add_swatches(const LegendItem& item, double x, double baseline) {
+  const double y = baseline - 0.36 * measure_.legend_size - kSwatchHeight / 2;
+  for (std::size_t i = 0; i < item.swatches.size(); ++i, x += item.swatch_width) {
+    if (item.look == LegendItem::Look::Dashed) {
+      scene_.shapes.emplace_back(Line{x, y + kSwatchHeight / 2, x + item.swatch_width, y + kSwatchHeight / 2,
+                                      item.swatches[i], 1.2, true, Role::Legend});
+      continue;
+    }
+    Rectangle box{.x = x,
+                  .y = y,
+                  .width = item.swatch_width,
+                  .height = kSwatchHeight,
+                  .fill = {},
+                  .stroke = {},
+                  .pattern = item.pattern,
+                  .role = Role::Legend};
+    if (item.look == LegendItem::Look::Outline) {
+      box.stroke = item.swatches[i];
+      box.stroke_width = 1.6;
+    } else {
+      box.fill = item.swatches[i];
+    }
+    scene_.shapes.emplace_back(box);
+  }
+}
+
+void SceneBuilder::add_title_text() {
+  if (options_.title.empty()) return;
+  text(scene_.time.x, measure_.margin + 0.8 * measure_.title_size, measure_.title_size, options_.title,
+       surface_.text, Align::Start, Role::Title, true);
+}
+
+void SceneBuilder::add_grid() {
+  for (const AxisTick& tick : axis_ticks().ticks) {
+    const double x = scene_.time.x_of(tick.time);
+    scene_.shapes.emplace_back(
+        Line{x, measure_.plot_top, x, plot_bottom(), surface_.grid, 0.75, false, Role::Grid});
+  }
+}
+
+TimeAxis SceneBuilder::axis_ticks() const {
+  // Room for the longest label decides how many marks there are.
+  const Span range = scene_.time.range;
+  int count = std::max(2, static_cast<int>(scene_.time.width / 45) + 1);
+  TimeAxis axis = time_axis(range, timeline_.unit, count);
+  while (count > 2) {
+    double widest = 0;
+    for (const AxisTick& tick : axis.ticks) {
+      widest = std::max(widest, text_width(tick.label, measure_.axis_size));
+    }
+    const double apart =
+        scene_.time.width * static_cast<double>(axis.step) / static_cast<double>(range.length());
+    if (widest + 12 <= apart) break;
+    count = std::max(2, count * 2 / 3);
+    axis = time_axis(range, timeline_.unit, count);
+  }
+  return axis;
+}
+
+void SceneBuilder::add_axis() {
+  const double y = plot_bottom() + 2;
+  const double x = scene_.time.x;
+  const TimeAxis axis = axis_ticks();
+  scene_.shapes.emplace_back(Line{x, y, x + scene_.time.width, y, surface_.axis, 1, false, Role::Axis});
+  const double labels = y + 6 + measure_.axis_size * 0.8;
+  for (const AxisTick& tick : axis.ticks) {
+    const double at = scene_.time.x_of(tick.time);
+    scene_.shapes.emplace_back(Line{at, y, at, y + 4, surface_.axis, 1, false, Role::Axis});
+    text(at, labels, measure_.axis_size, tick.label, surface_.text, Align::Middle, Role::Axis);
+  }
+  const double title = labels + measure_.label_size + 5;
+  text(x + scene_.time.width / 2, title, measure_.label_size, axis_title(axis.unit), surface_.text,
+       Align::Middle, Role::Axis);
+  if (options_.caption.empty()) return;
+  text(x, title + measure_.caption_size + 8, measure_.caption_size, options_.caption, surface_.muted,
+       Align::Start, Role::Label);
+}
+
+void SceneBuilder::add_rank_labels() {
+  const double pitch = measure_.row_pitch;
+  const double size = std::min(measure_.label_size, std::max(8.0, pitch * 0.8));
+  // Every row that has room; else round numbers only.
+  const std::int64_t every =
+      nice_step(static_cast<std::int64_t>(std::ceil((size + 2) / pitch * measure_.ranks_per_row)));
+  for (const Row& row : scene_.rows) {
+    const std::int64_t number = row.first.value();
+    const bool shown =
+        measure_.ranks_per_row == 1
+            ? every == 1 || number % every == 0
+            : number / every != (number - measure_.ranks_per_row + every) / every - 1 || number == 0;
+    if (!shown) continue;
+    text(scene_.time.x - 8, row.y + row.height / 2 + 0.36 * size, size, rank_label(row.first), surface_.text,
+         Align::End, Role::Label);
+  }
+}
+
+}  // namespace pipeloom::draw

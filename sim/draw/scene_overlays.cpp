@@ -1,0 +1,148 @@
+// What can be switched on: causes of idle time, critical path, memory.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/critical_path.hpp"
+#include "sim/draw/axis.hpp"
+#include "sim/draw/scene_builder.hpp"
+
+namespace pipeloom::draw {
+
+void SceneBuilder::add_idle_causes() {
+  for (const Row& row : scene_.rows) {
+    if (row.last != row.first + 1) continue;
+    double drawn_to = scene_.time.x;
+    for (const IdleSpan& span : idle_spans(timeline_, *options_.costs, row.first)) {
+      const double x = clipped_x(span.start);
+      const double end = clipped_x(span.end);
+      // One shape per pixel at most; a gap narrower than a pixel still gets one.
+      if (end <= x || end <= drawn_to) continue;
+      drawn_to = std::max(end, x + 1);
+      scene_.shapes.emplace_back(Rectangle{.x = x,
+                                           .y = row.y,
+                                           .width = end - x,
+                                           .height = row.height,
+                                           .fill = idle_colour(options_.theme, span.cause),
+                                           .stroke = {},
+                                           .role = Role::Idle});
+    }
+  }
+}
+
+void SceneBuilder::add_critical_path() {
+  constexpr double kStroke = 1.6;
+  const Row* last_row = nullptr;
+  double last_x = 0;
+  for (const std::size_t op : critical_path(timeline_, *options_.costs).entries) {
+    const Row* const row = row_of(timeline_.schedule->rank_of_op(op));
+    const double x = clipped_x(timeline_.start_of(op));
+    const double end = clipped_x(timeline_.end_of(op));
+    if (row == nullptr || end <= x) continue;
+    if (last_row != nullptr && last_row != row && x - last_x < 40) {
+      scene_.shapes.emplace_back(Line{last_x, last_row->y + last_row->height / 2, x, row->y + row->height / 2,
+                                      surface_.critical, kStroke, false, Role::Critical});
+    }
+    // Narrow entries join into one outline per pixel.
+    if (last_row != row || end - last_x >= 1 || last_x == 0) {
+      const double inset = std::min(kStroke / 2, (end - x) / 4);
+      scene_.shapes.emplace_back(Rectangle{.x = x + inset,
+                                           .y = row->y + kStroke / 2,
+                                           .width = end - x - 2 * inset,
+                                           .height = row->height - kStroke,
+                                           .fill = {},
+                                           .stroke = surface_.critical,
+                                           .stroke_width = std::min(kStroke, 2 * inset),
+                                           .role = Role::Critical});
+      last_x = end;
+    }
+    last_row = row;
+  }
+}
+
+std::vector<MemoryStep> SceneBuilder::visible_memory(Rank rank, const MemoryModel& model) const {
+  std::vector<MemoryStep> curve;
+  for (int step = 0; step < timeline_.steps; ++step) {
+    const auto one = memory_curve(timeline_, model, rank, step);
+    curve.insert(curve.end(), one.begin(), one.end());
+  }
+  return curve;
+}
+
+void SceneBuilder::add_memory() {
+  const MemoryModel model =
+      options_.memory ? *options_.memory : default_memory(timeline_.schedule->placement());
+  if (measure_.memory_height <= 0) return;
+  std::vector<std::vector<MemoryStep>> curves;
+  Bytes top = model.limit.value_or(0);
+  for (const Row& row : scene_.rows) {
+    curves.push_back(visible_memory(row.first, model));
+    for (const MemoryStep& step : curves.back()) top = std::max(top, step.bytes);
+  }
+  // One scale for all ranks, so that heights can be compared.
+  const double bytes_per_pixel = std::max(1.0, static_cast<double>(top)) / (measure_.memory_height - 2);
+  for (std::size_t i = 0; i < scene_.rows.size(); ++i) {
+    const Row& row = scene_.rows[i];
+    add_memory_strip(row, curves[i], bytes_per_pixel);
+    if (model.limit) {
+      const double y = row.memory_y + row.memory_height - static_cast<double>(*model.limit) / bytes_per_pixel;
+      scene_.shapes.emplace_back(Line{scene_.time.x, y, scene_.time.x + scene_.time.width, y,
+                                      surface_.memory_limit, 1, true, Role::MemoryLimit});
+    }
+    add_memory_peak(row, curves[i], bytes_per_pixel);
+  }
+}
+
+void SceneBuilder::add_memory_strip(const Row& row, const std::vector<MemoryStep>& curve,
+                                    double bytes_per_pixel) {
+  const double base = row.memory_y + row.memory_height;
+  const auto y_of = [&](Bytes bytes) { return base - static_cast<double>(bytes) / bytes_per_pixel; };
+  std::vector<Point> points;
+  double column = -1;  // points of one pixel column collapse to its lowest and highest
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const Ticks until = i + 1 < curve.size() ? curve[i + 1].time : scene_.time.range.end;
+    if (until <= scene_.time.range.start || curve[i].time >= scene_.time.range.end) continue;
+    const double x = clipped_x(curve[i].time);
+    const double y = y_of(curve[i].bytes);
+    if (points.size() >= 4 && std::floor(x * 2) == column) {
+      double& last = points.back().y;
+      double& before = points[points.size() - 2].y;
+      before = std::min({before, last, y});
+      last = y;
+      continue;
+    }
+    column = std::floor(x * 2);
+    if (!points.empty()) points.push_back({x, points.back().y});
+    points.push_back({x, y});
+  }
+  if (points.empty()) return;
+  points.push_back({clipped_x(scene_.time.range.end), points.back().y});
+  std::vector<Point> area = points;
+  area.push_back({area.back().x, base});
+  area.push_back({area.front().x, base});
+  scene_.shapes.emplace_back(Polyline{std::move(area), surface_.memory_fill, {}, 0, Role::MemoryArea});
+  scene_.shapes.emplace_back(Polyline{std::move(points), {}, surface_.memory_line, 1, Role::MemoryLine});
+}
+
+void SceneBuilder::add_memory_peak(const Row& row, const std::vector<MemoryStep>& curve,
+                                   double bytes_per_pixel) {
+  if (curve.empty()) return;
+  const auto peak = std::max_element(
+      curve.begin(), curve.end(), [](const MemoryStep& a, const MemoryStep& b) { return a.bytes < b.bytes; });
+  const double size = measure_.axis_size - 1.5;
+  if (row.memory_height >= size) {
+    const std::string words = options_.memory ? bytes_text(peak->bytes) : fmt::format("{}", peak->bytes);
+    text(scene_.time.x - 8, row.memory_y + row.memory_height / 2 + 0.36 * size, size, "peak " + words,
+         surface_.muted, Align::End, Role::MemoryPeak);
+  }
+  if (peak->time < scene_.time.range.start || peak->time >= scene_.time.range.end) return;
+  // A small triangle whose tip points at where the peak is first reached.
+  const double x = clipped_x(peak->time);
+  const double y = row.memory_y + row.memory_height - static_cast<double>(peak->bytes) / bytes_per_pixel;
+  scene_.shapes.emplace_back(
+      Polyline{{{x, y}, {x - 3, y + 5}, {x + 3, y + 5}}, surface_.text, {}, 0, Role::MemoryPeak});
+}
+
+}  // namespace pipeloom::draw

@@ -1,0 +1,225 @@
+// The rows: every op that can be seen, and merged marks where ops are too narrow.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/draw/scene_builder.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::draw {
+namespace {
+
+/// Entries narrower than this merge.
+constexpr double kBinWidth = 2;
+constexpr double kSmallestText = 6;
+
+/// Ops of an entry from top to bottom: forwards above backwards.
+bool above(Op a, Op b) {
+  return a.kind() < b.kind();
+}
+
+}  // namespace
+
+void SceneBuilder::add_row_grounds() {
+  for (const Row& row : scene_.rows) {
+    scene_.shapes.emplace_back(Rectangle{.x = scene_.time.x,
+                                         .y = row.y,
+                                         .width = scene_.time.width,
+                                         .height = row.height,
+                                         .fill = surface_.row,
+                                         .stroke = {},
+                                         .role = Role::Row});
+  }
+}
+
+void SceneBuilder::collect_marks() {
+  const int bins = std::max(1, static_cast<int>(scene_.time.width / kBinWidth));
+  std::size_t single = 0;
+  for (const Row& row : scene_.rows) {
+    marks_.emplace_back();
+    if (row.last != row.first + 1) continue;
+    marks_.back() = index_.marks(row.first, scene_.time.range, bins);
+    for (const Mark& mark : marks_.back()) {
+      if (!mark.merged) single += index_.entries(row.first)[mark.first].count;
+    }
+  }
+  with_titles_ = single <= options_.max_titles;
+}
+
+void SceneBuilder::add_ops() {
+  for (std::size_t i = 0; i < scene_.rows.size(); ++i) {
+    const Row& row = scene_.rows[i];
+    if (row.last != row.first + 1) {
+      add_shared_row(row);
+      continue;
+    }
+    add_merged(row, marks_[i]);
+    for (const Mark& mark : marks_[i]) {
+      if (!mark.merged) add_entry(row, index_.entries(row.first)[mark.first]);
+    }
+  }
+}
+
+void SceneBuilder::add_entry(const Row& row, const DrawnEntry& entry) {
+  const auto ops = timeline_.schedule->ops();
+  std::vector<std::size_t> parts(entry.count);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = entry.op + i;
+  std::stable_sort(parts.begin(), parts.end(), [&](std::size_t a, std::size_t b) {
+    return above(ops[a % ops.size()], ops[b % ops.size()]);
+  });
+  for (std::size_t i = 0; i < parts.size(); ++i) add_op(row, parts[i], i, parts.size());
+}
+
+void SceneBuilder::add_op(const Row& row, std::size_t at, std::size_t part, std::size_t parts) {
+  const std::size_t op_index = at % timeline_.schedule->num_ops();
+  const Op op = timeline_.schedule->ops()[op_index];
+  const double x = clipped_x(timeline_.start[at]);
+  const double width = clipped_x(timeline_.end[at]) - x;
+  if (width <= 0) return;
+  const double height = row.height / static_cast<double>(parts);
+  // A hairline to the right and below keeps neighbours apart.
+  Rectangle box{.x = x,
+                .y = row.y + height * static_cast<double>(part),
+                .width = width - std::min(1.0, 0.15 * width),
+                .height = height - (part + 1 < parts ? std::min(1.0, 0.1 * height) : 0),
+                .fill = colours_.of(op, row.first),
+                .stroke = {},
+                .pattern = pattern_of(op.kind()),
+                .role = Role::Op,
+                .op = at};
+  if (with_titles_) box.title = add_title(row.first, at);
+  scene_.shapes.emplace_back(box);
+  add_op_label(box, op);
+}
+
+void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
+  const std::string number = std::to_string(op.microbatch().value());
+  const bool wants_letter = options_.patterns || options_.colour_by != ColourBy::Kind;
+  const double tallest = std::min(measure_.axis_size, box.height * 0.82);
+  if (tallest < kSmallestText) return;
+  for (const std::string& words : {wants_letter ? letter_of(op.kind()) + number : number, number}) {
+    const double fits = (box.width - 1.5) / text_width(words, 1);
+    // Whole halves, so that one picture does not mix dozens of sizes.
+    const double size = std::floor(2 * std::min(tallest, fits)) / 2;
+    if (size < kSmallestText) continue;
+    text(box.x + box.width / 2, box.y + box.height / 2 + 0.36 * size, size, words, text_on(*box.fill),
+         Align::Middle, Role::Op);
+    return;
+  }
+}
+
+std::uint32_t SceneBuilder::add_title(Rank rank, std::size_t at) {
+  const std::size_t num_ops = timeline_.schedule->num_ops();
+  const Op op = timeline_.schedule->ops()[at % num_ops];
+  const Ticks start = timeline_.start[at];
+  const Ticks end = timeline_.end[at];
+  std::string words = fmt::format("{}: rank {}, stage {}, microbatch {}{}\n{} to {}, {} {}", to_text(op),
+                                  rank.value(), op.stage().value(), op.microbatch().value(),
+                                  timeline_.steps > 1 ? fmt::format(", step {}", at / num_ops) : "",
+                                  format_ticks(start, timeline_.unit), format_ticks(end, timeline_.unit),
+                                  format_ticks(end - start, timeline_.unit), name_of(timeline_.unit));
+  scene_.titles.push_back(std::move(words));
+  return static_cast<std::uint32_t>(scene_.titles.size() - 1);
+}
+
+double SceneBuilder::mark_height(double busy_share, double full) {
+  // A short op stays visible in an idle bin, and a short gap in a busy one.
+  if (busy_share <= 0) return 0;
+  if (busy_share >= 1) return full;
+  const double least = std::min(1.0, full / 3);
+  return std::clamp(busy_share * full, least, full - least);
+}
+
+void SceneBuilder::add_bar(const Row& row, Span span, const BusyByKind& busy, Ticks capacity, OpKind kind,
+                           Colour colour) {
+  const Ticks all = total(busy);
+  const double height = mark_height(static_cast<double>(all) / static_cast<double>(capacity), row.height);
+  double below = 0;
+  for (const OpKind lower : kAllOpKinds) {
+    const double part = height * static_cast<double>(busy[index_of(lower)]) / static_cast<double>(all);
+    if (lower == kind && part > 0) {
+      const double x = clipped_x(span.start);
+      scene_.shapes.emplace_back(Rectangle{.x = x,
+                                           .y = row.y + row.height - below - part,
+                                           .width = clipped_x(span.end) - x,
+                                           .height = part,
+                                           .fill = colour,
+                                           .stroke = {},
+                                           .role = Role::Merged});
+    }
+    below += part;
+  }
+}
+
+void SceneBuilder::add_merged(const Row& row, const std::vector<Mark>& marks) {
+  // Kind by kind, so that a writer can join neighbours of one colour into one path.
+  for (const OpKind kind : kAllOpKinds) {
+    for (const Mark& mark : marks) {
+      if (!mark.merged || mark.busy[index_of(kind)] == 0) continue;
+      add_bar(row, {mark.start, mark.end}, mark.busy, mark.end - mark.start, kind,
+              merged_colour(row.first, mark, kind));
+    }
+  }
+}
+
+Colour SceneBuilder::merged_colour(Rank rank, const Mark& mark, OpKind kind) const {
+  // The mean of some of the ops, evenly spread: one op's colour would alias.
+  constexpr std::size_t kSamples = 8;
+  const auto ops = timeline_.schedule->ops();
+  const auto entries = index_.entries(rank);
+  const std::size_t stride = std::max<std::size_t>(1, (mark.last - mark.first) / kSamples);
+  std::optional<Colour> mean;
+  int seen = 0;
+  for (std::size_t i = mark.first; i < mark.last; i += stride) {
+    for (std::size_t part = 0; part < entries[i].count; ++part) {
+      const Op op = ops[(entries[i].op + part) % ops.size()];
+      if (op.kind() != kind) continue;
+      const Colour colour = colours_.of(op, rank);
+      mean = mean ? blend(*mean, colour, 1.0 / ++seen) : (seen = 1, colour);
+    }
+  }
+  return mean.value_or(plain_colour(rank, kind));
+}
+
+Colour SceneBuilder::plain_colour(Rank rank, OpKind kind) const {
+  return options_.colour_by == ColourBy::Rank
+             ? series_colour(options_.theme, rank.value(), timeline_.schedule->ranks(), kind)
+             : kind_colour(options_.theme, kind);
+}
+
+void SceneBuilder::add_shared_row(const Row& row) {
+  const Span range = scene_.time.range;
+  const auto bins = std::max<std::int64_t>(1, static_cast<std::int64_t>(scene_.time.width / kBinWidth));
+  const int ranks = (row.last - row.first.value()).value();
+  const auto span_of_bin = [&](std::int64_t bin) {
+    return Span{range.start + multiply_divide(range.length(), bin, bins),
+                range.start + multiply_divide(range.length(), bin + 1, bins)};
+  };
+  std::vector<BusyByKind> busy(static_cast<std::size_t>(bins));
+  for (std::int64_t bin = 0; bin < bins; ++bin) {
+    const Span span = span_of_bin(bin);
+    BusyByKind& sum = busy[static_cast<std::size_t>(bin)];
+    for (Rank rank = row.first; rank < row.last; ++rank) {
+      const BusyByKind one = index_.busy(rank, span.start, span.end);
+      for (std::size_t k = 0; k < kOpKinds; ++k) sum[k] += one[k];
+    }
+  }
+  for (const OpKind kind : kAllOpKinds) {
+    for (std::int64_t bin = 0; bin < bins; ++bin) {
+      const BusyByKind& sum = busy[static_cast<std::size_t>(bin)];
+      if (sum[index_of(kind)] == 0) continue;
+      const Span span = span_of_bin(bin);
+      add_bar(row, span, sum, span.length() * ranks, kind, plain_colour(row.first, kind));
+    }
+  }
+}
+
+Pattern SceneBuilder::pattern_of(OpKind kind) const {
+  constexpr std::array<Pattern, kOpKinds> kPatterns = {Pattern::None, Pattern::Rising, Pattern::Falling,
+                                                       Pattern::Dotted};
+  return options_.patterns ? kPatterns[index_of(kind)] : Pattern::None;
+}
+
+}  // namespace pipeloom::draw
