@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "sim/dependency.hpp"
 #include "sim/tensor_index.hpp"
@@ -29,11 +30,10 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
   const std::size_t no_input = 2 * stages;
   const std::size_t no_output = no_input + 1;
   const bool forward_only = schedule.is_forward_only();
-  slots_ = static_cast<std::size_t>(placement.slots());
-  actions_.assign(kOpKinds * slots_, {});
+  actions_.assign(kOpKinds * static_cast<std::size_t>(placement.slots()), {});
   for (const OpKind kind : kAllOpKinds)
     for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
-      Action& action = actions_[index_of(kind) * slots_ + slot.at()];
+      Action& action = actions_[slot.at() * kOpKinds + index_of(kind)];
       const std::size_t s = placement.stage_of(slot).at();
       const bool last = s + 1 == stages;
       const bool is_forward = kind == OpKind::Forward;
@@ -108,12 +108,18 @@ bool CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times t
     while (num_runnable_ != 0 && stop == Stop::Blocked)
       stop =
           run_general(schedule, costs, cursors_[static_cast<std::size_t>(runnable_[--num_runnable_])], times);
-  } else if (times.start != nullptr) {
-    stop =
-        bytes_follow_live_ ? run_plain<true, false>(schedule, times) : run_plain<true, true>(schedule, times);
   } else {
-    stop = bytes_follow_live_ ? run_plain<false, false>(schedule, times)
-                              : run_plain<false, true>(schedule, times);
+    const bool replicas = schedule.placement().replicas() > 1;
+    const auto pick = [&](auto with_times, auto with_bytes) {
+      return replicas ? run_plain<with_times(), with_bytes(), true>(schedule, times)
+                      : run_plain<with_times(), with_bytes(), false>(schedule, times);
+    };
+    constexpr std::true_type yes;
+    constexpr std::false_type no;
+    if (times.start != nullptr)
+      stop = bytes_follow_live_ ? pick(yes, no) : pick(yes, yes);
+    else
+      stop = bytes_follow_live_ ? pick(no, no) : pick(no, yes);
   }
   if (bytes_follow_live_)
     for (Cursor& cursor : cursors_) cursor.peak_held = cursor.peak_live * bytes_per_live_;
@@ -122,7 +128,7 @@ bool CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times t
 
 /// Visits ranks until none can go on; each runs until an op's tensor is missing. Whatever changes lives in registers meanwhile,
 /// and the only branches are those that end a visit or wake a rank.
-template <bool kTimes, bool kBytes>
+template <bool kTimes, bool kBytes, bool kReplicas>
 CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times) {
   const Op* const ops = schedule.ops().data();
   const Action* const actions = actions_.data();
@@ -130,8 +136,6 @@ CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times
   Cursor* const cursors = cursors_.data();
   std::int32_t* const runnable = runnable_.data();
   std::size_t num_runnable = num_runnable_;
-  const bool one_replica = schedule.placement().replicas() == 1;
-  const std::size_t slots = slots_;
   const std::size_t mask = ring_mask_;
   while (num_runnable != 0) {
     Cursor& cursor = cursors[runnable[--num_runnable]];
@@ -144,8 +148,8 @@ CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times
     std::int32_t peak_live = cursor.peak_live;
     for (; next < end; ++next) {
       const Op op = ops[next];
-      const std::size_t slot = one_replica ? op.stage().at() : schedule.slot_of(op).at();
-      const Action& action = actions[index_of(op.kind()) * slots + slot];
+      const std::size_t slot = kReplicas ? schedule.slot_of(op).at() : op.stage().at();
+      const Action& action = actions[slot * kOpKinds + index_of(op.kind())];
       const std::int32_t microbatch = op.microbatch().value();
       const std::size_t place = op.microbatch().at() & mask;
       Cell& input = cells[action.input_ring + place];

@@ -86,7 +86,7 @@ class CursorEngine {
   void clear_cells(std::size_t count);
   void find_bytes_per_live(const MemoryModel& memory);
   bool run_all(const Schedule& schedule, const Costs& costs, Times times);
-  template <bool kTimes, bool kBytes>
+  template <bool kTimes, bool kBytes, bool kReplicas>
   Stop run_plain(const Schedule& schedule, Times times);
   void note_first_start(const Schedule& schedule, Cursor& cursor) const;
   Stop run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
@@ -101,15 +101,14 @@ class CursorEngine {
   }
 
   [[nodiscard]] const Action& action_of(const Schedule& schedule, Op op) const {
-    return actions_[index_of(op.kind()) * slots_ + schedule.slot_of(op).at()];
+    return actions_[schedule.slot_of(op).at() * kOpKinds + index_of(op.kind())];
   }
 
-  std::vector<Action> actions_;         // [kind * slots + slot]
+  std::vector<Action> actions_;         // [slot * kOpKinds + kind]
   std::vector<Cell> cells_;             // [row * ring + microbatch % ring]
   std::vector<Cursor> cursors_;         // [rank]
   std::vector<std::int32_t> runnable_;  // a stack; a rank is on it at most once, so p places suffice
   std::size_t num_runnable_ = 0;
-  std::size_t slots_ = 0;
   std::size_t ring_mask_ = 0;  // a ring has ring_mask_ + 1 cells, a power of two
   bool cells_are_clean_ = false;
   bool bytes_follow_live_ = false;  // every activation has the same size and goes at once
