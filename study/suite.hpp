@@ -41,12 +41,14 @@ struct Suite {
 /// Reads a suite; names of files in it are relative to its folder, a "glob" becomes one case per file in name order.
 /// Throws InputError for anything unknown, duplicate names, and globs that match nothing.
 [[nodiscard]] Suite read_suite(const std::string& path);
+/// The same for a text that is read already; `path` is where it stands.
+[[nodiscard]] Suite parse_suite(const io::Document& document, const std::string& path);
 
 /// What one case gave. Also a row of the baseline.
 struct CaseResult {
   std::string name;
-  std::string input;   ///< fingerprint of configuration and schedule file
-  std::string status;  ///< "ok", "illegal", "deadlock", "over_memory", "failed"
+  std::string input;   ///< fingerprint (study/fingerprint.hpp) of configuration and schedule file
+  std::string status;  ///< "ok", "illegal" (also: refused), "deadlock", "over_memory"
   /// Metric name -> value text as in the report, in the suite's order. Empty unless status is "ok" or "over_memory".
   std::vector<std::pair<std::string, std::string>> metrics;
   std::string orders;    ///< fingerprint of the queues
@@ -54,9 +56,8 @@ struct CaseResult {
   std::string error;     ///< the error line if there was one; not part of the baseline
 };
 
-/// Fingerprints are 64-bit FNV-1a as 16 hexadecimal digits.
-[[nodiscard]] std::string fingerprint(std::string_view bytes);
-
+/// Runs one case; what refuses its input becomes its status and error. Throws InputError if its schedule file cannot be
+/// read.
 [[nodiscard]] CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metrics,
                                   const Limits& limits);
 

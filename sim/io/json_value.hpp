@@ -76,6 +76,8 @@ class Document {
  public:
   /// An empty object: a run that is described by options alone.
   Document();
+  /// A part of another document; its values keep their places.
+  explicit Document(Value root) : root_(std::move(root)) {}
   /// Reads `text`; `name` is the file's name in error messages. Throws InputError at the first offending byte for text that
   /// is no JSON, duplicate keys, invalid UTF-8, NUL bytes, nesting beyond kMaxDocumentDepth or one of the other limits.
   static Document parse(std::string_view text, std::string name);

@@ -1,0 +1,154 @@
+#include "study/baseline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "sim/io/file.hpp"
+#include "sim/io/text_writer.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+using io::Value;
+using io::ValueKind;
+
+void require(const Value& value, ValueKind kind) {
+  if (!value.is(kind))
+    throw InputError(
+        value.where(),
+        fmt::format("found {} where a baseline has {}; run `pipeloom check --update` to write it anew",
+                    value.described(), io::name_of(kind)));
+}
+
+CaseResult read_row(const std::string& name, const Value& row) {
+  require(row, ValueKind::Object);
+  CaseResult out;
+  out.name = name;
+  const auto text = [&row](const char* key) {
+    const Value* value = row.find(key);
+    if (value != nullptr) require(*value, ValueKind::String);
+    return value != nullptr ? value->text() : std::string();
+  };
+  out.input = text("input");
+  out.status = text("status");
+  out.orders = text("orders");
+  out.timeline = text("timeline");
+  if (const Value* metrics = row.find("metrics")) {
+    require(*metrics, ValueKind::Object);
+    for (std::size_t i = 0; i < metrics->keys().size(); ++i) {
+      require(metrics->items()[i], ValueKind::Number);
+      out.metrics.emplace_back(metrics->keys()[i].name, metrics->items()[i].text());
+    }
+  }
+  return out;
+}
+
+void write_row(io::TextWriter& out, const CaseResult& row) {
+  (out << "{\n      \"input\": ").quoted(row.input) << ",\n      \"status\": ";
+  out.quoted(row.status);
+  if (!row.metrics.empty()) {
+    out << ",\n      \"metrics\": {";
+    for (std::size_t i = 0; i < row.metrics.size(); ++i) {
+      out << (i > 0 ? ",\n        " : "\n        ");
+      out.quoted(row.metrics[i].first) << ": " << std::string_view(row.metrics[i].second);
+    }
+    out << "\n      }";
+  }
+  if (!row.orders.empty()) (out << ",\n      \"orders\": ").quoted(row.orders);
+  if (!row.timeline.empty()) (out << ",\n      \"timeline\": ").quoted(row.timeline);
+  out << "\n    }";
+}
+
+double number_of(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+const std::string* metric_in(const CaseResult& row, const std::string& name) {
+  for (const auto& [key, text] : row.metrics)
+    if (key == name) return &text;
+  return nullptr;
+}
+
+/// Nothing if the change is within the tolerance.
+std::optional<Change> compare_metric(const CaseResult& before, const std::string& name,
+                                     const std::string& after,
+                                     const std::map<std::string, Tolerance>& tolerance) {
+  const std::string* old = metric_in(before, name);
+  if (old == nullptr) return Change{before.name, name, "", after, Verdict::New};
+  if (*old == after) return std::nullopt;
+  const double was = number_of(*old);
+  const double is = number_of(after);
+  const auto found = tolerance.find(name);
+  if (found != tolerance.end() &&
+      std::abs(is - was) <= std::max(found->second.absolute, found->second.relative * std::abs(was)))
+    return std::nullopt;
+  const Better better = find_metric(name).better;
+  Verdict verdict = Verdict::Changed;
+  if (better != Better::Neither && is != was)
+    verdict = (is < was) == (better == Better::Lower) ? Verdict::Better : Verdict::Worse;
+  return Change{before.name, name, *old, after, verdict};
+}
+
+bool times_may_move(const std::map<std::string, Tolerance>& tolerance) {
+  return std::any_of(tolerance.begin(), tolerance.end(),
+                     [](const auto& row) { return find_metric(row.first).unit == "time_unit"; });
+}
+
+}  // namespace
+
+std::map<std::string, CaseResult> read_baseline(const std::string& path) {
+  const io::Document document = io::Document::parse(io::read_file(path, io::kMaxDocumentBytes), path);
+  const Value& root = document.root();
+  require(root, ValueKind::Object);
+  const Value* version = root.find("schema_version");
+  if (version == nullptr || version->text() != "1")
+    throw InputError(version ? version->where() : root.where(),
+                     "no baseline of schema_version 1; run `pipeloom check --update`");
+  const Value* cases = root.find("cases");
+  if (cases == nullptr) throw InputError(root.where(), "\"cases\" is missing; run `pipeloom check --update`");
+  require(*cases, ValueKind::Object);
+  std::map<std::string, CaseResult> out;
+  for (std::size_t i = 0; i < cases->keys().size(); ++i) {
+    const std::string& name = cases->keys()[i].name;
+    out.emplace(name, read_row(name, cases->items()[i]));
+  }
+  return out;
+}
+
+void write_baseline(std::ostream& stream, const std::map<std::string, CaseResult>& rows) {
+  io::TextWriter out(stream);
+  out << "{\n  \"schema_version\": 1,\n  \"cases\": {";
+  bool first = true;
+  for (const auto& [name, row] : rows) {
+    out << (first ? "\n    " : ",\n    ");
+    first = false;
+    out.quoted(name) << ": ";
+    write_row(out, row);
+  }
+  out << "\n  }\n}\n";
+  out.flush();
+}
+
+std::vector<Change> compare_rows(const CaseResult& before, const CaseResult& after,
+                                 const std::map<std::string, Tolerance>& tolerance) {
+  std::vector<Change> out;
+  const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
+    if (was != is) out.push_back({after.name, what, was, is, Verdict::Changed});
+  };
+  compare("input", before.input, after.input);
+  compare("status", before.status, after.status);
+  for (const auto& [name, text] : after.metrics)
+    if (auto change = compare_metric(before, name, text, tolerance)) out.push_back(std::move(*change));
+  for (const auto& [name, text] : before.metrics)
+    if (metric_in(after, name) == nullptr) out.push_back({after.name, name, text, "", Verdict::Gone});
+  compare("orders", before.orders, after.orders);
+  if (!times_may_move(tolerance)) compare("timeline", before.timeline, after.timeline);
+  return out;
+}
+
+}  // namespace pipeloom::study

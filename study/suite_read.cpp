@@ -1,0 +1,211 @@
+// Suite files.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "sim/io/file.hpp"
+#include "sim/io/json_text.hpp"
+#include "study/suite.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+using io::Value;
+using io::ValueKind;
+
+const std::vector<std::string> kStatuses = {"ok", "illegal", "deadlock", "over_memory"};
+
+const Value& require(const Value& value, ValueKind kind, const std::string& what) {
+  if (!value.is(kind))
+    throw InputError(value.where(),
+                     fmt::format("{} is {}; it must be {}", what, value.described(), io::name_of(kind)));
+  return value;
+}
+
+const Value& member(const Value& object, const char* key, ValueKind kind) {
+  const Value* value = object.find(key);
+  if (value == nullptr) throw InputError(object.where(), fmt::format("\"{}\" is missing; add it", key));
+  return require(*value, kind, fmt::format("\"{}\"", key));
+}
+
+void require_keys(const Value& object, const std::string& what, const std::vector<std::string>& valid) {
+  for (std::size_t i = 0; i < object.keys().size(); ++i)
+    if (std::find(valid.begin(), valid.end(), object.keys()[i].name) == valid.end())
+      throw InputError::unknown_name(object.where_key(i), "key of " + what,
+                                     io::shortened(object.keys()[i].name, 64), valid);
+}
+
+void require_version(const Value& root) {
+  const Value& version = member(root, "schema_version", ValueKind::Number);
+  if (version.text() != "1")
+    throw InputError(version.where(),
+                     fmt::format("schema_version is {}; this program reads version 1", version.described()));
+}
+
+double read_tolerance_number(const Value& value, const std::string& what) {
+  require(value, ValueKind::Number, what);
+  const double number = std::stod(value.text());
+  if (!(number >= 0))
+    throw InputError(value.where(), fmt::format("{} is {}; it must be 0 or more", what, value.described()));
+  return number;
+}
+
+std::map<std::string, Tolerance> read_tolerances(const Value& object) {
+  std::map<std::string, Tolerance> out;
+  require(object, ValueKind::Object, "\"tolerance\"");
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    const std::string name(find_metric(object.keys()[i].name, object.where_key(i)).name);
+    const Value& row = require(object.items()[i], ValueKind::Object, "the tolerance of " + name);
+    require_keys(row, "a tolerance", {"abs", "rel"});
+    if (const Value* value = row.find("abs")) out[name].absolute = read_tolerance_number(*value, "\"abs\"");
+    if (const Value* value = row.find("rel")) out[name].relative = read_tolerance_number(*value, "\"rel\"");
+  }
+  return out;
+}
+
+/// Reads the cases of one suite.
+class CaseReader {
+ public:
+  explicit CaseReader(const std::string& suite_path) : suite_path_(suite_path) {}
+
+  void read(const Value& item) {
+    require(item, ValueKind::Object, "a case");
+    require_keys(item, "a case", {"name", "config", "schedule", "set", "expect", "glob"});
+    if (item.find("glob") != nullptr)
+      read_glob(item);
+    else
+      read_named(item);
+  }
+
+  std::vector<SuiteCase> take() { return std::move(cases_); }
+
+ private:
+  void read_named(const Value& item) {
+    SuiteCase one;
+    const Value* config = item.find("config");
+    if (const Value* schedule = item.find("schedule"))
+      one.schedule_file = path_of(require(*schedule, ValueKind::String, "\"schedule\""));
+    if (config != nullptr && config->is(ValueKind::String)) {
+      one.config = load(path_of(*config), config->where());
+    } else if (config != nullptr) {
+      require(*config, ValueKind::Object, "\"config\" (a configuration, or the path of one)");
+      one.config = io::Document(*config);
+    } else if (one.schedule_file.empty()) {
+      throw InputError(item.where(), "a case needs \"config\", \"schedule\" or \"glob\"; give one");
+    }
+    add(item, member(item, "name", ValueKind::String).text(), std::move(one));
+  }
+
+  void read_glob(const Value& item) {
+    require_keys(item, "a case with \"glob\"", {"glob", "set", "expect"});
+    const Value& glob = member(item, "glob", ValueKind::String);
+    const std::filesystem::path pattern = path_of(glob);
+    std::vector<std::filesystem::path> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(
+             pattern.has_parent_path() ? pattern.parent_path() : std::filesystem::path("."), error))
+      if (entry.is_regular_file() &&
+          matches_glob(pattern.filename().string(), entry.path().filename().string()))
+        found.push_back(entry.path());
+    if (found.empty())
+      throw InputError(glob.where(),
+                       fmt::format("'{}' matches no file; only the last part may hold * and ?", glob.text()));
+    std::sort(found.begin(), found.end());
+    for (const auto& path : found) {
+      SuiteCase one;
+      one.config = load(path.string(), glob.where());
+      add(item, path.stem().string(), std::move(one));
+    }
+  }
+
+  void add(const Value& item, const std::string& name, SuiteCase one) {
+    one.name = name;
+    one.where = item.where();
+    if (name.empty() || !names_.insert(name).second)
+      throw InputError(item.where(),
+                       fmt::format("the case name '{}' is {}; give every case a name of its own",
+                                   io::shortened(name, 64), name.empty() ? "empty" : "there twice"));
+    if (const Value* set = item.find("set")) {
+      require(*set, ValueKind::Object, "\"set\"");
+      for (std::size_t i = 0; i < set->keys().size(); ++i)
+        one.config.set(set->keys()[i].name, set->items()[i], set->where_key(i).text());
+    }
+    if (const Value* expect = item.find("expect")) {
+      one.expect = require(*expect, ValueKind::String, "\"expect\"").text();
+      if (std::find(kStatuses.begin(), kStatuses.end(), one.expect) == kStatuses.end())
+        throw InputError::unknown_name(expect->where(), "status", io::shortened(one.expect, 64), kStatuses);
+    }
+    cases_.push_back(std::move(one));
+  }
+
+  [[nodiscard]] std::string path_of(const Value& value) const {
+    return io::relative_to(suite_path_, value.text());
+  }
+
+  static io::Document load(const std::string& path, const Where& named_at) {
+    try {
+      return io::Document::parse(io::read_file(path, io::kMaxDocumentBytes), path);
+    } catch (const InputError& error) {
+      // A missing file is the suite's fault; what is wrong inside a file, the file's.
+      if (error.where().line > 0) throw;
+      throw InputError(named_at, fmt::format("'{}': {}", path, error.what()));
+    }
+  }
+
+  std::string suite_path_;
+  std::vector<SuiteCase> cases_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+Suite read_suite(const std::string& path) {
+  const io::Document document = io::Document::parse(io::read_file(path, io::kMaxDocumentBytes), path);
+  return parse_suite(document, path);
+}
+
+Suite parse_suite(const io::Document& document, const std::string& path) {
+  const Value& root = require(document.root(), ValueKind::Object, "a suite");
+  require_keys(root, "a suite", {"schema_version", "baseline", "metrics", "tolerance", "cases"});
+  require_version(root);
+  Suite out;
+  out.path = path;
+  out.baseline_path = io::relative_to(path, member(root, "baseline", ValueKind::String).text());
+  for (const Value& item : member(root, "metrics", ValueKind::Array).items())
+    out.metrics.emplace_back(
+        find_metric(require(item, ValueKind::String, "a metric").text(), item.where()).name);
+  if (const Value* tolerance = root.find("tolerance")) out.tolerance = read_tolerances(*tolerance);
+  CaseReader cases(path);
+  for (const Value& item : member(root, "cases", ValueKind::Array).items()) cases.read(item);
+  out.cases = cases.take();
+  return out;
+}
+
+bool matches_glob(std::string_view pattern, std::string_view text) {
+  // Greedy with one point to return to: after the last star.
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t retry = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace pipeloom::study
