@@ -1,38 +1,14 @@
 #include "sim/costs.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace pipeloom {
-namespace {
-
-/// The slot of the group's only forward, or nothing if it has none or several.
-std::optional<Slot> only_forward_slot(const Schedule& schedule, std::span<const Op> ops) {
-  std::optional<Slot> found;
-  for (const Op op : ops) {
-    if (op.kind() != OpKind::Forward) continue;
-    if (found) return std::nullopt;
-    found = schedule.slot_of(op);
-  }
-  return found;
-}
-
-}  // namespace
 
 Ticks Costs::scaled(Ticks base, Microbatch microbatch) const {
   return multiply_divide(base, microbatch_scale[microbatch.at()], kUnitScale);
 }
 
-Ticks Costs::entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const {
-  const auto ops = schedule.ops().subspan(first, last - first);
-  Ticks sum = 0;
-  Ticks longest = 0;
-  for (const Op op : ops) {
-    const Ticks part = op_duration(op, schedule.slot_of(op));
-    sum += part;
-    longest = std::max(longest, part);
-  }
-  if (ops.size() == 1) return sum;
+Ticks Costs::overlapped(Ticks sum, Ticks longest, const Slot* forward) const {
   switch (overlap.rule) {
     case OverlapRule::Sum:
     case OverlapRule::Sequential:
@@ -41,12 +17,47 @@ Ticks Costs::entry_duration(const Schedule& schedule, std::size_t first, std::si
       return std::max(longest, multiply_divide(sum, overlap.factor, kUnitScale));
     case OverlapRule::Saving:
       return std::max(longest, sum - overlap.saving);
-    case OverlapRule::Explicit: {
-      const auto slot = only_forward_slot(schedule, ops);
-      return slot ? overlap.duration[slot->at()] : sum;
-    }
+    case OverlapRule::Explicit:
+      return forward != nullptr ? overlap.duration[forward->at()] : sum;
   }
   return sum;
+}
+
+namespace {
+
+/// Adds up a group's parts on the way to its duration.
+struct GroupSum {
+  Ticks sum = 0;
+  Ticks longest = 0;
+  int forwards = 0;
+  Slot forward;
+
+  void add(OpKind kind, Slot slot, Ticks duration) {
+    sum += duration;
+    longest = std::max(longest, duration);
+    if (kind != OpKind::Forward) return;
+    ++forwards;
+    forward = slot;
+  }
+  [[nodiscard]] const Slot* only_forward() const { return forwards == 1 ? &forward : nullptr; }
+};
+
+}  // namespace
+
+Ticks Costs::parts_duration(std::span<const Part> parts) const {
+  GroupSum group;
+  for (const Part& part : parts)
+    group.add(part.kind, part.slot, duration[index_of(part.kind)][part.slot.at()]);
+  return parts.size() == 1 ? group.sum : overlapped(group.sum, group.longest, group.only_forward());
+}
+
+Ticks Costs::entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const {
+  GroupSum group;
+  for (const Op op : schedule.ops().subspan(first, last - first)) {
+    const Slot slot = schedule.slot_of(op);
+    group.add(op.kind(), slot, op_duration(op, slot));
+  }
+  return last - first == 1 ? group.sum : overlapped(group.sum, group.longest, group.only_forward());
 }
 
 Costs uniform_costs(const Placement& placement, const UniformCosts& uniform) {

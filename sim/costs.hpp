@@ -57,10 +57,20 @@ struct Costs {
     const Ticks base = duration[index_of(op.kind())][slot.at()];
     return microbatch_scale.empty() ? base : scaled(base, op.microbatch());
   }
+  /// A part of an overlapped group, when microbatches do not matter.
+  struct Part {
+    OpKind kind = OpKind::Forward;
+    Slot slot;
+    friend auto operator<=>(const Part&, const Part&) = default;
+  };
+  /// How long these parts take together, microbatch_scale left out.
+  [[nodiscard]] Ticks parts_duration(std::span<const Part> parts) const;
   /// The duration of the entry made of op indices [first, last).
   [[nodiscard]] Ticks entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const;
 
  private:
+  /// The overlap rule on top of the parts' sum and the longest of them; `forward` is the slot of the only forward, or null.
+  [[nodiscard]] Ticks overlapped(Ticks sum, Ticks longest, const Slot* forward) const;
   [[nodiscard]] Ticks scaled(Ticks base, Microbatch microbatch) const;
 };
 

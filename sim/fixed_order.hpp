@@ -1,11 +1,16 @@
 #pragma once
 
-// The same schedule under other costs: a branch-free pass over entries in a fixed topological order.
+// The same schedule under other costs: a branch-free pass over a fixed topological order.
 //
-// A FixedOrder is built once per schedule (from the cursor engine's proof that it does not hang) and evaluated
-// many times: for planners, sweeps over cost axes and confidence bands. Records are sorted by dependency level,
-// so that neighbouring records are independent and the processor overlaps them.
+// Built once per schedule (the cursor engine proves that it does not hang and gives the order), evaluated many times: by
+// planners, sweeps over cost axes, confidence bands. Records are sorted by dependency level, so that neighbours are
+// independent and the processor overlaps them.
+//
+//   end[i] = max(end[previous[i]], end[producer[i]] + delay[cost[i]]) + duration[cost[i]]
+//
+// An entry that waits for several tensors (an overlapped group) is a chain of records, the earlier ones without duration.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,32 +22,52 @@ namespace pipeloom {
 
 class FixedOrder {
  public:
-  /// Throws ScheduleError if the schedule hangs. Keeps no reference to it.
+  /// Throws ScheduleError if the schedule hangs, InputError beyond 2^32 - 1 records. Keeps no reference to it.
+  /// REQUIRES: no structural errors (validate_structure).
   explicit FixedOrder(const Schedule& schedule);
+
+  /// Costs as the pass reads them. REQUIRES for all functions below: costs fit the schedule's placement and have no
+  /// microbatch_scale and no Sequential overlap (supports() is true); durations and delays are never negative.
+  [[nodiscard]] static bool supports(const Costs& costs);
 
   [[nodiscard]] std::size_t num_records() const { return records_.size(); }
   [[nodiscard]] int ranks() const { return ranks_; }
 
-  /// The costs of one scenario as the pass reads them: [class] pairs.
-  /// REQUIRES: costs fit the schedule's placement and have no microbatch_scale and the overlap rule of a table
-  /// (anything but Sequential may vary).
-  class Scenario;
+  /// Makespan under these costs. `last_end`, if given, receives the last end of every rank, [rank]. `scratch` keeps its
+  /// memory between calls: 8 bytes per record.
+  [[nodiscard]] Ticks makespan(const Costs& costs, std::vector<Ticks>& scratch,
+                               std::vector<Ticks>* last_end = nullptr) const;
 
-  /// Makespan of one scenario. `last_end`, if not empty, receives the last end per rank. `end` is scratch and result:
-  /// end[position(entry)].
-  [[nodiscard]] Ticks makespan(const Costs& costs, std::vector<Ticks>& scratch) const;
+  /// Scenarios evaluated together by makespans().
+  static constexpr std::size_t kLanes = 4;
 
-  /// Makespans of several scenarios at once, out[i] for costs[i]; exact, the same as one by one.
+  /// out[i] = makespan(costs[i]), kLanes scenarios per pass: the order is read once for all of them.
+  /// REQUIRES: out.size() == costs.size().
   void makespans(std::span<const Costs> costs, std::span<Ticks> out, std::vector<Ticks>& scratch) const;
 
  private:
+  /// Positions in end[]: 0 .. p-1 are the ranks' ready times, p is "long ago", records follow.
   struct Record {
-    std::uint32_t previous = 0;  // position of the previous entry of the rank
-    std::uint32_t producer = 0;  // position of the tensor's producer
-    std::uint32_t cost = 0;      // row of the cost table
+    std::uint32_t previous = 0;
+    std::uint32_t producer = 0;
+    std::uint32_t cost = 0;
   };
+  /// What a row of the cost tables stands for: a record's duration and the delay of its tensor.
+  struct CostRow {
+    OpKind kind = OpKind::BackwardWeight;
+    Slot slot;                       // of the op that waits for the tensor
+    std::vector<Costs::Part> parts;  // of the entry; empty: no duration
+    friend auto operator<=>(const CostRow&, const CostRow&) = default;
+  };
+  class Builder;
+
+  template <std::size_t kCount>
+  void run(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const;
+
   int ranks_ = 0;
   std::vector<Record> records_;
+  std::vector<CostRow> rows_;
+  std::vector<std::uint32_t> last_of_rank_;  // position of the rank's last record, [rank]
 };
 
 }  // namespace pipeloom

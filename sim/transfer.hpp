@@ -1,24 +1,18 @@
 #pragma once
 
-// Where order depends on contention: the network as a participant, asked one message at a time.
+// Messages between ranks, for the models in which they may have to queue.
 //
-// Under the `latency` model the arrival of a tensor is a table look-up and the cursor engine needs no clock. Models in
-// which messages queue (links, matched groups) need events in time order. EventEngine provides that order and leaves
-// every decision about messages to a Network.
+// Under the `latency` model the arrival of a tensor is a table look-up, and the cursor engine needs no clock. Where messages share
+// links, the event engine (sim/event_engine.hpp) provides the time order and leaves every decision to a Network.
 
 #include <cstdint>
-#include <functional>
 
 #include "sim/costs.hpp"
 #include "sim/op.hpp"
 
 namespace pipeloom {
 
-enum class TransferModel : std::uint8_t { Latency };
-/// "latency".
-[[nodiscard]] std::string_view name_of(TransferModel model);
-
-/// A tensor that leaves a rank: the output of `producer` for the op on `consumer_slot`.
+/// A tensor that leaves a rank for another.
 struct Message {
   Op producer;
   Slot from;
@@ -27,17 +21,19 @@ struct Message {
   Rank to_rank;
 };
 
-/// Decides when messages arrive. post() is called in time order, ties in a fixed order; it returns the arrival time, not
-/// before `now`.
+/// Decides when messages arrive.
 class Network {
  public:
   virtual ~Network() = default;
+  /// The message is handed over at `now`; returns its arrival, not before `now`. Called in time order, at equal times in
+  /// a fixed order (ranks that ended first, then by sequence of their start).
   virtual Ticks post(const Message& message, Ticks now) = 0;
 };
 
-/// The `latency` model as a Network: now + the delay of the hop. Lets the event engine be compared with the cursors.
+/// The `latency` model: every message arrives after the delay of its hop, whatever else is under way.
 class LatencyNetwork final : public Network {
  public:
+  /// `costs` must outlive the network.
   explicit LatencyNetwork(const Costs& costs) : costs_(&costs) {}
   Ticks post(const Message& message, Ticks now) override;
 

@@ -1,0 +1,158 @@
+#include "sim/event_engine.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <functional>
+#include <queue>
+
+#include "sim/tensor_index.hpp"
+#include "sim/wait_for.hpp"
+
+namespace pipeloom {
+namespace {
+
+/// Something that happens to a rank: a tensor arrives for it, or its running entry's op ends. Events are ordered by time, then
+/// by the sequence in which they were scheduled: a total order, the same on every machine.
+struct Event {
+  Ticks when = 0;
+  std::uint64_t sequence = 0;
+  Rank rank;
+  std::size_t tensor = 0;   // that arrived, or that the op wrote
+  std::size_t op = 0;       // the op that ended; kArrival: a tensor arrived
+  bool frees_rank = false;  // the op is the last of its entry
+  friend auto operator<=>(const Event& a, const Event& b) {
+    return a.when != b.when ? a.when <=> b.when : a.sequence <=> b.sequence;
+  }
+  friend bool operator==(const Event& a, const Event& b) { return a.sequence == b.sequence; }
+};
+constexpr std::size_t kArrival = static_cast<std::size_t>(-1);
+
+class EventRun {
+ public:
+  EventRun(const Schedule& schedule, const Costs& costs, Network& network, Timeline& out)
+      : schedule_(schedule),
+        costs_(costs),
+        network_(network),
+        out_(out),
+        tensors_(schedule.stages(), schedule.microbatches()),
+        arrived_(tensors_.size(), 0),
+        next_(static_cast<std::size_t>(schedule.ranks())),
+        running_(next_.size(), 0) {
+    std::fill_n(arrived_.begin(), tensors_.first_produced(), char{1});
+  }
+
+  /// Let every rank start what it can; then take what happens next, in time order.
+  std::size_t run() {
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
+      next_[rank.at()] = schedule_.queue_begin(rank);
+      start_if_ready(rank, 0);
+    }
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      if (event.op == kArrival)
+        arrived_[event.tensor] = 1;
+      else
+        end_op(event);
+      start_if_ready(event.rank, event.when);
+    }
+    return done_;
+  }
+
+  [[nodiscard]] std::vector<Wait> waits() const {
+    std::vector<Wait> waits;
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
+      std::size_t op = next_[rank.at()];
+      if (op == schedule_.queue_end(rank)) continue;
+      while (has_arrived(op)) ++op;
+      waits.push_back({rank, op, tensors_.input_of(schedule_.ops()[op])});
+    }
+    return waits;
+  }
+
+ private:
+  /// W needs its own I only, which stands before it in the same queue.
+  [[nodiscard]] bool has_arrived(std::size_t i) const {
+    const Op op = schedule_.ops()[i];
+    return op.kind() == OpKind::BackwardWeight || arrived_[tensors_.input_of(op)] != 0;
+  }
+
+  void schedule_event(Event event) {
+    event.sequence = sequence_++;
+    events_.push(event);
+  }
+
+  void start_if_ready(Rank rank, Ticks now) {
+    const std::size_t first = next_[rank.at()];
+    if (running_[rank.at()] != 0 || first == schedule_.queue_end(rank)) return;
+    std::size_t last = first;
+    do {
+      if (!has_arrived(last)) return;
+    } while (schedule_.ops()[last++].joined());
+    running_[rank.at()] = 1;
+    next_[rank.at()] = last;
+    const bool one_by_one = costs_.overlap.rule == OverlapRule::Sequential;
+    const Ticks entry_end = now + costs_.entry_duration(schedule_, first, last);
+    for (std::size_t i = first; i < last; ++i) {
+      const Op op = schedule_.ops()[i];
+      out_.start[i] = now;
+      out_.end[i] = one_by_one ? now + costs_.op_duration(op, schedule_.slot_of(op)) : entry_end;
+      if (one_by_one) now = out_.end[i];
+      schedule_event({out_.end[i], 0, rank, tensors_.output_of(op), i, i + 1 == last});
+    }
+  }
+
+  void end_op(const Event& event) {
+    ++done_;
+    if (event.frees_rank) running_[event.rank.at()] = 0;
+    const Op op = schedule_.ops()[event.op];
+    const Placement& placement = schedule_.placement();
+    const Slot from = schedule_.slot_of(op);
+    const int step = op.kind() == OpKind::Forward ? 1 : -1;
+    const int next_stage = op.stage().value() + step;
+    const bool leaves_stage =
+        op.kind() != OpKind::BackwardWeight && next_stage >= 0 && next_stage < schedule_.stages();
+    // What the rank itself consumes is there at once.
+    if (!leaves_stage || placement.rank_of(from + step) == event.rank) {
+      arrived_[event.tensor] = 1;
+      return;
+    }
+    const Slot to = from + step;
+    const Message message{op.with_joined(false), from, to, event.rank, placement.rank_of(to)};
+    schedule_event({network_.post(message, event.when), 0, message.to_rank, event.tensor, kArrival, false});
+  }
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  Network& network_;
+  Timeline& out_;
+  TensorIndex tensors_;
+  std::vector<char> arrived_;      // [tensor]
+  std::vector<std::size_t> next_;  // op index of the entry at the rank's cursor
+  std::vector<char> running_;      // [rank]
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t sequence_ = 0;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+Ticks LatencyNetwork::post(const Message& message, Ticks now) {
+  const bool is_forward = message.producer.kind() == OpKind::Forward;
+  return now + (is_forward ? costs_->forward_delay : costs_->backward_delay)[message.to.at()];
+}
+
+std::variant<Timeline, Deadlock> simulate_events(std::shared_ptr<const Schedule> schedule, const Costs& costs,
+                                                 Network& network) {
+  Timeline timeline;
+  timeline.unit = costs.unit;
+  timeline.start.resize(schedule->num_ops());
+  timeline.end.resize(schedule->num_ops());
+  EventRun run(*schedule, costs, network, timeline);
+  const std::size_t done = run.run();
+  if (done != schedule->num_ops()) return explain_waits(*schedule, run.waits(), done);
+  timeline.schedule = std::move(schedule);
+  return timeline;
+}
+
+}  // namespace pipeloom
