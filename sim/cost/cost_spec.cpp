@@ -16,6 +16,10 @@ std::string_view name_of(Per per) {
   return "";
 }
 
+std::string_view name_of(TransferModel model) {
+  return model == TransferModel::Latency ? "latency" : "";
+}
+
 namespace {
 
 std::vector<std::int64_t> expand_array(const StageNumbers& numbers, int stages) {

@@ -12,7 +12,6 @@
 #include "sim/costs.hpp"
 #include "sim/error.hpp"
 #include "sim/steps.hpp"
-#include "sim/transfer.hpp"
 #include "sim/units.hpp"
 
 namespace pipeloom::cost {
@@ -66,6 +65,11 @@ struct LinkSpec {
   /// Bits per second; bandwidth_gbps times 1e9.
   std::optional<std::int64_t> bits_per_second;
 };
+
+/// How transfers behave. This version has one model.
+enum class TransferModel : std::uint8_t { Latency };
+/// "latency".
+[[nodiscard]] std::string_view name_of(TransferModel model);
 
 struct TransferSpec {
   TransferModel model = TransferModel::Latency;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/io/config_reader.hpp"
+#include "sim/io/json_text.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -27,7 +28,7 @@ OverlapSpec overlap_from_word(const Value& value) {
   if (value.text() == "sequential")
     out.rule = OverlapRule::Sequential;
   else if (value.text() != "sum")
-    throw InputError::unknown_name(value.where(), "costs.overlapped", value.described(),
+    throw InputError::unknown_name(value.where(), "costs.overlapped", shortened(value.text(), 64),
                                    {"sequential", "sum"});
   return out;
 }
