@@ -139,8 +139,10 @@ std::vector<Mark> TimelineIndex::marks(Rank rank, Span range, int bins) const {
       ++i;
     } else {
       // All that begin in this bin; only the last of them can be wide or reach beyond it.
+      const std::int64_t bin = bin_of(range, bins, mark.start);
       mark.merged = true;
-      mark.end = edge(range, bins, bin_of(range, bins, mark.start) + 1);
+      mark.start = std::max(edge(range, bins, bin), cursor);
+      mark.end = edge(range, bins, bin + 1);
       mark.last = first_from(i, mark.end);
       i = mark.last;
       const DrawnEntry& tail = all[mark.last - 1];

@@ -142,7 +142,7 @@ Colour idle_colour(Theme theme, IdleCause cause) {
                                                      Colour{0xe8, 0x6a, 0x4a}, Colour{0xb0, 0x7c, 0xd6},
                                                      Colour{0xd6, 0x4f, 0x9a}, Colour{0x7a, 0x9a, 0x3a}};
   const Colour hue = kHues[static_cast<std::size_t>(cause)];
-  return theme == Theme::Light ? blend(hue, kWhite, 0.72) : blend(hue, kDark.background, 0.68);
+  return theme == Theme::Light ? blend(hue, kWhite, 0.68) : blend(hue, kDark.background, 0.55);
 }
 
 }  // namespace pipeloom::draw

@@ -42,6 +42,7 @@ Scene SceneBuilder::build() && {
   scene_.theme = options_.theme;
   choose_ranks();
   choose_range();
+  if (options_.show_memory) measure_memory_curves();
   choose_width();
   legend_ = legend_items();
   place_legend();

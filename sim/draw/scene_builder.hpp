@@ -20,6 +20,7 @@ struct Measures {
   double label_size = 11;
   double axis_size = 10;
   double caption_size = 10;
+  double small_size = 8.5;
   double legend_line = 17;
   double row_pitch = 26;     ///< from one row's top to the next, memory strip included
   double row_height = 22;    ///< the ops
@@ -69,10 +70,11 @@ class SceneBuilder {
   // scene_overlays.cpp: what can be switched on.
   void add_idle_causes();
   void add_critical_path();
+  void measure_memory_curves();
   void add_memory();
   void add_memory_strip(const Row& row, const std::vector<MemoryStep>& curve, double bytes_per_pixel);
   void add_memory_peak(const Row& row, const std::vector<MemoryStep>& curve, double bytes_per_pixel);
-  [[nodiscard]] std::vector<MemoryStep> visible_memory(Rank rank, const MemoryModel& model) const;
+  [[nodiscard]] std::string peak_label(const std::vector<MemoryStep>& curve) const;
 
   // scene_frame.cpp: everything around the ops.
   [[nodiscard]] std::vector<LegendItem> legend_items() const;
@@ -107,6 +109,7 @@ class SceneBuilder {
   Rank last_rank_;                        // one past the last visible
   std::vector<std::vector<Mark>> marks_;  // [row], empty for rows shared by ranks
   bool with_titles_ = false;
+  std::vector<std::vector<MemoryStep>> memory_;  // [rank - first_rank_], empty unless memory is shown
   std::vector<LegendItem> legend_;
   std::vector<std::pair<double, int>> legend_places_;  // x, line
   int legend_lines_ = 0;

@@ -42,9 +42,8 @@ void SceneBuilder::choose_range() {
 
 void SceneBuilder::choose_width() {
   double labels = text_width(rank_label(last_rank_ - 1), measure_.label_size);
-  if (options_.show_memory) {
-    labels = std::max(labels, text_width("peak 1023.9 MiB", measure_.axis_size - 1.5));
-  }
+  for (const auto& curve : memory_)
+    labels = std::max(labels, text_width(peak_label(curve), measure_.small_size));
   const double left = measure_.margin + labels + kLabelGap;
   if (options_.width > 0) {
     scene_.width = options_.width;
@@ -53,7 +52,7 @@ void SceneBuilder::choose_width() {
     const double cell = std::max(18.0, text_width(std::to_string(highest), measure_.axis_size) + 5);
     const double cells =
         static_cast<double>(scene_.time.range.length()) / static_cast<double>(index_.shortest());
-    scene_.width = std::clamp(left + kRightMargin + cells * cell, kMinWidth, kMaxWidth);
+    scene_.width = std::ceil(std::clamp(left + kRightMargin + cells * cell, kMinWidth, kMaxWidth));
   }
   scene_.time.x = left;
   scene_.time.width = scene_.width - left - kRightMargin;
@@ -93,12 +92,12 @@ void SceneBuilder::choose_rows() {
     scene_.rows.push_back({first, std::min(first + m.ranks_per_row, last_rank_), y, m.row_height,
                            y + m.row_height + 1, m.memory_height});
   }
-  scene_.height = options_.height > 0 ? options_.height : m.plot_top + rows_height + frame_below();
+  scene_.height = options_.height > 0 ? options_.height : std::ceil(m.plot_top + rows_height + frame_below());
 }
 
 double SceneBuilder::frame_below() const {
   const double caption = options_.caption.empty() ? 0 : measure_.caption_size + 8;
-  return 4 + measure_.axis_size + 5 + measure_.label_size + 6 + caption + measure_.margin;
+  return 4 + measure_.axis_size + 5 + measure_.label_size + caption + measure_.margin;
 }
 
 double SceneBuilder::plot_bottom() const {

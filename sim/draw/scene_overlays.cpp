@@ -62,36 +62,36 @@ void SceneBuilder::add_critical_path() {
   }
 }
 
-std::vector<MemoryStep> SceneBuilder::visible_memory(Rank rank, const MemoryModel& model) const {
-  std::vector<MemoryStep> curve;
-  for (int step = 0; step < timeline_.steps; ++step) {
-    const auto one = memory_curve(timeline_, model, rank, step);
-    curve.insert(curve.end(), one.begin(), one.end());
+void SceneBuilder::measure_memory_curves() {
+  const MemoryModel model =
+      options_.memory ? *options_.memory : default_memory(timeline_.schedule->placement());
+  for (Rank rank = first_rank_; rank < last_rank_; ++rank) {
+    memory_.emplace_back();
+    for (int step = 0; step < timeline_.steps; ++step) {
+      const auto one = memory_curve(timeline_, model, rank, step);
+      memory_.back().insert(memory_.back().end(), one.begin(), one.end());
+    }
   }
-  return curve;
 }
 
 void SceneBuilder::add_memory() {
-  const MemoryModel model =
-      options_.memory ? *options_.memory : default_memory(timeline_.schedule->placement());
   if (measure_.memory_height <= 0) return;
-  std::vector<std::vector<MemoryStep>> curves;
-  Bytes top = model.limit.value_or(0);
-  for (const Row& row : scene_.rows) {
-    curves.push_back(visible_memory(row.first, model));
-    for (const MemoryStep& step : curves.back()) top = std::max(top, step.bytes);
+  const std::optional<Bytes> limit = options_.memory ? options_.memory->limit : std::nullopt;
+  Bytes top = std::max<Bytes>(1, limit.value_or(0));
+  for (const auto& curve : memory_) {
+    for (const MemoryStep& step : curve) top = std::max(top, step.bytes);
   }
   // One scale for all ranks, so that heights can be compared.
-  const double bytes_per_pixel = std::max(1.0, static_cast<double>(top)) / (measure_.memory_height - 2);
+  const double bytes_per_pixel = static_cast<double>(top) / (measure_.memory_height - 2);
   for (std::size_t i = 0; i < scene_.rows.size(); ++i) {
     const Row& row = scene_.rows[i];
-    add_memory_strip(row, curves[i], bytes_per_pixel);
-    if (model.limit) {
-      const double y = row.memory_y + row.memory_height - static_cast<double>(*model.limit) / bytes_per_pixel;
+    add_memory_strip(row, memory_[i], bytes_per_pixel);
+    if (limit) {
+      const double y = row.memory_y + row.memory_height - static_cast<double>(*limit) / bytes_per_pixel;
       scene_.shapes.emplace_back(Line{scene_.time.x, y, scene_.time.x + scene_.time.width, y,
                                       surface_.memory_limit, 1, true, Role::MemoryLimit});
     }
-    add_memory_peak(row, curves[i], bytes_per_pixel);
+    add_memory_peak(row, memory_[i], bytes_per_pixel);
   }
 }
 
@@ -126,16 +126,20 @@ void SceneBuilder::add_memory_strip(const Row& row, const std::vector<MemoryStep
   scene_.shapes.emplace_back(Polyline{std::move(points), {}, surface_.memory_line, 1, Role::MemoryLine});
 }
 
+std::string SceneBuilder::peak_label(const std::vector<MemoryStep>& curve) const {
+  Bytes peak = 0;
+  for (const MemoryStep& step : curve) peak = std::max(peak, step.bytes);
+  return options_.memory ? "peak " + bytes_text(peak) : fmt::format("peak {}", peak);
+}
+
 void SceneBuilder::add_memory_peak(const Row& row, const std::vector<MemoryStep>& curve,
                                    double bytes_per_pixel) {
   if (curve.empty()) return;
   const auto peak = std::max_element(
       curve.begin(), curve.end(), [](const MemoryStep& a, const MemoryStep& b) { return a.bytes < b.bytes; });
-  const double size = measure_.axis_size - 1.5;
-  if (row.memory_height >= size) {
-    const std::string words = options_.memory ? bytes_text(peak->bytes) : fmt::format("{}", peak->bytes);
-    text(scene_.time.x - 8, row.memory_y + row.memory_height / 2 + 0.36 * size, size, "peak " + words,
-         surface_.muted, Align::End, Role::MemoryPeak);
+  if (row.memory_height >= measure_.small_size) {
+    text(scene_.time.x - 8, row.memory_y + row.memory_height / 2 + 0.36 * measure_.small_size,
+         measure_.small_size, peak_label(curve), surface_.muted, Align::End, Role::MemoryPeak);
   }
   if (peak->time < scene_.time.range.start || peak->time >= scene_.time.range.end) return;
   // A small triangle whose tip points at where the peak is first reached.

@@ -12,7 +12,7 @@ namespace pipeloom::draw {
 namespace {
 
 /// Entries narrower than this merge.
-constexpr double kBinWidth = 2;
+constexpr double kBinWidth = 3;
 constexpr double kSmallestText = 6;
 
 /// Ops of an entry from top to bottom: forwards above backwards.
@@ -99,10 +99,15 @@ void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
   const bool wants_letter = options_.patterns || options_.colour_by != ColourBy::Kind;
   const double tallest = std::min(measure_.axis_size, box.height * 0.82);
   if (tallest < kSmallestText) return;
+  const std::string widest(
+      (wants_letter ? 1 : 0) + std::to_string(timeline_.schedule->microbatches() - 1).size(), '0');
   for (const std::string& words : {wants_letter ? letter_of(op.kind()) + number : number, number}) {
-    const double fits = (box.width - 1.5) / text_width(words, 1);
-    // Whole halves, so that one picture does not mix dozens of sizes.
-    const double size = std::floor(2 * std::min(tallest, fits)) / 2;
+    // Whole halves, so that one picture does not mix dozens of sizes; as small as the longest number needs, unless
+    // only short ones fit at all.
+    const auto size_for = [&](const std::string& longest) {
+      return std::floor(2 * std::min(tallest, (box.width - 1.5) / text_width(longest, 1))) / 2;
+    };
+    const double size = size_for(widest) >= kSmallestText ? size_for(widest) : size_for(words);
     if (size < kSmallestText) continue;
     text(box.x + box.width / 2, box.y + box.height / 2 + 0.36 * size, size, words, text_on(*box.fill),
          Align::Middle, Role::Op);

@@ -5,8 +5,8 @@
 //   rank 0  F0F1F2F3............B0--F4B1--
 //   rank 1  ..F0F1F2......B0--F3B1--F4..
 //
-// A letter says the kind, digits the microbatch where they fit; `-` fills up an op, `=` an overlapped group, `.` is idle.
-// Where several ops share a column it shows how busy the column is.
+// A letter says the kind, digits the microbatch where they fit; `-` fills up an op, `=` an overlapped group (`F8=B3=`, or `X` where
+// that does not fit), `.` is idle. A column that several ops share shows how busy it is.
 
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,8 @@ struct TerminalOptions {
   TerminalColour colour = TerminalColour::None;
   Theme theme = Theme::Dark;
   ColourBy colour_by = ColourBy::Kind;
-  /// Blocks of eight heights for partly busy columns; without it digits: tenths of the column that are busy.
+  /// Blocks of eight heights for partly busy columns; without it `:`, `+`, `%` and `#`: up to a third, two thirds, less
+  /// than all, all busy.
   bool unicode = true;
   /// Ranks beyond these are counted in a last line, "... n more ranks".
   int max_ranks = 32;

@@ -135,6 +135,10 @@ class Painter {
 
 void paint(cairo_surface_t* surface, const Scene& scene, double scale, const char* what) {
   const Cairo cairo(cairo_create(surface), &cairo_destroy);
+  // Also the fraction of a pixel by which the surface is larger than the scene.
+  const Colour ground = surface_of(scene.theme).background;
+  cairo_set_source_rgb(cairo.get(), ground.red / 255.0, ground.green / 255.0, ground.blue / 255.0);
+  cairo_paint(cairo.get());
   cairo_scale(cairo.get(), scale, scale);
   const Painter painter(cairo.get());
   for (const Shape& shape : scene.shapes) std::visit(painter, shape);
