@@ -1,10 +1,15 @@
 #pragma once
 
 // What a schedule generator is, and how one is found by name.
+//
+//   const auto [generator, alias] = schedules::find("Interleaved1F1B");
+//   Params params{.ranks = 4, .microbatches = 10, .chunks = 2};
+//   if (alias && alias->defaults) alias->defaults(params);
+//   Schedule schedule = schedules::make(*generator, params);
 
+#include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,23 +24,24 @@ namespace pipeloom::schedules {
 struct Params {
   int ranks = 4;         ///< p
   int microbatches = 8;  ///< m
-  int chunks = 1;        ///< v, stages per rank and replica
-  /// Microbatches per round of the interleaved schedules; no value takes the schedule's (or alias's) default.
-  std::optional<int> group_size;
+  int chunks = 1;        ///< v, stages per rank and replica; S = p v
+  /// N, microbatches per group of the interleaved schedules; no value takes the schedule's (or alias's) default.
+  std::optional<int> group_size = {};
   /// Drop everything but the forwards.
   bool forward_only = false;
 };
 
-/// What a schedule needs, as data, so that the command line, the window and error texts explain it alike.
+/// What a schedule needs, as data, so that the command line, the window and error texts explain it alike. All of it is
+/// checked by refusal(); what does not fit here is the generator's `predicate`.
 struct Requirements {
   int min_ranks = 1;
   bool even_ranks = false;
-  /// Legal v: exactly this many if min == max.
+  /// Legal v: min_chunks..max_chunks, exactly one if they are equal; kMaxIndex means any number.
   int min_chunks = 1;
   int max_chunks = 1;
   int default_chunks = 1;
   bool even_microbatches = false;
-  /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset.
+  /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset (and 1).
   int min_microbatches_per_rank = 0;
   int min_microbatches_offset = 1;
   bool splits_backward = false;  ///< emits I and W
@@ -43,16 +49,19 @@ struct Requirements {
   bool bidirectional = false;    ///< two model replicas
   bool takes_group_size = false;
   /// In words, for people: "even p, m >= 2p, m even".
-  std::string text;
+  std::string text = {};
 };
+
+/// The smallest legal m for p ranks, parity apart.
+[[nodiscard]] std::int64_t min_microbatches(const Requirements& requirements, int ranks);
 
 /// A closed form with the condition under which it holds.
 struct ClosedForm {
-  std::string quantity;   ///< "makespan", "peak_live", ...
-  std::string formula;    ///< "(m + p - 1)(F + B)"
+  std::string quantity;   ///< the metric's name: "makespan", "idle", "max_window", "peak_live"
+  std::string formula;    ///< "(m + p - 1)(F + B)"; r is the rank, X the duration of an overlapped pair
   std::string condition;  ///< "equal stages, no transfers"
   /// The value for these parameters and costs, or nothing where the condition does not hold. `rank` matters for
-  /// per-rank quantities only.
+  /// per-rank quantities ("idle", "peak_live") only. REQUIRES: refusal() is empty; the value fits 63 bits.
   std::function<std::optional<std::int64_t>(const Params&, const UniformCosts&, Rank)> value;
 };
 
@@ -60,8 +69,9 @@ struct ClosedForm {
 struct Alias {
   std::string name;
   std::string dialect;  ///< "PyTorch", "Megatron-LM", ...
-  /// Adjusts parameters that the user did not give. May be empty.
-  std::function<void(Params&)> defaults;
+  /// Adjusts parameters that the user did not give; may be empty. Throws ScheduleError, worded like refusal(), where
+  /// the framework itself refuses the parameters.
+  std::function<void(Params&)> defaults = {};
 };
 
 /// One schedule: a name, what it needs, and how to make it.
@@ -73,10 +83,14 @@ struct Generator {
   std::string when_to_use;  ///< one or two sentences
   Requirements requirements;
   std::vector<ClosedForm> closed_forms;
-  /// Emits the queues. REQUIRES: refuse(*this, params) is empty.
+  /// Emits the queues. REQUIRES: refusal(*this, params) is empty; params.forward_only is not looked at.
   std::function<Schedule(const Params&)> emit;
-  /// Why parameters that meet `requirements` are refused all the same, or "". May be empty.
-  std::function<std::string(const Params&)> predicate;
+  /// Why parameters that meet `requirements` are refused all the same, or ""; may be empty. The text goes on after
+  /// "NAME with ranks = .., microbatches = .. ": "would hang (...)".
+  std::function<std::string(const Params&)> predicate = {};
+  /// Whether `predicate` has nothing to say, without its explanation: what the search for legal values asks many times.
+  /// Needed where a predicate is.
+  std::function<bool(const Params&)> accepts = {};
 };
 
 /// Every schedule, in the order of registry.def.
@@ -91,7 +105,12 @@ struct Found {
 /// Throws InputError suggesting the nearest name and listing all.
 [[nodiscard]] Found find(std::string_view name, const Where& where = {});
 
+/// Most ops that these parameters can yield, for checking sizes before anything is allocated; saturates.
+[[nodiscard]] std::int64_t max_ops(const Generator& generator, const Params& params);
+
 /// Why these parameters are refused, with the nearest legal values of the offending parameter; "" if they are not.
+/// "dualpipe needs an even number of ranks, not 5; try 4 or 6". Every suggested value has been tried: it makes the
+/// parameters legal. An order that hangs is made once to name the cycle, so check max_ops() first.
 [[nodiscard]] std::string refusal(const Generator& generator, const Params& params);
 
 /// Makes the schedule. Throws ScheduleError with refusal()'s text.

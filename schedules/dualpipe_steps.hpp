@@ -1,0 +1,28 @@
+#pragma once
+
+// The eight steps that DualPipe and DualPipeV share.
+//
+// Source: DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024, arXiv 2412.19437), section 3.2.1, and the DualPipe repository.
+
+#include "schedules/closed_form.hpp"
+#include "schedules/queue_builder.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::schedules {
+
+/// Where one rank stands. Lane 0 of its queue is the direction whose entry is nearer, lane 1 the other one.
+struct DualPipeRank {
+  int half;          ///< h: ranks of one direction up to the turn; p/2 for DualPipe, p for DualPipeV
+  int depth;         ///< d: distance from the nearer entry, 0..h-1
+  int microbatches;  ///< n: microbatches of each lane, n >= 2h - 1
+};
+
+/// Appends the rank's queue.
+void emit_dualpipe_steps(const DualPipeRank& where, QueueBuilder& queue);
+
+/// The makespan for halves of h ranks and n microbatches per lane: what the innermost rank does,
+/// (2h + 1) F + (h + 1) B + h(I + W) + (2n - 2h - 1) X, plus what it idles, (h - 1)(X + F - 2W).
+/// Nothing unless B = I + W, W <= I <= F and max(F, B) <= X <= F + B. REQUIRES: n >= 2h.
+[[nodiscard]] Value dualpipe_makespan(int half, int microbatches, const UniformCosts& costs);
+
+}  // namespace pipeloom::schedules

@@ -1,0 +1,83 @@
+// DualPipeV: DualPipe cut in half. Rank r holds stage r and stage 2p-1-r, so that one copy of the model goes down the ranks
+// and up again and the two arms of the V take the place of the two directions.
+//
+// Source: DualPipe repository, dualpipev.py; Sea AI Lab, "Cut-in-half" (2025). The eight steps stand in dualpipe_steps.cpp.
+//
+// p = 4, m = 8; F takes one column (two characters), B two, a pair F/B three;
+// small letters are the upward arm, stage 2p-1-r:
+//
+//   rank 0  F0F1F2F3F4F5F6f0i0w0f1i1w1f2i2w2f3F7/b3-      f4/B0-b4--  f5/B1-b5--  f6/B2-b6--  f7/B3-b7--I4W4I5W5I6W6I7W7
+//   rank 1    F0F1F2F3F4f0F5f1i0w0f2i1w1f3F6/b2-    f4/B0-F7/b3-f5/B1-b4--  f6/B2-b5--  f7/B3-b6--B4--  i7I5w7I6W5I7W6W7
+//   rank 2      F0F1F2f0F3f1F4f2i0w0f3F5/b1-  f4/B0-F6/b2-f5/B1-F7/b3-f6/B2-b4--  f7/B3-b5--B4--  b6--I5  i7I6W5I7w7W6W7
+//   rank 3        F0f0F1f1F2f2F3f3F4b0--f4/B0-F5/b1-f5/B1-F6/b2-f6/B2-F7/b3-f7/B3-b4--B4--  b5--B5--  i6I6  i7I7w6W6w7W7
+//
+// Requires: v = 2, m >= 2p - 1 (DeepSeek and PyTorch ask for 2p); p may be odd. The queues are those of the first p ranks
+// of dualpipe with 2p ranks and 2m microbatches, microbatches taken modulo m.
+// Closed forms, equal stages, no transfers, B = I + W, W <= I <= F, m >= 2p: the innermost rank p-1 idles
+// (p - 1)(X + F - 2W) and ends last; peak_live 2p + 1 on every rank. F = I = W = 1, X = 3: makespan 6m + 2(p - 1).
+
+#include "schedules/closed_form.hpp"
+#include "schedules/dualpipe_steps.hpp"
+#include "schedules/registry.hpp"
+
+namespace pipeloom::schedules {
+namespace {
+
+Schedule emit(const Params& params) {
+  const int p = params.ranks;
+  const int m = params.microbatches;
+
+  ScheduleBuilder out(Placement::wave(p, 2), m);
+  out.reserve(op_count(2 * p, m, 2) + op_count(2 * p, p, 1));
+  for (int r = 0; r < p; ++r) {
+    out.begin_rank(Rank(r));
+    QueueBuilder queue(out, {Lane{.stage = Stage(r)}, Lane{.stage = Stage(2 * p - 1 - r)}});
+    emit_dualpipe_steps({.half = p, .depth = r, .microbatches = m}, queue);
+  }
+  return std::move(out).build();
+}
+
+std::vector<ClosedForm> closed_forms() {
+  const std::string condition =
+      "equal stages, no transfers, m >= 2p, B = I + W, W <= I <= F, max(F, B) <= X <= F + B";
+  return {
+      time_form("makespan", "(2p + 1) F + (p + 1) B + p(I + W) + (2m - 2p - 1) X + (p - 1)(X + F - 2W)",
+                condition,
+                [](const Params& params, const UniformCosts& costs, Rank) -> Value {
+                  if (params.microbatches < 2 * params.ranks) return std::nullopt;
+                  return dualpipe_makespan(params.ranks, params.microbatches, costs);
+                }),
+      order_form("peak_live", "2p + 1", "m >= 2p",
+                 [](const Params& params, Rank) -> Value {
+                   if (params.microbatches < 2 * params.ranks) return std::nullopt;
+                   return 2 * params.ranks + 1;
+                 }),
+  };
+}
+
+}  // namespace
+
+Generator dualpipe_v() {
+  return {
+      .name = "dualpipe-v",
+      .aliases = {{.name = "DualPipeV", .dialect = "PyTorch"},
+                  {.name = "dualpipe_v", .dialect = "PP-Schedule-Visualization"}},
+      .summary = "DualPipe on a V placement: one model copy, two chunks per rank",
+      .source = "DeepSeek-AI 2025, DualPipe repository, dualpipev.py",
+      .when_to_use =
+          "DualPipe's overlap without its second copy of the model, on half as many ranks for the same "
+          "stages.",
+      .requirements = {.min_chunks = 2,
+                       .max_chunks = 2,
+                       .default_chunks = 2,
+                       .min_microbatches_per_rank = 2,
+                       .min_microbatches_offset = -1,
+                       .splits_backward = true,
+                       .overlaps = true,
+                       .text = "2 chunks, microbatches >= 2 ranks - 1"},
+      .closed_forms = closed_forms(),
+      .emit = emit,
+  };
+}
+
+}  // namespace pipeloom::schedules

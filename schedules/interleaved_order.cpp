@@ -1,0 +1,74 @@
+#include "schedules/interleaved_order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedules/nearest.hpp"
+#include "schedules/queue_builder.hpp"
+#include "sim/simulator.hpp"
+
+namespace pipeloom::schedules {
+
+int group_size_of(const Params& params) {
+  return params.group_size.value_or(params.ranks);
+}
+
+std::int64_t interleaved_warmup(const Params& params, Rank rank, int extra) {
+  const std::int64_t passes = std::int64_t{params.microbatches} * params.chunks;
+  const std::int64_t to_the_end_and_back = 2 * (std::int64_t{params.ranks} - 1 - rank.value());
+  const std::int64_t other_chunks = (std::int64_t{params.chunks} - 1) * group_size_of(params);
+  return std::min(passes, to_the_end_and_back + other_chunks + extra);
+}
+
+InterleavedOrder::InterleavedOrder(const Params& params) : last_stage_((params.chunks - 1) * params.ranks) {
+  const int m = params.microbatches;
+  const int v = params.chunks;
+  rows_.reserve(op_count(v, m, 1));
+  for (int begin = 0; begin < m;) {
+    const int end = begin + std::min(m - begin, group_size_of(params));
+    for (int chunk = 0; chunk < v; ++chunk)
+      for (int k = begin; k < end; ++k) rows_.push_back({Stage(chunk * params.ranks), Microbatch(k)});
+    begin = end;
+  }
+}
+
+bool interleaved_hangs(const Params& params, int extra) {
+  const std::int64_t n = group_size_of(params);
+  const std::int64_t m = params.microbatches;
+  const int v = params.chunks;
+  if (v == 1 || m <= n) return false;
+  const std::int64_t too_few = 2 * std::int64_t{params.ranks} - 3 + extra;
+  const int harmless = v == 2 ? 1 : 0;
+  const auto follows_too_soon = [&](std::int64_t next) { return next > harmless && n + next <= too_few; };
+  const bool between_full_groups = m >= 2 * n && follows_too_soon(n);
+  // Groups of one microbatch on two chunks: two of them after the first act like one group of two.
+  const bool between_single_microbatches = n == 1 && m >= 3 && follows_too_soon(2);
+  const bool before_last_group = m % n != 0 && follows_too_soon(m % n);
+  return between_full_groups || between_single_microbatches || before_last_group;
+}
+
+std::string hang_text(const Params& params, Schedule (*emit)(const Params&)) {
+  const Schedule schedule = emit(params);
+  const auto deadlock = find_deadlock(schedule);
+  return deadlock ? fmt::format("would hang ({})", describe(*deadlock, schedule)) : "";
+}
+
+void take_pytorch_rounds(Params& params) {
+  if (params.group_size || params.ranks < 1 || params.microbatches < 1) return;
+  const auto rounds_of = [&](int m) { return std::max(1, m / params.ranks); };
+  const int m = params.microbatches;
+  const int rounds = rounds_of(m);
+  if (m % rounds == 0) {
+    params.group_size = m / rounds;
+    return;
+  }
+  const auto fits = [&](int other) { return other % rounds_of(other) == 0; };
+  throw ScheduleError(
+      fmt::format("Interleaved1F1B with ranks = {}, microbatches = {}: PyTorch runs microbatches div ranks = "
+                  "{} rounds, which must "
+                  "divide microbatches{}, or set options.group_size",
+                  params.ranks, m, rounds, try_text(nearest(m, {1, kMaxIndex}, fits))));
+}
+
+}  // namespace pipeloom::schedules

@@ -1,0 +1,80 @@
+#include "schedules/registry.hpp"
+
+#include <cctype>
+#include <set>
+
+namespace pipeloom::schedules {
+namespace {
+
+std::string lower(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Lower case without '-' and '_'.
+std::string squashed(std::string_view name) {
+  std::string text;
+  for (const char c : lower(name))
+    if (c != '-' && c != '_') text += c;
+  return text;
+}
+
+/// The names that look like `name` to `look`: own names before aliases.
+std::vector<Found> matches(std::string_view name, std::string (*look)(std::string_view)) {
+  const std::string wanted = look(name);
+  std::vector<Found> found;
+  for (const Generator& generator : all())
+    if (look(generator.name) == wanted) found.push_back({&generator, nullptr});
+  for (const Generator& generator : all())
+    for (const Alias& alias : generator.aliases)
+      if (look(alias.name) == wanted) found.push_back({&generator, &alias});
+  return found;
+}
+
+/// Whether all of them mean the same: one schedule, and no defaults to choose between.
+bool unanimous(const std::vector<Found>& found) {
+  for (const Found& one : found) {
+    if (one.generator != found.front().generator) return false;
+    if (found.size() > 1 && one.alias != nullptr && one.alias->defaults) return false;
+  }
+  return !found.empty();
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const Generator& generator : all()) names.push_back(generator.name);
+  std::set<std::string> seen(names.begin(), names.end());
+  for (const Generator& generator : all())
+    for (const Alias& alias : generator.aliases)
+      if (seen.insert(lower(alias.name)).second) names.push_back(alias.name);
+  return names;
+}
+
+}  // namespace
+
+const std::vector<Generator>& all() {
+  static const std::vector<Generator> generators = {
+#define PIPELOOM_SCHEDULE(function) function(),
+#include "schedules/registry.def"
+#undef PIPELOOM_SCHEDULE
+  };
+  return generators;
+}
+
+Found find(std::string_view name, const Where& where) {
+  const auto as_spelt = matches(name, lower);
+  if (!as_spelt.empty()) return as_spelt.front();
+  const auto alike = matches(name, squashed);
+  if (unanimous(alike)) return alike.front();
+  throw InputError::unknown_name(where, "schedule", name, all_names());
+}
+
+Schedule make(const Generator& generator, const Params& params, const Where& where) {
+  const std::string reason = refusal(generator, params);
+  if (!reason.empty()) throw ScheduleError(where, reason);
+  Schedule schedule = generator.emit(params);
+  return params.forward_only ? pipeloom::forward_only(schedule) : schedule;
+}
+
+}  // namespace pipeloom::schedules
