@@ -68,9 +68,13 @@ void CursorEngine::prepare_cursors(const Schedule& schedule, const std::vector<T
   }
 }
 
-void CursorEngine::clear_cells(std::size_t count) {
-  if (cells_are_clean_ && cells_.size() == count) return;
-  cells_.assign(count, {});
+/// Clean cells hold no microbatch, but old times; only the row of ops without input is free of those, and it moves with the
+/// number of rows.
+void CursorEngine::clear_cells(std::size_t rows, std::size_t ring) {
+  const bool same_rows = cells_.size() == rows * ring && num_rows_ == rows;
+  if (cells_are_clean_ && same_rows) return;
+  num_rows_ = rows;
+  cells_.assign(rows * ring, {});
 }
 
 /// Where bytes are a multiple of live activations, the loop counts only those.
@@ -91,7 +95,7 @@ std::size_t CursorEngine::run(const Schedule& schedule, const Costs& costs, cons
     ring_mask_ = ring - 1;
     prepare_actions(schedule, costs, memory);
     prepare_cursors(schedule, ready);
-    clear_cells((2 * static_cast<std::size_t>(schedule.stages()) + 2) * ring);
+    clear_cells(2 * static_cast<std::size_t>(schedule.stages()) + 2, ring);
     const bool enough = run_all(schedule, costs, times);
     std::size_t done = 0;
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)

@@ -43,7 +43,7 @@ class CursorEngine {
   };
   static constexpr Ticks kNotStarted = -1;
 
-  /// Runs every rank as far as it goes. Returns the number of entries run.
+  /// Runs every rank as far as it goes. Returns the number of ops run.
   std::size_t run(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                   const std::vector<Ticks>& ready, Times times);
 
@@ -83,7 +83,7 @@ class CursorEngine {
 
   void prepare_actions(const Schedule& schedule, const Costs& costs, const MemoryModel& memory);
   void prepare_cursors(const Schedule& schedule, const std::vector<Ticks>& ready);
-  void clear_cells(std::size_t count);
+  void clear_cells(std::size_t rows, std::size_t ring);
   void find_bytes_per_live(const MemoryModel& memory);
   bool run_all(const Schedule& schedule, const Costs& costs, Times times);
   template <bool kTimes, bool kBytes, bool kReplicas>
@@ -109,6 +109,7 @@ class CursorEngine {
   std::vector<Cursor> cursors_;         // [rank]
   std::vector<std::int32_t> runnable_;  // a stack; a rank is on it at most once, so p places suffice
   std::size_t num_runnable_ = 0;
+  std::size_t num_rows_ = 0;   // of cells_
   std::size_t ring_mask_ = 0;  // a ring has ring_mask_ + 1 cells, a power of two
   bool cells_are_clean_ = false;
   bool bytes_follow_live_ = false;  // every activation has the same size and goes at once

@@ -45,8 +45,17 @@ struct Simulator::State {
                    CursorEngine::Times times, const std::vector<Ticks>& ready) {
     require_times_fit(schedule, costs);
     const std::size_t done = engine.run(schedule, costs, memory, ready, times);
-    if (done != schedule.num_ops()) return explain_waits(schedule, engine.waits(schedule), done);
+    if (done != schedule.num_ops())
+      return explain_waits(schedule, engine.waits(schedule), entries_done(schedule));
     return totals(schedule);
+  }
+
+  [[nodiscard]] std::size_t entries_done(const Schedule& schedule) const {
+    std::size_t entries = 0;
+    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+      for_each_entry(schedule, schedule.queue_begin(rank), engine.cursors()[rank.at()].next,
+                     [&](std::size_t, std::size_t) { ++entries; });
+    return entries;
   }
 
   [[nodiscard]] Totals totals(const Schedule& schedule) const {
