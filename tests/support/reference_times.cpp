@@ -1,0 +1,133 @@
+#include "support/reference_times.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace pipeloom::test {
+namespace {
+
+Ticks part_duration(const Schedule& schedule, const Costs& costs, std::size_t i) {
+  const Op op = schedule.ops()[i];
+  const Ticks base = costs.duration[index_of(op.kind())][schedule.slot_of(op).at()];
+  if (costs.microbatch_scale.empty()) return base;
+  const std::int64_t scale = costs.microbatch_scale[op.microbatch().at()];
+  return (base * scale + kUnitScale / 2) / kUnitScale;  // durations of the tests are small enough
+}
+
+class LongestPath {
+ public:
+  LongestPath(const Schedule& schedule, const Costs& costs, const std::vector<Ticks>& ready)
+      : schedule_(schedule), costs_(costs), times_{}, state_(schedule.num_ops(), kUnseen) {
+    times_.start.resize(schedule.num_ops());
+    times_.end.resize(schedule.num_ops());
+    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+      for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                     [&](std::size_t first, std::size_t last) {
+                       for (std::size_t i = first; i < last; ++i) {
+                         where_[schedule.ops()[i]] = i;
+                         entry_.push_back({first, last, rank, ready.empty() ? 0 : ready[rank.at()]});
+                       }
+                     });
+  }
+
+  std::optional<ReferenceTimes> run() && {
+    for (std::size_t i = 0; i < schedule_.num_ops(); ++i)
+      if (!visit(i)) return std::nullopt;
+    return std::move(times_);
+  }
+
+ private:
+  enum State : unsigned char { kUnseen, kOpen, kDone };
+  struct Entry {
+    std::size_t first;
+    std::size_t last;
+    Rank rank;
+    Ticks ready;
+  };
+
+  /// Finds the times of the entry that holds op i. False if it waits for itself.
+  bool visit(std::size_t i) {
+    const Entry entry = entry_[i];
+    if (state_[entry.first] != kUnseen) return state_[entry.first] == kDone;
+    state_[entry.first] = kOpen;
+    Ticks start = entry.ready;
+    if (entry.first > schedule_.queue_begin(entry.rank)) {
+      if (!visit(entry.first - 1)) return false;
+      start = std::max(start, times_.end[entry.first - 1]);
+    }
+    for (std::size_t j = entry.first; j < entry.last; ++j)
+      if (!wait_for_inputs(schedule_.ops()[j], start)) return false;
+    finish(entry, start);
+    state_[entry.first] = kDone;
+    return true;
+  }
+
+  bool wait_for_inputs(Op op, Ticks& start) {
+    const Stage s = op.stage();
+    const Microbatch k = op.microbatch();
+    const std::size_t slot = schedule_.slot_of(op).at();
+    switch (op.kind()) {
+      case OpKind::Forward:
+        return s == Stage(0) || wait_for(forward(s - 1, k), costs_.forward_delay[slot], start);
+      case OpKind::BackwardWeight:
+        return wait_for(backward_input(s, k), 0, start);
+      default:
+        if (!wait_for(forward(s, k), 0, start)) return false;
+        if (s + 1 == Stage(schedule_.stages())) return true;
+        const Op full = backward(s + 1, k);
+        return wait_for(where_.contains(full) ? full : backward_input(s + 1, k), costs_.backward_delay[slot],
+                        start);
+    }
+  }
+
+  bool wait_for(Op producer, Ticks delay, Ticks& start) {
+    const std::size_t i = where_.at(producer);
+    if (!visit(i)) return false;
+    start = std::max(start, times_.end[i] + delay);
+    return true;
+  }
+
+  void finish(const Entry& entry, Ticks start) {
+    const bool one_by_one = costs_.overlap.rule == OverlapRule::Sequential;
+    const Ticks end = start + reference_duration(schedule_, costs_, entry.first, entry.last);
+    for (std::size_t i = entry.first; i < entry.last; ++i) {
+      times_.start[i] = start;
+      times_.end[i] = one_by_one ? start + part_duration(schedule_, costs_, i) : end;
+      if (one_by_one) start = times_.end[i];
+    }
+  }
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  ReferenceTimes times_;
+  std::vector<State> state_;         // of an entry, at its first op
+  std::vector<Entry> entry_;         // [op index]
+  std::map<Op, std::size_t> where_;  // op -> op index
+};
+
+}  // namespace
+
+Ticks reference_duration(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last) {
+  Ticks sum = 0;
+  Ticks longest = 0;
+  std::vector<std::size_t> forwards;
+  for (std::size_t i = first; i < last; ++i) {
+    sum += part_duration(schedule, costs, i);
+    longest = std::max(longest, part_duration(schedule, costs, i));
+    if (schedule.ops()[i].kind() == OpKind::Forward) forwards.push_back(i);
+  }
+  if (last - first == 1) return sum;
+  if (costs.overlap.rule == OverlapRule::Factor)
+    return std::max(longest, (sum * costs.overlap.factor + kUnitScale / 2) / kUnitScale);
+  if (costs.overlap.rule == OverlapRule::Saving) return std::max(longest, sum - costs.overlap.saving);
+  if (costs.overlap.rule == OverlapRule::Explicit && forwards.size() == 1)
+    return costs.overlap.duration[schedule.slot_of(schedule.ops()[forwards[0]]).at()];
+  return sum;
+}
+
+std::optional<ReferenceTimes> reference_times(const Schedule& schedule, const Costs& costs,
+                                              const std::vector<Ticks>& ready) {
+  return LongestPath(schedule, costs, ready).run();
+}
+
+}  // namespace pipeloom::test
