@@ -64,7 +64,12 @@ class IncludeDirection(unittest.TestCase):
         self.expect({"sim/bad.hpp": "#pragma once\nauto x = std::" + "views::iota(0);\n"}, "sim/bad.hpp:2: std::views")
 
     def test_a_source_must_be_listed(self):
-        self.expect({"sim/cost/new.cpp": "int x;\n"}, "sim/cost/new.cpp:1: not listed in sim/CMakeLists.txt")
+        self.expect({"sim/cost/new.cpp": "int x;\n"}, "sim/cost/new.cpp:1: in no CMakeLists.txt")
+
+    def test_a_source_may_be_listed_by_another_folder_or_by_its_program(self):
+        sources = {"tests/support/a.cpp": "int a;\n", "tests/fuzz/fuzz_b.cpp": "int b;\n"}
+        lists = {"tests/sim/CMakeLists.txt": "../support/a.cpp\n", "tests/fuzz/CMakeLists.txt": "pipeloom_fuzzer(b LIBS x)\n"}
+        self.expect({**sources, **lists})
 
     def test_a_folder_must_have_a_row(self):
         self.expect({"extra/new.hpp": "#pragma once\n"}, "extra/new.hpp:1: in no layer")
@@ -99,6 +104,15 @@ class TextRules(unittest.TestCase):
 
     def test_recorded_files_stand(self):
         self.assertEqual(text_rules.violations_in("tests/golden/a.txt", b"one "), [])
+
+    def test_links_lead_somewhere(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "docs").mkdir()
+            (root / "docs" / "b.md").write_text("b\n")
+            page = "[b](b.md#part) [web](https://example.org/x)\n[up](../gone.md)\n"
+            found = text_rules.broken_links(root, "docs/a.md", page)
+            self.assertEqual(found, ["docs/a.md:2: link to ../gone.md, which does not exist"])
 
 
 if __name__ == "__main__":

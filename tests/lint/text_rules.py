@@ -23,6 +23,8 @@ LINE_RULES = [
     (re.compile(r"\r"), "carriage return"),
 ]
 
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+
 
 def listed_files(root):
     """Paths that git tracks or would track, relative to `root`; None where git cannot tell."""
@@ -50,6 +52,16 @@ def violations_in(name, data):
     return found
 
 
+def broken_links(root, name, text):
+    """Links of a Markdown page that lead to no file, as text."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        for target in LINK.findall(line):
+            if "://" not in target and not (root / name).parent.joinpath(target).exists():
+                found.append(f"{name}:{number}: link to {target}, which does not exist")
+    return found
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     names = listed_files(root)
@@ -60,6 +72,8 @@ def main():
     for name in names:
         if (root / name).is_file():
             found += violations_in(name, (root / name).read_bytes())
+            if name.endswith(".md"):
+                found += broken_links(root, name, (root / name).read_text(encoding="utf-8", errors="replace"))
     print("\n".join(found) if found else f"{len(names)} files, no violation")
     return 1 if found else 0
 
