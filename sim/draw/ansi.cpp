@@ -67,6 +67,27 @@ void append_cells(std::string& out, const std::vector<Cell>& cells, TerminalColo
   if (changed && (text || ground)) out += "\x1b[0m";
 }
 
+void append_legend(std::string& out, const std::vector<LegendCells>& items, int indent, int width,
+                   TerminalColour colour) {
+  constexpr int kGap = 3;
+  int column = 0;
+  for (const LegendCells& item : items) {
+    const int length = static_cast<int>(item.cells.size()) + columns_of(item.text);
+    if (column == 0 || column + kGap + length > width) {
+      if (column > 0) out += '\n';
+      out += std::string(static_cast<std::size_t>(indent), ' ');
+      column = indent;
+    } else {
+      out += std::string(kGap, ' ');
+      column += kGap;
+    }
+    append_cells(out, item.cells, colour);
+    out += item.text;
+    column += length;
+  }
+  out += '\n';
+}
+
 std::string level_glyph(std::int64_t part, std::int64_t whole, bool unicode) {
   constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const double share = static_cast<double>(part) / static_cast<double>(whole);

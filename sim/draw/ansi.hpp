@@ -25,6 +25,15 @@ struct Cell {
 /// Appends the glyphs, with escape sequences only where a colour changes and a reset at the end if there was one.
 void append_cells(std::string& out, const std::vector<Cell>& cells, TerminalColour colour);
 
+/// An entry of a legend: coloured letters, then words.
+struct LegendCells {
+  std::vector<Cell> cells;
+  std::string text;
+};
+/// Appends the items on lines that start after `indent` spaces and end before `width` columns.
+void append_legend(std::string& out, const std::vector<LegendCells>& items, int indent, int width,
+                   TerminalColour colour);
+
 /// How full a column is: U+2581 to U+2588, or `:`, `+`, `%`, `#`. Only part == whole looks full. REQUIRES: 0 < part <= whole.
 [[nodiscard]] std::string level_glyph(std::int64_t part, std::int64_t whole, bool unicode);
 

@@ -51,6 +51,20 @@ TimeAxis time_axis(Span range, TimeUnit unit, int max_ticks) {
   return axis;
 }
 
+TimeAxis fitted_time_axis(Span range, TimeUnit unit, double extent, double gap,
+                          const std::function<double(const std::string&)>& width_of) {
+  int count = std::max(2, static_cast<int>(extent / (width_of("0") + gap)) + 1);
+  TimeAxis axis = time_axis(range, unit, count);
+  for (; count > 2; count = std::max(2, count - std::max(1, count / 8))) {
+    axis = time_axis(range, unit, count);
+    double widest = 0;
+    for (const AxisTick& tick : axis.ticks) widest = std::max(widest, width_of(tick.label));
+    const double apart = extent * static_cast<double>(axis.step) / static_cast<double>(range.length());
+    if (widest + gap <= apart) return axis;
+  }
+  return time_axis(range, unit, 2);
+}
+
 std::string bytes_text(Bytes bytes) {
   constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   auto value = static_cast<double>(bytes);

@@ -2,6 +2,7 @@
 
 // Round numbers for axes.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct TimeAxis {
 
 /// At most `max_ticks` >= 2 marks over a range that is not empty.
 [[nodiscard]] TimeAxis time_axis(Span range, TimeUnit unit, int max_ticks);
+
+/// As many marks as fit: labels, `width_of(label)` wide, keep `gap` between them on an axis of length `extent`.
+[[nodiscard]] TimeAxis fitted_time_axis(Span range, TimeUnit unit, double extent, double gap,
+                                        const std::function<double(const std::string&)>& width_of);
 
 /// Smallest of 1, 2, 5 times a power of ten that is >= value. REQUIRES: 1 <= value <= 2^62.
 [[nodiscard]] std::int64_t nice_step(std::int64_t value);

@@ -9,7 +9,7 @@
 namespace pipeloom::draw {
 namespace {
 
-constexpr Colour kBlack{0x11, 0x11, 0x11};
+constexpr Colour kBlack{0, 0, 0};
 constexpr Colour kWhite{0xff, 0xff, 0xff};
 
 // Okabe and Ito: blue, orange, reddish purple, bluish green.
@@ -104,7 +104,7 @@ double contrast(Colour a, Colour b) {
 }
 
 Colour text_on(Colour fill) {
-  return contrast(fill, kWhite) >= contrast(fill, kBlack) ? kWhite : Colour{0, 0, 0};
+  return contrast(fill, kWhite) >= contrast(fill, kBlack) ? kWhite : kBlack;
 }
 
 Colour pattern_colour(Colour fill) {

@@ -141,7 +141,7 @@ struct SceneOptions {
   /// share rows.
   double height = 0;
   /// Visible time; no value shows everything.
-  std::optional<Span> range;
+  std::optional<Span> range = {};
   /// Visible ranks [first_rank, first_rank + num_ranks); 0 means all.
   int first_rank = 0;
   int num_ranks = 0;
@@ -160,9 +160,9 @@ struct SceneOptions {
   const Costs* costs = nullptr;
   const MemoryModel* memory = nullptr;
 
-  std::string title;
+  std::string title = {};
   /// Small print below the axis.
-  std::string caption;
+  std::string caption = {};
   /// Hover texts are written for at most this many visible ops, else for none.
   std::size_t max_titles = 4000;
 };

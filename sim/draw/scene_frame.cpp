@@ -15,6 +15,7 @@ namespace {
 constexpr double kSwatchHeight = 10;
 constexpr double kSwatchGap = 5;
 constexpr double kItemGap = 16;
+constexpr double kTickGap = 34;
 constexpr int kRampSwatches = 24;
 constexpr int kMostSingleSwatches = 8;
 constexpr std::array<const char*, kOpKinds> kKindNames = {"Forward (F)", "Backward (B)", "Input gradient (I)",
@@ -183,22 +184,8 @@ void SceneBuilder::add_grid() {
 }
 
 TimeAxis SceneBuilder::axis_ticks() const {
-  // Room for the longest label decides how many marks there are.
-  const Span range = scene_.time.range;
-  int count = std::max(2, static_cast<int>(scene_.time.width / 45) + 1);
-  TimeAxis axis = time_axis(range, timeline_.unit, count);
-  while (count > 2) {
-    double widest = 0;
-    for (const AxisTick& tick : axis.ticks) {
-      widest = std::max(widest, text_width(tick.label, measure_.axis_size));
-    }
-    const double apart =
-        scene_.time.width * static_cast<double>(axis.step) / static_cast<double>(range.length());
-    if (widest + 12 <= apart) break;
-    count = std::max(2, count * 2 / 3);
-    axis = time_axis(range, timeline_.unit, count);
-  }
-  return axis;
+  return fitted_time_axis(scene_.time.range, timeline_.unit, scene_.time.width, kTickGap,
+                          [&](const std::string& label) { return text_width(label, measure_.axis_size); });
 }
 
 void SceneBuilder::add_axis() {

@@ -19,6 +19,7 @@ namespace pipeloom::draw {
 namespace {
 
 constexpr int kLeastWidth = 40;
+constexpr double kTickGap = 3;
 constexpr std::array<const char*, kOpKinds> kKindNames = {"forward", "backward", "input gradient",
                                                           "weight gradient"};
 
@@ -210,7 +211,9 @@ class TerminalChart {
   [[nodiscard]] Op op_at(std::size_t at) const { return schedule_.ops()[at % schedule_.num_ops()]; }
 
   void add_axis() {
-    const TimeAxis axis = time_axis(range_, timeline_.unit, std::max(2, columns_ / 8 + 1));
+    const TimeAxis axis =
+        fitted_time_axis(range_, timeline_.unit, columns_, kTickGap,
+                         [](const std::string& label) { return static_cast<double>(label.size()); });
     std::string line(static_cast<std::size_t>(label_width_), ' ');
     for (const AxisTick& tick : axis.ticks) {
       const auto at = static_cast<std::size_t>(label_width_ + column_of(tick.time));
@@ -229,16 +232,11 @@ class TerminalChart {
     out_ += line + "\n";
   }
 
-  struct Item {
-    std::vector<Cell> cells;
-    std::string text;
-  };
-
   void add_legend() {
-    std::vector<Item> items;
+    std::vector<LegendCells> items;
     for (const OpKind kind : kAllOpKinds) {
       if (!schedule_.contains(kind)) continue;
-      Item item{{}, fmt::format(" {}", kKindNames[index_of(kind)])};
+      LegendCells item{{}, fmt::format(" {}", kKindNames[index_of(kind)])};
       const bool shades = options_.colour_by == ColourBy::Kind && coloured_;
       for (int shade = 0; shade < (shades ? std::min(colours_.shades(), 4) : 1); ++shade) {
         const Colour colour = kind_colour(options_.theme, kind, shade, colours_.shades());
@@ -253,28 +251,7 @@ class TerminalChart {
       items.push_back({{}, options_.unicode ? "\u2581 to \u2588 how busy" : ": + % # how busy"});
     if (!coloured_) items.push_back({{}, ". idle"});
     items.insert(items.end(), legend_.begin(), legend_.end());
-    append_legend(items);
-  }
-
-  void append_legend(const std::vector<Item>& items) {
-    constexpr int kGap = 3;
-    int column = 0;
-    for (const Item& item : items) {
-      const int length = static_cast<int>(item.cells.size()) + columns_of(item.text);
-      const bool breaks = column == 0 || column + kGap + length > width_;
-      if (breaks) {
-        out_ += column == 0 ? "" : "\n";
-        out_ += std::string(static_cast<std::size_t>(label_width_), ' ');
-        column = label_width_;
-      } else {
-        out_ += std::string(kGap, ' ');
-        column += kGap;
-      }
-      append_cells(out_, item.cells, options_.colour);
-      out_ += item.text;
-      column += length;
-    }
-    out_ += '\n';
+    append_legend(out_, items, label_width_, width_, options_.colour);
   }
 
   const Timeline& timeline_;
@@ -290,7 +267,7 @@ class TerminalChart {
   int columns_ = 0;
   bool shows_ops_ = true;
   bool shows_levels_ = false;
-  std::vector<Item> legend_;  // what the axis had no room for
+  std::vector<LegendCells> legend_;  // what the axis had no room for
   std::string out_;
 };
 

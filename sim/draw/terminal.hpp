@@ -30,8 +30,8 @@ struct TerminalOptions {
   bool unicode = true;
   /// Ranks beyond these are counted in a last line, "... n more ranks".
   int max_ranks = 32;
-  std::optional<Span> range;
-  std::string title;
+  std::optional<Span> range = {};
+  std::string title = {};
 };
 
 /// Lines ending in '\n': title if any, one per rank, time axis, legend. No line is wider than the width.

@@ -1,0 +1,247 @@
+#include "sim/draw/scene.hpp"
+
+#include "draw/scenes.hpp"
+#include "sim/error.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::draw;
+
+namespace {
+
+std::vector<std::string> words_of(const Scene& scene, Role role) {
+  std::vector<std::string> words;
+  for (const Text& text : shapes_of<Text>(scene, role)) words.push_back(text.text);
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("an op's rectangle stands where its times say", "[draw]") {
+  const Timeline timeline = run(kTwoRanks);
+  SceneOptions options;
+  options.width = 700;
+  const Scene scene = build_scene(timeline, options);
+  const auto ops = shapes_of<Rectangle>(scene, Role::Op);
+  REQUIRE(ops.size() == 8);
+  // 9 units share the plot's width; B1 of rank 0 is op 3 and runs from 7 to 9.
+  const double unit = scene.time.width / 9;
+  const Rectangle& last = ops[3];
+  CHECK(last.op == 3);
+  CHECK(last.x == Approx(scene.time.x + 7 * unit));
+  CHECK(last.width == Approx(2 * unit - 1));  // a hairline keeps neighbours apart
+  CHECK(last.y == scene.rows[0].y);
+  CHECK(last.height == scene.rows[0].height);
+  CHECK(last.fill == kind_colour(Theme::Light, OpKind::Backward));
+  CHECK(scene.titles[last.title] == "0B1: rank 0, stage 0, microbatch 1\n7.0 to 9.0, 2.0 unit");
+  CHECK(words_of(scene, Role::Op) == std::vector<std::string>{"0", "1", "0", "1", "0", "0", "1", "1"});
+}
+
+TEST_CASE("rows lie below each other inside the picture, and ops inside their rows", "[draw]") {
+  for (const double height : {0.0, 130.0, 400.0}) {
+    SceneOptions options;
+    options.height = height;
+    options.title = "Two ranks";
+    options.show_memory = true;
+    const Scene scene = build_scene(run(kTwoRanks), options);
+    REQUIRE(scene.rows.size() == 2);
+    CHECK(scene.rows[0].memory_y >= scene.rows[0].y + scene.rows[0].height);
+    CHECK(scene.rows[1].y >= scene.rows[0].memory_y + scene.rows[0].memory_height);
+    CHECK(scene.rows[1].memory_y + scene.rows[1].memory_height < scene.height);
+    if (height > 0) CHECK(scene.height == height);
+    for (const Rectangle& op : shapes_of<Rectangle>(scene, Role::Op)) {
+      CHECK(op.x >= scene.time.x);
+      CHECK(op.x + op.width <= scene.time.x + scene.time.width + 1e-9);
+    }
+  }
+}
+
+TEST_CASE("no number is wider than its op", "[draw]") {
+  for (const double width : {200.0, 300.0, 480.0, 900.0}) {
+    SceneOptions options;
+    options.width = width;
+    const Scene scene = build_scene(run(kTwoRanks), options);
+    const Rectangle* box = nullptr;
+    for (const Shape& shape : scene.shapes) {
+      if (const auto* const one = std::get_if<Rectangle>(&shape)) box = one;
+      const auto* const text = std::get_if<Text>(&shape);
+      if (text == nullptr || text->role != Role::Op) continue;
+      REQUIRE(box != nullptr);
+      CHECK(text_width(text->text, text->size) <= box->width);
+      CHECK(text->size <= box->height);
+    }
+  }
+}
+
+TEST_CASE("the parts of a group share its time: forward above, backward below", "[draw]") {
+  const Timeline timeline = run("0F0 (0F1;0B0)OVERLAP_F_B 0B1");
+  const Scene scene = build_scene(timeline, {});
+  const auto ops = shapes_of<Rectangle>(scene, Role::Op);
+  REQUIRE(ops.size() == 4);
+  CHECK(ops[1].x == ops[2].x);
+  CHECK(ops[1].width == ops[2].width);
+  CHECK(ops[2].y == Approx(scene.rows[0].y + scene.rows[0].height / 2));
+  CHECK(ops[1].y + ops[1].height <= ops[2].y);
+  CHECK(ops[1].fill == kind_colour(Theme::Light, OpKind::Forward));
+}
+
+TEST_CASE("a visible range clips ops and moves the axis", "[draw]") {
+  SceneOptions options;
+  options.range = Span{5 * kUnit, 8 * kUnit};
+  options.first_rank = 0;
+  options.num_ranks = 1;
+  const Scene scene = build_scene(run(kTwoRanks), options);
+  // Of rank 0, B0 shows from 5 to 6 and B1 from 7 to 8.
+  const auto ops = shapes_of<Rectangle>(scene, Role::Op);
+  REQUIRE(ops.size() == 2);
+  const double unit = scene.time.width / 3;
+  CHECK(ops[0].x == Approx(scene.time.x));
+  CHECK(ops[0].width == Approx(unit - 1));
+  CHECK(ops[1].x == Approx(scene.time.x + 2 * unit));
+  CHECK(scene.rows.size() == 1);
+  CHECK_THROWS_AS(build_scene(run(kTwoRanks), {.range = Span{kUnit, kUnit}}), InputError);
+  CHECK_THROWS_AS(build_scene(run(kTwoRanks), {.width = 50}), InputError);
+  CHECK_THROWS_AS(build_scene(run(kTwoRanks), {.height = 20}), InputError);
+}
+
+TEST_CASE("far more ops than pixels: as many shapes as pixels, each as tall as its bin is busy", "[draw]") {
+  // One rank, 20000 forwards of one unit, an idle unit after each: every bin is half busy.
+  constexpr int kOps = 20'000;
+  ScheduleBuilder out(Placement::linear(1), kOps);
+  out.begin_rank(Rank(0));
+  Timeline timeline;
+  for (int k = 0; k < kOps; ++k) {
+    out.add(forward(Stage(0), Microbatch(k)));
+    timeline.start.push_back(2 * k * kUnit);
+    timeline.end.push_back((2 * k + 1) * kUnit);
+  }
+  timeline.schedule = std::make_shared<const Schedule>(std::move(out).build());
+  SceneOptions options;
+  options.width = 600;
+  const Scene scene = build_scene(timeline, options);
+  CHECK(shapes_of<Rectangle>(scene, Role::Op).empty());
+  const auto bars = shapes_of<Rectangle>(scene, Role::Merged);
+  CHECK(bars.size() <= 600 / 3);
+  CHECK(bars.size() >= 150);
+  for (const Rectangle& bar : bars) {
+    CHECK(bar.height == Approx(scene.rows[0].height / 2).epsilon(0.05));
+    CHECK(bar.y + bar.height == Approx(scene.rows[0].y + scene.rows[0].height));
+  }
+}
+
+TEST_CASE("one short op in a long idle time is still there", "[draw]") {
+  Timeline timeline;
+  timeline.schedule = std::make_shared<const Schedule>(parse_schedule("0F0 0F1 0F2"));
+  timeline.start = {0, 500'000, 999'999};
+  timeline.end = {1, 500'001, 1'000'000};
+  const auto bars = shapes_of<Rectangle>(build_scene(timeline, {}), Role::Merged);
+  REQUIRE(bars.size() == 3);
+  for (const Rectangle& bar : bars) {
+    CHECK(bar.height >= 1);
+    CHECK(bar.width >= 1);
+  }
+}
+
+TEST_CASE("more ranks than pixels share rows", "[draw]") {
+  std::string text;
+  for (int r = 0; r < 300; ++r) text += (r > 0 ? " | " : "") + std::to_string(r) + "F0";
+  SceneOptions options;
+  options.height = 200;
+  const Scene scene = build_scene(run(text), options);
+  CHECK(scene.rows.size() < 200);
+  CHECK(scene.rows.front().first == Rank(0));
+  CHECK(scene.rows.back().last == Rank(300));
+  CHECK_FALSE(shapes_of<Rectangle>(scene, Role::Merged).empty());
+}
+
+TEST_CASE("the memory strip has its peak where most activations are alive", "[draw]") {
+  SceneOptions options;
+  options.show_memory = true;
+  const Scene scene = build_scene(run(kTwoRanks), options);
+  // Rank 0 holds both microbatches from F1's start at 1, rank 1 one at a time from 1.
+  const auto peaks = words_of(scene, Role::MemoryPeak);
+  CHECK(peaks == std::vector<std::string>{"peak 2", "peak 1"});
+  const auto tips = shapes_of<Polyline>(scene, Role::MemoryPeak);
+  REQUIRE(tips.size() == 2);
+  CHECK(tips[0].points[0].x == Approx(scene.time.x_of(kUnit)));
+  const auto lines = shapes_of<Polyline>(scene, Role::MemoryLine);
+  REQUIRE(lines.size() == 2);
+  double top = 1e9;
+  for (const Point& point : lines[0].points) top = std::min(top, point.y);
+  CHECK(top == Approx(tips[0].points[0].y));
+}
+
+TEST_CASE("a memory limit is a line on the curve's scale", "[draw]") {
+  const Timeline timeline = run(kTwoRanks);
+  MemoryModel memory = default_memory(timeline.schedule->placement());
+  memory.limit = 4;
+  SceneOptions options;
+  options.show_memory = true;
+  options.memory = &memory;
+  const Scene scene = build_scene(timeline, options);
+  const auto limits = shapes_of<Line>(scene, Role::MemoryLimit);
+  REQUIRE(limits.size() == 2);
+  // The limit of 4 bytes is twice as high as the peak of 2.
+  const double base = scene.rows[0].memory_y + scene.rows[0].memory_height;
+  const double peak = shapes_of<Polyline>(scene, Role::MemoryPeak)[0].points[0].y;
+  CHECK(base - limits[0].y1 == Approx(2 * (base - peak)));
+}
+
+TEST_CASE("idle causes tint exactly the gaps and the critical path outlines a chain", "[draw]") {
+  const Timeline timeline = run(kTwoRanks);
+  const Costs costs = unit_costs(timeline.schedule->placement());
+  SceneOptions options;
+  options.show_idle_causes = true;
+  options.show_critical_path = true;
+  options.costs = &costs;
+  const Scene scene = build_scene(timeline, options);
+  double idle = 0;
+  for (const Rectangle& gap : shapes_of<Rectangle>(scene, Role::Idle)) idle += gap.width;
+  // Makespan 9, each rank busy 6: 3 + 3 idle.
+  CHECK(idle == Approx(6 * scene.time.width / 9));
+  // 0F0 1F0 1B0 1F1 1B1 0B1: six entries.
+  CHECK(shapes_of<Rectangle>(scene, Role::Critical).size() == 6);
+}
+
+TEST_CASE("the legend names what is drawn and nothing else", "[draw]") {
+  const auto one = words_of(build_scene(run(kTwoRanks), {}), Role::Legend);
+  CHECK(one == std::vector<std::string>{"Forward (F)", "Backward (B)"});
+  const auto wave = words_of(build_scene(run("0F0 1F0 1I0 1W0 0I0 0W0"), {}), Role::Legend);
+  CHECK(wave == std::vector<std::string>{"Forward (F)", "Input gradient (I)", "Weight gradient (W)",
+                                         "Shades: chunk 0, 1"});
+  const auto stages = words_of(build_scene(run(kTwoRanks), {.colour_by = ColourBy::Stage}), Role::Legend);
+  CHECK(stages == std::vector<std::string>{"Stage 0", "Stage 1", "Full colour: forward, paler: backward"});
+  CHECK(words_of(build_scene(run(kTwoRanks), {.show_legend = false}), Role::Legend).empty());
+}
+
+TEST_CASE("texts outside the plot do not overlap", "[draw]") {
+  SceneOptions options;
+  options.title = "A title";
+  options.caption = "A caption";
+  options.show_memory = true;
+  for (const double width : {300.0, 480.0, 1200.0}) {
+    options.width = width;
+    const Scene scene = build_scene(run(kTwoRanks), options);
+    std::vector<Rectangle> boxes;
+    for (const Shape& shape : scene.shapes) {
+      const auto* const text = std::get_if<Text>(&shape);
+      if (text == nullptr || text->role == Role::Op) continue;
+      const double length = text_width(text->text, text->size);
+      const double shift = text->align == Align::Start ? 0 : text->align == Align::Middle ? 0.5 : 1;
+      const Rectangle box{.x = text->x - shift * length,
+                          .y = text->y - 0.75 * text->size,
+                          .width = length,
+                          .height = 0.75 * text->size,
+                          .fill = {},
+                          .stroke = {}};
+      CHECK(box.x >= 0);
+      for (const Rectangle& other : boxes) {
+        const bool apart = box.x >= other.x + other.width || other.x >= box.x + box.width ||
+                           box.y >= other.y + other.height || other.y >= box.y + box.height;
+        INFO(text->text);
+        CHECK(apart);
+      }
+      boxes.push_back(box);
+    }
+  }
+}
