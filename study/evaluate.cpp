@@ -33,7 +33,14 @@ schedules::Params params_of(const io::RunConfig& config, const schedules::Found&
   params.microbatches = config.microbatches;
   params.chunks = found.generator->requirements.default_chunks;
   params.forward_only = config.options.forward_only;
-  if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
+  if (config.chunks) params.chunks = *config.chunks;
+  params.group_size = config.options.group_size;
+  if (found.alias == nullptr || !found.alias->defaults) return params;
+  try {
+    found.alias->defaults(params);
+  } catch (const ScheduleError& error) {
+    throw ScheduleError(config.schedule_where, error.what());
+  }
   if (config.chunks) params.chunks = *config.chunks;
   if (config.options.group_size) params.group_size = config.options.group_size;
   return params;

@@ -1,0 +1,17 @@
+// Any bytes as a JSON schedule: read, validate, and if it is sound, simulate it and write it back.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tests/fuzz/schedule_round_trip.hpp"
+#include "sim/io/json_value.hpp"
+#include "sim/io/schedule_json.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace pipeloom;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  fuzz::check_reader(
+      [text] { return io::read_schedule_json(io::Document::parse(text, "schedule.json").root()); });
+  return 0;
+}

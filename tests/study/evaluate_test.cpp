@@ -1,0 +1,196 @@
+#include "study/evaluate.hpp"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "sim/io/json_value.hpp"
+#include "sim/text.hpp"
+#include "study/metrics_table.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+io::RunConfig config_of(const std::string& text) {
+  return io::read_run_config(io::Document::parse(text, "c").root());
+}
+
+study::Evaluation run(const std::string& text) {
+  return study::evaluate(config_of(text));
+}
+
+std::string report_text(const study::Evaluation& evaluation, const io::ReportParts& parts = {}) {
+  std::ostringstream out;
+  io::write_report(out, evaluation.report(), parts);
+  return out.str();
+}
+
+std::string error_of(const std::string& text, const study::Limits& limits = {}) {
+  try {
+    (void)study::evaluate(config_of(text), limits);
+  } catch (const Error& error) {
+    return error.line();
+  }
+  return "accepted";
+}
+
+constexpr const char* kSeed = R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8})";
+
+}  // namespace
+
+TEST_CASE("1F1B with the default costs") {
+  // (m + p - 1)(F + B) = 11 * 3 = 33; work per rank 8 * 3 = 24; overhead (p - 1) / m = 0.375.
+  const auto evaluation = run(kSeed);
+  const Json report = Json::parse(report_text(evaluation, {true, true}));
+  CHECK(report["makespan"] == 33.0);
+  CHECK(report["ideal_time"] == 24.0);
+  CHECK(report["bubble_overhead"] == 0.375);
+  CHECK(report["lower_bound"]["value"] == 33.0);
+  CHECK(report["num_ops"] == 64);
+  CHECK(report["ranks"][0]["peak_live"] == 4);
+  CHECK(report["critical_path"]["length"] == 33.0);
+  CHECK(report["orders"][3][1] == "3B0");
+  CHECK(report["timeline"].size() == 64);
+  CHECK(report["timeline"][0] == Json::parse(R"({"rank": 0, "op": "0F0", "start": 0.0, "end": 1.0})"));
+}
+
+TEST_CASE("the report's keys come in the documented order") {
+  const Json report = Json::parse(report_text(run(kSeed), {true, true}));
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : report.items()) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"schema_version",
+                                         "tool",
+                                         "config",
+                                         "time_unit",
+                                         "makespan",
+                                         "step_time",
+                                         "steady_period",
+                                         "ideal_time",
+                                         "max_window",
+                                         "lower_bound",
+                                         "bubble_ratio",
+                                         "bubble_overhead",
+                                         "window_bubble_ratio",
+                                         "num_ops",
+                                         "num_entries",
+                                         "memory",
+                                         "ranks",
+                                         "critical_path",
+                                         "orders",
+                                         "timeline"});
+  keys.clear();
+  for (const auto& [key, value] : report["ranks"][0].items()) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"rank", "stages", "busy", "idle", "first_start", "last_end",
+                                         "peak_live", "peak_activation_bytes", "idle_causes"});
+}
+
+TEST_CASE("times are exact decimal text and equal inputs give equal bytes") {
+  const char* text = R"({"schedule": "1f1b", "ranks": 2, "microbatches": 3,
+      "costs": {"time_unit": "ms", "forward": 0.1, "backward": 0.2}})";
+  const std::string report = report_text(run(text), {true, true});
+  // (3 + 2 - 1) * 0.3 = 1.2. Rank 0: F0, F1 until 0.2, waits for rank 1 until 0.4, B0 until 0.6, then F2.
+  CHECK(report.find("\n  \"makespan\": 1.2,\n") != std::string::npos);
+  CHECK(report.find("{\"rank\": 0, \"op\": \"0F2\", \"start\": 0.6, \"end\": 0.7}") != std::string::npos);
+  CHECK(report == report_text(run(text), {true, true}));
+}
+
+TEST_CASE("the effective configuration spells out every default and its origin") {
+  const Json config =
+      Json::parse(report_text(run(R"({"schedule": "Interleaved1F1B", "ranks": 4, "microbatches": 8,
+      "costs": {"forward": 1, "backward": 3, "backward_weight": 1}})")))["config"];
+  CHECK(config["schedule"] == "interleaved-1f1b");
+  CHECK(config["chunks"] == 2);
+  CHECK(config["options"]["group_size"] == 4);
+  CHECK(config["costs"]["backward_input"] == 2.0);
+  CHECK(config["costs"]["transfer"]["latency"] == 0.0);
+  CHECK(config["memory"]["limit_bytes"] == nullptr);
+  CHECK(config["origin"]["costs.backward_input"] == "derived: backward - backward_weight");
+  CHECK(config["origin"]["options.group_size"] == "default of Interleaved1F1B");
+  CHECK(config["origin"]["step.rule"] == "default");
+  CHECK_FALSE(config["origin"].contains("costs.forward"));
+}
+
+TEST_CASE("the effective configuration gives the same run again") {
+  for (
+      const char* text :
+      {kSeed,
+       R"({"schedule": "dualpipe-v", "ranks": 2, "microbatches": 5, "costs": {"time_unit": "us", "per": "rank",
+             "forward": 1.000001, "backward_input": 2, "backward_weight": [0.5, 0.7], "overlapped": 3.3, "rank_scale": [1, 1.25],
+             "transfer": {"latency": 0.25, "bytes": 1000, "bandwidth_gbps": 400, "ranks_per_node": 1, "inter": {"latency": 2}}},
+             "memory": {"activation_bytes": [5, 6, 7, 8], "logits_bytes": 3}, "step": {"rule": "post-validation", "optimizer": 1, "count": 2}})",
+       R"({"schedule": "1f1b-overlap", "ranks": 4, "microbatches": 8, "costs": {"forward": 1, "backward": 2, "overlapped": {"factor": 0.8}}})"}) {
+    const std::string first = report_text(run(text), {true, true});
+    const std::string config = Json::parse(first)["config"].dump();
+    const Json again = Json::parse(report_text(run(config), {true, true}));
+    Json once = Json::parse(first);
+    INFO(config);
+    once["config"]["origin"] = again["config"]["origin"];
+    CHECK(once.dump() == again.dump());
+  }
+}
+
+TEST_CASE("the parameters' own refusals carry their place") {
+  CHECK(error_of(R"({"schedule": "1f1", "ranks": 4, "microbatches": 8})").substr(0, 34) ==
+        "c:1:14: error: unknown schedule '1");
+  CHECK(error_of(R"({"schedule": "dualpipe", "ranks": 3, "microbatches": 8})").substr(0, 36) ==
+        "c:1:14: error: dualpipe needs an eve");
+  CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "options": {"group_size": 2}})") ==
+        "c:1:79: error: options.group_size is given, but 1f1b has no groups of microbatches; leave it out");
+}
+
+TEST_CASE("runs that are too large are refused before anything is allocated") {
+  study::Limits limits;
+  limits.max_memory = 1e9;
+  const std::string line =
+      error_of(R"({"schedule": "1f1b", "ranks": 1048576, "microbatches": 1048576})", limits);
+  // 2 ops for each of 2^40 pairs.
+  CHECK(line ==
+        "error: 1f1b with ranks = 1048576, chunks = 1, microbatches = 1048576 (2.2e+12 ops) would need about "
+        "112.0 TiB, "
+        "more than the 953.7 MiB allowed; make it smaller or raise --max-memory");
+  CHECK(error_of(R"({"schedule": "interleaved-1f1b", "ranks": 1048576, "microbatches": 1, "chunks": 2})") ==
+        "c:1:81: error: ranks * chunks = 2097152 stages; at most 1048576 are allowed");
+}
+
+TEST_CASE("more memory than the limit is in the report") {
+  // Rank 0 of 1F1B holds 4 activations of 10 bytes; the third does not fit into 25.
+  const auto evaluation = run(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8,
+      "memory": {"activation_bytes": 10, "limit_bytes": 25}})");
+  REQUIRE(evaluation.over_limit);
+  const Json report = Json::parse(report_text(evaluation));
+  CHECK(report["memory"] == Json::parse(R"({"peak_bytes": 40, "peak_rank": 0,
+      "over_limit": {"rank": 0, "op": "0F2", "bytes": 30, "limit": 25}})"));
+}
+
+TEST_CASE("rows of several steps are numbered") {
+  const Json report = Json::parse(report_text(
+      run(R"({"schedule": "gpipe", "ranks": 1, "microbatches": 1, "step": {"optimizer": 1, "count": 2}})"),
+      {false, true}));
+  // F 1 and B 2, the optimizer 1: the second step begins at 4.
+  CHECK(report["step_time"] == 4.0);
+  CHECK(report["timeline"][2] ==
+        Json::parse(R"({"step": 1, "rank": 0, "op": "0F0", "start": 4.0, "end": 5.0})"));
+}
+
+TEST_CASE("a schedule file with costs") {
+  const auto schedule = std::make_shared<const Schedule>(parse_schedule("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1"));
+  const auto config = io::read_run_config(
+      io::Document::parse(R"({"costs": {"forward": 1, "backward": 2}})", "c").root(), io::Needs::CostsOnly);
+  const auto evaluation = study::evaluate_schedule(schedule, "o.csv", config);
+  // 1F1B on two ranks with two microbatches: (2 + 1) * 3.
+  CHECK(study::find_metric("makespan").text(evaluation) == "9.0");
+  CHECK(evaluation.effective.schedule == "o.csv");
+  const auto hanging = std::make_shared<const Schedule>(parse_schedule("0F0 0B0 0F1 0B1 | 1F1 1B1 1F0 1B0"));
+  CHECK_THROWS_AS(study::evaluate_schedule(hanging, "o.csv", config), ScheduleError);
+}
+
+TEST_CASE("every metric has a text that reads as a number") {
+  const auto evaluation = run(kSeed);
+  for (const auto& metric : study::all_metrics()) {
+    INFO(metric.name);
+    CHECK_NOTHROW(std::stod(metric.text(evaluation)));
+  }
+}
