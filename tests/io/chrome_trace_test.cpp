@@ -1,0 +1,161 @@
+#include "sim/io/chrome_trace.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "draw/scenes.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::draw;
+using nlohmann::json;
+
+namespace {
+
+json trace_of(const Timeline& timeline, const io::ChromeTraceOptions& options = {}) {
+  std::ostringstream out;
+  io::write_chrome_trace(out, timeline, default_memory(timeline.schedule->placement()), options);
+  return json::parse(out.str());
+}
+
+std::vector<json> events_of(const json& trace, const std::string& phase) {
+  std::vector<json> found;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == phase) found.push_back(event);
+  }
+  return found;
+}
+
+/// Complete events of one thread must not overlap: pairs of (start, end) per process and thread.
+void check_nesting(const json& trace) {
+  std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> threads;
+  for (const json& event : events_of(trace, "X")) {
+    const double start = event["ts"];
+    const double length = event["dur"];
+    threads[{event["pid"], event["tid"]}].emplace_back(start, start + length);
+  }
+  for (auto& [thread, spans] : threads) {
+    std::sort(spans.begin(), spans.end());
+    for (std::size_t i = 1; i < spans.size(); ++i) CHECK(spans[i - 1].second <= spans[i].first);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every op is a complete event with exact times in its arguments", "[io]") {
+  const json trace = trace_of(run(kTwoRanks, kUnit / 4));
+  const auto ops = events_of(trace, "X");
+  REQUIRE(ops.size() == 8);
+  // 1F0 starts after F0 of rank 0 (1 unit) and a quarter on the way: 1.25 units, shown as 1.25 ms = 1250 us.
+  const json& op = ops[4];
+  CHECK(op["name"] == "1F0");
+  CHECK(op["pid"] == 1);
+  CHECK(op["tid"] == 0);
+  CHECK(op["ts"] == 1250.0);
+  CHECK(op["dur"] == 1000.0);
+  CHECK(op["args"] == json({{"kind", "F"},
+                            {"stage", 1},
+                            {"microbatch", 0},
+                            {"chunk", 0},
+                            {"step", 0},
+                            {"start", "1.25"},
+                            {"end", "2.25"}}));
+  CHECK(trace["otherData"]["time_unit"] == "unit");
+  check_nesting(trace);
+}
+
+TEST_CASE("ranks are named processes in order", "[io]") {
+  std::string text;
+  for (int r = 0; r < 11; ++r) text += (r > 0 ? " | " : "") + std::to_string(r) + "F0";
+  std::vector<std::string> names;
+  std::vector<int> order;
+  for (const json& event : events_of(trace_of(run(text)), "M")) {
+    if (event["name"] == "process_name") names.push_back(event["args"]["name"]);
+    if (event["name"] == "process_sort_index") order.push_back(event["args"]["sort_index"]);
+  }
+  REQUIRE(names.size() == 11);
+  CHECK(names[7] == "rank 07");
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  CHECK(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_CASE("parts of a group run on threads of their own", "[io]") {
+  const json trace = trace_of(run("0F0 (0F1;0B0)OVERLAP_F_B 0B1"));
+  const auto ops = events_of(trace, "X");
+  REQUIRE(ops.size() == 4);
+  CHECK(ops[1]["tid"] == 0);
+  CHECK(ops[2]["tid"] == 1);
+  CHECK(ops[1]["ts"] == ops[2]["ts"]);
+  check_nesting(trace);
+}
+
+TEST_CASE("every transfer between ranks is one arrow from inside its producer to its consumer", "[io]") {
+  const Timeline timeline = run(kTwoRanks, kUnit / 4);
+  const json trace = trace_of(timeline);
+  std::map<std::int64_t, json> starts;
+  for (const json& event : events_of(trace, "s")) starts[event["id"]] = event;
+  const auto ends = events_of(trace, "f");
+  // Two activations down, two gradients up.
+  REQUIRE(starts.size() == 4);
+  REQUIRE(ends.size() == 4);
+  for (const json& end : ends) {
+    REQUIRE(starts.count(end["id"]) == 1);
+    const json& start = starts[end["id"]];
+    CHECK(start["pid"] != end["pid"]);
+    CHECK(start["name"] == end["name"]);
+    CHECK(end["bp"] == "e");
+    CHECK(start["ts"].get<double>() < end["ts"].get<double>());
+    for (const json& arrow : {start, end}) {
+      int inside = 0;
+      for (const json& op : events_of(trace, "X")) {
+        const double begin = op["ts"];
+        const double length = op["dur"];
+        const double time = arrow["ts"];
+        if (op["pid"] == arrow["pid"] && op["tid"] == arrow["tid"] && begin <= time && time < begin + length)
+          ++inside;
+      }
+      CHECK(inside == 1);
+    }
+  }
+}
+
+TEST_CASE("stages that share a rank need no arrow", "[io]") {
+  // A V: rank 0 holds stages 0 and 3, rank 1 stages 1 and 2. Hops 0-1 and 2-3 cross, 1-2 does not; twice for gradients.
+  const json trace = trace_of(run("0F0 3F0 3B0 0B0 | 1F0 2F0 2B0 1B0"));
+  CHECK(events_of(trace, "s").size() == 4);
+  CHECK(events_of(trace, "f").size() == 4);
+  const auto ops = events_of(trace, "X");
+  CHECK(ops[0]["args"]["chunk"] == 0);
+  CHECK(ops[1]["args"]["chunk"] == 1);
+}
+
+TEST_CASE("memory is a counter per rank", "[io]") {
+  std::vector<std::pair<double, int>> rank0;
+  for (const json& event : events_of(trace_of(run(kTwoRanks)), "C")) {
+    CHECK(event["name"] == "memory");
+    if (event["pid"] == 0) rank0.emplace_back(event["ts"].get<double>(), event["args"]["bytes"].get<int>());
+  }
+  // F0 at 0, F1 at 1, end of B0 at 6, end of B1 at 9 (units shown as ms).
+  CHECK(rank0 == std::vector<std::pair<double, int>>{{0, 1}, {1000, 2}, {6000, 1}, {9000, 0}});
+}
+
+TEST_CASE("flows and counters can be switched off", "[io]") {
+  const json trace = trace_of(run(kTwoRanks), {.flows = false, .counters = false});
+  CHECK(events_of(trace, "s").empty());
+  CHECK(events_of(trace, "C").empty());
+  CHECK(events_of(trace, "X").size() == 8);
+}
+
+TEST_CASE("several steps keep their arrows apart", "[io]") {
+  auto schedule = std::make_shared<const Schedule>(parse_schedule(kTwoRanks));
+  const Costs costs = unit_costs(schedule->placement());
+  const Timeline timeline = simulate(schedule, costs, {.count = 3});
+  const json trace = trace_of(timeline);
+  std::set<std::int64_t> ids;
+  for (const json& event : events_of(trace, "s")) ids.insert(event["id"].get<std::int64_t>());
+  CHECK(ids.size() == 3 * 4);
+  CHECK(events_of(trace, "X").back()["args"]["step"] == 2);
+  check_nesting(trace);
+}
