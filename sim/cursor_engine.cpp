@@ -132,6 +132,7 @@ bool CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times t
 
 /// Visits ranks until none can go on; each runs until an op's tensor is missing. Whatever changes lives in registers meanwhile,
 /// and the only branches are those that end a visit or wake a rank.
+/// One long function on purpose: cut into pieces, its state would travel through memory at every op.
 template <bool kTimes, bool kBytes, bool kReplicas>
 CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times) {
   const Op* const ops = schedule.ops().data();
@@ -260,8 +261,9 @@ CursorEngine::Stop CursorEngine::run_general(const Schedule& schedule, const Cos
           kEmpty;
     if (cursor.first_start == kNotStarted) cursor.first_start = start;
     account_entry(schedule, cursor.next, last, cursor);
-    if (!finish_entry(schedule, costs, cursor.next, last, start, times)) return Stop::RingTooShort;
     cursor.clock = start + costs.entry_duration(schedule, cursor.next, last);
+    if (!finish_entry(schedule, costs, cursor.next, last, {start, cursor.clock}, times))
+      return Stop::RingTooShort;
     cursor.busy += cursor.clock - start;
     cursor.next = last;
   }
@@ -270,12 +272,12 @@ CursorEngine::Stop CursorEngine::run_general(const Schedule& schedule, const Cos
 
 /// Gives the entry's ops their times and hands out their results. False if the ring is too short.
 bool CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first,
-                                std::size_t last, Ticks start, Times times) {
+                                std::size_t last, Span entry, Times times) {
   const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential;
-  const Ticks group_end = start + costs.entry_duration(schedule, first, last);
+  Ticks start = entry.start;
   for (std::size_t i = first; i < last; ++i) {
     const Op op = schedule.ops()[i];
-    const Ticks end = one_by_one ? start + costs.op_duration(op, schedule.slot_of(op)) : group_end;
+    const Ticks end = one_by_one ? start + costs.op_duration(op, schedule.slot_of(op)) : entry.end;
     if (times.start != nullptr) {
       times.start[i] = start;
       times.end[i] = end;

@@ -16,6 +16,7 @@
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
+#include "sim/timeline.hpp"
 #include "sim/wait_for.hpp"
 
 namespace pipeloom {
@@ -92,7 +93,7 @@ class CursorEngine {
   Stop run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
   void account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Cursor& cursor) const;
   bool finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
-                    Ticks start, Times times);
+                    Span entry, Times times);
   bool publish(const Action& action, std::int32_t microbatch, Ticks end);
 
   [[nodiscard]] bool is_there(const Schedule& schedule, Op op) const;
