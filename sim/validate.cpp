@@ -31,7 +31,11 @@ class StructureCheck {
 
  private:
   static constexpr unsigned bit(OpKind kind) { return 1U << index_of(kind); }
-  static constexpr unsigned kAnyBackward = 0b1110;
+  /// What must not stand beside a B, or an I, of the same stage and microbatch.
+  static constexpr unsigned other_backward(OpKind kind) {
+    return kind == OpKind::Backward ? bit(OpKind::BackwardInput) | bit(OpKind::BackwardWeight)
+                                    : bit(OpKind::Backward);
+  }
 
   unsigned char& seen(Op op) { return seen_[op.stage().at() * microbatches_ + op.microbatch().at()]; }
 
@@ -61,8 +65,7 @@ class StructureCheck {
                                    schedule_.home_of(op).value(), op.stage().value()));
     if ((seen_before & bit(op.kind())) != 0)
       say("duplicate", "is in the queues twice; each op runs once");
-    else if (op.kind() != OpKind::BackwardWeight && carries_gradient(op.kind()) &&
-             (seen_before & kAnyBackward) != 0)
+    else if (carries_gradient(op.kind()) && (seen_before & other_backward(op.kind())) != 0)
       say("mixed-backward",
           "comes on top of another backward of the same stage and microbatch; use B, or I and W");
     if (carries_gradient(op.kind()) && (seen_before & bit(OpKind::Forward)) == 0 &&

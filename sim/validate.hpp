@@ -12,8 +12,8 @@ namespace pipeloom {
 
 /// One thing that is wrong. `code` is stable and short, for scripts.
 struct Diagnostic {
-  /// "misplaced", "duplicate", "missing-forward", "missing-backward", "missing-weight", "weight-without-input",
-  /// "mixed-backward", "backward-before-forward", "weight-before-input", "dependent-group", "hang", "empty".
+  /// "misplaced", "duplicate", "missing-forward", "missing-backward", "missing-weight", "mixed-backward",
+  /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "hang".
   std::string code;
   /// Where: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
   /// where it should be.
