@@ -120,7 +120,8 @@ Colour kind_colour(Theme theme, OpKind kind, int shade, int shades) {
   const Colour full = kKinds[index_of(kind)];
   const int levels = std::clamp(shades, 1, 4);
   if (levels == 1) return full;
-  return paler(theme, full, 0.55 * (shade % levels) / (levels - 1));
+  const double most = theme == Theme::Light ? 0.55 : 0.45;
+  return paler(theme, full, most * (shade % levels) / (levels - 1));
 }
 
 Colour series_colour(Theme theme, int index, int count, OpKind kind) {

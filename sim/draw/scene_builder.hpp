@@ -59,6 +59,8 @@ class SceneBuilder {
   void add_entry(const Row& row, const DrawnEntry& entry);
   void add_op(const Row& row, std::size_t at, std::size_t part, std::size_t parts);
   void add_op_label(const Rectangle& box, Op op);
+  [[nodiscard]] bool labels_have_letters() const;
+  [[nodiscard]] std::string widest_label() const;
   std::uint32_t add_title(Rank rank, std::size_t at);
   void add_merged(const Row& row, const std::vector<Mark>& marks);
   void add_shared_row(const Row& row);

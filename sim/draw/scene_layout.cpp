@@ -48,8 +48,7 @@ void SceneBuilder::choose_width() {
   if (options_.width > 0) {
     scene_.width = options_.width;
   } else {
-    const int highest = std::max(0, timeline_.schedule->microbatches() - 1);
-    const double cell = std::max(18.0, text_width(std::to_string(highest), measure_.axis_size) + 5);
+    const double cell = std::max(18.0, text_width(widest_label(), measure_.axis_size) + 5);
     const double cells =
         static_cast<double>(scene_.time.range.length()) / static_cast<double>(index_.shortest());
     scene_.width = std::ceil(std::clamp(left + kRightMargin + cells * cell, kMinWidth, kMaxWidth));

@@ -96,11 +96,10 @@ void SceneBuilder::add_op(const Row& row, std::size_t at, std::size_t part, std:
 
 void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
   const std::string number = std::to_string(op.microbatch().value());
-  const bool wants_letter = options_.patterns || options_.colour_by != ColourBy::Kind;
+  const bool wants_letter = labels_have_letters();
   const double tallest = std::min(measure_.axis_size, box.height * 0.82);
   if (tallest < kSmallestText) return;
-  const std::string widest(
-      (wants_letter ? 1 : 0) + std::to_string(timeline_.schedule->microbatches() - 1).size(), '0');
+  const std::string widest = widest_label();
   for (const std::string& words : {wants_letter ? letter_of(op.kind()) + number : number, number}) {
     // Whole halves, so that one picture does not mix dozens of sizes; as small as the longest number needs, unless
     // only short ones fit at all.
@@ -113,6 +112,16 @@ void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
          Align::Middle, Role::Op);
     return;
   }
+}
+
+bool SceneBuilder::labels_have_letters() const {
+  return options_.patterns || options_.colour_by != ColourBy::Kind;
+}
+
+std::string SceneBuilder::widest_label() const {
+  const auto digits = std::to_string(std::max(0, timeline_.schedule->microbatches() - 1)).size();
+  const char* const letter = timeline_.schedule->contains(OpKind::BackwardWeight) ? "W" : "B";
+  return (labels_have_letters() ? letter : "") + std::string(digits, '0');
 }
 
 std::uint32_t SceneBuilder::add_title(Rank rank, std::size_t at) {

@@ -149,6 +149,7 @@ class TerminalChart {
       const int end = part_end(labels, i, first, last, wanted);
       std::string words = fits ? labels[i] : std::string(1, letter_of(op.kind()));
       if (grouped && !fits) words = i == 0 ? "X" : "";
+      shows_groups_ = shows_groups_ || (grouped && !(coloured_ && fits));
       for (int at = 0; column < end; ++column, ++at) {
         const auto position = static_cast<std::size_t>(at);
         const char letter = position < words.size() ? words[position] : fill;
@@ -246,7 +247,7 @@ class TerminalChart {
       }
       items.push_back(std::move(item));
     }
-    if (schedule_.has_groups()) items.push_back({{}, "X overlapped"});
+    if (shows_groups_) items.push_back({{}, coloured_ ? "X overlapped" : "X or = overlapped"});
     if (shows_levels_)
       items.push_back({{}, options_.unicode ? "\u2581 to \u2588 how busy" : ": + % # how busy"});
     if (!coloured_) items.push_back({{}, ". idle"});
@@ -267,6 +268,7 @@ class TerminalChart {
   int columns_ = 0;
   bool shows_ops_ = true;
   bool shows_levels_ = false;
+  bool shows_groups_ = false;
   std::vector<LegendCells> legend_;  // what the axis had no room for
   std::string out_;
 };

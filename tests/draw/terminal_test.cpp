@@ -57,7 +57,7 @@ TEST_CASE("one column per op shows letters, groups show both parts where these f
         "rank 0 F0--F1====B0====I1--W1--\n"
         "       0   1   2   3   4   5   6 units\n"
         "       F forward   B backward   I input gradient   W weight gradient\n"
-        "       X overlapped   . idle\n");
+        "       X or = overlapped   . idle\n");
 }
 
 TEST_CASE("columns that several ops share show how busy they are", "[draw]") {

@@ -42,6 +42,18 @@ TEST_CASE("a PDF is a PDF, and equal scenes give equal bytes", "[io]") {
   CHECK(one.str() == two.str());
 }
 
+TEST_CASE("shapes that do not touch may be painted in any order", "[io]") {
+  const Shape words = Text{5, 20, 10, "words", {0, 0, 0}};
+  const Shape triangle = Polyline{{{60, 60}, {90, 60}, {75, 90}}, Colour{0, 0, 255}, Colour{255, 0, 0}};
+  std::ostringstream one;
+  std::ostringstream two;
+  io::write_png(
+      one, {.width = 100, .height = 100, .time = {}, .rows = {}, .shapes = {words, triangle}, .titles = {}});
+  io::write_png(
+      two, {.width = 100, .height = 100, .time = {}, .rows = {}, .shapes = {triangle, words}, .titles = {}});
+  CHECK(one.str() == two.str());
+}
+
 TEST_CASE("a picture too large for PNG and a stream that fails are named", "[io]") {
   const Scene scene = build_scene(run(kTwoRanks), {.width = 20'000});
   std::ostringstream out;
