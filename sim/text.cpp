@@ -80,8 +80,15 @@ std::vector<std::vector<Rank>> ranks_by_stage(const Queues& queues, int stages) 
 InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, int microbatches,
                                  const std::vector<std::vector<Rank>>& candidates) {
   const auto cells = static_cast<std::size_t>(stages) * static_cast<std::size_t>(microbatches);
-  if (cells > (std::size_t{1} << 30))
-    throw InputError("a schedule with replicas of this size cannot be read; use fewer microbatches");
+  std::size_t num_ops = 0;
+  for (const auto& queue : queues) num_ops += queue.size();
+  // A complete schedule has an op for every cell; a few ops with large numbers must not make a large table.
+  if (cells > std::max(std::size_t{1} << 16, 4 * num_ops))
+    throw InputError(
+        fmt::format("{} stages and {} microbatches need an op for each of {} pairs, but there are only {} "
+                    "ops; the schedule "
+                    "is incomplete or a number in it is wrong",
+                    stages, microbatches, cells, num_ops));
   std::vector<Rank> path(cells, Rank(-1));
   for (std::size_t r = 0; r < queues.size(); ++r)
     for (const Op op : queues[r]) {

@@ -8,8 +8,8 @@ namespace pipeloom::io {
 namespace {
 
 // Below this many (stage, microbatch) pairs even an almost empty file is read, so that validate() can list what is missing.
-constexpr std::int64_t kAlwaysAllowedPairs = 1 << 20;
-constexpr std::int64_t kMaxPairsPerOp = 16;
+constexpr std::int64_t kAlwaysAllowedPairs = 1 << 14;
+constexpr std::int64_t kMaxPairsPerOp = 4;
 // Overlapped groups are pairs in every known schedule.
 constexpr std::size_t kMaxGroup = 64;
 
