@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "sim/simulator.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
+#include "support/scenes.hpp"
 
 namespace pipeloom {
 namespace {
 
-std::shared_ptr<const Schedule> shared(const std::string& text) {
-  return std::make_shared<const Schedule>(parse_schedule(text));
-}
+using test::scene;
 
 constexpr const char* kTwoRanks = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
 
@@ -36,7 +33,7 @@ Growth long_run(const std::shared_ptr<const Schedule>& schedule, const Costs& co
 }  // namespace
 
 TEST_CASE("under barrier every rank starts the next step after the slowest and the optimizer") {
-  const auto schedule = shared(kTwoRanks);
+  const auto schedule = scene(kTwoRanks);
   const Costs costs = uniform_costs(schedule->placement(), {.forward = 1, .backward = 2});
   const Timeline timeline =
       simulate(schedule, costs, {.rule = StepRule::Barrier, .optimizer = 5, .count = 3});
@@ -51,7 +48,7 @@ TEST_CASE("under barrier every rank starts the next step after the slowest and t
 }
 
 TEST_CASE("under post-validation a rank goes on after its own last op") {
-  const auto schedule = shared(kTwoRanks);
+  const auto schedule = scene(kTwoRanks);
   const Costs costs = uniform_costs(schedule->placement(), {.forward = 1, .backward = 2});
   const Steps steps{.rule = StepRule::PostValidation, .optimizer = 5, .count = 2};
   const Timeline timeline = simulate(schedule, costs, steps);
@@ -65,11 +62,11 @@ TEST_CASE("under post-validation a rank goes on after its own last op") {
 
 TEST_CASE("with equal stages the steady period is the longest window and the optimizer") {
   // Rank 0's window is 9, rank 1's 6 (above): 9 + 5.
-  const auto schedule = shared(kTwoRanks);
+  const auto schedule = scene(kTwoRanks);
   const Costs costs = uniform_costs(schedule->placement(), {.forward = 1, .backward = 2});
   CHECK(steady_period(*schedule, costs, {.rule = StepRule::PostValidation, .optimizer = 5}) == 14);
   // ZB-H1 on two ranks with m = 2: windows m(F+I+W) + (p-1)(F+I-W) = 6 + 1 on rank 0.
-  const auto zero_bubble = shared("0F0 0F1 0I0 0W0 0I1 0W1 | 1F0 1I0 1F1 1I1 1W0 1W1");
+  const auto zero_bubble = scene("0F0 0F1 0I0 0W0 0I1 0W1 | 1F0 1I0 1F1 1I1 1W0 1W1");
   const Costs unit = uniform_costs(zero_bubble->placement(), {.backward_input = 1, .backward_weight = 1});
   CHECK(steady_period(*zero_bubble, unit, {.rule = StepRule::PostValidation}) == 7);
   CHECK(steady_period(*zero_bubble, unit, {.rule = StepRule::PostValidation, .optimizer = 3}) == 10);
@@ -102,7 +99,7 @@ TEST_CASE("the steady period is the growth of a long run, for unequal stages too
 TEST_CASE("ranks that nothing couples drift apart and the slowest sets the period") {
   // Two stages on two ranks, but microbatch 0 only needs rank 0's forward: rank 1 takes 1000 a step, rank 0 takes 2. The ready times
   // never repeat up to a constant, so the period comes from the cycle means.
-  const auto schedule = shared("0F0 | 1F0");
+  const auto schedule = scene("0F0 | 1F0");
   Costs costs = uniform_costs(schedule->placement(), {});
   costs.duration[index_of(OpKind::Forward)] = {2, 1000};
   CHECK(steady_period(*schedule, costs, {.rule = StepRule::PostValidation, .optimizer = 1}) == 1001);
