@@ -7,7 +7,7 @@
 namespace pipeloom::schedules {
 
 std::vector<int> nearest(int value, Interval interval, const std::function<bool(int)>& legal) {
-  constexpr int kFarthest = 4096;
+  constexpr int kFarthest = 1024;
   std::vector<int> found;
   // A value outside the interval starts at the end that is nearer to it.
   const int down_from = value > interval.high ? interval.high : value - 1;

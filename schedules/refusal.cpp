@@ -13,83 +13,88 @@ namespace {
 
 enum class Field { Ranks, Chunks, GroupSize, Microbatches };
 
-/// The first rule that is broken: the parameter to change and what is wrong with it.
-struct Violation {
-  Field field = Field::Ranks;
-  std::string text;
-};
-using Check = std::optional<Violation>;
-
-Check check_ranks(const Generator& generator, const Params& params) {
-  const Requirements& needs = generator.requirements;
+bool ranks_fit(const Requirements& needs, const Params& params) {
   const int p = params.ranks;
-  const auto broken = [&](const std::string& what) {
-    return Violation{Field::Ranks, fmt::format("{} needs {}, not {}", generator.name, what, p)};
-  };
-  if (p < needs.min_ranks || p > kMaxIndex)
-    return broken(fmt::format("ranks from {} to {}", needs.min_ranks, kMaxIndex));
-  if (needs.even_ranks && p % 2 != 0) return broken("an even number of ranks");
-  return std::nullopt;
+  return p >= needs.min_ranks && p <= kMaxIndex && !(needs.even_ranks && p % 2 != 0);
 }
 
-Check check_chunks(const Generator& generator, const Params& params) {
-  const Requirements& needs = generator.requirements;
+bool chunks_fit(const Requirements& needs, const Params& params) {
   const int v = params.chunks;
-  const auto broken = [&](const std::string& what) {
-    return Violation{Field::Chunks, fmt::format("{} needs {}, not {}", generator.name, what, v)};
-  };
-  if (needs.min_chunks == needs.max_chunks && v != needs.min_chunks)
-    return broken(fmt::format("chunks = {}", needs.min_chunks));
-  if (v < needs.min_chunks) return broken(fmt::format("at least {} chunks", needs.min_chunks));
-  if (v > needs.max_chunks) return broken(fmt::format("at most {} chunks", needs.max_chunks));
-  if (std::int64_t{params.ranks} * v > kMaxIndex)
-    return broken(fmt::format("ranks * chunks of at most {} with ranks = {}", kMaxIndex, params.ranks));
-  return std::nullopt;
+  return v >= needs.min_chunks && v <= needs.max_chunks && std::int64_t{params.ranks} * v <= kMaxIndex;
 }
 
-Check check_group_size(const Generator& generator, const Params& params) {
-  if (!params.group_size) return std::nullopt;
-  const int n = *params.group_size;
-  if (!generator.requirements.takes_group_size)
-    return Violation{Field::GroupSize, fmt::format("{} has no groups: remove group_size", generator.name)};
-  if (n >= 1 && n <= kMaxIndex) return std::nullopt;
-  return Violation{Field::GroupSize,
-                   fmt::format("{} needs a group_size from 1 to {}, not {}", generator.name, kMaxIndex, n)};
+bool group_size_fits(const Requirements& needs, const Params& params) {
+  if (!params.group_size) return true;
+  return needs.takes_group_size && *params.group_size >= 1 && *params.group_size <= kMaxIndex;
 }
 
-Check check_microbatches(const Generator& generator, const Params& params) {
-  const Requirements& needs = generator.requirements;
+bool microbatches_fit(const Requirements& needs, const Params& params) {
   const int m = params.microbatches;
-  const std::int64_t least = min_microbatches(needs, params.ranks);
-  const auto broken = [&](const std::string& what) {
-    return Violation{Field::Microbatches, fmt::format("{} needs {}, not {}", generator.name, what, m)};
-  };
-  if (m < 1 || m > kMaxIndex)
-    return broken(
-        fmt::format("microbatches from {} to {}", std::min<std::int64_t>(least, kMaxIndex), kMaxIndex));
-  if (m < least) return broken(fmt::format("at least {} microbatches with ranks = {}", least, params.ranks));
-  if (needs.even_microbatches && m % 2 != 0) return broken("an even number of microbatches");
-  return std::nullopt;
+  return m >= min_microbatches(needs, params.ranks) && m <= kMaxIndex &&
+         !(needs.even_microbatches && m % 2 != 0);
 }
 
-/// What the predicate says, in a sentence with the parameters it looked at.
-Violation predicate_violation(const Generator& generator, const Params& params) {
-  std::string given = fmt::format("ranks = {}", params.ranks);
-  if (generator.requirements.max_chunks > 1) given += fmt::format(", chunks = {}", params.chunks);
-  if (params.group_size) given += fmt::format(", group_size = {}", *params.group_size);
-  return {Field::Microbatches, fmt::format("{} with {}, microbatches = {} {}", generator.name, given,
-                                           params.microbatches, generator.predicate(params))};
-}
-
-/// Everything that can be said without the predicate.
-Check check_requirements(const Generator& generator, const Params& params) {
-  for (const auto check : {check_ranks, check_chunks, check_group_size, check_microbatches})
-    if (auto violation = check(generator, params)) return violation;
+/// The first parameter that breaks a rule of the requirements.
+std::optional<Field> misfit(const Requirements& needs, const Params& params) {
+  if (!ranks_fit(needs, params)) return Field::Ranks;
+  if (!chunks_fit(needs, params)) return Field::Chunks;
+  if (!group_size_fits(needs, params)) return Field::GroupSize;
+  if (!microbatches_fit(needs, params)) return Field::Microbatches;
   return std::nullopt;
 }
 
 bool is_legal(const Generator& generator, const Params& params) {
-  return !check_requirements(generator, params) && (!generator.accepts || generator.accepts(params));
+  return !misfit(generator.requirements, params) && (!generator.accepts || generator.accepts(params));
+}
+
+std::string ranks_need(const Requirements& needs, const Params& params) {
+  if (params.ranks < needs.min_ranks || params.ranks > kMaxIndex)
+    return fmt::format("ranks from {} to {}", needs.min_ranks, kMaxIndex);
+  return "an even number of ranks";
+}
+
+std::string chunks_need(const Requirements& needs, const Params& params) {
+  if (needs.min_chunks == needs.max_chunks) return fmt::format("chunks = {}", needs.min_chunks);
+  if (params.chunks < needs.min_chunks) return fmt::format("at least {} chunks", needs.min_chunks);
+  if (params.chunks > needs.max_chunks) return fmt::format("at most {} chunks", needs.max_chunks);
+  return fmt::format("ranks * chunks of at most {} with ranks = {}", kMaxIndex, params.ranks);
+}
+
+std::string microbatches_need(const Requirements& needs, const Params& params) {
+  const int m = params.microbatches;
+  if (m < 1 || m > kMaxIndex) return fmt::format("microbatches from 1 to {}", kMaxIndex);
+  const std::int64_t least = min_microbatches(needs, params.ranks);
+  if (m < least) return fmt::format("at least {} microbatches with ranks = {}", least, params.ranks);
+  return "an even number of microbatches";
+}
+
+/// "dualpipe needs an even number of ranks, not 5"
+std::string misfit_text(const Generator& generator, const Params& params, Field field) {
+  const Requirements& needs = generator.requirements;
+  const auto text = [&](const std::string& need, int found) {
+    return fmt::format("{} needs {}, not {}", generator.name, need, found);
+  };
+  switch (field) {
+    case Field::Ranks:
+      return text(ranks_need(needs, params), params.ranks);
+    case Field::Chunks:
+      return text(chunks_need(needs, params), params.chunks);
+    case Field::GroupSize:
+      if (!needs.takes_group_size) return fmt::format("{} has no groups: remove group_size", generator.name);
+      return text(fmt::format("a group_size from 1 to {}", kMaxIndex), *params.group_size);
+    case Field::Microbatches:
+      break;
+  }
+  return text(microbatches_need(needs, params), params.microbatches);
+}
+
+/// What the predicate says, in a sentence with the parameters it looked at.
+std::string predicate_text(const Generator& generator, const Params& params) {
+  std::string given = fmt::format("ranks = {}", params.ranks);
+  if (generator.requirements.max_chunks > 1) given += fmt::format(", chunks = {}", params.chunks);
+  if (params.group_size) given += fmt::format(", group_size = {}", *params.group_size);
+  return fmt::format("{} with {}, microbatches = {} {}", generator.name, given, params.microbatches,
+                     generator.predicate(params));
 }
 
 int& field_of(Params& params, Field field) {
@@ -159,10 +164,10 @@ std::int64_t max_ops(const Generator& generator, const Params& params) {
 }
 
 std::string refusal(const Generator& generator, const Params& params) {
-  auto violation = check_requirements(generator, params);
-  if (!violation && (!generator.accepts || generator.accepts(params))) return "";
-  if (!violation) violation = predicate_violation(generator, params);
-  return violation->text + advice(generator, params, violation->field);
+  if (is_legal(generator, params)) return "";
+  if (const auto field = misfit(generator.requirements, params))
+    return misfit_text(generator, params, *field) + advice(generator, params, *field);
+  return predicate_text(generator, params) + advice(generator, params, Field::Microbatches);
 }
 
 }  // namespace pipeloom::schedules

@@ -1,0 +1,133 @@
+// Closed forms against the simulator, over a grid of parameters and costs.
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "schedules/generator.hpp"
+#include "schedules/recorded.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::schedules {
+namespace {
+
+/// What the metric of this name is on this rank.
+Ticks metric(const std::string& quantity, const Totals& totals, Rank rank) {
+  if (quantity == "makespan") return totals.makespan;
+  if (quantity == "idle") return totals.makespan - totals.busy[rank.at()];
+  if (quantity == "peak_live") return totals.peak_live[rank.at()];
+  REQUIRE(quantity == "max_window");
+  Ticks longest = 0;
+  for (std::size_t r = 0; r < totals.busy.size(); ++r)
+    longest = std::max(longest, totals.last_end[r] - totals.first_start[r]);
+  return longest;
+}
+
+/// F, B, I, W and pairs on both sides of every condition. Explicit durations are given for as many slots.
+std::vector<UniformCosts> cost_grid(int slots) {
+  std::vector<UniformCosts> grid;
+  for (const Ticks f : {4, 7})
+    for (const Ticks i : {3, 4, 9})
+      for (const Ticks w : {0, 2, 4, 8}) {
+        const Ticks b = i + w;
+        UniformCosts costs{.forward = f, .backward = b, .backward_input = i, .backward_weight = w};
+        grid.push_back(costs);
+        costs.overlap = {.rule = OverlapRule::Saving, .duration = {}, .saving = 2};
+        grid.push_back(costs);
+        costs.overlap = {.rule = OverlapRule::Factor, .duration = {}, .factor = kUnitScale * 3 / 4};
+        grid.push_back(costs);
+        costs.overlap = {.rule = OverlapRule::Explicit,
+                         .duration = std::vector<Ticks>(static_cast<std::size_t>(slots), std::max(f, b))};
+        grid.push_back(costs);
+      }
+  grid.push_back({.forward = 5, .backward = 3, .backward_input = 2, .backward_weight = 2});
+  grid.push_back({.forward = 1, .backward = 2, .overlap = {.rule = OverlapRule::Sequential, .duration = {}}});
+  grid.push_back({.delay = 1});
+  return grid;
+}
+
+/// Compares every closed form that speaks; counts by quantity.
+void check(const Generator& generator, const Params& params, std::map<std::string, int>& checked) {
+  const Schedule schedule = make(generator, params);
+  for (const UniformCosts& costs : cost_grid(schedule.placement().slots())) {
+    const Totals totals = recorded::evaluate(schedule, uniform_costs(schedule.placement(), costs));
+    for (const ClosedForm& form : generator.closed_forms)
+      for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {
+        const auto value = form.value(params, costs, rank);
+        if (!value) continue;
+        ++checked[form.quantity];
+        if (*value == metric(form.quantity, totals, rank)) continue;
+        FAIL_CHECK(fmt::format(
+            "{} {} = {}: {} on rank {}, not {} (p = {}, m = {}, v = {}, F = {}, B = {}, I = {}, W = {}, rule "
+            "{})",
+            generator.name, form.quantity, form.formula, metric(form.quantity, totals, rank), rank.value(),
+            *value, params.ranks, params.microbatches, params.chunks, costs.forward, costs.backward,
+            costs.backward_input, costs.backward_weight, static_cast<int>(costs.overlap.rule)));
+      }
+  }
+}
+
+/// The makespan under these costs, in ticks.
+Ticks makespan(const std::string& name, const Params& params, const UniformCosts& costs) {
+  const Schedule schedule = recorded::make_named(name, params);
+  return recorded::evaluate(schedule, uniform_costs(schedule.placement(), costs)).makespan;
+}
+
+}  // namespace
+
+TEST_CASE("closed forms equal the simulation wherever they speak") {
+  for (const Generator& generator : all()) {
+    std::map<std::string, int> checked;
+    for (const int p : {1, 2, 3, 4, 6})
+      for (const int m : {1, 2, 3, 4, 6, 7, 8, 11, 12, 13})
+        for (const int v : {1, 2, 3})
+          for (const int n : {0, 5}) {
+            Params params{.ranks = p, .microbatches = m, .chunks = v};
+            if (n > 0) params.group_size = n;
+            if (refusal(generator, params).empty()) check(generator, params, checked);
+          }
+    INFO(generator.name);
+    CHECK(checked["makespan"] >= 100);
+    CHECK(checked["peak_live"] >= 100);
+  }
+}
+
+TEST_CASE("closed forms say nothing for forward-only runs and where transfers take time") {
+  for (const Generator& generator : all())
+    for (const ClosedForm& form : generator.closed_forms) {
+      const int v = generator.requirements.default_chunks;
+      const Params params{.ranks = 4, .microbatches = 8, .chunks = v};
+      INFO(generator.name << " " << form.quantity);
+      CHECK(form.value(params, {}, Rank(0)).has_value());
+      CHECK_FALSE(form.value({.ranks = 4, .microbatches = 8, .chunks = v, .forward_only = true}, {}, Rank(0))
+                      .has_value());
+      CHECK(form.value(params, {.delay = 1}, Rank(0)).has_value() == (form.quantity == "peak_live"));
+    }
+}
+
+TEST_CASE("published makespans of PP-Schedule-Visualization's defaults: F = 1, B = 2, I = W = 1") {
+  // In half units, so that a pair of 2.5 is a whole number.
+  const auto pair = [](int slots, Ticks x) {
+    return UniformCosts{.forward = 2,
+                        .backward = 4,
+                        .backward_input = 2,
+                        .backward_weight = 2,
+                        .overlap = {.rule = OverlapRule::Explicit,
+                                    .duration = std::vector<Ticks>(static_cast<std::size_t>(slots), x)}};
+  };
+  const Params p4{.ranks = 4, .microbatches = 8};
+  const Params p4v2{.ranks = 4, .microbatches = 8, .chunks = 2};
+  CHECK(makespan("1f1b", p4, pair(4, 6)) == 2 * 33);               // (8 + 4 - 1)(1 + 2)
+  CHECK(makespan("zb1p", p4, pair(4, 6)) == 2 * 27);               // 8 * 3 + 3 * (1 + 1 - 1)
+  CHECK(makespan("interleave", p4v2, pair(8, 6)) == 2 * 57);       // (8 * 2 + 4 - 1)(1 + 2)
+  CHECK(makespan("1f1b_overlap", p4, pair(4, 5)) == 59);           // 4 * 3 + 7 * 2.5 = 29.5
+  CHECK(makespan("interleave_overlap", p4v2, pair(8, 5)) == 103);  // 8 * 3 + (16 - 4 - 1) * 2.5 = 51.5
+  const Params p8{.ranks = 8, .microbatches = 20};
+  CHECK(makespan("dualpipe", p8, pair(16, 6)) == 2 * 66);  // 3 * 20 + 8 - 2
+  CHECK(makespan("dualpipe", p8, pair(16, 5)) == 2 * 59);
+  const Params p4m10{.ranks = 4, .microbatches = 10, .chunks = 2};
+  CHECK(makespan("dualpipe_v", p4m10, pair(8, 6)) == 2 * 66);  // 6 * 10 + 2 * 3
+  CHECK(makespan("dualpipe_v", p4m10, pair(8, 5)) == 2 * 59);
+}
+
+}  // namespace pipeloom::schedules

@@ -1,0 +1,140 @@
+// What every registered schedule owes, over a grid of parameters.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "schedules/generator.hpp"
+#include "schedules/recorded.hpp"
+#include "sim/bounds.hpp"
+#include "sim/text.hpp"
+#include "sim/validate.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::schedules {
+namespace {
+
+std::string describe(const Generator& generator, const Params& params) {
+  return fmt::format("{} p = {}, m = {}, v = {}, N = {}", generator.name, params.ranks, params.microbatches,
+                     params.chunks, params.group_size ? std::to_string(*params.group_size) : "default");
+}
+
+/// Calls fn for every legal point of the grid; returns how many there are.
+int for_each_legal(const Generator& generator, const std::function<void(const Params&)>& fn) {
+  const Requirements& needs = generator.requirements;
+  const std::vector<int> sizes = needs.takes_group_size ? std::vector{0, 1, 2, 3, 5, 9} : std::vector{0};
+  int legal = 0;
+  for (const int p : {1, 2, 3, 4, 5, 8})
+    for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20})
+      for (int v = needs.min_chunks; v <= std::min(needs.max_chunks, 3); ++v)
+        for (const int n : sizes) {
+          Params params{.ranks = p, .microbatches = m, .chunks = v};
+          if (n > 0) params.group_size = n;
+          if (!refusal(generator, params).empty()) continue;
+          INFO(describe(generator, params));
+          fn(params);
+          ++legal;
+        }
+  return legal;
+}
+
+/// F once, and either B once or I and W once, for every (stage, microbatch).
+bool each_exactly_once(const Schedule& schedule) {
+  std::map<std::pair<Stage, Microbatch>, std::map<char, int>> found;
+  for (const Op op : schedule.ops()) ++found[{op.stage(), op.microbatch()}][letter_of(op.kind())];
+  const std::map<char, int> whole = {{'F', 1}, {'B', 1}};
+  const std::map<char, int> split = {{'F', 1}, {'I', 1}, {'W', 1}};
+  for (const auto& [where, kinds] : found)
+    if (kinds != whole && kinds != split) return false;
+  return found.size() ==
+         static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.microbatches());
+}
+
+std::string text_of(const Schedule& schedule) {
+  std::string text = queue_text(schedule, Rank(0));
+  for (Rank rank{1}; rank < Rank(schedule.ranks()); ++rank) text += " | " + queue_text(schedule, rank);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("every schedule: each op exactly once, in an order that runs") {
+  for (const Generator& generator : all()) {
+    const int legal = for_each_legal(generator, [&](const Params& params) {
+      const Schedule schedule = make(generator, params);
+      CHECK(schedule.ranks() == params.ranks);
+      CHECK(schedule.stages() == params.ranks * params.chunks);
+      CHECK(schedule.microbatches() == params.microbatches);
+      CHECK(each_exactly_once(schedule));
+      CHECK(validate(schedule).empty());
+      CHECK(static_cast<std::int64_t>(schedule.num_ops()) <= max_ops(generator, params));
+    });
+    INFO(generator.name);
+    CHECK(legal >= 12);
+  }
+}
+
+TEST_CASE("every schedule: what it says it emits is what it emits") {
+  for (const Generator& generator : all()) {
+    const Requirements& needs = generator.requirements;
+    const Schedule schedule = make(generator, {.chunks = needs.default_chunks});
+    INFO(generator.name);
+    CHECK(schedule.contains(OpKind::BackwardWeight) == needs.splits_backward);
+    CHECK(schedule.has_groups() == needs.overlaps);
+    CHECK((schedule.placement().replicas() == 2) == needs.bidirectional);
+    CHECK_FALSE(needs.text.empty());
+    CHECK_FALSE(generator.summary.empty());
+    CHECK_FALSE(generator.source.empty());
+    CHECK_FALSE(generator.when_to_use.empty());
+    CHECK(bool(generator.predicate) == bool(generator.accepts));
+  }
+}
+
+TEST_CASE("every schedule: makespan is no shorter than the lower bound, peaks are as declared") {
+  for (const Generator& generator : all())
+    for_each_legal(generator, [&](const Params& params) {
+      const Schedule schedule = make(generator, params);
+      const UniformCosts uniform = {
+          .forward = 3, .backward = 7, .backward_input = 4, .backward_weight = 3, .delay = 1};
+      const Costs costs = uniform_costs(schedule.placement(), uniform);
+      const Totals totals = recorded::evaluate(schedule, costs);
+      CHECK(totals.makespan >= lower_bound(schedule, costs, {}).value);
+      for (const ClosedForm& form : generator.closed_forms) {
+        if (form.quantity != "peak_live") continue;
+        for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {
+          const auto declared = form.value(params, uniform, rank);
+          if (declared) CHECK(totals.peak_live[rank.at()] == *declared);
+        }
+      }
+    });
+}
+
+TEST_CASE("every schedule: two runs are identical and survive the text form") {
+  for (const Generator& generator : all())
+    for_each_legal(generator, [&](const Params& params) {
+      const Schedule schedule = make(generator, params);
+      CHECK(schedule == make(generator, params));
+      CHECK(schedule == parse_schedule(text_of(schedule)));
+    });
+}
+
+TEST_CASE("every schedule: forward_only keeps the forwards in their order and nothing else") {
+  for (const Generator& generator : all())
+    for_each_legal(generator, [&](Params params) {
+      const Schedule whole = make(generator, params);
+      params.forward_only = true;
+      const Schedule forwards = make(generator, params);
+      CHECK(forwards.is_forward_only());
+      CHECK(validate(forwards).empty());
+      std::vector<Op> expected;
+      for (const Op op : whole.ops())
+        if (op.kind() == OpKind::Forward) expected.push_back(op);
+      CHECK(std::equal(expected.begin(), expected.end(), forwards.ops().begin(), forwards.ops().end()));
+    });
+}
+
+}  // namespace pipeloom::schedules

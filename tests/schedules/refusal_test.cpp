@@ -1,0 +1,214 @@
+// Names, refusals and what they suggest.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "schedules/generator.hpp"
+#include "schedules/interleaved_order.hpp"
+#include "schedules/nearest.hpp"
+#include "schedules/recorded.hpp"
+#include "sim/simulator.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::schedules {
+namespace {
+
+const Generator& named(const std::string& name) {
+  return *find(name).generator;
+}
+
+/// The numbers of "; try 4, 6 or 8", without those of "group_size = 4".
+std::vector<int> suggested(const std::string& refusal) {
+  const auto begin = refusal.rfind("; try ");
+  if (begin == std::string::npos) return {};
+  std::string list = refusal.substr(begin);
+  list = list.substr(0, list.find(" group_size"));
+  const std::regex number("[0-9]+");
+  std::vector<int> values;
+  for (std::sregex_iterator it(list.begin(), list.end(), number), end; it != end; ++it)
+    values.push_back(std::stoi(it->str()));
+  return values;
+}
+
+/// Whether one of the parameters, set to the value, makes them legal.
+bool helps(const Generator& generator, const Params& params, int value) {
+  Params ranks = params;
+  ranks.ranks = value;
+  Params microbatches = params;
+  microbatches.microbatches = value;
+  Params chunks = params;
+  chunks.chunks = value;
+  Params group_size = params;
+  group_size.group_size = value;
+  for (const Params& changed : {ranks, microbatches, chunks, group_size})
+    if (refusal(generator, changed).empty()) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("names are found as spelt, case ignored") {
+  CHECK(find("1f1b").alias == nullptr);
+  CHECK(named("1F1B").name == "1f1b");
+  CHECK(named("gpipe").name == "gpipe");
+  CHECK(named("GPipe").name == "gpipe");
+  CHECK(named("zb1p").name == "zb-h1");
+  CHECK(named("1f1b_overlap").name == "1f1b-overlap");
+  CHECK(named("interleave_overlap").name == "interleaved-1f1b-overlap");
+  CHECK(named("1f1b_interleave_overlap").name == "interleaved-1f1b-overlap");
+  CHECK(named("megatron-combined-1f1b").name == "interleaved-1f1b-overlap");
+  CHECK(named("DualPipeV").name == "dualpipe-v");
+  CHECK(named("dualpipe_v").name == "dualpipe-v");
+}
+
+TEST_CASE("names are found without hyphens and underscores where that is unique") {
+  CHECK(named("zbh1").name == "zb-h1");
+  CHECK(named("Dual-Pipe").name == "dualpipe");
+  CHECK(named("interleaved1f1boverlap").name == "interleaved-1f1b-overlap");
+}
+
+TEST_CASE("an alias brings its framework's group size") {
+  const auto group_size = [](const std::string& name, int ranks, int microbatches) {
+    const Found found = find(name);
+    Params params{.ranks = ranks, .microbatches = microbatches, .chunks = 2};
+    if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
+    return group_size_of(params);
+  };
+  // PyTorch: R = max(1, 10 div 4) = 2 rounds of 10 / 2 = 5 microbatches.
+  CHECK(group_size("Interleaved1F1B", 4, 10) == 5);
+  CHECK(group_size("interleaved1f1b", 4, 10) == 5);
+  // Fewer microbatches than ranks: one round of all.
+  CHECK(group_size("Interleaved1F1B", 4, 3) == 3);
+  for (const char* name : {"interleaved-1f1b", "interleaved_1f1b", "interleave", "megatron-interleaved"})
+    CHECK(group_size(name, 4, 10) == 4);
+}
+
+TEST_CASE("a group size that is given wins over the alias") {
+  Params params{.ranks = 4, .microbatches = 9, .chunks = 2, .group_size = 9};
+  find("Interleaved1F1B").alias->defaults(params);
+  CHECK(params.group_size == 9);
+}
+
+TEST_CASE("PyTorch's round rule refuses what PyTorch refuses") {
+  Params params{.ranks = 4, .microbatches = 9, .chunks = 2};
+  // R = 9 div 4 = 2 does not divide 9; 8 = 2 * 4 and 10 = 2 * 5 do.
+  CHECK_THROWS_WITH(find("Interleaved1F1B").alias->defaults(params), Catch::Contains("try 8 or 10"));
+}
+
+TEST_CASE("an unknown name suggests the nearest and lists all") {
+  try {
+    (void)find("dualpip");
+    FAIL("found");
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    CHECK(text.find("dualpipe") != std::string::npos);
+    for (const Generator& generator : all()) CHECK(text.find(generator.name) != std::string::npos);
+  }
+}
+
+TEST_CASE("names and aliases are unique") {
+  std::vector<std::string> names;
+  for (const Generator& generator : all()) {
+    names.push_back(generator.name);
+    for (const Alias& alias : generator.aliases) {
+      CHECK(find(alias.name).generator == &generator);
+      if (find(alias.name).alias != nullptr) names.push_back(alias.name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+}
+
+TEST_CASE("refusals say what was found, what is needed and what to try") {
+  const auto text = [](const std::string& name, const Params& params) {
+    return refusal(named(name), params);
+  };
+  CHECK(text("dualpipe", {.ranks = 5, .microbatches = 12}) ==
+        "dualpipe needs an even number of ranks, not 5; try 4 or 6");
+  CHECK(text("dualpipe", {.ranks = 4, .microbatches = 7}) ==
+        "dualpipe needs an even number of microbatches, not 7; try 6 or 8");
+  CHECK(text("dualpipe", {.ranks = 8, .microbatches = 4}) ==
+        "dualpipe needs at least 14 microbatches with ranks = 8, not 4; try 14");
+  CHECK(text("dualpipe-v", {.ranks = 4, .microbatches = 6, .chunks = 2}) ==
+        "dualpipe-v needs at least 7 microbatches with ranks = 4, not 6; try 7");
+  CHECK(text("dualpipe-v", {.ranks = 4, .microbatches = 8}) == "dualpipe-v needs chunks = 2, not 1; try 2");
+  CHECK(text("1f1b", {.ranks = 0}) == "1f1b needs ranks from 1 to 1048576, not 0; try 1");
+  CHECK(text("1f1b", {.microbatches = -3}) == "1f1b needs microbatches from 1 to 1048576, not -3; try 1");
+  CHECK(text("gpipe", {.group_size = 4}) == "gpipe has no groups: remove group_size");
+  CHECK(text("interleaved-1f1b", {.chunks = 2, .group_size = 0}) ==
+        "interleaved-1f1b needs a group_size from 1 to 1048576, not 0; try 4");
+}
+
+TEST_CASE("an order that hangs is refused with its cycle") {
+  CHECK(refusal(named("interleaved-1f1b"), {.ranks = 4, .microbatches = 5, .chunks = 3}) ==
+        "interleaved-1f1b with ranks = 4, chunks = 3, microbatches = 5 would hang (rank 0 waits at 8F4 for "
+        "7F4 of "
+        "rank 3, rank 3 waits at 7B0 for 8B0 of rank 0: a cycle); try 4, 6 or 8");
+  const std::string small_groups =
+      refusal(named("interleave"), {.ranks = 4, .microbatches = 8, .chunks = 2, .group_size = 2});
+  CHECK_THAT(small_groups, Catch::Contains("group_size = 2, microbatches = 8 would hang (rank "));
+  CHECK_THAT(small_groups, Catch::EndsWith("; try 3, or group_size = 4"));
+}
+
+TEST_CASE("every suggested value is accepted") {
+  int suggestions = 0;
+  for (const Generator& generator : all())
+    for (const int p : {-1, 0, 1, 2, 3, 4, 7, 8})
+      for (const int m : {-1, 0, 1, 2, 3, 5, 7, 9, 13, 20})
+        for (int v = 0; v <= 3; ++v)
+          for (int n = -1; n <= 3; ++n) {
+            Params params{.ranks = p, .microbatches = m, .chunks = v};
+            if (n >= 0) params.group_size = n;
+            const std::string reason = refusal(generator, params);
+            for (const int value : suggested(reason)) {
+              INFO(reason);
+              CHECK(helps(generator, params, value));
+              ++suggestions;
+            }
+          }
+  CHECK(suggestions > 500);
+}
+
+TEST_CASE("the rule for hanging interleaved orders is exact") {
+  int hangs = 0;
+  for (const char* name : {"interleaved-1f1b", "interleaved-1f1b-overlap"}) {
+    const Generator& generator = named(name);
+    for (int p = 1; p <= 7; ++p)
+      for (int v = 1; v <= 4; ++v)
+        for (int n = 1; n <= 2 * p + 2; ++n)
+          for (int m = 1; m <= 3 * n + 2; ++m) {
+            const Params params{.ranks = p, .microbatches = m, .chunks = v, .group_size = n};
+            const bool stuck = find_deadlock(generator.emit(params)).has_value();
+            INFO(name << " p = " << p << ", v = " << v << ", N = " << n << ", m = " << m);
+            CHECK(generator.accepts(params) == !stuck);
+            hangs += stuck;
+          }
+  }
+  CHECK(hangs > 1000);
+}
+
+TEST_CASE("nearest legal values on both sides, from the near end of the interval") {
+  const auto even = [](int value) { return value % 2 == 0; };
+  CHECK(nearest(5, {1, 100}, even) == std::vector<int>{4, 6});
+  CHECK(nearest(1, {1, 100}, even) == std::vector<int>{2});
+  CHECK(nearest(-7, {3, 100}, even) == std::vector<int>{4});
+  CHECK(nearest(200, {1, 99}, even) == std::vector<int>{98});
+  CHECK(nearest(5, {1, 100}, [](int) { return false; }).empty());
+  CHECK(try_text({}).empty());
+  CHECK(try_text({4}) == "; try 4");
+  CHECK(try_text({4, 6, 8}) == "; try 4, 6 or 8");
+}
+
+TEST_CASE("max_ops counts F, B or I and W, and saturates") {
+  CHECK(max_ops(named("1f1b"), {.ranks = 64, .microbatches = 512}) == 65'536);
+  CHECK(max_ops(named("zb-h1"), {.ranks = 4, .microbatches = 8}) == 96);
+  CHECK(max_ops(named("interleave"), {.ranks = kMaxIndex, .microbatches = kMaxIndex, .chunks = 1 << 30}) ==
+        std::numeric_limits<std::int64_t>::max());
+}
+
+}  // namespace pipeloom::schedules
