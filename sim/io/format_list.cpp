@@ -9,6 +9,7 @@
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/io/torch_csv.hpp"
+#include "sim/validate.hpp"
 
 namespace pipeloom::io {
 
@@ -78,7 +79,13 @@ Format dot_format() {
   out.name = "dot";
   out.extensions = {".dot", ".gv"};
   out.summary = "the dependency graph for Graphviz";
-  out.write = [](std::ostream& stream, const Exported& run) { stream << to_dot(Dag(*run.schedule)); };
+  out.write = [](std::ostream& stream, const Exported& run) {
+    // A schedule that hangs has a graph, and a cycle to look at; one with missing or doubled ops has none.
+    const auto problems = validate_structure(*run.schedule);
+    if (!problems.empty())
+      throw ScheduleError("no dependency graph of an illegal schedule: " + problems.front().message);
+    stream << to_dot(Dag(*run.schedule));
+  };
   return out;
 }
 

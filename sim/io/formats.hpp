@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/costs.hpp"
+#include "sim/draw/scene.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
@@ -27,6 +28,8 @@ struct Exported {
   const MemoryModel* memory = nullptr;
   /// For `report`.
   const Report* report = nullptr;
+  /// For pictures; null draws with the defaults. Its costs and memory are those above.
+  const draw::SceneOptions* picture = nullptr;
 };
 
 /// What a reader makes of a file.
@@ -42,6 +45,7 @@ struct Format {
   std::string summary;                  ///< one line
   bool needs_times = false;             ///< writing it takes a simulated schedule
   bool binary = false;                  ///< not for a terminal
+  bool picture = false;                 ///< Exported::picture changes it
   /// Empty if the format cannot be read. Throws InputError.
   std::function<Imported(std::string_view text, const std::string& name)> read;
   /// Empty if the format cannot be written. The stream is binary.
