@@ -1,7 +1,7 @@
 // GPipe: all forwards, then all backwards.
 //
 // Source: Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism" (2018),
-// section 2.3; backwards in microbatch order, as in PyTorch's ScheduleGPipe.
+// section 2.2; backwards in microbatch order, as in PyTorch's ScheduleGPipe.
 //
 // p = 4, m = 8; F takes one column (two characters), B two:
 //
@@ -60,7 +60,7 @@ Generator gpipe() {
       .name = "gpipe",
       .aliases = {{.name = "GPipe", .dialect = "PyTorch"}},
       .summary = "all forwards, then all backwards",
-      .source = "Huang et al. 2018, GPipe, arXiv 1811.06965, section 2.3",
+      .source = "Huang et al. 2018, GPipe, arXiv 1811.06965, section 2.2",
       .when_to_use =
           "The baseline. As fast as 1f1b, but every rank holds the activations of all m microbatches.",
       .requirements = {.text = "any ranks, any microbatches"},

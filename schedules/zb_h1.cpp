@@ -1,6 +1,6 @@
 // ZB-H1: 1F1B with the backward split in two; the weight part W fills what was idle, at 1F1B's memory.
 //
-// Source: Qi et al., "Zero Bubble Pipeline Parallelism" (2023, arXiv 2401.10241), section 3 and figure 3 (top). The paper
+// Source: Qi et al., "Zero Bubble Pipeline Parallelism" (2023, arXiv 2401.10241), figure 3, top. The paper
 // writes B for our I. PP-Schedule-Visualization calls it zb1p; at p microbatches of memory the paper's automatic scheduler
 // ZB-1p arrives at the same times.
 //
@@ -83,7 +83,7 @@ Generator zb_h1() {
       .name = "zb-h1",
       .aliases = {{.name = "zb1p", .dialect = "PP-Schedule-Visualization"}},
       .summary = "1f1b with split backward: weight gradients fill a part of the idle time",
-      .source = "Qi et al. 2023, Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 3",
+      .source = "Qi et al. 2023, Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
       .when_to_use =
           "Cuts 1f1b's idle time to about a third and never holds more than p microbatches. Needs a backward "
           "that can be "
