@@ -54,6 +54,19 @@ std::string Error::line() const {
   return place.empty() ? fmt::format("error: {}", what()) : fmt::format("{}: error: {}", place, what());
 }
 
+std::string shortened(std::string_view text, std::size_t limit) {
+  const bool cut = text.size() > limit;
+  std::size_t length = cut ? limit : text.size();
+  const auto continues = [&text](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
+  };
+  while (cut && length > 0 && continues(length)) --length;
+  std::string out(text.substr(0, length));
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return cut ? out + "..." : out;
+}
+
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
   // Names far longer than any valid one cannot be near, and would make the distance quadratic in hostile input.
   if (name.size() > 128) return {};
@@ -74,7 +87,7 @@ InputError InputError::unknown_name(Where where, std::string_view what, std::str
                                     const std::vector<std::string>& valid) {
   const std::string nearest = nearest_name(name, valid);
   const std::string hint = nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest);
-  const std::string_view shown = name.substr(0, 128);
+  const std::string shown = shortened(name, 128);
   return {std::move(where),
           fmt::format("unknown {} '{}'; {}valid: {}", what, shown, hint, fmt::join(valid, ", "))};
 }

@@ -83,6 +83,10 @@ class InternalError : public Error {
   explicit InternalError(const std::string& message) : Error(ExitCode::Bug, {}, message) {}
 };
 
+/// At most `limit` bytes of what a user wrote, fit for one line of a message: "..." where something was cut, control
+/// characters as '?'. Cuts between UTF-8 characters only.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
+
 /// The entry of `valid` that looks most like `name`, or "" when nothing is near (case and `-`/`_` ignored,
 /// at most a third of the letters changed).
 [[nodiscard]] std::string nearest_name(std::string_view name, const std::vector<std::string>& valid);

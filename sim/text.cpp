@@ -205,7 +205,7 @@ Schedule parse_schedule(std::string_view text) {
         throw InputError(fmt::format(
             "'{}' on rank {} is no op; write <stage><F|B|I|W><microbatch>, such as 2F0, or a group "
             "such as (0F1;1B0)OVERLAP_F_B",
-            word.substr(0, 64), queues.size() - 1));
+            shortened(word, 64), queues.size() - 1));
       queue.insert(queue.end(), ops.begin(), ops.end());
       row_entries.push_back(std::move(ops));
     }

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "sim/io/file.hpp"
-#include "sim/io/json_text.hpp"
 #include "study/suite.hpp"
 
 namespace pipeloom::study {
@@ -35,7 +34,7 @@ void require_keys(const Value& object, const std::string& what, const std::vecto
   for (std::size_t i = 0; i < object.keys().size(); ++i)
     if (std::find(valid.begin(), valid.end(), object.keys()[i].name) == valid.end())
       throw InputError::unknown_name(object.where_key(i), "key of " + what,
-                                     io::shortened(object.keys()[i].name, 64), valid);
+                                     shortened(object.keys()[i].name, 64), valid);
 }
 
 void require_version(const Value& root) {
@@ -127,7 +126,7 @@ class CaseReader {
     if (name.empty() || !names_.insert(name).second)
       throw InputError(item.where(),
                        fmt::format("the case name '{}' is {}; give every case a name of its own",
-                                   io::shortened(name, 64), name.empty() ? "empty" : "there twice"));
+                                   shortened(name, 64), name.empty() ? "empty" : "there twice"));
     if (const Value* set = item.find("set")) {
       require(*set, ValueKind::Object, "\"set\"");
       for (std::size_t i = 0; i < set->keys().size(); ++i)
@@ -136,7 +135,7 @@ class CaseReader {
     if (const Value* expect = item.find("expect")) {
       one.expect = require(*expect, ValueKind::String, "\"expect\"").text();
       if (std::find(kStatuses.begin(), kStatuses.end(), one.expect) == kStatuses.end())
-        throw InputError::unknown_name(expect->where(), "status", io::shortened(one.expect, 64), kStatuses);
+        throw InputError::unknown_name(expect->where(), "status", shortened(one.expect, 64), kStatuses);
     }
     cases_.push_back(std::move(one));
   }

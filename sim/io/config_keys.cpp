@@ -6,7 +6,6 @@
 #include <array>
 
 #include "sim/ids.hpp"
-#include "sim/io/json_text.hpp"
 
 namespace pipeloom::io {
 namespace {

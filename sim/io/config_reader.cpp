@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/io/json_text.hpp"
 
 namespace pipeloom::io {
 namespace {

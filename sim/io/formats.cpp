@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "sim/error.hpp"
-#include "sim/io/json_text.hpp"
 
 namespace pipeloom::io {
 

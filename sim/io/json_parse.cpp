@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "sim/io/json_text.hpp"
 #include "sim/io/json_value.hpp"
 
 namespace pipeloom::io {

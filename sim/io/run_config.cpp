@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "sim/io/config_reader.hpp"
-#include "sim/io/json_text.hpp"
 
 namespace pipeloom::io {
 namespace {

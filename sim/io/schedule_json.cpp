@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/io/json_text.hpp"
 #include "sim/io/queue_reader.hpp"
 #include "sim/io/text_writer.hpp"
 

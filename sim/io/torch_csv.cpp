@@ -6,7 +6,6 @@
 #include <charconv>
 #include <optional>
 
-#include "sim/io/json_text.hpp"
 #include "sim/io/queue_reader.hpp"
 #include "sim/io/text_writer.hpp"
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tests/fuzz/schedule_round_trip.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
+#include "tests/fuzz/schedule_round_trip.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeloom;

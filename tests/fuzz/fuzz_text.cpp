@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tests/fuzz/schedule_round_trip.hpp"
 #include "sim/text.hpp"
+#include "tests/fuzz/schedule_round_trip.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pipeloom;
