@@ -41,7 +41,7 @@ class EventRun {
     std::fill_n(arrived_.begin(), tensors_.first_produced(), char{1});
   }
 
-  /// Let every rank start what it can; then take what happens next, in time order.
+  /// Let every rank start what it can; then take what happens next, in time order. Returns the number of entries run.
   std::size_t run() {
     for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
       next_[rank.at()] = schedule_.queue_begin(rank);
@@ -56,7 +56,7 @@ class EventRun {
         end_op(event);
       start_if_ready(event.rank, event.when);
     }
-    return done_;
+    return entries_done_;
   }
 
   [[nodiscard]] std::vector<Wait> waits() const {
@@ -103,8 +103,10 @@ class EventRun {
   }
 
   void end_op(const Event& event) {
-    ++done_;
-    if (event.frees_rank) running_[event.rank.at()] = 0;
+    if (event.frees_rank) {
+      running_[event.rank.at()] = 0;
+      ++entries_done_;
+    }
     const Op op = schedule_.ops()[event.op];
     const Placement& placement = schedule_.placement();
     const Slot from = schedule_.slot_of(op);
@@ -132,7 +134,7 @@ class EventRun {
   std::vector<char> running_;      // [rank]
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t sequence_ = 0;
-  std::size_t done_ = 0;
+  std::size_t entries_done_ = 0;
 };
 
 }  // namespace
@@ -150,7 +152,7 @@ std::variant<Timeline, Deadlock> simulate_events(std::shared_ptr<const Schedule>
   timeline.end.resize(schedule->num_ops());
   EventRun run(*schedule, costs, network, timeline);
   const std::size_t done = run.run();
-  if (done != schedule->num_ops()) return explain_waits(*schedule, run.waits(), done);
+  if (done != schedule->num_entries()) return explain_waits(*schedule, run.waits(), done);
   timeline.schedule = std::move(schedule);
   return timeline;
 }
