@@ -1,0 +1,120 @@
+#include "cli/app.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <iostream>
+#include <new>
+
+#include "cli/console.hpp"
+#include "cli/usage.hpp"
+#include "version.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+constexpr Command kCommands[] = {
+#define PIPELOOM_COMMAND(name, summary) {#name, summary, commands::name},
+#include "cli/commands.def"
+#undef PIPELOOM_COMMAND
+};
+
+constexpr const char* kDescription =
+    "Simulates pipeline-parallel training schedules: times, bubbles, memory, and where they come from.";
+constexpr const char* kFooter =
+    "\nTry:\n"
+    "  pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --chart\n"
+    "  pipeloom schedules\n"
+    "`pipeloom COMMAND --help` explains a command.";
+
+ExitCode dispatch(const Program& program) {
+  for (const auto& [app, run] : program.commands)
+    if (app->parsed()) return run();
+  std::cerr << program.app->help();
+  return ExitCode::BadInput;
+}
+
+/// `help` and `help COMMAND` are `--help` and `COMMAND --help`.
+std::vector<std::string> with_help_as_option(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
+ExitCode parse_and_run(std::vector<std::string> arguments) {
+  Program program = make_program();
+  arguments = with_help_as_option(std::move(arguments));
+  // CLI11 takes the arguments as a stack.
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    program.app->parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    const auto selected = program.app->get_subcommands();
+    // A subcommand's own name for itself lacks the program's.
+    print(selected.empty() ? program.app->help() : selected.front()->help("pipeloom"));
+    return ExitCode::Ok;
+  } catch (const CLI::CallForVersion&) {
+    print(fmt::format("pipeloom {}\n", kVersion));
+    return ExitCode::Ok;
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(*program.app, error);
+  }
+  require_no_extras(*program.app);
+  return dispatch(program);
+}
+
+int fail(const std::string& line, ExitCode code) {
+  std::cerr << line << '\n';
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+Program::Program() = default;
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+
+std::span<const Command> all_commands() {
+  return kCommands;
+}
+
+Program make_program() {
+  Program program;
+  program.app = std::make_unique<CLI::App>(kDescription, "pipeloom");
+  program.app->set_help_flag("-h,--help", "Print this help");
+  program.app->set_version_flag("--version", std::string(kVersion), "Print the version");
+  program.app->get_formatter()->column_width(34);
+  program.app->require_subcommand(0, 1);
+  // What is left over is worded by require_no_extras().
+  program.app->allow_extras();
+  for (const Command& command : all_commands()) {
+    CLI::App* sub = program.app->add_subcommand(std::string(command.name), std::string(command.summary));
+    program.commands.emplace_back(sub, command.setup(*sub));
+  }
+  // Last: commands inherit what is there when they are added.
+  program.app->footer(kFooter);
+  return program;
+}
+
+int run_program(std::vector<std::string> arguments) noexcept {
+  try {
+    return static_cast<int>(parse_and_run(std::move(arguments)));
+  } catch (const Error& error) {
+    return fail(error.line(), error.exit_code());
+  } catch (const std::bad_alloc&) {
+    return fail("error: out of memory; make the run smaller, or refuse such runs early with --max-memory",
+                ExitCode::Bug);
+  } catch (const std::exception& error) {
+    return fail(
+        fmt::format("error: unexpected failure inside pipeloom: {}; please report it with the command",
+                    error.what()),
+        ExitCode::Bug);
+  }
+}
+
+}  // namespace pipeloom::cli

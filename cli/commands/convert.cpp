@@ -1,0 +1,117 @@
+// pipeloom convert IN OUT: any format that can be read into any that can be written.
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/command.hpp"
+#include "cli/numbers.hpp"
+#include "cli/options.hpp"
+#include "cli/picture_options.hpp"
+#include "cli/summary.hpp"
+#include "cli/table.hpp"
+#include "sim/io/formats.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+struct ConvertOptions {
+  InputOptions input;
+  OutputOptions output;
+  PictureOptions picture;
+  std::string file;
+  std::string to;
+  bool force = false;
+};
+
+std::string list_of_formats() {
+  Table table({{"Format", Align::Left}, {"", Align::Left}, {"", Align::Left}, {"", Align::Left}});
+  for (const io::Format& format : io::all_formats()) {
+    const char* use = format.read && format.write ? "in, out" : format.read ? "in" : "out";
+    table.add_row(
+        {"  " + format.name, use, fmt::format("{}", fmt::join(format.extensions, " ")), format.summary});
+  }
+  return "\nFormats:\n" + table.text().substr(std::string_view("Format\n").size());
+}
+
+const io::Format& target_format(const ConvertOptions& options) {
+  const io::Format* format = options.to.empty() ? io::format_by_extension(options.file)
+                                                : &io::find_format(options.to, Where{"--to"});
+  if (format == nullptr)
+    throw InputError(Where{options.file == "-" ? "standard output" : options.file},
+                     "the name does not tell the format; give --to FORMAT (see `pipeloom convert --help`)");
+  if (!format->write) throw InputError(fmt::format("the format {} can only be read", format->name));
+  if (format->binary && options.file == "-" && stdout_is_terminal())
+    throw InputError(
+        fmt::format("{} is not for a terminal; redirect standard output or name a file", format->name));
+  if (!format->picture && options.picture.given())
+    throw InputError(
+        fmt::format("options of pictures are given, but {} is no picture; leave them out", format->name));
+  return *format;
+}
+
+void write(const ConvertOptions& options, const io::Format& format, const io::Exported& exported) {
+  io::write_file(options.file, overwrite_if(options.force),
+                 [&](std::ostream& out) { format.write(out, exported); });
+}
+
+void convert_run(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
+  const study::Evaluation run = evaluate(input, options.input.limits());
+  options.output.warn(run.warnings);
+  if (run.over_limit) options.output.warn({over_limit_text(*run.over_limit)});
+  const io::Report report = run.report();
+  const draw::SceneOptions picture = options.picture.scene_options(run.timeline);
+  io::Exported exported;
+  exported.schedule = run.schedule.get();
+  exported.timeline = &run.timeline;
+  exported.costs = &run.costs;
+  exported.memory = &run.memory;
+  exported.report = &report;
+  exported.picture = &picture;
+  write(options, format, exported);
+}
+
+void convert_schedule(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
+  io::EffectiveConfig effective;
+  const auto schedule =
+      input.schedule ? input.schedule : study::make_schedule(input.config, options.input.limits(), effective);
+  options.output.warn(input.warnings);
+  io::Exported exported;
+  exported.schedule = schedule.get();
+  write(options, format, exported);
+}
+
+ExitCode run_convert(const ConvertOptions& options) {
+  const io::Format& format = target_format(options);
+  require_free(options.file, options.force);
+  const RunInput input = read_input(options.input);
+  if (format.needs_times)
+    convert_run(options, format, input);
+  else
+    convert_schedule(options, format, input);
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+Run convert(CLI::App& app) {
+  auto options = std::make_shared<ConvertOptions>();
+  app.footer(list_of_formats);
+  app.add_option("IN", options->input.file, "Configuration or schedule file; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("OUT", options->file, "Where to; - is standard output")->type_name("FILE")->required();
+  app.add_option("--from", options->input.from, "Format of a schedule file; found by content if left out")
+      ->type_name("FORMAT");
+  app.add_option("--to,--format", options->to, "Format to write; found by OUT's extension if left out")
+      ->type_name("FORMAT");
+  app.add_flag("--force", options->force, "Overwrite an existing file");
+  add_value_options(app, options->input);
+  add_picture_options(app, options->picture);
+  add_output_options(app, options->output);
+  return [options] { return run_convert(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

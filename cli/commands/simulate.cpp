@@ -1,0 +1,128 @@
+// pipeloom simulate [CONFIG]: one run, as a table, a chart, a report.
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "cli/summary.hpp"
+#include "sim/draw/terminal.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+struct SimulateOptions {
+  InputOptions input;
+  OutputOptions output;
+  std::string report_file;
+  std::string format = "table";
+  bool json = false;
+  bool force = false;
+  bool chart = false;
+  std::vector<std::string> include;
+
+  /// The report goes to standard output, which then holds nothing else.
+  [[nodiscard]] bool report_on_stdout() const { return json || format == "json" || report_file == "-"; }
+  [[nodiscard]] bool report_in_file() const { return !report_file.empty() && report_file != "-"; }
+};
+
+constexpr const char* kFooter =
+    "\nThe table goes to standard output, warnings and errors to standard error. Exit codes: 0 fine, 1 over "
+    "the memory\n"
+    "limit, 2 wrong input, 3 the disk failed.\n\n"
+    "Examples:\n"
+    "  pipeloom simulate --schedule dualpipe-v --ranks 4 --microbatches 10 --chart\n"
+    "  pipeloom simulate run.json --set costs.forward=1.5 --set memory.limit_bytes=60e9 -o report.json\n"
+    "  pipeloom simulate torch_schedule.csv --json";
+
+void add_options(CLI::App& app, SimulateOptions& options) {
+  app.footer(kFooter);
+  app.add_option("CONFIG", options.input.file, "Configuration or schedule file; - is standard input")
+      ->type_name("FILE");
+  add_shape_options(app, options.input);
+  add_value_options(app, options.input);
+  app.add_flag("--chart", options.chart, "Draw the timeline in the terminal");
+  app.add_option("-o,--output", options.report_file,
+                 "Write the report (JSON) to a file; - is standard output")
+      ->type_name("FILE");
+  app.add_flag("--json", options.json, "Print the report instead of the table");
+  app.add_option("--format", options.format,
+                 "What is printed: the table, the report, or the table as Markdown")
+      ->type_name("table|json|markdown");
+  app.add_option("--include", options.include, "Put these into the report too, separated by commas")
+      ->type_name("orders|timeline")
+      ->delimiter(',');
+  app.add_flag("--force", options.force, "Overwrite an existing report");
+  add_output_options(app, options.output);
+}
+
+io::ReportParts parts_of(const SimulateOptions& options) {
+  io::ReportParts parts;
+  for (const std::string& name : options.include) {
+    require_choice("--include", name, {"orders", "timeline"});
+    (name == "orders" ? parts.orders : parts.timeline) = true;
+  }
+  if (!options.include.empty() && !options.report_on_stdout() && !options.report_in_file())
+    throw InputError(Where{"--include"}, "there is no report to include this in; add --json or -o FILE");
+  return parts;
+}
+
+std::string chart(const study::Evaluation& run, const Screen& screen, bool everything) {
+  draw::TerminalOptions options;
+  options.width = screen.width;
+  options.colour = screen.colour;
+  options.unicode = screen.unicode;
+  if (everything) options.max_ranks = run.schedule->ranks();
+  return draw::terminal_chart(run.timeline, options);
+}
+
+/// What people read: the table unless it is not wanted, the chart if it is.
+std::string page(const study::Evaluation& run, const SimulateOptions& options, const Screen& screen) {
+  std::string out;
+  if (!options.output.quiet) {
+    SummaryStyle style;
+    style.everything = options.output.verbose;
+    style.markdown = options.format == "markdown";
+    style.colour = screen.has_colour() && !style.markdown;
+    out += summary_page(run, style);
+  }
+  if (options.chart) {
+    if (!out.empty()) out += '\n';
+    const std::string picture = chart(run, screen, options.output.verbose);
+    out += options.format == "markdown" ? "```text\n" + picture + "```\n" : picture;
+  }
+  return out;
+}
+
+ExitCode run_simulate(const SimulateOptions& options) {
+  require_choice("--format", options.format, {"table", "json", "markdown"});
+  const io::ReportParts parts = parts_of(options);
+  const Screen screen = options.output.screen();
+  if (options.report_in_file()) require_free(options.report_file, options.force);
+
+  const study::Evaluation run = evaluate(read_input(options.input), options.input.limits());
+  options.output.warn(run.warnings);
+  const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
+  if (options.report_in_file()) io::write_file(options.report_file, overwrite_if(options.force), write);
+  if (options.report_on_stdout())
+    io::write_file("-", io::Overwrite::Yes, write);
+  else
+    print(page(run, options, screen));
+  if (!run.over_limit) return ExitCode::Ok;
+  std::cerr << "error: " << over_limit_text(*run.over_limit) << '\n';
+  return ExitCode::AnswerIsNo;
+}
+
+}  // namespace
+
+Run simulate(CLI::App& app) {
+  auto options = std::make_shared<SimulateOptions>();
+  add_options(app, *options);
+  return [options] { return run_simulate(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

@@ -1,0 +1,130 @@
+// pipeloom validate FILE: everything that is wrong with a configuration or a schedule.
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/command.hpp"
+#include "cli/numbers.hpp"
+#include "cli/options.hpp"
+#include "cli/summary.hpp"
+#include "sim/io/json_text.hpp"
+#include "sim/text.hpp"
+#include "sim/validate.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+struct ValidateOptions {
+  InputOptions input;
+  OutputOptions output;
+  bool json = false;
+};
+
+/// What was found in one file.
+struct Findings {
+  std::string name;
+  std::shared_ptr<const Schedule> schedule;
+  std::vector<Diagnostic> diagnostics;
+  std::vector<std::string> warnings;
+};
+
+/// An op that stands nowhere has no place in a queue.
+bool has_slot(const Diagnostic& diagnostic) {
+  return !diagnostic.code.starts_with("missing") && diagnostic.code != "empty";
+}
+
+std::string line_of(const Findings& findings, const Diagnostic& diagnostic) {
+  std::string place = fmt::format("{}: rank {}", findings.name, diagnostic.rank.value());
+  if (has_slot(diagnostic)) place += fmt::format(", entry {}, {}", diagnostic.slot, to_text(diagnostic.op));
+  return fmt::format("{}: {} [{}]\n", place, diagnostic.message, diagnostic.code);
+}
+
+std::string verdict(const Findings& findings) {
+  const Schedule& s = *findings.schedule;
+  const std::string shape = fmt::format("p={}, m={}, stages={}; {}", s.ranks(), s.microbatches(), s.stages(),
+                                        count_text(s.num_ops(), "op"));
+  if (findings.diagnostics.empty()) return fmt::format("legal: {}\n", shape);
+  return fmt::format("illegal: {}; {}\n", shape, count_text(findings.diagnostics.size(), "problem"));
+}
+
+void append_diagnostic(std::string& out, const Diagnostic& diagnostic) {
+  out += "{\"code\": ";
+  io::append_json_string(out, diagnostic.code);
+  out += fmt::format(", \"rank\": {}", diagnostic.rank.value());
+  if (has_slot(diagnostic)) {
+    out += fmt::format(", \"slot\": {}, \"op\": ", diagnostic.slot);
+    io::append_json_string(out, to_text(diagnostic.op));
+  }
+  out += ", \"message\": ";
+  io::append_json_string(out, diagnostic.message);
+  out += '}';
+}
+
+std::string as_json(const Findings& findings) {
+  const Schedule& s = *findings.schedule;
+  std::string out = "{\n  \"schema_version\": 1,\n  \"file\": ";
+  io::append_json_string(out, findings.name);
+  out += fmt::format(
+      ",\n  \"legal\": {},\n  \"ranks\": {}, \"stages\": {}, \"microbatches\": {}, \"num_ops\": {},\n  "
+      "\"diagnostics\": [",
+      findings.diagnostics.empty(), s.ranks(), s.stages(), s.microbatches(), s.num_ops());
+  for (const Diagnostic& diagnostic : findings.diagnostics) {
+    out += &diagnostic == findings.diagnostics.data() ? "\n    " : ",\n    ";
+    append_diagnostic(out, diagnostic);
+  }
+  return out + (findings.diagnostics.empty() ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+Findings examine(const ValidateOptions& options) {
+  const RunInput input = read_input(options.input);
+  Findings out;
+  out.name = input.name;
+  out.warnings = input.warnings;
+  if (input.schedule) {
+    out.schedule = input.schedule;
+    out.diagnostics = validate(*input.schedule);
+    return out;
+  }
+  // The proof that a configuration can run is to run it.
+  const study::Evaluation run = evaluate(input, options.input.limits());
+  out.schedule = run.schedule;
+  out.warnings = run.warnings;
+  if (run.over_limit) out.warnings.push_back(over_limit_text(*run.over_limit));
+  return out;
+}
+
+ExitCode run_validate(const ValidateOptions& options) {
+  const Findings findings = examine(options);
+  options.output.warn(findings.warnings);
+  std::string out;
+  if (options.json) {
+    out = as_json(findings);
+  } else {
+    for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(findings, diagnostic);
+    if (!options.output.quiet) out += verdict(findings);
+  }
+  print(out);
+  return findings.diagnostics.empty() ? ExitCode::Ok : ExitCode::AnswerIsNo;
+}
+
+}  // namespace
+
+Run validate(CLI::App& app) {
+  auto options = std::make_shared<ValidateOptions>();
+  app.footer(
+      "\nExit codes: 0 legal, 1 illegal or hanging, 2 unreadable or parameters that the schedule refuses.");
+  app.add_option("FILE", options->input.file, "Configuration or schedule file; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--from", options->input.from, "Format of a schedule file; found by content if left out")
+      ->type_name("FORMAT");
+  add_value_options(app, options->input);
+  app.add_flag("--json", options->json, "Print the diagnostics as JSON");
+  add_output_options(app, options->output);
+  return [options] { return run_validate(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

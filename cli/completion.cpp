@@ -1,0 +1,90 @@
+#include "cli/completion.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "schedules/generator.hpp"
+#include "sim/io/config_keys.hpp"
+#include "sim/io/formats.hpp"
+#include "sim/io/schemas.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const auto& generator : schedules::all()) names.push_back(generator.name);
+  return names;
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const auto& format : io::all_formats()) names.push_back(format.name);
+  return names;
+}
+
+std::vector<std::string> assignable_keys() {
+  std::vector<std::string> keys;
+  for (const auto& key : io::config_keys())
+    if (key.type != io::KeyType::Object) keys.push_back(std::string(key.path) + '=');
+  return keys;
+}
+
+Candidates candidates_of(const std::string& type_name) {
+  if (type_name == "FILE") return {ValueKind::File};
+  if (type_name == "SCHEDULE") return {ValueKind::Words, schedule_names()};
+  if (type_name == "FORMAT") return {ValueKind::Words, format_names()};
+  if (type_name == "SCHEMA") return {ValueKind::Words, io::schema_names()};
+  if (type_name == "PATH=VALUE") return {ValueKind::Assignment, assignable_keys()};
+  if (type_name.find('|') != std::string::npos) return {ValueKind::Words, split(type_name, '|')};
+  return {};
+}
+
+OptionOutline outline_of(const CLI::Option& option) {
+  OptionOutline out;
+  for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
+  out.help = option.get_description();
+  out.takes_value = option.get_items_expected_max() > 0;
+  if (out.takes_value) out.values = candidates_of(option.get_type_name());
+  return out;
+}
+
+CommandOutline outline_of_command(const CLI::App& command) {
+  CommandOutline out;
+  out.name = command.get_name();
+  out.help = command.get_description();
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->nonpositional())
+      out.options.push_back(outline_of(*option));
+    else
+      out.arguments = candidates_of(option->get_type_name());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<CommandOutline> outline_of(const CLI::App& app) {
+  std::vector<CommandOutline> commands;
+  CommandOutline help{"help", "explain a command", {}, {ValueKind::Words}};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    commands.push_back(outline_of_command(*command));
+    help.arguments.words.push_back(command->get_name());
+  }
+  commands.push_back(std::move(help));
+  return commands;
+}
+
+}  // namespace pipeloom::cli

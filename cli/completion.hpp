@@ -1,0 +1,47 @@
+#pragma once
+
+// Shell completion made from the parser itself, so that it cannot drift from what the program takes.
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace pipeloom::cli {
+
+/// What may follow: nothing that is known, the name of a file, one of some words, or one of some words with a value
+/// behind it (`costs.forward=`).
+enum class ValueKind : unsigned char { None, File, Words, Assignment };
+
+struct Candidates {
+  ValueKind kind = ValueKind::None;
+  std::vector<std::string> words = {};
+};
+
+/// An option with all its spellings ("-o", "--output"), or a positional (no spellings).
+struct OptionOutline {
+  std::vector<std::string> names;
+  std::string help;
+  bool takes_value = false;
+  Candidates values;
+};
+
+struct CommandOutline {
+  std::string name;
+  std::string help;
+  std::vector<OptionOutline> options;
+  /// What positionals take, all together.
+  Candidates arguments;
+};
+
+/// Every command of the parser. The words of an option follow from its type name: FILE, SCHEDULE, FORMAT, SCHEMA,
+/// PATH=VALUE, or the words themselves as in "auto|always|never".
+[[nodiscard]] std::vector<CommandOutline> outline_of(const CLI::App& app);
+
+[[nodiscard]] std::string bash_completion(const std::vector<CommandOutline>& commands);
+[[nodiscard]] std::string zsh_completion(const std::vector<CommandOutline>& commands);
+[[nodiscard]] std::string fish_completion(const std::vector<CommandOutline>& commands);
+
+}  // namespace pipeloom::cli

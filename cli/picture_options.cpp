@@ -1,0 +1,85 @@
+#include "cli/picture_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/options.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+constexpr int kMinWidth = 120;
+constexpr int kMaxWidth = 32'767;
+
+Ticks parse_side(std::string_view text, std::string_view whole, TimeUnit unit, Ticks fallback) {
+  if (text.empty()) return fallback;
+  const auto time = parse_ticks(text, unit);
+  if (!time || time->value < 0)
+    throw InputError(Where{"--range"}, fmt::format("found '{}'; allowed is FROM:TO in the run's time unit, "
+                                                   "such as 2:10.5, where either side may be left out",
+                                                   shortened(whole, 64)));
+  return time->value;
+}
+
+}  // namespace
+
+bool PictureOptions::given() const {
+  return width || range || colour_by || theme || title || memory || idle_causes || critical_path || patterns;
+}
+
+Span parse_range(std::string_view text, TimeUnit unit, Span all) {
+  const auto colon = text.find(':');
+  // Without a colon there is no range: let the number reader refuse the text.
+  const std::string_view from = colon == std::string_view::npos ? ":" : text.substr(0, colon);
+  const std::string_view to = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  const Span range{parse_side(from, text, unit, all.start), parse_side(to, text, unit, all.end)};
+  if (range.start >= range.end)
+    throw InputError(Where{"--range"}, fmt::format("'{}' is empty: it must end after its start; the run goes "
+                                                   "from {} to {}",
+                                                   shortened(text, 64), format_ticks(all.start, unit),
+                                                   format_ticks(all.end, unit)));
+  return range;
+}
+
+draw::SceneOptions PictureOptions::scene_options(const Timeline& timeline) const {
+  draw::SceneOptions out;
+  if (width) out.width = parse_count("--width", *width, kMinWidth, kMaxWidth);
+  if (range) out.range = parse_range(*range, timeline.unit, {0, span_of(timeline, timeline.steps - 1).end});
+  if (colour_by) {
+    require_choice("--colour-by", *colour_by, {"kind", "stage", "microbatch", "rank"});
+    out.colour_by = *draw::colour_by_named(*colour_by);
+  }
+  if (theme) {
+    require_choice("--theme", *theme, {"light", "dark"});
+    out.theme = *draw::theme_named(*theme);
+  }
+  if (title) out.title = *title;
+  out.show_memory = memory;
+  out.show_idle_causes = idle_causes;
+  out.show_critical_path = critical_path;
+  out.patterns = patterns;
+  return out;
+}
+
+void add_picture_options(CLI::App& app, PictureOptions& options) {
+  constexpr const char* kGroup = "Pictures (svg, png, pdf)";
+  app.add_option("--width", options.width, "Width in pixels")->type_name("PIXELS")->group(kGroup);
+  app.add_option("--range", options.range, "Part of the time axis to show")
+      ->type_name("FROM:TO")
+      ->group(kGroup);
+  app.add_option("--colour-by,--color-by", options.colour_by, "What colours tell; default kind")
+      ->type_name("kind|stage|microbatch|rank")
+      ->group(kGroup);
+  app.add_option("--theme", options.theme, "Default light")->type_name("light|dark")->group(kGroup);
+  app.add_option("--title", options.title, "Title above the picture")->type_name("TEXT")->group(kGroup);
+  app.add_flag("--memory", options.memory, "Memory curve below each rank")->group(kGroup);
+  app.add_flag("--idle-causes", options.idle_causes, "Tint idle time by its cause")->group(kGroup);
+  app.add_flag("--critical-path", options.critical_path, "Outline the critical path")->group(kGroup);
+  app.add_flag("--patterns", options.patterns, "A pattern per kind of op, for prints without colour")
+      ->group(kGroup);
+}
+
+}  // namespace pipeloom::cli

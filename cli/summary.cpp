@@ -1,0 +1,197 @@
+#include "cli/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/console.hpp"
+#include "cli/numbers.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+constexpr std::size_t kStagesShown = 6;
+
+/// How far `value`, which has the name `what`, is above its bound.
+std::string gap_text(std::string_view what, Ticks value, Ticks bound) {
+  if (value == bound) return fmt::format("the {} reaches it", what);
+  if (bound == 0) return fmt::format("says nothing about the {}", what);
+  const double ratio = static_cast<double>(value) / static_cast<double>(bound);
+  return fmt::format("the {} is {:.2f} % above it", what, 100 * (ratio - 1));
+}
+
+TimeFormat format_of_summary(const study::Evaluation& run) {
+  const Metrics& m = run.metrics;
+  TimeFormat format(run.timeline.unit);
+  for (const Ticks value :
+       {m.makespan, m.step_time, m.steady_period, m.lower_bound.value, m.ideal_time, m.max_window})
+    format.include(value);
+  return format;
+}
+
+TimeFormat format_of_ranks(const study::Evaluation& run) {
+  TimeFormat format(run.timeline.unit);
+  for (const RankMetrics& rank : run.metrics.ranks) {
+    format.include(rank.busy);
+    format.include(rank.idle);
+    for (std::size_t i = 0; i < kIdleCauses; ++i)
+      format.include(rank.idle_causes.of(static_cast<IdleCause>(i)));
+  }
+  return format;
+}
+
+/// "0 4 8 12", or "0 4 .. 124 (32)" where there are many.
+std::string stages_text(std::span<const Stage> stages) {
+  if (stages.size() > kStagesShown)
+    return fmt::format("{} {} .. {} ({})", stages[0].value(), stages[1].value(), stages.back().value(),
+                       stages.size());
+  std::string out;
+  for (const Stage stage : stages) out += fmt::format("{}{}", out.empty() ? "" : " ", stage.value());
+  return out;
+}
+
+std::vector<IdleCause> shown_causes(const Metrics& metrics, bool everything) {
+  std::vector<IdleCause> shown;
+  for (std::size_t i = 0; i < kIdleCauses; ++i) {
+    const auto cause = static_cast<IdleCause>(i);
+    const auto has = [cause](const RankMetrics& rank) { return rank.idle_causes.of(cause) != 0; };
+    if (everything || std::any_of(metrics.ranks.begin(), metrics.ranks.end(), has)) shown.push_back(cause);
+  }
+  return shown;
+}
+
+/// Whether any rank holds something else than one byte per live activation, the default.
+bool has_activation_bytes(const Metrics& metrics) {
+  return std::any_of(metrics.ranks.begin(), metrics.ranks.end(), [](const RankMetrics& rank) {
+    return rank.memory.peak_activation_bytes != rank.memory.peak_live;
+  });
+}
+
+/// Whether the total differs anywhere from the activations, so that both are worth a column.
+bool has_other_bytes(const Metrics& metrics) {
+  return std::any_of(metrics.ranks.begin(), metrics.ranks.end(), [](const RankMetrics& rank) {
+    return rank.memory.peak_bytes != rank.memory.peak_activation_bytes;
+  });
+}
+
+template <class Less>
+Rank extreme(const Metrics& metrics, const Less& less) {
+  const auto found = std::max_element(metrics.ranks.begin(), metrics.ranks.end(), less);
+  return Rank(static_cast<std::int32_t>(found - metrics.ranks.begin()));
+}
+
+}  // namespace
+
+std::string run_title(const study::Evaluation& run) {
+  const auto& config = run.effective;
+  const Metrics& m = run.metrics;
+  std::string out =
+      fmt::format("{}: {}, {}", config.schedule, count_text(static_cast<std::size_t>(config.ranks), "rank"),
+                  count_text(static_cast<std::size_t>(config.microbatches), "microbatch"));
+  if (config.chunks > 1) out += fmt::format(", {} chunks per rank", config.chunks);
+  out += fmt::format("; {}", count_text(m.num_ops, "op"));
+  if (m.num_entries != m.num_ops) out += fmt::format(" in {} entries", count_text(m.num_entries));
+  const TimeUnit unit = run.timeline.unit;
+  return out + fmt::format("; times in {}", unit == TimeUnit::Unit ? "units" : name_of(unit));
+}
+
+Table summary_table(const study::Evaluation& run) {
+  const Metrics& m = run.metrics;
+  const TimeFormat time = format_of_summary(run);
+  const bool barrier = run.steps.rule == StepRule::Barrier;
+  const std::string rule = barrier ? "barrier" : "post-validation";
+  Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
+  table.add_row({"makespan", time.text(m.makespan), "first start to last end"});
+  table.add_row({"step time", time.text(m.step_time), fmt::format("with the optimizer; step rule {}", rule)});
+  table.add_row({"steady period", time.text(m.steady_period), "per step when steps repeat"});
+  const Ticks bounded = barrier ? m.makespan : m.steady_period;
+  table.add_row(
+      {"lower bound", time.text(m.lower_bound.value),
+       fmt::format("{}; {}", m.lower_bound.name,
+                   gap_text(barrier ? "makespan" : "steady period", bounded, m.lower_bound.value))});
+  table.add_row({"ideal time", time.text(m.ideal_time), "work of the busiest rank"});
+  table.add_row({"bubble ratio", ratio_text(m.bubble_ratio), "idle / all time"});
+  table.add_row({"bubble overhead", ratio_text(m.bubble_overhead), "idle / busy"});
+  table.add_row({"window bubble ratio", ratio_text(m.window_bubble_ratio),
+                 fmt::format("1 - busiest / longest window ({})", time.text(m.max_window))});
+  table.add_row({"peak memory", bytes_text(m.ranks[m.peak_rank.at()].memory.peak_bytes),
+                 fmt::format("on rank {}", m.peak_rank.value())});
+  if (run.critical_path)
+    table.add_row(
+        {"critical path", count_text(run.critical_path->entries.size()), "entries set the makespan"});
+  return table;
+}
+
+Table rank_table(const study::Evaluation& run, const std::vector<Rank>& ranks, bool everything) {
+  const auto causes = shown_causes(run.metrics, everything);
+  const bool activations = everything || has_activation_bytes(run.metrics);
+  const bool total = everything || has_other_bytes(run.metrics);
+  const TimeFormat time = format_of_ranks(run);
+  std::vector<Column> columns = {
+      {"rank", Align::Right}, {"stages", Align::Left}, {"busy", Align::Right}, {"idle", Align::Right}};
+  for (const IdleCause cause : causes) columns.push_back({std::string(name_of(cause)), Align::Right});
+  columns.push_back({"peak live", Align::Right});
+  if (activations) columns.push_back({"activations", Align::Right});
+  if (total) columns.push_back({"peak memory", Align::Right});
+
+  Table table(std::move(columns));
+  for (const Rank rank : ranks) {
+    const RankMetrics& m = run.metrics.ranks[rank.at()];
+    std::vector<std::string> row = {std::to_string(rank.value()),
+                                    stages_text(run.schedule->placement().stages_of(rank)), time.text(m.busy),
+                                    time.text(m.idle)};
+    for (const IdleCause cause : causes) row.push_back(time.text(m.idle_causes.of(cause)));
+    row.push_back(count_text(static_cast<std::size_t>(m.memory.peak_live)));
+    if (activations) row.push_back(bytes_text(m.memory.peak_activation_bytes));
+    if (total) row.push_back(bytes_text(m.memory.peak_bytes));
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit) {
+  const std::size_t count = metrics.ranks.size();
+  std::vector<Rank> shown;
+  const auto add = [&shown](Rank rank) {
+    if (std::find(shown.begin(), shown.end(), rank) == shown.end()) shown.push_back(rank);
+  };
+  const auto spread = [count](std::size_t i, std::size_t parts) {
+    return Rank(static_cast<std::int32_t>(i * (count - 1) / std::max<std::size_t>(1, parts - 1)));
+  };
+  if (count > limit) {
+    for (const Rank rank : {spread(0, 2), spread(1, 2)}) add(rank);
+    add(extreme(metrics, [](const auto& a, const auto& b) { return a.busy < b.busy; }));
+    add(extreme(metrics, [](const auto& a, const auto& b) { return a.idle < b.idle; }));
+    add(metrics.peak_rank);
+  }
+  const std::size_t parts = std::min(limit, count);
+  for (std::size_t i = 0; i < parts && shown.size() < limit; ++i) add(spread(i, parts));
+  std::sort(shown.begin(), shown.end());
+  return shown;
+}
+
+std::string summary_page(const study::Evaluation& run, const SummaryStyle& style) {
+  const std::size_t count = run.metrics.ranks.size();
+  const auto ranks =
+      interesting_ranks(run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
+  const Table summary = summary_table(run);
+  const Table table = rank_table(run, ranks, style.everything);
+  std::string out = bold(run_title(run), style.colour) + "\n\n";
+  out += style.markdown ? summary.markdown() : summary.text();
+  out += '\n';
+  out += style.markdown ? table.markdown() : table.text(style.colour);
+  if (ranks.size() < count)
+    out += fmt::format("{} of {} ranks: the ends, the extremes and an even spread; -v shows all\n",
+                       ranks.size(), count_text(count));
+  return out;
+}
+
+std::string over_limit_text(const OverLimit& over) {
+  return fmt::format(
+      "over the memory limit: rank {} needs {} bytes at {}, the limit is {} bytes; take a schedule or a "
+      "placement with fewer live activations, or raise memory.limit_bytes",
+      over.rank.value(), over.bytes, to_text(over.op), over.limit);
+}
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+// A run as tables for people. The report has the same numbers with all their digits.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/table.hpp"
+#include "study/evaluate.hpp"
+
+namespace pipeloom::cli {
+
+/// Above this many ranks the table shows a selection unless everything is asked for.
+inline constexpr std::size_t kRanksShown = 16;
+
+/// "zb-h1: 32 ranks, 96 microbatches; 9,216 ops; times in ms".
+[[nodiscard]] std::string run_title(const study::Evaluation& run);
+
+/// The metrics of the whole run: name, value, what it means or how it compares.
+[[nodiscard]] Table summary_table(const study::Evaluation& run);
+
+/// A row per rank of `ranks`: work, idle time and its causes, memory. Causes that no rank of the run has are left out
+/// unless `everything`.
+[[nodiscard]] Table rank_table(const study::Evaluation& run, const std::vector<Rank>& ranks, bool everything);
+
+/// At most `limit` ranks in order: the first and last, the busiest, the most idle and the fullest one, and the rest spread
+/// evenly. REQUIRES: limit >= 5.
+[[nodiscard]] std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit);
+
+/// The whole page: title, summary, ranks and how many were left out.
+struct SummaryStyle {
+  bool everything = false;
+  bool markdown = false;
+  bool colour = false;
+};
+[[nodiscard]] std::string summary_page(const study::Evaluation& run, const SummaryStyle& style);
+
+/// "over the memory limit: rank 0 needs 12 bytes at 0F3, the limit is 10 bytes; ..."
+[[nodiscard]] std::string over_limit_text(const OverLimit& over);
+
+}  // namespace pipeloom::cli

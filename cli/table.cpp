@@ -1,0 +1,101 @@
+#include "cli/table.hpp"
+
+#include <algorithm>
+
+#include "cli/console.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+
+std::vector<std::string> titles_of(const std::vector<Column>& columns) {
+  std::vector<std::string> titles;
+  for (const Column& column : columns) titles.push_back(column.title);
+  return titles;
+}
+
+std::string without_trailing_blanks(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string markdown_row(const std::vector<std::string>& cells) {
+  std::string out = "|";
+  for (const std::string& cell : cells) {
+    out += ' ';
+    for (const char c : cell) {
+      if (c == '|') out += '\\';
+      out += c;
+    }
+    out += " |";
+  }
+  return out + '\n';
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  // Every byte but the continuation bytes 10xxxxxx begins a character.
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+bool Table::has_heading() const {
+  return std::any_of(columns_.begin(), columns_.end(),
+                     [](const Column& column) { return !column.title.empty(); });
+}
+
+std::vector<std::size_t> Table::widths() const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(display_width(column.title));
+  for (const auto& row : rows_)
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+  return widths;
+}
+
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
+  std::string out;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += kGap;
+    const std::string blanks(widths[i] - display_width(cells[i]), ' ');
+    out += columns_[i].align == Align::Right ? blanks + cells[i] : cells[i] + blanks;
+  }
+  return without_trailing_blanks(std::move(out));
+}
+
+std::string Table::text(bool colour) const {
+  const auto width = widths();
+  std::string out;
+  if (has_heading()) out += bold(line(titles_of(columns_), width), colour) + '\n';
+  for (const auto& row : rows_) out += line(row, width) + '\n';
+  return out;
+}
+
+std::string Table::markdown() const {
+  std::vector<std::string> rules;
+  for (const Column& column : columns_) rules.emplace_back(column.align == Align::Right ? "---:" : "---");
+  std::string out = markdown_row(titles_of(columns_)) + markdown_row(rules);
+  for (const auto& row : rows_) out += markdown_row(row);
+  return out;
+}
+
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  const std::string margin(indent, ' ');
+  std::string out;
+  std::string line;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!line.empty() && indent + display_width(line) + 1 + display_width(word) > width) {
+      out += margin + line + '\n';
+      line.clear();
+    }
+    if (!line.empty() && !word.empty()) line += ' ';
+    line += word;
+    begin = end + 1;
+  }
+  return line.empty() ? out : out + margin + line + '\n';
+}
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+// Wrong usage in our own words: one line that names the nearest right thing.
+
+#include "sim/error.hpp"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace pipeloom::cli {
+
+/// Throws InputError for the first argument that no option or positional took: an unknown command, an unknown option
+/// (with the nearest of its command's), or an argument too many.
+void require_no_extras(const CLI::App& app);
+
+/// The parser's error as ours. An unknown argument comes first: it is the likelier cause of what is missing.
+[[nodiscard]] InputError usage_error(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace pipeloom::cli
