@@ -23,7 +23,6 @@ struct Event {
   friend auto operator<=>(const Event& a, const Event& b) {
     return a.when != b.when ? a.when <=> b.when : a.sequence <=> b.sequence;
   }
-  friend bool operator==(const Event& a, const Event& b) { return a.sequence == b.sequence; }
 };
 constexpr std::size_t kArrival = static_cast<std::size_t>(-1);
 
