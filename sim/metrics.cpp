@@ -22,13 +22,16 @@ RankMetrics measure_rank(const Timeline& timeline, Rank rank) {
   return metrics;
 }
 
-double ratio(Ticks part, Ticks whole) {
+/// Sums over ranks pass 63 bits long before a makespan does.
+__extension__ using Wide = __int128;
+
+double ratio(Wide part, Wide whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
 void add_totals(Metrics& metrics) {
-  Ticks busy = 0;
-  Ticks idle = 0;
+  Wide busy = 0;
+  Wide idle = 0;
   Bytes most = -1;
   for (std::size_t r = 0; r < metrics.ranks.size(); ++r) {
     const RankMetrics& rank = metrics.ranks[r];

@@ -95,14 +95,17 @@ Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& co
   return state_->evaluate(schedule, costs, memory, {start.data(), end.data()}, ready);
 }
 
+// Work is summed over ranks in 128 bits: it passes 63 long before a makespan does.
+__extension__ using Wide = __int128;
+
 double Totals::bubble_ratio() const {
-  const Ticks work = std::accumulate(busy.begin(), busy.end(), Ticks{0});
+  const Wide work = std::accumulate(busy.begin(), busy.end(), Wide{0});
   const double whole = static_cast<double>(makespan) * static_cast<double>(busy.size());
   return whole > 0 ? 1.0 - static_cast<double>(work) / whole : 0.0;
 }
 
 double Totals::bubble_overhead() const {
-  const double work = static_cast<double>(std::accumulate(busy.begin(), busy.end(), Ticks{0}));
+  const double work = static_cast<double>(std::accumulate(busy.begin(), busy.end(), Wide{0}));
   const double whole = static_cast<double>(makespan) * static_cast<double>(busy.size());
   return work > 0 ? (whole - work) / work : 0.0;
 }
