@@ -40,9 +40,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
 InputError unknown_option(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   const std::string nearest = nearest_name(name, long_options(app));
-  return InputError(fmt::format("unknown option '{}'{}; see `{}`", shortened(name, kShown),
-                                nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest),
-                                help_of(app)));
+  const std::string hint = nearest.empty() ? "; see" : fmt::format("; did you mean '{}'? See", nearest);
+  return InputError(fmt::format("unknown option '{}'{} `{}`", shortened(name, kShown), hint, help_of(app)));
 }
 
 std::optional<InputError> extra_argument(const CLI::App& app) {

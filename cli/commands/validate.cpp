@@ -5,12 +5,15 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/summary.hpp"
+#include "cli/table.hpp"
 #include "sim/io/json_text.hpp"
+#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 
@@ -37,9 +40,32 @@ bool has_slot(const Diagnostic& diagnostic) {
 }
 
 std::string line_of(const Findings& findings, const Diagnostic& diagnostic) {
-  std::string place = fmt::format("{}: rank {}", findings.name, diagnostic.rank.value());
-  if (has_slot(diagnostic)) place += fmt::format(", entry {}, {}", diagnostic.slot, to_text(diagnostic.op));
-  return fmt::format("{}: {} [{}]\n", place, diagnostic.message, diagnostic.code);
+  return fmt::format("{}: error: {} [{}]\n", findings.name, diagnostic.message, diagnostic.code);
+}
+
+/// Where every blocked rank stands, if the schedule hangs; a line of text holds no more than a few of them.
+std::string blocked_ranks(const Schedule& schedule) {
+  const auto deadlock = find_deadlock(schedule);
+  if (!deadlock) return "";
+  Table table({{"rank", Align::Right},
+               {"stands at", Align::Left},
+               {"waits for", Align::Left},
+               {"of rank", Align::Right},
+               {"", Align::Left}});
+  for (std::size_t i = 0; i < deadlock->blocked.size(); ++i) {
+    const BlockedRank& blocked = deadlock->blocked[i];
+    const auto& cycle = deadlock->cycle;
+    const bool in_cycle = std::find(cycle.begin(), cycle.end(), i) != cycle.end();
+    table.add_row({std::to_string(blocked.rank.value()), to_text(schedule.ops()[blocked.op]),
+                   to_text(blocked.waits_for), blocked.missing ? "none" : std::to_string(blocked.on.value()),
+                   in_cycle ? "in the cycle" : ""});
+  }
+  return '\n' + table.text() + '\n';
+}
+
+bool hangs(const Findings& findings) {
+  return std::any_of(findings.diagnostics.begin(), findings.diagnostics.end(),
+                     [](const Diagnostic& diagnostic) { return diagnostic.code == "hang"; });
 }
 
 std::string verdict(const Findings& findings) {
@@ -104,6 +130,7 @@ ExitCode run_validate(const ValidateOptions& options) {
     out = as_json(findings);
   } else {
     for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(findings, diagnostic);
+    if (hangs(findings)) out += blocked_ranks(*findings.schedule);
     if (!options.output.quiet) out += verdict(findings);
   }
   print(out);
