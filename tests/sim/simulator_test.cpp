@@ -1,5 +1,5 @@
-// The rules of time of docs/model.md one by one, on schedules small enough to be worked out by hand. Groups: test_overlap.cpp;
-// what Simulator returns: test_totals.cpp.
+// The rules of time of docs/model.md one by one, on schedules small enough to be worked out by hand. Groups: overlap_test.cpp;
+// what Simulator returns: totals_test.cpp.
 
 #include "sim/simulator.hpp"
 

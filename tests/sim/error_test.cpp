@@ -34,6 +34,7 @@ TEST_CASE("the nearest name ignores case and dashes, and gives up when nothing i
                                           "zb-h1", "dualpipe", "dualpipe-v"};
   CHECK(nearest_name("GPipe", names) == "gpipe");
   CHECK(nearest_name("gpip", names) == "gpipe");
+  CHECK(nearest_name("gppie", names) == "gpipe");
   CHECK(nearest_name("interleaved_1f1b", names) == "interleaved-1f1b");
   CHECK(nearest_name("interleved1f1b", names) == "interleaved-1f1b");
   CHECK(nearest_name("dualpipev", names) == "dualpipe-v");
