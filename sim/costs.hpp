@@ -32,7 +32,7 @@ enum class OverlapRule : std::uint8_t {
 struct Overlap {
   OverlapRule rule = OverlapRule::Sum;
   /// Explicit: duration[slot of the forward]. A group without exactly one forward uses Sum.
-  std::vector<Ticks> duration;
+  std::vector<Ticks> duration = {};
   Scale factor = kUnitScale;
   Ticks saving = 0;
 };
