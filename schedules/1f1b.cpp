@@ -1,7 +1,7 @@
 // 1F1B: after a short warm-up each rank alternates one forward and one backward.
 //
-// Source: PipeDream-Flush, Narayanan et al. 2020 (arXiv 2006.09503); DAPPLE, Fan et al. 2020 (arXiv 2007.01045);
-// the order of Megatron-LM's non-interleaved schedule.
+// Source: PipeDream-Flush, Narayanan et al. 2020 (arXiv 2006.09503); DAPPLE, Fan et al. 2020 (arXiv
+// 2007.01045); the order of Megatron-LM's non-interleaved schedule.
 //
 // p = 4, m = 8; F takes one column (two characters), B two:
 //
@@ -11,7 +11,9 @@
 //   rank 3        F0B0--F1B1--F2B2--F3B3--F4B4--F5B5--F6B6--F7B7--
 //
 // Requires: nothing; any p, m. The warm-up of rank r, p - 1 - r forwards, is clipped to m.
-// Closed forms, equal stages, no transfers: makespan (m + p - 1)(F + B), idle (p - 1)(F + B); peak_live min(m, p - r).
+//
+// Closed forms, equal stages, no transfers: makespan (m + p - 1)(F + B), idle (p - 1)(F + B); peak_live
+// min(m, p - r).
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// 1F1B with overlapped pairs: twice the warm-up makes the forward and the backward of a steady step independent of each
-// other, so that both run at once and each hides the other's communication.
+// 1F1B with overlapped pairs: twice the warm-up makes the forward and the backward of a steady step
+// independent of each other, so that both run at once and each hides the other's communication.
 //
 // Source: PP-Schedule-Visualization, strategy 1f1b_overlap; the one-chunk case of Megatron-LM's combined 1F1B
 // (overlap_moe_expert_parallel_comm).
@@ -12,8 +12,9 @@
 //   rank 3        F0F1/B0-F2/B1-F3/B2-F4/B3-F5/B4-F6/B5-F7/B6-B7--
 //
 // Requires: nothing; any p, m. The warm-up of rank r, 2(p - 1 - r) + 1 forwards, is clipped to m.
-// Closed forms, equal stages, no transfers, X >= max(F, B) the time of a pair: makespan p(F + B) + (m - 1) X;
-// peak_live min(m, 2(p - r)).
+//
+// Closed forms, equal stages, no transfers, X >= max(F, B) the time of a pair: makespan
+// p(F + B) + (m - 1) X if X <= F + B; peak_live min(m, 2(p - r)).
 
 #include <algorithm>
 
@@ -47,13 +48,12 @@ Schedule emit(const Params& params) {
 
 std::vector<ClosedForm> closed_forms() {
   return {
-      time_form("makespan", "p(F + B) + (m - 1) X",
-                "equal stages, no transfers, m >= 2p - 1, max(F, B) <= X <= F + B",
+      time_form("makespan", "p(F + B) + (m - 1) X", "equal stages, no transfers, max(F, B) <= X <= F + B",
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
                   const std::int64_t p = params.ranks;
                   const std::int64_t m = params.microbatches;
                   const auto pair = pair_duration(costs);
-                  if (!pair || *pair > costs.forward + costs.backward || m < 2 * p - 1) return std::nullopt;
+                  if (!pair || *pair > costs.forward + costs.backward) return std::nullopt;
                   return p * (costs.forward + costs.backward) + (m - 1) * *pair;
                 }),
       order_form("peak_live", "min(m, 2(p - r))", "",

@@ -6,7 +6,8 @@
 namespace pipeloom::schedules {
 namespace {
 
-/// The duration of (0F1;0B0) on a pipeline of one stage: asks the rules of sim/costs instead of repeating them.
+/// The duration of (0F1;0B0) on a pipeline of one stage: asks the rules of sim/costs instead of repeating
+/// them.
 Ticks pair_on_one_stage(const UniformCosts& costs) {
   const Placement placement = Placement::linear(1);
   ScheduleBuilder out(placement, 2);

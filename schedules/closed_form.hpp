@@ -17,13 +17,13 @@ using Value = std::optional<std::int64_t>;
 [[nodiscard]] ClosedForm order_form(std::string quantity, std::string formula, std::string condition,
                                     std::function<Value(const Params&, Rank)> fn);
 
-/// A duration: fn(params, costs, rank). Nothing for forward-only runs and where transfers take time; equal stages are
-/// what UniformCosts says.
+/// A duration: fn(params, costs, rank). Nothing for forward-only runs and where transfers take time; equal
+/// stages are what UniformCosts says.
 [[nodiscard]] ClosedForm time_form(std::string quantity, std::string formula, std::string condition,
                                    std::function<Value(const Params&, const UniformCosts&, Rank)> fn);
 
-/// X: the duration of an overlapped forward and full backward, X >= max(F, B). Nothing where it is not one number: the
-/// `sequential` rule, explicit durations that differ by stage or lie below max(F, B).
+/// X: the duration of an overlapped forward and full backward, X >= max(F, B). Nothing where it is not one
+/// number: the `sequential` rule, explicit durations that differ by stage or lie below max(F, B).
 [[nodiscard]] std::optional<Ticks> pair_duration(const UniformCosts& costs);
 
 }  // namespace pipeloom::schedules

@@ -1,11 +1,11 @@
-// DualPipe: two copies of the model run towards each other; where they meet, a forward of one overlaps a backward of the
-// other.
+// DualPipe: two copies of the model run towards each other; where they meet, a forward of one overlaps a
+// backward of the other.
 //
-// Source: DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024, arXiv 2412.19437), section 3.2.1; order of the DualPipe
-// repository's step(). The eight steps stand in dualpipe_steps.cpp.
+// Source: DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024, arXiv 2412.19437), section 3.2.1; order of the
+// DualPipe repository's step(). The eight steps stand in dualpipe_steps.cpp.
 //
-// Rank r holds stage r for microbatches 0 .. m/2-1, which enter at rank 0, and stage p-1-r for m/2 .. m-1, which enter at
-// rank p-1.
+// Rank r holds stage r for microbatches 0 .. m/2-1, which enter at rank 0, and stage p-1-r for m/2 .. m-1,
+// which enter at rank p-1.
 //
 // p = 4, m = 8; F takes one column (two characters), B two, a pair F/B three;
 // small letters are the microbatches that enter at the last rank:
@@ -15,10 +15,12 @@
 //   rank 2    f4F0f5F1f6B0--F2/b4-f7/B1-F3/b5-B2--b6--  I3i7W3w7
 //   rank 3  f4f5f6F0I0W0F1f7/B1-  F2/b4-B2--  F3/b5-B3--i6w6i7w7
 //
-// Requires: p even, m even, m >= 2p - 2 (DeepSeek asks for 2p). Rank p-1-r mirrors rank r with the halves of the
-// microbatches swapped.
-// Closed forms, equal stages, no transfers, B = I + W, W <= I <= F, m >= 2p: the innermost ranks idle (p/2 - 1)(X + F - 2W)
-// and end last; peak_live p + 1 on every rank. F = I = W = 1, X = 3: makespan 3m + p - 2.
+// Requires: p even, m even, m >= 2p - 2 (DeepSeek asks for 2p). Rank p-1-r mirrors rank r with the halves of
+// the microbatches swapped.
+//
+// Closed forms, equal stages, no transfers, B = I + W, W <= I <= F, m >= 2p: the innermost ranks idle
+// (p/2 - 1)(X + F - 2W) and end last; peak_live p + 1 on every rank.
+// F = I = W = 1, X = 3: makespan 3m + p - 2.
 
 #include <algorithm>
 

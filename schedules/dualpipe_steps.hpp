@@ -2,7 +2,8 @@
 
 // The eight steps that DualPipe and DualPipeV share.
 //
-// Source: DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024, arXiv 2412.19437), section 3.2.1, and the DualPipe repository.
+// Source: DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024, arXiv 2412.19437), section 3.2.1, and the
+// DualPipe repository.
 
 #include "schedules/closed_form.hpp"
 #include "schedules/queue_builder.hpp"

@@ -1,7 +1,8 @@
-// DualPipeV: DualPipe cut in half. Rank r holds stage r and stage 2p-1-r, so that one copy of the model goes down the ranks
-// and up again and the two arms of the V take the place of the two directions.
+// DualPipeV: DualPipe cut in half. Rank r holds stage r and stage 2p-1-r, so that one copy of the model goes
+// down the ranks and up again and the two arms of the V take the place of the two directions.
 //
-// Source: DualPipe repository, dualpipev.py; Sea AI Lab, "Cut-in-half" (2025). The eight steps stand in dualpipe_steps.cpp.
+// Source: DualPipe repository, dualpipev.py; Sea AI Lab, "Cut-in-half" (2025). The eight steps stand in
+// dualpipe_steps.cpp.
 //
 // p = 4, m = 8; F takes one column (two characters), B two, a pair F/B three;
 // small letters are the upward arm, stage 2p-1-r:
@@ -11,10 +12,12 @@
 //   rank 2      F0F1F2f0F3f1F4f2i0w0f3F5/b1-  f4/B0-F6/b2-f5/B1-F7/b3-f6/B2-b4--  f7/B3-b5--B4--  b6--I5  i7I6W5I7w7W6W7
 //   rank 3        F0f0F1f1F2f2F3f3F4b0--f4/B0-F5/b1-f5/B1-F6/b2-f6/B2-F7/b3-f7/B3-b4--B4--  b5--B5--  i6I6  i7I7w6W6w7W7
 //
-// Requires: v = 2, m >= 2p - 1 (DeepSeek and PyTorch ask for 2p); p may be odd. The queues are those of the first p ranks
-// of dualpipe with 2p ranks and 2m microbatches, microbatches taken modulo m.
+// Requires: v = 2, m >= 2p - 1 (DeepSeek and PyTorch ask for 2p); p may be odd. The queues are those of the
+// first p ranks of dualpipe with 2p ranks and 2m microbatches, microbatches taken modulo m.
+//
 // Closed forms, equal stages, no transfers, B = I + W, W <= I <= F, m >= 2p: the innermost rank p-1 idles
-// (p - 1)(X + F - 2W) and ends last; peak_live 2p + 1 on every rank. F = I = W = 1, X = 3: makespan 6m + 2(p - 1).
+// (p - 1)(X + F - 2W) and ends last; peak_live 2p + 1 on every rank.
+// F = I = W = 1, X = 3: makespan 6m + 2(p - 1).
 
 #include "schedules/closed_form.hpp"
 #include "schedules/dualpipe_steps.hpp"

@@ -20,19 +20,21 @@
 
 namespace pipeloom::schedules {
 
-/// What a user asks a schedule for. m counts all microbatches, both directions together; replicas are not chunks.
+/// What a user asks a schedule for. m counts all microbatches, both directions together; replicas are not
+/// chunks.
 struct Params {
   int ranks = 4;         ///< p
   int microbatches = 8;  ///< m
   int chunks = 1;        ///< v, stages per rank and replica; S = p v
-  /// N, microbatches per group of the interleaved schedules; no value takes the schedule's (or alias's) default.
+  /// N, microbatches per group of the interleaved schedules; no value takes the schedule's (or alias's)
+  /// default.
   std::optional<int> group_size = {};
   /// Drop everything but the forwards.
   bool forward_only = false;
 };
 
-/// What a schedule needs, as data, so that the command line, the window and error texts explain it alike. All of it is
-/// checked by refusal(); what does not fit here is the generator's `predicate`.
+/// What a schedule needs, as data, so that the command line, the window and error texts explain it alike. All
+/// of it is checked by refusal(); what does not fit here is the generator's `predicate`.
 struct Requirements {
   int min_ranks = 1;
   bool even_ranks = false;
@@ -41,7 +43,8 @@ struct Requirements {
   int max_chunks = 1;
   int default_chunks = 1;
   bool even_microbatches = false;
-  /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset (and 1).
+  /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset (and
+  /// 1).
   int min_microbatches_per_rank = 0;
   int min_microbatches_offset = 1;
   bool splits_backward = false;  ///< emits I and W
@@ -60,8 +63,9 @@ struct ClosedForm {
   std::string quantity;   ///< the metric's name: "makespan", "idle", "max_window", "peak_live"
   std::string formula;    ///< "(m + p - 1)(F + B)"; r is the rank, X the duration of an overlapped pair
   std::string condition;  ///< "equal stages, no transfers"
-  /// The value for these parameters and costs, or nothing where the condition does not hold. `rank` matters for
-  /// per-rank quantities ("idle", "peak_live") only. REQUIRES: refusal() is empty; the value fits 63 bits.
+  /// The value for these parameters and costs, or nothing where the condition does not hold. `rank` matters
+  /// for per-rank quantities ("idle", "peak_live") only. REQUIRES: refusal() is empty; the value fits 63
+  /// bits.
   std::function<std::optional<std::int64_t>(const Params&, const UniformCosts&, Rank)> value;
 };
 
@@ -69,8 +73,8 @@ struct ClosedForm {
 struct Alias {
   std::string name;
   std::string dialect;  ///< "PyTorch", "Megatron-LM", ...
-  /// Adjusts parameters that the user did not give; may be empty. Throws ScheduleError, worded like refusal(), where
-  /// the framework itself refuses the parameters.
+  /// Adjusts parameters that the user did not give; may be empty. Throws ScheduleError, worded like
+  /// refusal(), where the framework itself refuses the parameters.
   std::function<void(Params&)> defaults = {};
 };
 
@@ -85,11 +89,11 @@ struct Generator {
   std::vector<ClosedForm> closed_forms;
   /// Emits the queues. REQUIRES: refusal(*this, params) is empty; params.forward_only is not looked at.
   std::function<Schedule(const Params&)> emit;
-  /// Why parameters that meet `requirements` are refused all the same, or ""; may be empty. The text goes on after
-  /// "NAME with ranks = .., microbatches = .. ": "would hang (...)".
+  /// Why parameters that meet `requirements` are refused all the same, or ""; may be empty. The text goes on
+  /// after "NAME with ranks = .., microbatches = .. ": "would hang (...)".
   std::function<std::string(const Params&)> predicate = {};
-  /// Whether `predicate` has nothing to say, without its explanation: what the search for legal values asks many times.
-  /// Needed where a predicate is.
+  /// Whether `predicate` has nothing to say, without its explanation: what the search for legal values asks
+  /// many times. Needed where a predicate is.
   std::function<bool(const Params&)> accepts = {};
 };
 
@@ -108,9 +112,9 @@ struct Found {
 /// Most ops that these parameters can yield, for checking sizes before anything is allocated; saturates.
 [[nodiscard]] std::int64_t max_ops(const Generator& generator, const Params& params);
 
-/// Why these parameters are refused, with the nearest legal values of the offending parameter; "" if they are not.
-/// "dualpipe needs an even number of ranks, not 5; try 4 or 6". Every suggested value has been tried: it makes the
-/// parameters legal. An order that hangs is made once to name the cycle, so check max_ops() first.
+/// Why these parameters are refused, with the nearest legal values of the offending parameter; "" if they are
+/// not. "dualpipe needs an even number of ranks, not 5; try 4 or 6". Every suggested value has been tried: it
+/// makes the parameters legal. An order that hangs is made once to name the cycle, so check max_ops() first.
 [[nodiscard]] std::string refusal(const Generator& generator, const Params& params);
 
 /// Makes the schedule. Throws ScheduleError with refusal()'s text.

@@ -1,7 +1,7 @@
 // GPipe: all forwards, then all backwards.
 //
-// Source: Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism" (2018),
-// section 2.2; backwards in microbatch order, as in PyTorch's ScheduleGPipe.
+// Source: Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism"
+// (2018), section 2.2; backwards in microbatch order, as in PyTorch's ScheduleGPipe.
 //
 // p = 4, m = 8; F takes one column (two characters), B two:
 //
@@ -11,7 +11,9 @@
 //   rank 3        F0F1F2F3F4F5F6F7B0--B1--B2--B3--B4--B5--B6--B7--
 //
 // Requires: nothing; any p, m.
-// Closed forms, equal stages, no transfers: makespan (m + p - 1)(F + B), idle (p - 1)(F + B), peak_live m on every rank.
+//
+// Closed forms, equal stages, no transfers: makespan (m + p - 1)(F + B), idle (p - 1)(F + B), peak_live m on
+// every rank.
 
 #include "schedules/closed_form.hpp"
 #include "schedules/queue_builder.hpp"

@@ -1,8 +1,8 @@
-// Interleaved 1F1B: every rank holds v chunks of the model, so that a microbatch passes all ranks v times in smaller steps
-// and the pipeline fills v times sooner.
+// Interleaved 1F1B: every rank holds v chunks of the model, so that a microbatch passes all ranks v times in
+// smaller steps and the pipeline fills v times sooner.
 //
-// Source: Narayanan et al. 2021 (arXiv 2104.04473), section 2.2; Megatron-LM's interleaved schedule. The order of the
-// forwards and backwards stands in interleaved_order.hpp.
+// Source: Narayanan et al. 2021 (arXiv 2104.04473), section 2.2; Megatron-LM's interleaved schedule. The
+// order of the forwards and backwards stands in interleaved_order.hpp.
 //
 // p = 4, m = 8, v = 2; F takes one column (two characters), B two; small letters are chunk 1:
 //
@@ -11,10 +11,11 @@
 //   rank 2      F0F1F2F3f0f1f2  b0--f3b1--F4b2--F5b3--F6B0--F7B1--f4B2--f5B3--f6b4--f7b5--  b6--  b7--B4--B5--B6--B7--
 //   rank 3        F0F1F2F3f0b0--f1b1--f2b2--f3b3--F4B0--F5B1--F6B2--F7B3--f4b4--f5b5--f6b6--f7b7--B4--B5--B6--B7--
 //
-// Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need 2p - 2 microbatches together
-// (interleaved_order.hpp has the rule). N = p that divides m is always fine.
-// Closed forms, equal stages, no transfers, F and B per chunk pass: makespan (m v + p - 1)(F + B) if N = p divides m;
-// peak_live min(m v, 2(p - r - 1) + (v - 1)N + 1) chunk passes, any N.
+// Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need 2p - 2
+// microbatches together (interleaved_order.hpp has the rule). N = p that divides m is always fine.
+//
+// Closed forms, equal stages, no transfers, F and B per chunk pass: makespan (m v + p - 1)(F + B) if N = p
+// divides m; peak_live min(m v, 2(p - r - 1) + (v - 1)N + 1) chunk passes, any N.
 
 #include <algorithm>
 

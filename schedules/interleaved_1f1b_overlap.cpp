@@ -1,21 +1,24 @@
-// Interleaved 1F1B with overlapped pairs: one more warm-up forward per rank makes the forward and the backward of a steady
-// step independent of each other, so that both run at once and each hides the other's communication.
+// Interleaved 1F1B with overlapped pairs: one more warm-up forward per rank makes the forward and the
+// backward of a steady step independent of each other, so that both run at once and each hides the other's
+// communication.
 //
 // Source: Megatron-LM's combined 1F1B (overlap_moe_expert_parallel_comm); PP-Schedule-Visualization, strategy
 // 1f1b_interleave_overlap. The order of the forwards and backwards stands in interleaved_order.hpp.
 //
-// p = 4, m = 8, v = 2; F takes one column (two characters), B two, a pair F/B three; small letters are chunk 1:
+// p = 4, m = 8, v = 2; F takes one column (two characters), B two, a pair F/B three;
+// small letters are chunk 1:
 //
 //   rank 0  F0F1F2F3f0f1f2f3F4F5F6            F7/b0-f4/b1-f5/b2-f6/b3-f7/B0-B1--  B2--B3--  b4--b5--  b6--b7--B4--B5--B6--B7--
 //   rank 1    F0F1F2F3f0f1f2f3F4        F5/b0-F6/b1-F7/b2-f4/b3-f5/B0-f6/B1-f7/B2-B3--  b4--b5--  b6--b7--B4--B5--B6--B7--
 //   rank 2      F0F1F2F3f0f1f2    f3/b0-F4/b1-F5/b2-F6/b3-F7/B0-f4/B1-f5/B2-f6/B3-f7/b4-b5--  b6--b7--B4--B5--B6--B7--
 //   rank 3        F0F1F2F3f0f1/b0-f2/b1-f3/b2-F4/b3-F5/B0-F6/B1-F7/B2-f4/B3-f5/b4-f6/b5-f7/b6-b7--B4--B5--B6--B7--
 //
-// Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need 2p - 1 microbatches together
-// (interleaved_order.hpp has the rule). N = p that divides m is always fine.
+// Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need 2p - 1
+// microbatches together (interleaved_order.hpp has the rule). N = p that divides m is always fine.
+//
 // Closed forms, equal stages, no transfers, F and B per chunk pass, max(F, B) <= X <= F + B: makespan
-// p v (F + B) + (m v - p(v - 1) - 1) X if N = p divides m and m >= 2p; peak_live min(m v, 2(p - r) + (v - 1) N) chunk
-// passes, any N.
+// p v (F + B) + (m v - p(v - 1) - 1) X if N = p divides m and m >= 2p; peak_live
+// min(m v, 2(p - r) + (v - 1) N) chunk passes, any N.
 
 #include <algorithm>
 

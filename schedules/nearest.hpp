@@ -14,8 +14,8 @@ struct Interval {
   int high = 1;
 };
 
-/// The legal values nearest to `value` below and above it (either may be missing), ascending. Linear in the distance,
-/// at most 1024 values on either side.
+/// The legal values nearest to `value` below and above it (either may be missing), ascending. Linear in the
+/// distance, at most 1024 values on either side.
 [[nodiscard]] std::vector<int> nearest(int value, Interval interval, const std::function<bool(int)>& legal);
 
 /// "; try 4, 6 or 8", or "" for no values.

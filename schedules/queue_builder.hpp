@@ -10,8 +10,9 @@
 
 namespace pipeloom::schedules {
 
-/// A lane of a rank: one of its stages with the microbatches that run through it, `first`, `first + 1`, ... in this
-/// order for every kind. A rank of a V schedule has two lanes (its chunks), one of DualPipe two (its directions).
+/// A lane of a rank: one of its stages with the microbatches that run through it, `first`, `first + 1`, ...
+/// in this order for every kind. A rank of a V schedule has two lanes (its chunks), one of DualPipe two (its
+/// directions).
 struct Lane {
   Stage stage;
   Microbatch first = Microbatch(0);
@@ -19,8 +20,8 @@ struct Lane {
 
 /// Appends ops to a ScheduleBuilder, whose begin_rank() was called for this rank.
 ///
-/// B and I share a counter per lane: a lane's backwards come in microbatch order, whole or split. Every I queues a W;
-/// the W's of a rank leave first in, first out over all lanes.
+/// B and I share a counter per lane: a lane's backwards come in microbatch order, whole or split. Every I
+/// queues a W; the W's of a rank leave first in, first out over all lanes.
 class QueueBuilder {
  public:
   QueueBuilder(ScheduleBuilder& out, std::array<Lane, 2> lanes) : out_(&out), lanes_(lanes) {}

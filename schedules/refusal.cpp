@@ -111,7 +111,8 @@ int& field_of(Params& params, Field field) {
   return params.microbatches;
 }
 
-/// The nearest legal values of the field below and above, and for schedules with groups the next whole number of groups.
+/// The nearest legal values of the field below and above, and for schedules with groups the next whole number
+/// of groups.
 std::vector<int> suggestions(const Generator& generator, Params params, Field field) {
   if (field == Field::GroupSize && !generator.requirements.takes_group_size) return {};
   int& tried = field_of(params, field);

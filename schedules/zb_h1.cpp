@@ -1,8 +1,8 @@
 // ZB-H1: 1F1B with the backward split in two; the weight part W fills what was idle, at 1F1B's memory.
 //
 // Source: Qi et al., "Zero Bubble Pipeline Parallelism" (2023, arXiv 2401.10241), figure 3, top. The paper
-// writes B for our I. PP-Schedule-Visualization calls it zb1p; at p microbatches of memory the paper's automatic scheduler
-// ZB-1p arrives at the same times.
+// writes B for our I. PP-Schedule-Visualization calls it zb1p; at p microbatches of memory the paper's
+// automatic scheduler ZB-1p arrives at the same times.
 //
 // p = 4, m = 8; F takes one column (two characters), I and W too:
 //
@@ -12,8 +12,9 @@
 //   rank 3        F0I0F1I1F2I2F3I3W0F4I4W1F5I5W2F6I6W3F7I7W4W5W6W7
 //
 // Requires: nothing; any p, m. The first min(m, p - r) forwards are the warm-up.
-// Closed forms, equal stages, no transfers, m >= p, W <= F: max_window m(F + I + W) + (p - 1)(F + I - W), which is the
-// makespan too if W <= I; peak_live min(m, p) on every rank.
+//
+// Closed forms, equal stages, no transfers, m >= p, W <= F: max_window m(F + I + W) + (p - 1)(F + I - W),
+// which is the makespan too if W <= I; peak_live min(m, p) on every rank.
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Looped BFS: chunk by chunk, each with all microbatches; backwards in the opposite order of everything.
 //
-// Source: Lamy-Poirier, "Breadth-First Pipeline Parallelism" (2022, arXiv 2211.05953), section 4; the order of PyTorch's
-// ScheduleLoopedBFS.
+// Source: Lamy-Poirier, "Breadth-First Pipeline Parallelism" (2022, arXiv 2211.05953), section 4; the order
+// of PyTorch's ScheduleLoopedBFS.
 //
 // p = 2, m = 2, v = 2; F takes one column (two characters), B two; small letters are chunk 1:
 //
@@ -9,7 +9,9 @@
 //   rank 1    F0F1f0f1b1--b0--B1--B0--
 //
 // Requires: nothing; any p, m, v.
-// Closed forms, equal stages, no transfers, F and B per chunk pass: makespan (m v + p - 1)(F + B) if m >= p; peak_live m v.
+//
+// Closed forms, equal stages, no transfers, F and B per chunk pass: makespan (m v + p - 1)(F + B) if m >= p;
+// peak_live m v.
 
 #include "schedules/closed_form.hpp"
 #include "schedules/queue_builder.hpp"

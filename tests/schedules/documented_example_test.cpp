@@ -1,4 +1,5 @@
-// The worked example of docs/adding-a-schedule.md: the page shows the code that is compiled here, and it is right.
+// The worked example of docs/adding-a-schedule.md: the page shows the code that is compiled here, and it is
+// right.
 
 #include <fstream>
 #include <iterator>

@@ -1,5 +1,7 @@
 // Recorded orders, times and peaks of DualPipe and DualPipeV, and what holds between them.
 
+#include <nlohmann/json.hpp>
+
 #include "schedules/recorded.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
@@ -54,7 +56,7 @@ void check_peaks(const nlohmann::json& one, const Schedule& schedule) {
 }
 
 void check_file(const std::string& name, std::size_t cases) {
-  const auto file = recorded::read_json("dualpipe/" + name + "_orders.json");
+  const auto file = nlohmann::json::parse(recorded::read_text("dualpipe/" + name + "_orders.json"));
   REQUIRE(file.size() == cases);
   for (const auto& one : file) {
     INFO(one["ranks"] << " ranks, " << one["chunks"] << " microbatches");
@@ -82,7 +84,8 @@ TEST_CASE("dualpipe-v: recorded orders, times and peaks") {
 
 TEST_CASE("dualpipe: recorded forward-only orders") {
   for (const std::string name : {"dualpipe", "dualpipev"})
-    for (const auto& one : recorded::read_json("dualpipe/" + name + "_forward_only.json")) {
+    for (const auto& one :
+         nlohmann::json::parse(recorded::read_text("dualpipe/" + name + "_forward_only.json"))) {
       auto params = params_of(one);
       params.forward_only = true;
       check_orders(one, recorded::make_named(one["schedule"], params));

@@ -1,6 +1,7 @@
 // Recorded orders and times of Megatron-LM, and published bubble rates.
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "schedules/recorded.hpp"
 #include "sim/text.hpp"
@@ -50,7 +51,7 @@ void check_times(const nlohmann::json& one, const nlohmann::json& times, const S
 }
 
 void check_file(const std::string& file, const std::string& name, std::size_t cases) {
-  const auto recorded_cases = recorded::read_json("megatron/" + file + ".json");
+  const auto recorded_cases = nlohmann::json::parse(recorded::read_text("megatron/" + file + ".json"));
   REQUIRE(recorded_cases.size() == cases);
   for (const auto& one : recorded_cases) {
     INFO(one["ranks"] << " ranks, " << one["chunks_per_rank"] << " chunks, " << one["microbatches"]
@@ -107,13 +108,15 @@ TEST_CASE("megatron: recorded combined 1f1b") {
 }
 
 TEST_CASE("published bubble rates of the zero-bubble paper come out to four digits") {
-  const auto rows = recorded::read_json("megatron/published_bubble_rates.json")["rows"];
+  const auto rows =
+      nlohmann::json::parse(recorded::read_text("megatron/published_bubble_rates.json"))["rows"];
   REQUIRE(rows.size() == 6);
   for (const auto& row : rows) {
     INFO(row["model"].get<std::string>() << ", " << row["microbatches"] << " microbatches");
     CHECK(four_digits(bubble_rate("1f1b", row, 1)) == row["bubble_rate"]["1f1b"].get<double>());
     CHECK(four_digits(bubble_rate("zb-h1", row, 1)) == row["bubble_rate"]["zb_h1"].get<double>());
-    // The paper's interleaved rows leave out p transfers; a replay with all of them is what was recorded besides.
+    // The paper's interleaved rows leave out p transfers; a replay with all of them is what was recorded
+    // besides.
     const int chunks = row["interleave_chunks_per_rank"];
     CHECK(four_digits(bubble_rate("interleaved-1f1b", row, chunks)) ==
           row["dataflow_replay_check"]["1f1b_interleaved"].get<double>());

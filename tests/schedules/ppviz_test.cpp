@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "schedules/recorded.hpp"
 #include "sim/text.hpp"
@@ -83,7 +84,7 @@ void check_case(const nlohmann::json& one) {
 }
 
 void check_file(const std::string& name, std::size_t cases) {
-  const auto file = recorded::read_json("ppviz/" + name + ".json");
+  const auto file = nlohmann::json::parse(recorded::read_text("ppviz/" + name + ".json"));
   REQUIRE(file["cases"].size() == cases);
   for (const auto& one : file["cases"]) check_case(one);
 }
@@ -123,7 +124,7 @@ TEST_CASE("ppviz: all strategies, thousands of entries") {
 
 TEST_CASE("ppviz: GPipe and 1F1B of minPP leave no choice, so order and makespan agree") {
   int checked = 0;
-  const auto file = recorded::read_json("ppviz/minpp.json");
+  const auto file = nlohmann::json::parse(recorded::read_text("ppviz/minpp.json"));
   for (const auto& one : file["cases"]) {
     const std::string strategy = one["strategy"];
     if (strategy != "gpipe" && strategy != "1f1b") continue;
@@ -140,7 +141,7 @@ TEST_CASE("ppviz: GPipe and 1F1B of minPP leave no choice, so order and makespan
 
 TEST_CASE("ppviz: rejected orders are diagnosed") {
   int checked = 0;
-  const auto file = recorded::read_json("ppviz/rejects.json");
+  const auto file = nlohmann::json::parse(recorded::read_text("ppviz/rejects.json"));
   for (const auto& one : file["cases"]) {
     if (!one.contains("orders")) continue;
     INFO(one["id"].get<std::string>());
@@ -158,7 +159,7 @@ TEST_CASE("ppviz: rejected orders are diagnosed") {
 TEST_CASE("ppviz: rejected configurations are refused with a reason or yield a legal order") {
   int refused = 0;
   int made = 0;
-  const auto file = recorded::read_json("ppviz/rejects.json");
+  const auto file = nlohmann::json::parse(recorded::read_text("ppviz/rejects.json"));
   for (const auto& one : file["cases"]) {
     INFO(one["id"].get<std::string>());
     const schedules::Params params = params_of(one);

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -74,9 +75,9 @@ void add_block(std::array<std::uint32_t, 8>& state, const std::string& text, std
 
 }  // namespace
 
-nlohmann::json read_json(const std::string& path) {
+std::string read_text(const std::string& path) {
   auto file = open(path);
-  return nlohmann::json::parse(file);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::vector<std::string> read_lines(const std::string& path) {

@@ -2,7 +2,6 @@
 
 // Recorded orders and times of other programs, as the tests of schedules/ read them.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,8 @@
 
 namespace pipeloom::recorded {
 
-/// tests/golden/<path>, parsed.
-nlohmann::json read_json(const std::string& path);
+/// tests/golden/<path>.
+std::string read_text(const std::string& path);
 /// tests/golden/<path> as lines, line ends removed.
 std::vector<std::string> read_lines(const std::string& path);
 

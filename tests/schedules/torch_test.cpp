@@ -1,5 +1,7 @@
 // Compute orders of PyTorch's generators, replayed with the parts of a pair one after the other.
 
+#include <nlohmann/json.hpp>
+
 #include "schedules/recorded.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
@@ -45,7 +47,7 @@ void check_case(const nlohmann::json& one) {
 }  // namespace
 
 TEST_CASE("torch: recorded compute orders, unit times and peaks") {
-  const auto index = recorded::read_json("torch/index.json");
+  const auto index = nlohmann::json::parse(recorded::read_text("torch/index.json"));
   REQUIRE(index["schedules"].size() == 42);
   for (const auto& one : index["schedules"]) check_case(one);
 }
