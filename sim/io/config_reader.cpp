@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-
 namespace pipeloom::io {
 namespace {
 
