@@ -67,8 +67,10 @@ std::string verdict(const SuiteOptions& options, const study::Suite& suite,
         "{}; {} written, {}\n", cases, suite.baseline_path,
         result.changes.empty() ? "nothing changed" : count_text(result.changes.size(), "change"));
   if (result.passed()) return fmt::format("{}: all as in {}\n", cases, suite.baseline_path);
-  return fmt::format("{}: {}, {} with an unexpected status\n", cases,
-                     count_text(result.changes.size(), "change"), result.unexpected.size());
+  std::string out = fmt::format("{}: {}", cases, count_text(result.changes.size(), "change"));
+  if (!result.unexpected.empty())
+    out += fmt::format(", {} with an unexpected status", result.unexpected.size());
+  return out + '\n';
 }
 
 ExitCode run_check(const SuiteOptions& options) {

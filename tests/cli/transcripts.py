@@ -13,7 +13,7 @@ A session is a file of commands and what they print:
 Commands run in bash, one after another in one empty folder that holds a copy of fixtures/ next to the session. `[..]` in an
 expected line stands for any text, a line of `...` alone for any lines. A Markdown file (.md) is a session too: of its
 ```console blocks, in a folder with the repository's configs/; there, as on a terminal, both streams are one text
-and exit codes are not shown.
+and exit codes are not shown. A block that begins with ```json NAME is put into the file NAME first.
 
 --update writes what the program printed into the files; lines with wildcards that still match stay. Exits 1 if anything differs.
 """
@@ -106,18 +106,18 @@ def parse_session(lines):
 
 
 def split_markdown(lines):
-    """Yields (is a console block, its lines), fences belonging to the text."""
-    block, inside = [], False
+    """Yields (what the fence above says, lines) in turn: "" for text, to which the fences belong."""
+    block, fence = [], ""
     for line in lines:
-        if not inside and line == "```console":
-            yield False, block + [line]
-            block, inside = [], True
-        elif inside and line == "```":
-            yield True, block
-            block, inside = [line], False
+        if not fence and line.startswith("```"):
+            yield "", block + [line]
+            block, fence = [], line[3:] or "plain"
+        elif fence and line == "```":
+            yield fence, block
+            block, fence = [line], ""
         else:
             block.append(line)
-    yield False, block
+    yield "", block
 
 
 def merge_blank_lines(parts):
@@ -152,10 +152,12 @@ def replay(lines, terminal, keep_blank_lines):
 
 def replay_markdown(lines, terminal):
     out, differing = [], []
-    for is_console, block in split_markdown(lines):
-        if is_console:
+    for fence, block in split_markdown(lines):
+        if fence == "console":
             block, failed = replay(block, terminal, keep_blank_lines=True)
             differing += failed
+        elif fence.startswith("json "):
+            (terminal.folder / fence.split()[1]).write_text("\n".join(block) + "\n")
         out += block
     return out, differing
 
