@@ -73,7 +73,7 @@ TEST_CASE("64 levels are allowed") {
   CHECK_NOTHROW(Document::parse(std::string(64, '[') + std::string(64, ']'), "f"));
 }
 
-TEST_CASE("--set makes objects on the way and replaces values") {
+TEST_CASE("Option --set makes objects on the way and replaces values") {
   Document doc;
   doc.set_option("costs.forward=1.50");
   doc.set_option("costs.time_unit=ms");
@@ -85,7 +85,7 @@ TEST_CASE("--set makes objects on the way and replaces values") {
   CHECK(where(*doc.root().find("costs")->find("forward")) == "--set costs.forward");
 }
 
-TEST_CASE("--set refuses paths that lead nowhere") {
+TEST_CASE("Option --set refuses paths that lead nowhere") {
   const auto refusal = [](const std::string& option) {
     auto doc = Document::parse(R"({"n": 3, "a": [1, 2]})", "f");
     try {
