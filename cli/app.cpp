@@ -41,6 +41,7 @@ ExitCode dispatch(const Program& program) {
 std::vector<std::string> with_help_as_option(std::vector<std::string> arguments) {
   if (arguments.empty() || arguments.front() != "help") return arguments;
   arguments.erase(arguments.begin());
+  if (!arguments.empty()) require_command(arguments.front());
   arguments.emplace_back("--help");
   return arguments;
 }

@@ -32,17 +32,24 @@ std::vector<ShapeOption> shape_options(const InputOptions& options) {
 
 /// The format that reads this text as a schedule, or null for JSON, which may be a configuration too.
 const io::Format* schedule_format(const std::string& text, const InputOptions& options) {
-  if (!options.from.empty()) return &io::find_format(options.from, Where{"--from"});
+  if (options.from) return &io::find_format(*options.from, Where{"--from"});
   const io::Format* format = io::format_by_content(text);
-  if (format == nullptr) format = io::format_by_extension(options.file);
+  if (format == nullptr) format = io::format_by_extension(*options.file);
   return format != nullptr && format->read && format->name != "json" ? format : nullptr;
+}
+
+/// Throws InputError for "", which an unset variable in a script leaves.
+void require_name(const std::string& path, std::string_view what) {
+  if (path.empty())
+    throw InputError(fmt::format("the name of the {} file is empty; name a file, or -", what));
 }
 
 /// Reads the file into a schedule, or into the document that options then change.
 io::Document read_document(const InputOptions& options, RunInput& input) {
-  if (options.file.empty()) return {};
-  const std::string text = io::read_file(options.file);
-  input.name = options.file == "-" ? "standard input" : options.file;
+  if (!options.file) return {};
+  require_name(*options.file, "input");
+  const std::string text = io::read_file(*options.file);
+  input.name = *options.file == "-" ? "standard input" : *options.file;
   if (const io::Format* format = schedule_format(text, options)) {
     io::Imported imported = io::read_schedule(text, input.name, format->name);
     input.schedule = std::move(imported.schedule);
@@ -124,6 +131,7 @@ study::Evaluation evaluate(const RunInput& input, const study::Limits& limits) {
 }
 
 void require_free(const std::string& path, bool force) {
+  require_name(path, "output");
   struct stat info {};
   if (!force && path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode))
     throw InputError::exists(path);

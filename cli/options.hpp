@@ -38,8 +38,8 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 /// A run as the command line gives it: a file, and values that go on top of it. All are texts: the reader of
 /// configurations checks them and names the option that is wrong.
 struct InputOptions {
-  std::string file;  ///< configuration or schedule file, "-" for standard input, "" for none
-  std::string from;  ///< format of the file; "" finds out by content, then by extension
+  std::optional<std::string> file;  ///< configuration or schedule file, "-" for standard input
+  std::optional<std::string> from;  ///< format of the file; without it content decides, then the extension
   std::optional<std::string> schedule;
   std::optional<std::string> ranks;
   std::optional<std::string> microbatches;
@@ -70,7 +70,7 @@ struct RunInput {
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
 [[nodiscard]] study::Evaluation evaluate(const RunInput& input, const study::Limits& limits);
 
-/// Throws InputError if `path` is an existing file and `force` is false: said before the work, not after it.
+/// Throws InputError if `path` is empty, or an existing file while `force` is false: said before the work, not after it.
 void require_free(const std::string& path, bool force);
 [[nodiscard]] inline io::Overwrite overwrite_if(bool force) {
   return force ? io::Overwrite::Yes : io::Overwrite::No;

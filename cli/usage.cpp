@@ -5,9 +5,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "cli/command.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -31,10 +34,10 @@ std::vector<std::string> long_options(const CLI::App& app) {
   return names;
 }
 
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names{"help"};
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return names;
+InputError unknown_command(std::string_view name) {
+  std::vector<std::string> valid{"help"};
+  for (const Command& command : all_commands()) valid.emplace_back(command.name);
+  return InputError::unknown_name({}, "command", shortened(name, kShown), valid);
 }
 
 InputError unknown_option(const CLI::App& app, const std::string& argument) {
@@ -44,17 +47,25 @@ InputError unknown_option(const CLI::App& app, const std::string& argument) {
   return InputError(fmt::format("unknown option '{}'{} `{}`", shortened(name, kShown), hint, help_of(app)));
 }
 
+bool is_option(const std::string& argument) {
+  return argument.size() > 1 && argument.front() == '-' && argument != "--";
+}
+
+/// What the program itself could not use.
+InputError misplaced(const CLI::App& command, const std::string& argument) {
+  if (command.get_parent() != nullptr)
+    return InputError(fmt::format("'{}' stands before the command; write it after '{}'",
+                                  shortened(argument, kShown), command.get_name()));
+  return is_option(argument) ? unknown_option(command, argument) : unknown_command(argument);
+}
+
 std::optional<InputError> extra_argument(const CLI::App& app) {
   const CLI::App& command = selected(app);
-  // Before a command's name stands what belongs to the program.
-  auto left = app.remaining();
-  if (left.empty() && &command != &app) left = command.remaining();
+  if (const auto before = app.remaining(); !before.empty()) return misplaced(command, before.front());
+  const auto left = command.remaining();
   if (left.empty()) return std::nullopt;
-  for (const std::string& argument : left)
-    if (argument.size() > 1 && argument.front() == '-' && argument != "--")
-      return unknown_option(command, argument);
-  if (&command == &app)
-    return InputError::unknown_name({}, "command", shortened(left.front(), kShown), command_names(app));
+  const auto option = std::find_if(left.begin(), left.end(), is_option);
+  if (option != left.end()) return unknown_option(command, *option);
   return InputError(
       fmt::format("unexpected argument '{}'; see `{}`", shortened(left.front(), kShown), help_of(command)));
 }
@@ -68,6 +79,12 @@ std::string worded(const CLI::ParseError& error) {
 }
 
 }  // namespace
+
+void require_command(std::string_view name) {
+  const auto named = [name](const Command& command) { return command.name == name; };
+  const bool known = std::any_of(all_commands().begin(), all_commands().end(), named);
+  if (!known && name != "help" && !name.starts_with('-')) throw InputError(unknown_command(name));
+}
 
 void require_no_extras(const CLI::App& app) {
   if (const auto error = extra_argument(app)) throw InputError(*error);

@@ -2,6 +2,8 @@
 
 // Wrong usage in our own words: one line that names the nearest right thing.
 
+#include <string_view>
+
 #include "sim/error.hpp"
 
 namespace CLI {
@@ -10,6 +12,9 @@ class ParseError;
 }  // namespace CLI
 
 namespace pipeloom::cli {
+
+/// Throws InputError, with the nearest name, unless there is such a command.
+void require_command(std::string_view name);
 
 /// Throws InputError for the first argument that no option or positional took: an unknown command, an unknown option
 /// (with the nearest of its command's), or an argument too many.

@@ -18,7 +18,7 @@ namespace {
 struct SimulateOptions {
   InputOptions input;
   OutputOptions output;
-  std::string report_file;
+  std::optional<std::string> report_file;
   std::string format = "table";
   bool json = false;
   bool force = false;
@@ -27,7 +27,7 @@ struct SimulateOptions {
 
   /// The report goes to standard output, which then holds nothing else.
   [[nodiscard]] bool report_on_stdout() const { return json || format == "json" || report_file == "-"; }
-  [[nodiscard]] bool report_in_file() const { return !report_file.empty() && report_file != "-"; }
+  [[nodiscard]] bool report_in_file() const { return report_file && report_file != "-"; }
 };
 
 constexpr const char* kFooter =
@@ -102,12 +102,12 @@ ExitCode run_simulate(const SimulateOptions& options) {
   require_choice("--format", options.format, {"table", "json", "markdown"});
   const io::ReportParts parts = parts_of(options);
   const Screen screen = options.output.screen();
-  if (options.report_in_file()) require_free(options.report_file, options.force);
+  if (options.report_in_file()) require_free(*options.report_file, options.force);
 
   const study::Evaluation run = evaluate(read_input(options.input), options.input.limits());
   options.output.warn(run.warnings);
   const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
-  if (options.report_in_file()) io::write_file(options.report_file, overwrite_if(options.force), write);
+  if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);
   if (options.report_on_stdout())
     io::write_file("-", io::Overwrite::Yes, write);
   else
