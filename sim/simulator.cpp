@@ -96,8 +96,6 @@ Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& co
 }
 
 // Work is summed over ranks in 128 bits: it passes 63 long before a makespan does.
-__extension__ using Wide = __int128;
-
 double Totals::bubble_ratio() const {
   const Wide work = std::accumulate(busy.begin(), busy.end(), Wide{0});
   const double whole = static_cast<double>(makespan) * static_cast<double>(busy.size());

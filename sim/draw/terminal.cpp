@@ -217,7 +217,7 @@ class TerminalChart {
                          [](const std::string& label) { return static_cast<double>(label.size()); });
     std::string line(static_cast<std::size_t>(label_width_), ' ');
     for (const AxisTick& tick : axis.ticks) {
-      const auto at = static_cast<std::size_t>(label_width_ + column_of(tick.time));
+      const auto at = static_cast<std::size_t>(label_width_) + static_cast<std::size_t>(column_of(tick.time));
       if (at < line.size() && line.size() > static_cast<std::size_t>(label_width_)) continue;
       if (at + tick.label.size() > static_cast<std::size_t>(width_)) break;
       line.resize(at, ' ');
