@@ -30,6 +30,7 @@ from pathlib import Path
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+LEAKS_OF_PACKAGES = Path(__file__).resolve().parents[1] / "support" / "leaks.supp"
 TIMEOUT_S = 60
 
 
@@ -48,6 +49,8 @@ class Terminal:
             "LC_ALL": "C.UTF-8",
             "TERM": "xterm-256color",
             "COLUMNS": "100",
+            # Read by programs that were built with the address sanitizer.
+            "LSAN_OPTIONS": f"suppressions={LEAKS_OF_PACKAGES}:print_suppressions=0",
         }
         for name, value in os.environ.items():
             if name.startswith(("ASAN_", "UBSAN_", "TSAN_", "LSAN_")):
