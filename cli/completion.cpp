@@ -78,7 +78,7 @@ CommandOutline outline_of_command(const CLI::App& command) {
 
 std::vector<CommandOutline> outline_of(const CLI::App& app) {
   std::vector<CommandOutline> commands;
-  CommandOutline help{"help", "explain a command", {}, {ValueKind::Words}};
+  CommandOutline help{"help", "Explain a command", {}, {ValueKind::Words}};
   for (const CLI::App* command : app.get_subcommands({})) {
     commands.push_back(outline_of_command(*command));
     help.arguments.words.push_back(command->get_name());

@@ -158,7 +158,7 @@ _pipeloom() {{
   case $command in
 {}  esac
 }}
-compdef _pipeloom pipeloom
+if [[ $funcstack[1] == _pipeloom ]]; then _pipeloom "$@"; else compdef _pipeloom pipeloom; fi
 )sh",
                      list, cases);
 }
