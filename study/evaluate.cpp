@@ -119,8 +119,9 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   out.memory = out.effective.memory;
   out.steps = config.step;
   out.timeline = simulate(out.schedule, out.costs, out.steps);
-  out.metrics = measure(out.timeline, out.costs, out.memory, out.steps);
   out.over_limit = find_over_limit(out.timeline, out.memory);
+  if (!limits.with_metrics) return out;
+  out.metrics = measure(out.timeline, out.costs, out.memory, out.steps);
   if (out.schedule->num_entries() <= limits.critical_path_entries)
     out.critical_path = critical_path(out.timeline, out.costs);
   else

@@ -23,6 +23,8 @@ struct Limits {
   std::optional<double> max_memory;
   /// The critical path is left out of runs with more entries than this.
   std::size_t critical_path_entries = std::size_t{1} << 22;
+  /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
+  bool with_metrics = true;
 };
 
 /// Three quarters of physical memory, in bytes.

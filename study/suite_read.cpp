@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "sim/io/file.hpp"
 #include "study/suite.hpp"
@@ -68,7 +69,7 @@ std::map<std::string, Tolerance> read_tolerances(const Value& object) {
 /// Reads the cases of one suite.
 class CaseReader {
  public:
-  explicit CaseReader(const std::string& suite_path) : suite_path_(suite_path) {}
+  explicit CaseReader(std::string suite_path) : suite_path_(std::move(suite_path)) {}
 
   void read(const Value& item) {
     require(item, ValueKind::Object, "a case");

@@ -58,7 +58,9 @@ void write(const ConvertOptions& options, const io::Format& format, const io::Ex
 }
 
 void convert_run(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
-  const study::Evaluation run = evaluate(input, options.input.limits());
+  study::Limits limits = options.input.limits();
+  limits.with_metrics = format.needs_metrics;
+  const study::Evaluation run = evaluate(input, limits);
   options.output.warn(run.warnings);
   if (run.over_limit) options.output.warn({over_limit_text(*run.over_limit)});
   const io::Report report = run.report();

@@ -68,6 +68,7 @@ Format report_format() {
   out.name = "report";
   out.summary = "the report of `simulate --json`, with orders and timeline";
   out.needs_times = true;
+  out.needs_metrics = true;
   out.write = [](std::ostream& stream, const Exported& run) {
     write_report(stream, *run.report, {true, true});
   };

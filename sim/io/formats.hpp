@@ -44,6 +44,7 @@ struct Format {
   std::vector<std::string> extensions;  ///< {".csv"}: the extensions for which it is taken; may be empty
   std::string summary;                  ///< one line
   bool needs_times = false;             ///< writing it takes a simulated schedule
+  bool needs_metrics = false;           ///< and a measured one: Exported::report is there
   bool binary = false;                  ///< not for a terminal
   bool picture = false;                 ///< Exported::picture changes it
   /// Empty if the format cannot be read. Throws InputError.
