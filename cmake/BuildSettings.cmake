@@ -13,7 +13,9 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(PIPELOOM_CCACHE ccache)
   mark_as_advanced(PIPELOOM_CCACHE)
   if(PIPELOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${PIPELOOM_CCACHE}")
+    # Paths relative to the checkout, so that one checkout finds what another has compiled.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;${PIPELOOM_CCACHE}")
   endif()
 endif()
 
