@@ -58,7 +58,8 @@ void first(benchmark::State& state) {
   std::vector<Ticks> start(schedule.num_ops());
   std::vector<Ticks> end(schedule.num_ops());
   Simulator simulator;
-  measure(state, 1, [&] { benchmark::DoNotOptimize(simulator.evaluate(schedule, costs, memory, start, end)); });
+  measure(state, 1,
+          [&] { benchmark::DoNotOptimize(simulator.evaluate(schedule, costs, memory, start, end)); });
 }
 
 void totals(benchmark::State& state) {
@@ -112,7 +113,11 @@ BENCHMARK(first)->Apply(sizes);
 BENCHMARK(totals)->Apply(sizes)->Args({64, 100 * kMillion})->UseManualTime();
 BENCHMARK(again)->Apply(sizes);
 BENCHMARK(lanes)->Apply(sizes);
-BENCHMARK(reference)->Args({8, kMillion})->Args({8, 10 * kMillion})->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(reference)
+    ->Args({8, kMillion})
+    ->Args({8, 10 * kMillion})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace pipeloom::bench
