@@ -55,18 +55,12 @@ Placement Placement::bidirectional(int ranks) {
 }
 
 Placement Placement::custom(int ranks, int stages, int replicas, std::vector<Rank> rank_of_slot) {
-  std::vector<bool> used(static_cast<std::size_t>(ranks), false);
   for (std::size_t slot = 0; slot < rank_of_slot.size(); ++slot) {
     const int rank = rank_of_slot[slot].value();
     if (rank < 0 || rank >= ranks)
       throw InputError(fmt::format("stage {} is placed on rank {}; allowed are 0 to {}",
                                    slot % static_cast<std::size_t>(stages), rank, ranks - 1));
-    used[static_cast<std::size_t>(rank)] = true;
   }
-  const auto idle = std::find(used.begin(), used.end(), false);
-  if (idle != used.end())
-    throw InputError(
-        fmt::format("rank {} holds no stage; every rank needs at least one", idle - used.begin()));
   return {ranks, stages, replicas, std::move(rank_of_slot)};
 }
 

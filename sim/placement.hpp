@@ -26,7 +26,7 @@ class Placement {
   /// replica 1; S = p. (DualPipe, Chimera.)
   static Placement bidirectional(int ranks);
   /// Any map. rank_of_slot[replica * stages + stage]; its size must be stages * replicas.
-  /// Throws InputError if a rank is out of range or holds no stage.
+  /// A rank may hold no stage (validate() then says so). Throws InputError if a rank is out of range.
   static Placement custom(int ranks, int stages, int replicas, std::vector<Rank> rank_of_slot);
 
   [[nodiscard]] int ranks() const { return ranks_; }

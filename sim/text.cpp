@@ -90,11 +90,15 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
                     "is incomplete or a number in it is wrong",
                     stages, microbatches, cells, num_ops));
   std::vector<Rank> path(cells, Rank(-1));
-  for (std::size_t r = 0; r < queues.size(); ++r)
-    for (const Op op : queues[r]) {
-      auto& at = path[op.microbatch().at() * static_cast<std::size_t>(stages) + op.stage().at()];
-      if (at == Rank(-1)) at = Rank(static_cast<std::int32_t>(r));
-    }
+  const auto place = [&](Op op) -> Rank& {
+    return path[op.microbatch().at() * static_cast<std::size_t>(stages) + op.stage().at()];
+  };
+  // A microbatch's forward says where its stage is; what stands elsewhere is misplaced, as validate() will find.
+  for (const bool forwards : {true, false})
+    for (std::size_t r = 0; r < queues.size(); ++r)
+      for (const Op op : queues[r])
+        if ((op.kind() == OpKind::Forward) == forwards && place(op) == Rank(-1))
+          place(op) = Rank(static_cast<std::int32_t>(r));
   std::map<std::vector<Rank>, std::uint8_t> replica_of_path;
   std::vector<Rank> rank_of_slot;
   std::vector<std::uint8_t> replica_of_microbatch;

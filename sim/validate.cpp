@@ -24,8 +24,14 @@ class StructureCheck {
         seen_(static_cast<std::size_t>(schedule.stages()) * microbatches_, 0) {}
 
   std::vector<Diagnostic> run() && {
-    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) check_queue(rank);
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
+      check_has_stage(rank);
+      check_queue(rank);
+    }
     check_completeness();
+    if (unlisted_ > 0)
+      found_.push_back(
+          {"more", Rank(0), 0, Op(), fmt::format("{} more problems; these come first", unlisted_)});
     return std::move(found_);
   }
 
@@ -40,8 +46,16 @@ class StructureCheck {
   unsigned char& seen(Op op) { return seen_[op.stage().at() * microbatches_ + op.microbatch().at()]; }
 
   void report(std::string code, Rank rank, std::size_t slot, Op op, std::string message) {
-    if (found_.size() < kMostDiagnostics)
+    if (found_.size() == kMostDiagnostics)
+      ++unlisted_;
+    else
       found_.push_back({std::move(code), rank, slot, op.with_joined(false), std::move(message)});
+  }
+
+  void check_has_stage(Rank rank) {
+    if (schedule_.placement().slots_of(rank).empty())
+      report("idle-rank", rank, 0, Op(),
+             fmt::format("rank {} holds no stage; every rank needs at least one", rank.value()));
   }
 
   void check_queue(Rank rank) {
@@ -130,6 +144,7 @@ class StructureCheck {
   std::size_t microbatches_;
   std::vector<unsigned char> seen_;  // bits of OpKind, [stage * m + microbatch]
   std::vector<Diagnostic> found_;
+  std::size_t unlisted_ = 0;  // found beyond kMostDiagnostics
 };
 
 std::size_t slot_of_op(const Schedule& schedule, Rank rank, std::size_t op_index) {

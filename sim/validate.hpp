@@ -13,7 +13,8 @@ namespace pipeloom {
 /// One thing that is wrong. `code` is stable and short, for scripts.
 struct Diagnostic {
   /// "misplaced", "duplicate", "missing-forward", "missing-backward", "missing-weight", "mixed-backward",
-  /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "hang".
+  /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "idle-rank", "hang"; "more"
+  /// closes a list of a thousand and says how many it leaves out.
   std::string code;
   /// Where: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
   /// where it should be.

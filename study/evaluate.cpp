@@ -13,15 +13,15 @@
 namespace pipeloom::study {
 namespace {
 
-// Bytes per op while a run is evaluated: the op itself, engine and measuring scratch; per op and step two times;
-// per entry the dependency graph that the critical path is found on.
+// Bytes per op while a run is evaluated: the op itself, engine and measuring scratch; per op and step two times; and the
+// dependency graph on which bound and critical path are found.
 constexpr double kBytesPerOp = 8 + 32;
 constexpr double kBytesPerTime = 16;
 constexpr double kBytesPerGraphEntry = 128;
 
 void check_size(double ops, int steps, const Limits& limits, const std::string& what) {
-  const bool with_path = ops <= static_cast<double>(limits.critical_path_entries);
-  const double need = ops * (kBytesPerOp + kBytesPerTime * steps + (with_path ? kBytesPerGraphEntry : 0));
+  const double need =
+      ops * (kBytesPerOp + kBytesPerTime * steps + (limits.with_metrics ? kBytesPerGraphEntry : 0));
   const double limit = limits.max_memory.value_or(default_max_memory());
   if (need > limit)
     throw InputError::too_large(fmt::format("{} ({:.3g} ops)", what, ops * steps), need, limit);

@@ -87,6 +87,7 @@ void resolve_overlap(const CostSpec& spec, const Schedule& schedule, ResolvedCos
   if (overlap.rule != OverlapRule::Explicit) return;
   out.stage_overlap = spread(spec.overlap->duration, spec.per, schedule.placement());
   overlap.duration = per_slot(out.stage_overlap, schedule.placement());
+  apply_rank_scale(spec, schedule.placement(), overlap.duration);
 }
 
 /// Explicit group durations below the longest part are taken, but said.

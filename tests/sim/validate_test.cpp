@@ -164,7 +164,26 @@ TEST_CASE("a hostile file gets a bounded number of diagnostics") {
   ScheduleBuilder out(Placement::linear(1), 1);
   out.begin_rank(Rank(0));
   for (int i = 0; i < 5000; ++i) out.add(forward(Stage(0), Microbatch(0)));
-  CHECK(validate(std::move(out).build()).size() == 1000);
+  // 4,999 duplicates; no backward is missed, since nothing but forwards is there.
+  const auto found = validate(std::move(out).build());
+  REQUIRE(found.size() == 1001);
+  CHECK(found.back().code == "more");
+  CHECK(found.back().message == "3999 more problems; these come first");
+}
+
+TEST_CASE("a forward says where its stage is; a backward elsewhere is misplaced") {
+  const auto found = validate(parse_schedule("0F0 1B0 | 1F0 0B0"));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].message ==
+        "rank 0, position 1: 1B0 belongs on rank 1, which holds stage 1 for this microbatch");
+  CHECK(found[1].message ==
+        "rank 1, position 1: 0B0 belongs on rank 0, which holds stage 0 for this microbatch");
+}
+
+TEST_CASE("a rank without a stage is idle for good") {
+  CHECK(only("0F0 0B0 | ").message == "rank 1 holds no stage; every rank needs at least one");
+  CHECK(codes_of("0F0 0B0 | 0F0 0B0") ==
+        Codes{"idle-rank", "misplaced", "duplicate", "misplaced", "duplicate"});
 }
 
 TEST_CASE("a schedule without ops lacks everything") {
