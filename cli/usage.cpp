@@ -72,7 +72,7 @@ std::optional<InputError> extra_argument(const CLI::App& app) {
 
 /// CLI11's text where it is clear; "--ranks: 1 required P missing" is not.
 std::string worded(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
   const auto colon = text.find(": ");
   return colon == std::string::npos ? text : fmt::format("{} needs a value", text.substr(0, colon));
