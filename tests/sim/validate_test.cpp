@@ -171,7 +171,7 @@ TEST_CASE("a hostile file gets a bounded number of diagnostics") {
   CHECK(found.back().message == "3999 more problems; these come first");
 }
 
-TEST_CASE("a forward says where its stage is; a backward elsewhere is misplaced") {
+TEST_CASE("a forward says where its stage is, a backward elsewhere is misplaced") {
   const auto found = validate(parse_schedule("0F0 1B0 | 1F0 0B0"));
   REQUIRE(found.size() == 2);
   CHECK(found[0].message ==

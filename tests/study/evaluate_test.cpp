@@ -146,10 +146,10 @@ TEST_CASE("runs that are too large are refused before anything is allocated") {
   limits.max_memory = 1e9;
   const std::string line =
       error_of(R"({"schedule": "1f1b", "ranks": 1048576, "microbatches": 1048576})", limits);
-  // 2 ops for each of 2^40 pairs.
+  // 2 ops for each of 2^40 pairs, 8 + 32 + 16 + 128 bytes each: 2^41 * 184 = 368 TiB.
   CHECK(line ==
         "error: 1f1b with ranks = 1048576, chunks = 1, microbatches = 1048576 (2.2e+12 ops) would need about "
-        "112.0 TiB, "
+        "368.0 TiB, "
         "more than the 953.7 MiB allowed; make it smaller or raise --max-memory");
   CHECK(error_of(R"({"schedule": "interleaved-1f1b", "ranks": 1048576, "microbatches": 1, "chunks": 2})") ==
         "c:1:81: error: ranks * chunks = 2097152 stages; at most 1048576 are allowed");
