@@ -135,6 +135,13 @@ mode_t default_mode() {
   return 0666 & ~mask;
 }
 
+void require_at_most(std::size_t limit, std::size_t size, const std::string& path) {
+  if (size > limit)
+    throw InputError(Where{path}, fmt::format("the file holds more than {} bytes, the most that is read; "
+                                              "give a smaller one",
+                                              limit));
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path, std::size_t limit) {
@@ -142,6 +149,13 @@ std::string read_file(const std::string& path, std::size_t limit) {
       path == "-" ? Descriptor(STDIN_FILENO, false) : Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) throw InputError::cannot_read(path, std::strerror(errno));
   std::string text;
+  struct stat info {};
+  if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode)) {
+    const auto size = static_cast<std::size_t>(info.st_size);
+    require_at_most(limit, size, path);
+    // One block more: the read that finds the end needs room as well.
+    text.reserve(size + kBlock);
+  }
   for (;;) {
     const std::size_t used = text.size();
     text.resize(used + kBlock);
@@ -150,9 +164,7 @@ std::string read_file(const std::string& path, std::size_t limit) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw InputError::cannot_read(path, std::strerror(errno));
     if (got == 0) return text;
-    if (text.size() > limit)
-      throw InputError(Where{path},
-                       fmt::format("the file holds more than {} bytes, the most that is read", limit));
+    require_at_most(limit, text.size(), path);
   }
 }
 

@@ -10,9 +10,12 @@
 
 namespace pipeloom::io {
 
+/// The largest input of any kind.
+inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
+
 /// The content of a file or of standard input. Throws InputError if it cannot be read, is a folder, or holds more than
-/// `limit` bytes.
-[[nodiscard]] std::string read_file(const std::string& path, std::size_t limit = std::size_t{4} << 30);
+/// `limit` bytes; of an endless one no more than that is read.
+[[nodiscard]] std::string read_file(const std::string& path, std::size_t limit = kMaxFileBytes);
 
 /// May an existing file be replaced?
 enum class Overwrite : bool { No, Yes };

@@ -111,7 +111,11 @@ TEST_CASE("what cannot be read says why") {
   CHECK(reason(folder.file("none"), 10).find("No such file") != std::string::npos);
   CHECK(reason(folder.file(""), 10).find("Is a directory") != std::string::npos);
   put(folder.file("a"), Overwrite::No, "12345678901");
-  CHECK(reason(folder.file("a"), 10) == "the file holds more than 10 bytes, the most that is read");
+  CHECK(reason(folder.file("a"), 10) ==
+        "the file holds more than 10 bytes, the most that is read; give a smaller one");
+  // Endless: the limit ends it.
+  CHECK(reason("/dev/zero", 10) ==
+        "the file holds more than 10 bytes, the most that is read; give a smaller one");
   CHECK(reason(folder.file("a"), 11) == "read");
   CHECK_THROWS_AS(put(folder.file("no/such/folder"), Overwrite::No, "x"), SystemError);
 }
