@@ -93,6 +93,8 @@ Program make_program() {
   program.app->require_subcommand(0, 1);
   // What is left over is worded by require_no_extras().
   program.app->allow_extras();
+  // The last of a repeated option wins, as in scripts that add to a command; lists say otherwise themselves.
+  program.app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   for (const Command& command : all_commands()) {
     CLI::App* sub = program.app->add_subcommand(std::string(command.name), std::string(command.summary));
     program.commands.emplace_back(sub, command.setup(*sub));

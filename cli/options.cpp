@@ -44,6 +44,16 @@ void require_name(const std::string& path, std::string_view what) {
     throw InputError(fmt::format("the name of the {} file is empty; name a file, or -", what));
 }
 
+/// Throws InputError if --set gives what the schedule file `name` says.
+void require_not_of_schedule(const std::string& assignment, const std::string& name) {
+  const std::string path = assignment.substr(0, assignment.find('='));
+  const std::vector<std::string> names = {"schedule", "ranks", "microbatches", "chunks"};
+  const bool of_shape = std::find(names.begin(), names.end(), path) != names.end();
+  if (of_shape || path == "options" || path.starts_with("options."))
+    throw InputError(Where{fmt::format("--set {}", shortened(path, 80))},
+                     fmt::format("{} holds a schedule, which says this itself; leave it out", name));
+}
+
 /// Reads the file into a schedule, or into the document that options then change.
 io::Document read_document(const InputOptions& options, RunInput& input) {
   if (!options.file) return {};
@@ -117,6 +127,8 @@ RunInput read_input(const InputOptions& options) {
                                                   input.name, option));
     document.set(key, **value, option);
   }
+  if (input.schedule)
+    for (const std::string& assignment : options.set) require_not_of_schedule(assignment, input.name);
   for (const std::string& assignment : options.set) document.set_option(assignment);
   input.config = io::read_run_config(document.root(), input.schedule ? io::Needs::CostsOnly : io::Needs::Run);
   return input;

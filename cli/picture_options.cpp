@@ -41,6 +41,10 @@ Span parse_range(std::string_view text, TimeUnit unit, Span all) {
                                                    "from {} to {}",
                                                    shortened(text, 64), format_ticks(all.start, unit),
                                                    format_ticks(all.end, unit)));
+  if (range.start >= all.end)
+    throw InputError(Where{"--range"},
+                     fmt::format("'{}' shows nothing: the run goes from {} to {}", shortened(text, 64),
+                                 format_ticks(all.start, unit), format_ticks(all.end, unit)));
   return range;
 }
 

@@ -55,7 +55,8 @@ void add_options(CLI::App& app, SimulateOptions& options) {
       ->type_name("table|json|markdown");
   app.add_option("--include", options.include, "Put these into the report too, separated by commas")
       ->type_name("orders|timeline")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->take_all();
   app.add_flag("--force", options.force, "Overwrite an existing report");
   add_output_options(app, options.output);
 }

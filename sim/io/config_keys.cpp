@@ -125,20 +125,24 @@ constexpr ConfigKey kKeys[] = {
      kMaxIndex},
 };
 
-/// Options that the file format names but this version has no schedule for.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOtherOptions = {{
+/// Options that the file format names but this version has not, and the schedules that take them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOtherOptions = {{
     {"memory_limit", "zb-auto and zbv-auto"},
     {"slices", "seq-1f1b"},
     {"waves", "hanayo"},
     {"variant", "chimera"},
-    {"file", "custom; give the schedule file itself instead"},
-    {"recompute", "no schedule of this version"},
-    {"offload", "no schedule of this version"},
+    {"recompute", ""},
+    {"offload", ""},
 }};
 
-std::string_view other_option(std::string_view name) {
+/// Why this version does not take an option that the file format names; "" for one that it does not name.
+std::string other_option(std::string_view name) {
+  if (name == "file") return "options.file is not available in this version; give the schedule file itself";
   for (const auto& [option, schedules] : kOtherOptions)
-    if (option == name) return schedules;
+    if (option == name)
+      return schedules.empty()
+                 ? fmt::format("options.{} is not available in this version", name)
+                 : fmt::format("options.{} belongs to {}, which this version does not have", name, schedules);
   return {};
 }
 
@@ -213,12 +217,9 @@ void require_known_keys(const Value& object, std::string_view parent) {
     const std::string& name = object.keys()[i].name;
     if (std::find(valid.begin(), valid.end(), name) != valid.end() || (parent.empty() && name == "origin"))
       continue;
-    const auto schedules = parent == "options" ? other_option(name) : std::string_view{};
-    if (!schedules.empty())
-      throw InputError(object.where_key(i),
-                       fmt::format("options.{} belongs to {}, which this version does not have; options "
-                                   "here: {}",
-                                   name, schedules, fmt::join(valid, ", ")));
+    const auto why = parent == "options" ? other_option(name) : std::string();
+    if (!why.empty())
+      throw InputError(object.where_key(i), fmt::format("{}; options here: {}", why, fmt::join(valid, ", ")));
     const std::string what = parent.empty() ? "configuration key" : fmt::format("key of {}", parent);
     throw InputError::unknown_name(object.where_key(i), what, shortened(name, 64), valid);
   }

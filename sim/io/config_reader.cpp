@@ -71,8 +71,11 @@ std::int64_t ConfigReader::fixed_of(const Value& value, const std::string& key, 
   if (!value.is(ValueKind::Number)) fail(value, key, allowed);
   const auto number = parse_fixed(value.text(), scale);
   if (!number)
-    throw InputError(value.where(), fmt::format("{} is {}, which overflows; it must be {} below {}", key,
-                                                value.described(), allowed, kMaxTicks / scale));
+    throw InputError(value.where(), fmt::format("{} is {}, which is too large; it must be {}{}", key,
+                                                value.described(), allowed,
+                                                allowed.find(" to ") == std::string_view::npos
+                                                    ? fmt::format(" below {}", kMaxTicks / scale)
+                                                    : std::string()));
   if (value.text()[0] == '-' && number->value != 0) fail(value, key, allowed);
   if (number->rounded && !may_round) fail(value, key, allowed);
   if (number->rounded) {

@@ -59,7 +59,7 @@ struct Format {
 [[nodiscard]] const std::vector<Format>& all_formats();
 /// By name. Throws InputError suggesting the nearest and listing all.
 [[nodiscard]] const Format& find_format(std::string_view name, const Where& where = {});
-/// By the longest matching extension of a path (".trace.json" before ".json"); null if none.
+/// By the longest matching extension of a path (".trace.json" before ".json"), in either case; null if none.
 [[nodiscard]] const Format* format_by_extension(std::string_view path);
 /// The first readable format that recognises the text; null if none does.
 [[nodiscard]] const Format* format_by_content(std::string_view text);

@@ -183,6 +183,10 @@ RunConfig read_run_config(const Value& root, Needs needs) {
   out.options.group_size = options.count("group_size");
   out.options.group_size_where = where_of(options, "group_size");
   out.options.forward_only = options.flag("forward_only").value_or(false);
+  const Value* given_costs = top.find("costs");
+  if (given_costs != nullptr && given_costs->is(ValueKind::String))
+    throw InputError(given_costs->where(),
+                     "a file of costs is not available in this version; give the object");
   const ConfigReader costs = top.child("costs");
   shared.unit = read_unit(costs);
   out.costs = read_costs(costs, shared.unit);

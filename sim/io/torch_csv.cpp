@@ -124,12 +124,12 @@ class CsvReader {
     if (action.starts_with("BW"))
       fail(cell,
            "uses the letters of PyTorch before 2025, where BW was the whole backward and B its input part: "
-           "write B for BW and I for B; it");
+           "write B for BW and I for B");
     for (const char* other : {"SEND_", "RECV_", "UNSHARD", "RESHARD", "REDUCE_GRAD"})
       if (action.starts_with(other))
         fail(cell,
              "is a communication action of PyTorch's lowered form (compute_comms); only the compute form is "
-             "read: it");
+             "read");
   }
 
   std::int32_t number_of(std::string_view digits, std::string_view cell) {

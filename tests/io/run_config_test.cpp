@@ -97,8 +97,7 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {R"({"ranks": "4"})",
        "c:1:11: error: ranks is the string '4'; it must be a whole number from 1 to 1048576"},
       {with(R"("chunks": 1e30)"),
-       "c:2:11: error: chunks is 1e30, which overflows; it must be a whole number from 1 to 1048576 below "
-       "4611686018427387904"},
+       "c:2:11: error: chunks is 1e30, which is too large; it must be a whole number from 1 to 1048576"},
       {with(R"("options": {"slices": 4})"),
        "c:2:13: error: options.slices belongs to seq-1f1b, which this version does not have; options here: "
        "group_size, "
@@ -108,7 +107,7 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {with(R"("costs": {"forward": -1})"),
        "c:2:22: error: costs.forward is -1; it must be a time of 0 or more"},
       {with(R"("costs": {"forward": 1e30})"),
-       "c:2:22: error: costs.forward is 1e30, which overflows; it must be a time of 0 or more below "
+       "c:2:22: error: costs.forward is 1e30, which is too large; it must be a time of 0 or more below "
        "4611686018"},
       {with(R"("costs": {"forward": "1"})"),
        "c:2:22: error: costs.forward is the string '1'; it must be a number, an array with one entry per "
@@ -157,7 +156,7 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {with(R"("step": {"count": 0})"),
        "c:2:19: error: step.count is 0; it must be a whole number from 1 to 1048576"},
       {with(R"("costs": "costs.json")"),
-       "c:2:10: error: costs is the string 'costs.json'; it must be an object"},
+       "c:2:10: error: a file of costs is not available in this version; give the object"},
   };
   for (const auto& [text, line] : cases) {
     INFO(text);
