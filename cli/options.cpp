@@ -12,6 +12,8 @@
 #include "cli/numbers.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/schedule_json.hpp"
+#include "sim/io/schedule_places.hpp"
+#include "sim/validate.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -49,7 +51,7 @@ void require_not_of_schedule(const std::string& assignment, const std::string& n
   const std::string path = assignment.substr(0, assignment.find('='));
   const std::vector<std::string> names = {"schedule", "ranks", "microbatches", "chunks"};
   const bool of_shape = std::find(names.begin(), names.end(), path) != names.end();
-  if (of_shape || path == "options" || path.starts_with("options."))
+  if (of_shape || path == "options.group_size")
     throw InputError(Where{fmt::format("--set {}", shortened(path, 80))},
                      fmt::format("{} holds a schedule, which says this itself; leave it out", name));
 }
@@ -58,17 +60,19 @@ void require_not_of_schedule(const std::string& assignment, const std::string& n
 io::Document read_document(const InputOptions& options, RunInput& input) {
   if (!options.file) return {};
   require_name(*options.file, "input");
-  const std::string text = io::read_file(*options.file);
+  std::string text = io::read_file(*options.file);
   input.name = *options.file == "-" ? "standard input" : *options.file;
   if (const io::Format* format = schedule_format(text, options)) {
     io::Imported imported = io::read_schedule(text, input.name, format->name);
     input.schedule = std::move(imported.schedule);
     input.warnings = std::move(imported.warnings);
+    input.text = std::move(text);
     return {};
   }
   io::Document document = io::Document::parse(text, input.name);
   if (!io::is_schedule_file(document.root())) return document;
   input.schedule = std::make_shared<const Schedule>(io::read_schedule_json(document.root()));
+  input.text = std::move(text);
   return {};
 }
 
@@ -134,10 +138,24 @@ RunInput read_input(const InputOptions& options) {
   return input;
 }
 
+namespace {
+
+/// What is wrong with a schedule file is said with its place.
+study::Evaluation evaluate_file(const RunInput& input, const study::Limits& limits) {
+  try {
+    return study::evaluate_schedule(input.schedule, input.name, input.config, limits);
+  } catch (const ScheduleError& error) {
+    const auto found = validate(*input.schedule);
+    if (found.empty()) throw;
+    throw ScheduleError(io::SchedulePlaces(input.text, input.name).of(found.front()), error.what());
+  }
+}
+
+}  // namespace
+
 study::Evaluation evaluate(const RunInput& input, const study::Limits& limits) {
-  study::Evaluation run = input.schedule
-                              ? study::evaluate_schedule(input.schedule, input.name, input.config, limits)
-                              : study::evaluate(input.config, limits);
+  study::Evaluation run =
+      input.schedule ? evaluate_file(input, limits) : study::evaluate(input.config, limits);
   run.warnings.insert(run.warnings.begin(), input.warnings.begin(), input.warnings.end());
   return run;
 }

@@ -59,6 +59,8 @@ struct RunInput {
   io::RunConfig config;
   /// Set if the file holds a schedule; `config` then says costs, memory and step only.
   std::shared_ptr<const Schedule> schedule;
+  /// The text of the schedule file, for the places of what is wrong in it.
+  std::string text;
   /// The file's name, or "" if there is none.
   std::string name;
   /// What the schedule file's reader passed over.

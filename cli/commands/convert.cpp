@@ -24,6 +24,7 @@ struct ConvertOptions {
   std::string file;
   std::string to;
   bool force = false;
+  bool full_trace = false;
 };
 
 std::string list_of_formats() {
@@ -72,6 +73,7 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   exported.memory = &run.memory;
   exported.report = &report;
   exported.picture = &picture;
+  exported.full_trace = options.full_trace;
   write(options, format, exported);
 }
 
@@ -110,6 +112,8 @@ Run convert(CLI::App& app) {
   app.add_option("--to,--format", options->to, "Format to write; found by OUT's extension if left out")
       ->type_name("FORMAT");
   app.add_flag("--force", options->force, "Overwrite an existing file");
+  app.add_flag("--full-trace", options->full_trace,
+               "Traces: flow arrows and memory counters even above 200,000 ops");
   add_value_options(app, options->input);
   add_picture_options(app, options->picture);
   add_output_options(app, options->output);

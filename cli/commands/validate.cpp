@@ -13,6 +13,7 @@
 #include "cli/summary.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json_text.hpp"
+#include "sim/io/schedule_places.hpp"
 #include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
@@ -32,6 +33,7 @@ struct Findings {
   std::shared_ptr<const Schedule> schedule;
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> warnings;
+  std::string text;
 };
 
 /// An op that stands nowhere has no place in a queue.
@@ -39,8 +41,9 @@ bool has_slot(const Diagnostic& diagnostic) {
   return !diagnostic.code.starts_with("missing") && diagnostic.code != "empty";
 }
 
-std::string line_of(const Findings& findings, const Diagnostic& diagnostic) {
-  return fmt::format("{}: error: {} [{}]\n", findings.name, diagnostic.message, diagnostic.code);
+std::string line_of(const io::SchedulePlaces& places, const Diagnostic& diagnostic) {
+  return fmt::format("{}: error: {} [{}]\n", places.of(diagnostic).text(), diagnostic.message,
+                     diagnostic.code);
 }
 
 /// Where every blocked rank stands, if the schedule hangs; a line of text holds no more than a few of them.
@@ -109,6 +112,7 @@ Findings examine(const ValidateOptions& options) {
   Findings out;
   out.name = input.name;
   out.warnings = input.warnings;
+  out.text = input.text;
   if (input.schedule) {
     out.schedule = input.schedule;
     out.diagnostics = validate(*input.schedule);
@@ -129,7 +133,10 @@ ExitCode run_validate(const ValidateOptions& options) {
   if (options.json) {
     out = as_json(findings);
   } else {
-    for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(findings, diagnostic);
+    if (!findings.diagnostics.empty()) {
+      const io::SchedulePlaces places(findings.text, findings.name);
+      for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
+    }
     if (hangs(findings)) out += blocked_ranks(*findings.schedule);
     if (!options.output.quiet) out += verdict(findings);
   }

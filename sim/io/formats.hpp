@@ -30,6 +30,8 @@ struct Exported {
   const Report* report = nullptr;
   /// For pictures; null draws with the defaults. Its costs and memory are those above.
   const draw::SceneOptions* picture = nullptr;
+  /// For traces: flow arrows and memory counters whatever the number of ops.
+  bool full_trace = false;
 };
 
 /// What a reader makes of a file.

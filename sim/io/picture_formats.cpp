@@ -35,7 +35,9 @@ Format chrome_format() {
   out.summary = "Chrome trace, for Perfetto and chrome://tracing";
   out.needs_times = true;
   out.write = [](std::ostream& stream, const Exported& run) {
-    write_chrome_trace(stream, *run.timeline, *run.memory);
+    ChromeTraceOptions options;
+    if (run.full_trace) options.flows = options.counters = true;
+    write_chrome_trace(stream, *run.timeline, *run.memory, options);
   };
   return out;
 }
