@@ -43,10 +43,12 @@ Scene SceneBuilder::build() && {
   choose_ranks();
   choose_range();
   if (options_.show_memory) measure_memory_curves();
-  choose_width();
-  legend_ = legend_items();
-  place_legend();
-  choose_rows();
+  if (!options_.caption.empty()) captions_.push_back(options_.caption);
+  lay_out();
+  if (shows_memory() && measure_.memory_height <= 0) {
+    leave_memory_out();
+    lay_out();
+  }
   scene_.shapes.emplace_back(Rectangle{.width = scene_.width,
                                        .height = scene_.height,
                                        .fill = surface_.background,
@@ -60,7 +62,7 @@ Scene SceneBuilder::build() && {
   collect_marks();
   add_ops();
   if (options_.show_critical_path) add_critical_path();
-  if (options_.show_memory) add_memory();
+  if (shows_memory()) add_memory();
   add_rank_labels();
   add_axis();
   return std::move(scene_);

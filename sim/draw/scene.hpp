@@ -138,7 +138,7 @@ struct SceneOptions {
   /// 1600 pixels.
   double width = 0;
   /// 0 chooses from the number of ranks. Rows share what is left beside axis and legend; below one pixel per rank, ranks
-  /// share rows.
+  /// share rows. A box has its number if the longest number of the schedule would fit too.
   double height = 0;
   /// Visible time; no value shows everything.
   std::optional<Span> range = {};
@@ -151,7 +151,8 @@ struct SceneOptions {
   /// A pattern per op kind besides the colour.
   bool patterns = false;
   bool show_legend = true;
-  /// Memory curve below each rank, with limit and peak. Without `memory`: live activations (default_memory).
+  /// Memory curve below each rank, with limit and peak. Without `memory`: live activations (default_memory). A chosen
+  /// height gives each rank room for it, 26 pixels, up to 192 ranks; where there is no room, a caption says so instead.
   bool show_memory = false;
   /// Tints gaps by cause (first step). REQUIRES costs.
   bool show_idle_causes = false;

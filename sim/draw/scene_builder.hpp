@@ -48,8 +48,11 @@ class SceneBuilder {
   // scene_layout.cpp: sizes before anything is drawn.
   void choose_ranks();
   void choose_range();
+  void lay_out();
   void choose_width();
   void choose_rows();
+  void leave_memory_out();
+  [[nodiscard]] double chosen_rows_height(int ranks) const;
   [[nodiscard]] double frame_below() const;
 
   // scene_rows.cpp: ops.
@@ -60,7 +63,7 @@ class SceneBuilder {
   void add_op(const Row& row, std::size_t at, std::size_t part, std::size_t parts);
   void add_op_label(const Rectangle& box, Op op);
   [[nodiscard]] bool labels_have_letters() const;
-  [[nodiscard]] std::string widest_label() const;
+  [[nodiscard]] std::string widest_label(bool letters) const;
   std::uint32_t add_title(Rank rank, std::size_t at);
   void add_merged(const Row& row, const std::vector<Mark>& marks);
   void add_shared_row(const Row& row);
@@ -73,6 +76,7 @@ class SceneBuilder {
   void add_idle_causes();
   void add_critical_path();
   void measure_memory_curves();
+  [[nodiscard]] bool shows_memory() const { return !memory_.empty(); }
   void add_memory();
   void add_memory_strip(const Row& row, const std::vector<MemoryStep>& curve, double bytes_per_pixel);
   void add_memory_peak(const Row& row, const std::vector<MemoryStep>& curve, double bytes_per_pixel);
@@ -112,6 +116,7 @@ class SceneBuilder {
   std::vector<std::vector<Mark>> marks_;  // [row], empty for rows shared by ranks
   bool with_titles_ = false;
   std::vector<std::vector<MemoryStep>> memory_;  // [rank - first_rank_], empty unless memory is shown
+  std::vector<std::string> captions_;
   std::vector<LegendItem> legend_;
   std::vector<std::pair<double, int>> legend_places_;  // x, line
   int legend_lines_ = 0;

@@ -91,7 +91,7 @@ void SceneBuilder::add_overlay_items(std::vector<LegendItem>& items) const {
   if (options_.show_critical_path) {
     items.push_back({{surface_.critical}, "Critical path", Pattern::None, Look::Outline});
   }
-  if (options_.show_memory) {
+  if (shows_memory()) {
     items.push_back({{surface_.memory_fill}, options_.memory ? "Memory" : "Live activations"});
     if (options_.memory && options_.memory->limit) {
       items.push_back({{surface_.memory_limit},
@@ -117,6 +117,8 @@ std::vector<LegendItem> SceneBuilder::legend_items() const {
 
 void SceneBuilder::place_legend() {
   double x = scene_.time.x;
+  legend_places_.clear();
+  legend_lines_ = 0;
   for (const LegendItem& item : legend_) {
     const double width = item_width(item, measure_.legend_size);
     const bool fits = x + width <= scene_.time.x + scene_.time.width;
@@ -199,12 +201,13 @@ void SceneBuilder::add_axis() {
     scene_.shapes.emplace_back(Line{at, y, at, y + 4, surface_.axis, 1, false, Role::Axis});
     text(at, labels, measure_.axis_size, tick.label, surface_.text, Align::Middle, Role::Axis);
   }
-  const double title = labels + measure_.label_size + 5;
-  text(x + scene_.time.width / 2, title, measure_.label_size, axis_title(axis.unit), surface_.text,
+  double baseline = labels + measure_.label_size + 5;
+  text(x + scene_.time.width / 2, baseline, measure_.label_size, axis_title(axis.unit), surface_.text,
        Align::Middle, Role::Axis);
-  if (options_.caption.empty()) return;
-  text(x, title + measure_.caption_size + 8, measure_.caption_size, options_.caption, surface_.muted,
-       Align::Start, Role::Label);
+  for (const std::string& caption : captions_) {
+    baseline += measure_.caption_size + 8;
+    text(x, baseline, measure_.caption_size, caption, surface_.muted, Align::Start, Role::Label);
+  }
 }
 
 void SceneBuilder::add_rank_labels() {

@@ -21,6 +21,8 @@ constexpr double kMaxGroupRowHeight = 30;  // two halves, each with a number
 constexpr double kAllRowsHeight = 620;     // above this, rows shrink ...
 constexpr double kMinRowPitch = 5;         // ... down to this, then the picture grows ...
 constexpr double kMaxRowsHeight = 5000;    // ... up to this, then ranks share rows
+constexpr double kMinMemoryPitch = 26;     // the same with memory: above kMaxRowsHeight, curves are left out
+constexpr double kMinMemoryHeight = 5;     // of a strip whose peak and limit can still be seen
 
 }  // namespace
 
@@ -48,7 +50,8 @@ void SceneBuilder::choose_width() {
   if (options_.width > 0) {
     scene_.width = options_.width;
   } else {
-    const double cell = std::max(18.0, text_width(widest_label(), measure_.axis_size) + 5);
+    const double cell =
+        std::max(18.0, text_width(widest_label(labels_have_letters()), measure_.axis_size) + 5);
     const double cells =
         static_cast<double>(scene_.time.range.length()) / static_cast<double>(index_.shortest());
     scene_.width = std::ceil(std::clamp(left + kRightMargin + cells * cell, kMinWidth, kMaxWidth));
@@ -62,18 +65,34 @@ void SceneBuilder::choose_width() {
   }
 }
 
+void SceneBuilder::lay_out() {
+  choose_width();
+  legend_ = legend_items();
+  place_legend();
+  choose_rows();
+}
+
+void SceneBuilder::leave_memory_out() {
+  memory_.clear();
+  captions_.push_back("No room for memory curves of so many ranks");
+}
+
+double SceneBuilder::chosen_rows_height(int ranks) const {
+  const double memory = shows_memory() ? 1 / (1 - kMemoryShare) : 1;
+  const double largest =
+      (timeline_.schedule->has_groups() ? kMaxGroupRowHeight : kMaxRowHeight) * 1.18 * memory;
+  const double least = shows_memory() ? kMinMemoryPitch : kMinRowPitch;
+  return std::min(std::clamp(kAllRowsHeight / ranks, least, largest) * ranks, kMaxRowsHeight);
+}
+
 void SceneBuilder::choose_rows() {
   Measures& m = measure_;
   m.plot_top = m.margin;
   if (!options_.title.empty()) m.plot_top += m.title_size + 8;
   m.plot_top += legend_lines_ * m.legend_line + (legend_lines_ > 0 ? 5 : 0);
   const int ranks = std::max(1, (last_rank_ - first_rank_.value()).value());
-  const double memory = options_.show_memory ? 1 / (1 - kMemoryShare) : 1;
-  const double largest =
-      (timeline_.schedule->has_groups() ? kMaxGroupRowHeight : kMaxRowHeight) * 1.18 * memory;
-  double rows_height = std::clamp(kAllRowsHeight / ranks, kMinRowPitch * memory, largest) * ranks;
-  rows_height = std::min(rows_height, kMaxRowsHeight);
-  if (options_.height > 0) rows_height = options_.height - m.plot_top - frame_below();
+  const double rows_height =
+      options_.height > 0 ? options_.height - m.plot_top - frame_below() : chosen_rows_height(ranks);
   if (rows_height < 16) {
     throw InputError(fmt::format("a picture {} pixels high has no room for its rows; take at least {}",
                                  std::lround(options_.height),
@@ -83,8 +102,11 @@ void SceneBuilder::choose_rows() {
   const int rows = (ranks + m.ranks_per_row - 1) / m.ranks_per_row;
   m.row_pitch = rows_height / rows;
   const double used = m.row_pitch - (m.row_pitch < 4 ? 0 : std::min(5.0, m.row_pitch * 0.16));
-  m.memory_height = options_.show_memory && m.ranks_per_row == 1 ? used * kMemoryShare : 0;
+  const bool has_strips = shows_memory() && used * kMemoryShare >= kMinMemoryHeight &&
+                          (options_.height > 0 || m.row_pitch >= kMinMemoryPitch);
+  m.memory_height = has_strips ? used * kMemoryShare : 0;
   m.row_height = used - m.memory_height - (m.memory_height > 0 ? 1 : 0);
+  scene_.rows.clear();
   for (int i = 0; i < rows; ++i) {
     const double y = m.plot_top + i * m.row_pitch;
     const Rank first = first_rank_ + i * m.ranks_per_row;
@@ -95,8 +117,8 @@ void SceneBuilder::choose_rows() {
 }
 
 double SceneBuilder::frame_below() const {
-  const double caption = options_.caption.empty() ? 0 : measure_.caption_size + 8;
-  return 4 + measure_.axis_size + 5 + measure_.label_size + caption + measure_.margin;
+  const double captions = static_cast<double>(captions_.size()) * (measure_.caption_size + 8);
+  return 4 + measure_.axis_size + 5 + measure_.label_size + captions + measure_.margin;
 }
 
 double SceneBuilder::plot_bottom() const {

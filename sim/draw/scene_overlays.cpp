@@ -75,7 +75,6 @@ void SceneBuilder::measure_memory_curves() {
 }
 
 void SceneBuilder::add_memory() {
-  if (measure_.memory_height <= 0) return;
   const std::optional<Bytes> limit = options_.memory ? options_.memory->limit : std::nullopt;
   Bytes top = std::max<Bytes>(1, limit.value_or(0));
   for (const auto& curve : memory_) {
@@ -145,8 +144,9 @@ void SceneBuilder::add_memory_peak(const Row& row, const std::vector<MemoryStep>
   // A small triangle whose tip points at where the peak is first reached.
   const double x = clipped_x(peak->time);
   const double y = row.memory_y + row.memory_height - static_cast<double>(peak->bytes) / bytes_per_pixel;
+  const double below = std::min(y + 5, row.memory_y + row.memory_height + 2);  // above the next row
   scene_.shapes.emplace_back(
-      Polyline{{{x, y}, {x - 3, y + 5}, {x + 3, y + 5}}, surface_.text, {}, 0, Role::MemoryPeak});
+      Polyline{{{x, y}, {x - 3, below}, {x + 3, below}}, surface_.text, {}, 0, Role::MemoryPeak});
 }
 
 }  // namespace pipeloom::draw

@@ -95,21 +95,16 @@ void SceneBuilder::add_op(const Row& row, std::size_t at, std::size_t part, std:
 }
 
 void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
-  const std::string number = std::to_string(op.microbatch().value());
-  const bool wants_letter = labels_have_letters();
   const double tallest = std::min(measure_.axis_size, box.height * 0.82);
-  if (tallest < kSmallestText) return;
-  const std::string widest = widest_label();
-  for (const std::string& words : {wants_letter ? letter_of(op.kind()) + number : number, number}) {
-    // Whole halves, so that one picture does not mix dozens of sizes; as small as the longest number needs, unless
-    // only short ones fit at all.
-    const auto size_for = [&](const std::string& longest) {
-      return std::floor(2 * std::min(tallest, (box.width - 1.5) / text_width(longest, 1))) / 2;
-    };
-    const double size = size_for(widest) >= kSmallestText ? size_for(widest) : size_for(words);
+  const std::string number = std::to_string(op.microbatch().value());
+  for (const bool letters : {labels_have_letters(), false}) {
+    // As small as the longest label of the whole run needs, so that boxes of one size have all their labels or none. Whole
+    // halves, so that one picture does not mix dozens of sizes.
+    const double longest = text_width(widest_label(letters), 1);
+    const double size = std::floor(2 * std::min(tallest, (box.width - 1.5) / longest)) / 2;
     if (size < kSmallestText) continue;
-    text(box.x + box.width / 2, box.y + box.height / 2 + 0.36 * size, size, words, text_on(*box.fill),
-         Align::Middle, Role::Op);
+    text(box.x + box.width / 2, box.y + box.height / 2 + 0.36 * size, size,
+         letters ? letter_of(op.kind()) + number : number, text_on(*box.fill), Align::Middle, Role::Op);
     return;
   }
 }
@@ -118,10 +113,10 @@ bool SceneBuilder::labels_have_letters() const {
   return options_.patterns || options_.colour_by != ColourBy::Kind;
 }
 
-std::string SceneBuilder::widest_label() const {
+std::string SceneBuilder::widest_label(bool letters) const {
   const auto digits = std::to_string(std::max(0, timeline_.schedule->microbatches() - 1)).size();
   const char* const letter = timeline_.schedule->contains(OpKind::BackwardWeight) ? "W" : "B";
-  return (labels_have_letters() ? letter : "") + std::string(digits, '0');
+  return (letters ? letter : "") + std::string(digits, '0');
 }
 
 std::uint32_t SceneBuilder::add_title(Rank rank, std::size_t at) {

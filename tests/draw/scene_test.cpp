@@ -73,6 +73,22 @@ TEST_CASE("no number is wider than its op", "[draw]") {
   }
 }
 
+TEST_CASE("boxes of one size have all their numbers or none", "[draw]") {
+  // Twelve forwards of one width, then twelve backwards twice as wide. "10" needs 2 * 0.64 * 6 + 1.5 = 9.2 pixels.
+  std::string text;
+  for (const char* const kind : {"F", "B"}) {
+    for (int k = 0; k < 12; ++k) text += "0" + std::string(kind) + std::to_string(k) + " ";
+  }
+  const Timeline timeline = run(text);
+  // 36 units; beside the plot are 12 + 39 + 8 and 16 pixels: some 5, 10 and 19 pixels a unit.
+  const std::vector<std::pair<double, std::size_t>> labels_at_width = {{260, 12}, {440, 24}, {760, 24}};
+  for (const auto& [width, labels] : labels_at_width) {
+    SceneOptions options;
+    options.width = width;
+    CHECK(words_of(build_scene(timeline, options), Role::Op).size() == labels);
+  }
+}
+
 TEST_CASE("the parts of a group share its time: forward above, backward below", "[draw]") {
   const Timeline timeline = run("0F0 (0F1;0B0)OVERLAP_F_B 0B1");
   const Scene scene = build_scene(timeline, {});
@@ -169,6 +185,33 @@ TEST_CASE("the memory strip has its peak where most activations are alive", "[dr
   double top = 1e9;
   for (const Point& point : lines[0].points) top = std::min(top, point.y);
   CHECK(top == Approx(tips[0].points[0].y));
+}
+
+TEST_CASE("a picture with memory grows with the ranks, and leaves the curves out where they would overlap",
+          "[draw]") {
+  for (const int ranks : {2, 64, 192, 193, 600}) {
+    std::string text;
+    for (int r = 0; r < ranks; ++r) text += (r > 0 ? " | " : "") + std::to_string(r) + "F0";
+    SceneOptions options;
+    options.show_memory = true;
+    options.caption = "A caption";
+    const Scene scene = build_scene(run(text), options);
+    const bool fits = ranks <= 192;  // 26 pixels each, 5000 in all
+    CHECK(shapes_of<Polyline>(scene, Role::MemoryLine).size() == (fits ? scene.rows.size() : 0));
+    CHECK((words_of(scene, Role::Label).back() == "A caption") == fits);
+    CHECK(words_of(scene, Role::Legend).size() == (fits ? 2 : 1));
+    if (!fits) continue;
+    CHECK(scene.rows[0].height >= 10);
+    const double pitch = scene.rows[1].y - scene.rows[0].y;
+    const auto peaks = shapes_of<Polyline>(scene, Role::MemoryPeak);
+    REQUIRE(peaks.size() == scene.rows.size());
+    for (std::size_t i = 0; i < peaks.size(); ++i) {
+      for (const Point& point : peaks[i].points) {
+        CHECK(point.y >= scene.rows[i].memory_y);
+        CHECK(point.y <= scene.rows[i].y + pitch);
+      }
+    }
+  }
 }
 
 TEST_CASE("a memory limit is a line on the curve's scale", "[draw]") {
