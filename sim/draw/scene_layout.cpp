@@ -74,7 +74,7 @@ void SceneBuilder::lay_out() {
 
 void SceneBuilder::leave_memory_out() {
   memory_.clear();
-  captions_.push_back("No room for memory curves of so many ranks");
+  captions_.emplace_back("No room for memory curves of so many ranks");
 }
 
 double SceneBuilder::chosen_rows_height(int ranks) const {
