@@ -29,6 +29,11 @@ struct Params {
   /// N, microbatches per group of the interleaved schedules; no value takes the schedule's (or alias's)
   /// default.
   std::optional<int> group_size = {};
+  int slices = 1;  ///< n, pieces of a microbatch's sequence; more than 1 needs takes_slices
+  int waves = 1;   ///< W of hanayo: v = 2 W
+  int updates = 1;  ///< optimizer updates in one endless run; m counts the microbatches of one of them
+  /// Which of the schedule's variants; "" is the first of Requirements::variants.
+  std::string variant = {};
   /// Drop everything but the forwards.
   bool forward_only = false;
 };
@@ -51,6 +56,11 @@ struct Requirements {
   bool overlaps = false;         ///< emits groups
   bool bidirectional = false;    ///< two model replicas
   bool takes_group_size = false;
+  bool takes_slices = false;
+  bool takes_waves = false;
+  bool takes_updates = false;
+  /// Legal Params::variant, the default first; empty if the schedule has none.
+  std::vector<std::string> variants = {};
   /// In words, for people: "even p, m >= 2p, m even".
   std::string text = {};
 };

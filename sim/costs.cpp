@@ -69,6 +69,9 @@ Costs uniform_costs(const Placement& placement, const UniformCosts& uniform) {
   costs.duration[index_of(OpKind::Backward)].assign(slots, uniform.backward);
   costs.duration[index_of(OpKind::BackwardInput)].assign(slots, uniform.backward_input);
   costs.duration[index_of(OpKind::BackwardWeight)].assign(slots, uniform.backward_weight);
+  costs.duration[index_of(OpKind::Recompute)].assign(slots, uniform.forward);
+  costs.duration[index_of(OpKind::Offload)].assign(slots, uniform.copy);
+  costs.duration[index_of(OpKind::Reload)].assign(slots, uniform.copy);
   costs.forward_delay.assign(slots, 0);
   costs.backward_delay.assign(slots, 0);
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
@@ -84,7 +87,7 @@ Costs uniform_costs(const Placement& placement, const UniformCosts& uniform) {
 Costs default_costs(const Placement& placement) {
   const Ticks one = ticks_per(TimeUnit::Unit);
   return uniform_costs(placement,
-                       {.forward = one, .backward = 2 * one, .backward_input = one, .backward_weight = one});
+                       {.forward = one, .backward = 2 * one, .backward_input = one, .backward_weight = one, .copy = one});
 }
 
 }  // namespace pipeloom

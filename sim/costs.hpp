@@ -74,7 +74,7 @@ struct Costs {
   [[nodiscard]] Ticks scaled(Ticks base, Microbatch microbatch) const;
 };
 
-/// F 1, B 2, I 1, W 1 in the abstract unit, no transfers, group F + B: what an empty configuration means.
+/// F 1, B 2, I 1, W 1, R 1, O 1, L 1 in the abstract unit, no transfers, group F + B: what an empty configuration means.
 [[nodiscard]] Costs default_costs(const Placement& placement);
 
 /// The same durations on every stage, `delay` on every hop between different ranks.
@@ -83,6 +83,7 @@ struct UniformCosts {
   Ticks backward = 2;
   Ticks backward_input = 1;
   Ticks backward_weight = 1;
+  Ticks copy = 1;  ///< O and L; R takes `forward`
   Ticks delay = 0;
   Overlap overlap = {};
   TimeUnit unit = TimeUnit::Unit;

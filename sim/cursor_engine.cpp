@@ -289,7 +289,7 @@ bool CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, st
 }
 
 std::vector<Wait> CursorEngine::waits(const Schedule& schedule) const {
-  const TensorIndex tensors(schedule.stages(), schedule.microbatches());
+  const TensorIndex tensors(schedule);
   std::vector<Wait> waits;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     const Cursor& cursor = cursors_[rank.at()];

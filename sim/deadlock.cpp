@@ -52,7 +52,7 @@ std::string wait_text(const BlockedRank& blocked, const Schedule& schedule) {
 }  // namespace
 
 Deadlock explain_waits(const Schedule& schedule, const std::vector<Wait>& waits, std::size_t entries_done) {
-  const TensorIndex index(schedule.stages(), schedule.microbatches());
+  const TensorIndex index(schedule);
   std::unordered_map<std::size_t, std::vector<std::size_t>> waiting;  // tensor -> positions in blocked
   Deadlock deadlock;
   deadlock.entries_done = entries_done;

@@ -19,7 +19,7 @@ class DependencyMap {
 
   explicit DependencyMap(const Schedule& schedule)
       : schedule_(&schedule),
-        tensors_(schedule.stages(), schedule.microbatches()),
+        tensors_(schedule),
         producer_(tensors_.size(), kNone) {
     for (std::size_t i = 0; i < schedule.num_ops(); ++i)
       producer_[tensors_.output_of(schedule.ops()[i])] = static_cast<std::uint32_t>(i);

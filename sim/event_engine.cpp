@@ -33,7 +33,7 @@ class EventRun {
         costs_(costs),
         network_(network),
         out_(out),
-        tensors_(schedule.stages(), schedule.microbatches()),
+        tensors_(schedule),
         arrived_(tensors_.size(), 0),
         next_(static_cast<std::size_t>(schedule.ranks())),
         running_(next_.size(), 0) {

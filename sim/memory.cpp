@@ -28,7 +28,7 @@ class Account {
   /// Buffers that hold incoming tensors while they travel and until they are consumed. `produced` is the end of every
   /// tensor's producer.
   void add_receives(Rank rank, const std::vector<Ticks>& produced) {
-    const TensorIndex index(schedule_.stages(), schedule_.microbatches());
+    const TensorIndex index(schedule_);
     for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) {
       const Op op = schedule_.ops()[i];
       const std::size_t tensor = index.input_of(op);
@@ -76,6 +76,10 @@ class Account {
       case OpKind::BackwardWeight:
         add(end, model_.released_at_input[slot] - model_.activation[slot], i);
         break;
+      case OpKind::Recompute:
+      case OpKind::Offload:
+      case OpKind::Reload:
+        break;
     }
   }
 
@@ -93,7 +97,7 @@ bool any_receive(const MemoryModel& model) {
 /// End of the producer of every tensor, [tensor].
 std::vector<Ticks> produced_times(const Timeline& timeline, int step) {
   const Schedule& schedule = *timeline.schedule;
-  const TensorIndex index(schedule.stages(), schedule.microbatches());
+  const TensorIndex index(schedule);
   std::vector<Ticks> produced(index.size(), 0);
   for (std::size_t i = 0; i < schedule.num_ops(); ++i)
     produced[index.output_of(schedule.ops()[i])] = timeline.end_of(i, step);
@@ -163,6 +167,10 @@ QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool 
       return {0, early, 0, 0};
     case OpKind::BackwardWeight:
       return {0, whole - early, 0, 1};
+    case OpKind::Recompute:
+    case OpKind::Offload:
+    case OpKind::Reload:
+      break;
   }
   return {};
 }

@@ -13,15 +13,16 @@ Rank Schedule::rank_of_op(std::size_t op_index) const {
 
 bool operator==(const Schedule& a, const Schedule& b) {
   const auto same_grouping = [](Op x, Op y) { return x == y && x.joined() == y.joined(); };
-  return a.microbatches_ == b.microbatches_ && a.placement_ == b.placement_ &&
+  return a.microbatches_ == b.microbatches_ && a.slices_ == b.slices_ && a.placement_ == b.placement_ &&
          a.replica_of_microbatch_ == b.replica_of_microbatch_ && a.rank_begin_ == b.rank_begin_ &&
          std::equal(a.ops_.begin(), a.ops_.end(), b.ops_.begin(), b.ops_.end(), same_grouping);
 }
 
 ScheduleBuilder::ScheduleBuilder(Placement placement, int microbatches,
-                                 std::vector<std::uint8_t> replica_of_microbatch)
+                                 std::vector<std::uint8_t> replica_of_microbatch, int slices)
     : schedule_(std::move(placement)) {
   schedule_.microbatches_ = microbatches;
+  schedule_.slices_ = slices;
   schedule_.replica_of_microbatch_ = std::move(replica_of_microbatch);
 }
 
@@ -52,12 +53,16 @@ Schedule ScheduleBuilder::build() && {
   return std::move(schedule_);
 }
 
-Schedule forward_only(const Schedule& schedule) {
+ScheduleBuilder builder_like(const Schedule& schedule) {
   std::vector<std::uint8_t> replicas;
   if (schedule.placement().replicas() > 1)
     for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)
       replicas.push_back(static_cast<std::uint8_t>(schedule.replica_of(k).value()));
-  ScheduleBuilder out(schedule.placement(), schedule.microbatches(), std::move(replicas));
+  return {schedule.placement(), schedule.microbatches(), std::move(replicas), schedule.slices()};
+}
+
+Schedule forward_only(const Schedule& schedule) {
+  ScheduleBuilder out = builder_like(schedule);
   std::vector<Op> kept;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     out.begin_rank(rank);

@@ -19,7 +19,7 @@ namespace pipeloom {
 /// but the last of a group are `joined`). Times, dependencies and counts of entries follow from this
 /// array alone; `Schedule` holds no times.
 ///
-/// A Schedule only promises that every op's stage and microbatch are in range. Whether each op is
+/// A Schedule only promises that every op's stage, microbatch and slice are in range. Whether each op is
 /// there once, on its rank and in a possible order is what validate() answers.
 class Schedule {
  public:
@@ -27,6 +27,14 @@ class Schedule {
   [[nodiscard]] int ranks() const { return placement_.ranks(); }
   [[nodiscard]] int stages() const { return placement_.stages(); }
   [[nodiscard]] int microbatches() const { return microbatches_; }
+  /// n, the slices that every microbatch's sequence is cut into; 1 if it is not.
+  [[nodiscard]] int slices() const { return slices_; }
+  /// m n: what F, B, I and W each run per stage. A unit is one slice of one microbatch.
+  [[nodiscard]] int units() const { return microbatches_ * slices_; }
+  /// k n + j for slice j of microbatch k: 0 .. units() - 1.
+  [[nodiscard]] std::size_t unit_of(Op op) const {
+    return op.microbatch().at() * static_cast<std::size_t>(slices_) + static_cast<std::size_t>(op.slice());
+  }
 
   /// All ops, rank by rank in queue order. Op indices (`std::size_t`) everywhere refer to this array.
   [[nodiscard]] std::span<const Op> ops() const { return ops_; }
@@ -37,6 +45,11 @@ class Schedule {
   [[nodiscard]] bool contains(OpKind kind) const { return (kinds_ >> index_of(kind) & 1U) != 0; }
   /// No backward of any kind: an evaluation or inference pass, whose activations nobody keeps.
   [[nodiscard]] bool is_forward_only() const { return kinds_ == 1U << index_of(OpKind::Forward); }
+  /// Whether there are ops that the plain F, B, I, W of whole microbatches do not cover: R, O, L, or slices.
+  [[nodiscard]] bool is_extended() const {
+    return slices_ > 1 || contains(OpKind::Recompute) || has_copies();
+  }
+  [[nodiscard]] bool has_copies() const { return contains(OpKind::Offload) || contains(OpKind::Reload); }
 
   /// Op indices of rank r are queue_begin(r) .. queue_end(r) - 1.
   [[nodiscard]] std::size_t queue_begin(Rank rank) const { return rank_begin_[rank.at()]; }
@@ -65,6 +78,7 @@ class Schedule {
 
   Placement placement_;
   int microbatches_ = 0;
+  int slices_ = 1;
   unsigned kinds_ = 0;  // bit k: some op has kind k
   std::size_t num_entries_ = 0;
   std::vector<std::uint8_t> replica_of_microbatch_;
@@ -81,9 +95,9 @@ class Schedule {
 class ScheduleBuilder {
  public:
   /// REQUIRES: 1 <= microbatches <= kMaxIndex. `replica_of_microbatch` is empty (all replica 0) or has one
-  /// entry per microbatch.
-  ScheduleBuilder(Placement placement, int microbatches,
-                  std::vector<std::uint8_t> replica_of_microbatch = {});
+  /// entry per microbatch. With slices > 1 every op is with_slice(); microbatches * slices <= kMaxIndex.
+  ScheduleBuilder(Placement placement, int microbatches, std::vector<std::uint8_t> replica_of_microbatch = {},
+                  int slices = 1);
 
   /// Room for this many ops in all, to avoid growing; optional.
   void reserve(std::size_t ops);
@@ -124,6 +138,9 @@ void for_each_entry(const Schedule& schedule, std::size_t begin, std::size_t end
     first = last;
   }
 }
+
+/// An empty builder for another order of the same run: placement, microbatches, replicas and slices of `schedule`.
+[[nodiscard]] ScheduleBuilder builder_like(const Schedule& schedule);
 
 /// The same schedule with only its forwards, groups reduced to what remains of them.
 [[nodiscard]] Schedule forward_only(const Schedule& schedule);

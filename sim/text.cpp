@@ -59,6 +59,24 @@ std::pair<int, int> extent_of(const Queues& queues) {
   return {microbatches, stages};
 }
 
+/// n as the ops name it. Throws if only some name a slice, or if there would be more units than an index can number.
+int slices_of(const Queues& queues, int microbatches) {
+  int slices = 0;
+  bool whole = false;
+  for (const auto& queue : queues)
+    for (const Op op : queue) {
+      slices = std::max(slices, op.is_sliced() ? op.slice() + 1 : 0);
+      whole = whole || !op.is_sliced();
+    }
+  if (slices > 0 && whole)
+    throw InputError(
+        "some ops name a sequence slice (0F0.1) and others do not (0F0); name it everywhere or nowhere");
+  if (static_cast<std::int64_t>(microbatches) * slices > kMaxIndex)
+    throw InputError(fmt::format("{} microbatches of {} slices are more than the {} units allowed",
+                                 microbatches, slices, kMaxIndex));
+  return std::max(slices, 1);
+}
+
 /// Ranks on which some op of each stage stands, in rank order, [stage].
 std::vector<std::vector<Rank>> ranks_by_stage(const Queues& queues, int stages) {
   std::vector<std::vector<Rank>> ranks(static_cast<std::size_t>(stages));
@@ -118,7 +136,7 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
   }
   const int replicas = static_cast<int>(replica_of_path.size());
   return {Placement::custom(ranks, stages, replicas, std::move(rank_of_slot)),
-          std::move(replica_of_microbatch), microbatches};
+          std::move(replica_of_microbatch), microbatches, 1};
 }
 
 }  // namespace
@@ -126,7 +144,10 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
 char* write_op(char* out, Op op) {
   out = std::to_chars(out, out + 8, op.stage().value()).ptr;
   *out++ = letter_of(op.kind());
-  return std::to_chars(out, out + 8, op.microbatch().value()).ptr;
+  out = std::to_chars(out, out + 8, op.microbatch().value()).ptr;
+  if (!op.is_sliced()) return out;
+  *out++ = '.';
+  return std::to_chars(out, out + 8, op.slice()).ptr;
 }
 
 std::string to_text(Op op) {
@@ -162,8 +183,14 @@ std::optional<Op> parse_op(std::string_view text) {
   text.remove_prefix(1);
   if (!kind || text.empty()) return std::nullopt;
   const auto microbatch = take_index(text);
-  if (!microbatch || !text.empty()) return std::nullopt;
-  return Op(*kind, Stage(*stage), Microbatch(*microbatch));
+  if (!microbatch) return std::nullopt;
+  const Op op(*kind, Stage(*stage), Microbatch(*microbatch));
+  if (text.empty()) return op;
+  if (text[0] != '.' || text.size() == 1) return std::nullopt;
+  text.remove_prefix(1);
+  const auto slice = take_index(text);
+  if (!slice || !text.empty() || *slice >= kMaxSlices) return std::nullopt;
+  return op.with_slice(*slice);
 }
 
 std::vector<Op> parse_entry(std::string_view text) {
@@ -190,10 +217,15 @@ InferredPlacement infer_placement(const std::vector<std::vector<Op>>& queues) {
   const auto candidates = ranks_by_stage(queues, stages);
   const bool single =
       std::all_of(candidates.begin(), candidates.end(), [](const auto& list) { return list.size() == 1; });
-  if (!single) return infer_replicas(queues, ranks, stages, microbatches, candidates);
+  const int slices = slices_of(queues, microbatches);
+  if (!single) {
+    auto inferred = infer_replicas(queues, ranks, stages, microbatches, candidates);
+    inferred.slices = slices;
+    return inferred;
+  }
   std::vector<Rank> rank_of_slot;
   for (const auto& list : candidates) rank_of_slot.push_back(list.front());
-  return {Placement::custom(ranks, stages, 1, std::move(rank_of_slot)), {}, microbatches};
+  return {Placement::custom(ranks, stages, 1, std::move(rank_of_slot)), {}, microbatches, slices};
 }
 
 Schedule parse_schedule(std::string_view text) {
@@ -216,7 +248,7 @@ Schedule parse_schedule(std::string_view text) {
   }
   auto inferred = infer_placement(queues);
   ScheduleBuilder out(std::move(inferred.placement), inferred.microbatches,
-                      std::move(inferred.replica_of_microbatch));
+                      std::move(inferred.replica_of_microbatch), inferred.slices);
   for (std::size_t r = 0; r < entries.size(); ++r) {
     out.begin_rank(Rank(static_cast<std::int32_t>(r)));
     for (const auto& group : entries[r]) out.add_group(group);

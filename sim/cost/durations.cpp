@@ -15,18 +15,12 @@ constexpr std::size_t kF = index_of(OpKind::Forward);
 constexpr std::size_t kB = index_of(OpKind::Backward);
 constexpr std::size_t kI = index_of(OpKind::BackwardInput);
 constexpr std::size_t kW = index_of(OpKind::BackwardWeight);
-constexpr std::array<const char*, kOpKinds> kKeys = {"costs.forward", "costs.backward",
-                                                     "costs.backward_input", "costs.backward_weight"};
-
-/// Which kinds the schedule's ops have.
-std::array<bool, kOpKinds> kinds_in(const Schedule& schedule) {
-  std::array<bool, kOpKinds> seen{};
-  for (const Op op : schedule.ops()) {
-    seen[index_of(op.kind())] = true;
-    if (seen[kF] && seen[kB] && seen[kI] && seen[kW]) break;
-  }
-  return seen;
-}
+constexpr std::size_t kR = index_of(OpKind::Recompute);
+constexpr std::size_t kO = index_of(OpKind::Offload);
+constexpr std::size_t kL = index_of(OpKind::Reload);
+constexpr std::array<const char*, kOpKinds> kKeys = {
+    "costs.forward",   "costs.backward", "costs.backward_input", "costs.backward_weight",
+    "costs.recompute", "costs.offload",  "costs.reload"};
 
 /// Chunk c of n gets whole / n, and one tick more if it is among the first whole mod n.
 Ticks share(Ticks whole, std::int64_t c, std::int64_t n) {
@@ -123,8 +117,21 @@ void derive_backwards(const CostSpec& spec, Given& given, std::vector<Origin>& o
     derived(kW, rest_of(*given[kB], *given[kI], spec, kI), "derived: backward - backward_input");
 }
 
-void use_defaults(const CostSpec& spec, const Placement& placement, ResolvedCosts& out) {
-  static constexpr std::array<int, kOpKinds> kUnits = {1, 2, 1, 1};
+/// R from F, and L from O.
+void derive_extras(Given& given, std::vector<Origin>& origins) {
+  if (!given[kR] && given[kF]) {
+    given[kR] = given[kF];
+    origins.emplace_back(kKeys[kR], "derived: forward");
+  }
+  if (!given[kL] && given[kO]) {
+    given[kL] = given[kO];
+    origins.emplace_back(kKeys[kL], "derived: offload");
+  }
+}
+
+void use_defaults(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out) {
+  static constexpr std::array<int, kOpKinds> kUnits = {1, 2, 1, 1, 1, 1, 1};
+  const Placement& placement = schedule.placement();
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     out.stage_duration[kind] =
         spread(StageNumbers::all(kUnits[kind] * ticks_per(spec.unit), kKeys[kind]), Per::Stage, placement);
@@ -138,9 +145,11 @@ void use_defaults(const CostSpec& spec, const Placement& placement, ResolvedCost
 }
 
 [[noreturn]] void fail_missing(const CostSpec& spec, std::size_t kind) {
-  const char* also = kind == kB   ? "it, or costs.backward_input and costs.backward_weight"
-                     : kind == kF ? "it"
-                                  : "it, or costs.backward";
+  const char* also = kind == kB                 ? "it, or costs.backward_input and costs.backward_weight"
+                     : kind == kF || kind == kO ? "it"
+                     : kind == kR               ? "it, or costs.forward"
+                     : kind == kL               ? "it, or costs.offload"
+                                                : "it, or costs.backward";
   throw InputError(
       spec.where, fmt::format("{} is missing, but other costs are given and the schedule has {} ops; give {}",
                               kKeys[kind], letter_of(kAllOpKinds[kind]), also));
@@ -163,16 +172,16 @@ std::vector<Ticks> spread(const StageNumbers& numbers, Per per, const Placement&
 void resolve_durations(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out) {
   const auto is_given = [](const auto& numbers) { return numbers.has_value(); };
   if (std::none_of(spec.duration.begin(), spec.duration.end(), is_given))
-    return use_defaults(spec, schedule.placement(), out);
+    return use_defaults(spec, schedule, out);
 
   Given given;
   for (std::size_t kind = 0; kind < kOpKinds; ++kind)
     if (spec.duration[kind]) given[kind] = spread(*spec.duration[kind], spec.per, schedule.placement());
   derive_backwards(spec, given, out.origins);
+  derive_extras(given, out.origins);
 
-  const auto needed = kinds_in(schedule);
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
-    if (!given[kind] && needed[kind]) fail_missing(spec, kind);
+    if (!given[kind] && schedule.contains(kAllOpKinds[kind])) fail_missing(spec, kind);
     if (!given[kind]) {
       given[kind] = StageTicks(static_cast<std::size_t>(schedule.stages()), 0);
       out.origins.emplace_back(kKeys[kind], "not given: the schedule has no such ops");

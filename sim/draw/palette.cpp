@@ -12,9 +12,10 @@ namespace {
 constexpr Colour kBlack{0, 0, 0};
 constexpr Colour kWhite{0xff, 0xff, 0xff};
 
-// Okabe and Ito: blue, orange, reddish purple, bluish green.
-constexpr std::array<Colour, kOpKinds> kKinds = {Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00},
-                                                 Colour{0xcc, 0x79, 0xa7}, Colour{0x00, 0x9e, 0x73}};
+// Okabe and Ito: blue, orange, reddish purple, bluish green; vermilion, sky blue, yellow.
+constexpr std::array<Colour, kOpKinds> kKinds = {
+    Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00}, Colour{0xcc, 0x79, 0xa7}, Colour{0x00, 0x9e, 0x73},
+    Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9}, Colour{0xf0, 0xe4, 0x42}};
 
 // Tol's "bright" scheme, its grey replaced, for few things; viridis for many.
 constexpr std::array<Colour, 8> kSeries = {

@@ -25,7 +25,7 @@ class TraceWriter {
         timeline_(timeline),
         schedule_(*timeline.schedule),
         memory_(memory),
-        tensors_(schedule_.stages(), schedule_.microbatches()) {
+        tensors_(schedule_) {
     const bool small = timeline.start.size() <= kChromeExtrasLimit;
     flows_ = options.flows.value_or(small);
     counters_ = options.counters.value_or(small);

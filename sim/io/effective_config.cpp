@@ -79,8 +79,8 @@ void write_transfer(TextWriter& out, const cost::TransferSpec& transfer, TimeUni
 }
 
 void write_costs(TextWriter& out, const EffectiveConfig& config) {
-  static constexpr std::array<const char*, kOpKinds> kNames = {"forward", "backward", "backward_input",
-                                                               "backward_weight"};
+  static constexpr std::array<const char*, kOpKinds> kNames = {
+      "forward", "backward", "backward_input", "backward_weight", "recompute", "offload", "reload"};
   const TimeUnit unit = config.spec.unit;
   out << "\"costs\": {\"time_unit\": \"" << name_of(unit) << "\", \"per\": \"stage\"";
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {

@@ -56,11 +56,11 @@ InferredPlacement QueueReader::infer() const {
 }
 
 Schedule QueueReader::build(InferredPlacement placement) const {
-  require_dense(placement.placement.stages(), placement.microbatches);
+  require_dense(placement.placement.stages(), placement.microbatches * placement.slices);
   if (placement.placement.replicas() > 1)
     placement.replica_of_microbatch.resize(static_cast<std::size_t>(placement.microbatches), 0);
   ScheduleBuilder out(std::move(placement.placement), placement.microbatches,
-                      std::move(placement.replica_of_microbatch));
+                      std::move(placement.replica_of_microbatch), placement.slices);
   out.reserve(num_ops_);
   for (std::size_t r = 0; r < queues_.size(); ++r) {
     out.begin_rank(Rank(static_cast<std::int32_t>(r)));

@@ -114,8 +114,8 @@ cost::CostSpec read_costs(const ConfigReader& costs, TimeUnit unit) {
   out.where = costs.where();
   out.unit = unit;
   out.per = read_per(costs);
-  static constexpr std::array<const char*, kOpKinds> kNames = {"forward", "backward", "backward_input",
-                                                               "backward_weight"};
+  static constexpr std::array<const char*, kOpKinds> kNames = {
+      "forward", "backward", "backward_input", "backward_weight", "recompute", "offload", "reload"};
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) out.duration[kind] = costs.stage_numbers(kNames[kind]);
   out.overlap = read_overlap(costs);
   out.rank_scale = costs.scales("rank_scale");
