@@ -29,8 +29,8 @@ struct Params {
   /// N, microbatches per group of the interleaved schedules; no value takes the schedule's (or alias's)
   /// default.
   std::optional<int> group_size = {};
-  int slices = 1;  ///< n, pieces of a microbatch's sequence; more than 1 needs takes_slices
-  int waves = 1;   ///< W of hanayo: v = 2 W
+  int slices = 1;   ///< n, pieces of a microbatch's sequence; more than 1 needs takes_slices
+  int waves = 1;    ///< W of hanayo: v = 2 W
   int updates = 1;  ///< optimizer updates in one endless run; m counts the microbatches of one of them
   /// Which of the schedule's variants; "" is the first of Requirements::variants.
   std::string variant = {};
@@ -105,6 +105,9 @@ struct Generator {
   /// Whether `predicate` has nothing to say, without its explanation: what the search for legal values asks
   /// many times. Needed where a predicate is.
   std::function<bool(const Params&)> accepts = {};
+  /// The blanks that the schedule's own framework draws (PyTorch's compute_only files have them), for these parameters and the
+  /// schedule that emit() makes of them; empty where it draws none. REQUIRES: as emit.
+  std::function<IdleCells(const Params&, const Schedule&)> idle_cells = {};
 };
 
 /// Every schedule, in the order of registry.def.

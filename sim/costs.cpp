@@ -86,8 +86,9 @@ Costs uniform_costs(const Placement& placement, const UniformCosts& uniform) {
 
 Costs default_costs(const Placement& placement) {
   const Ticks one = ticks_per(TimeUnit::Unit);
-  return uniform_costs(placement,
-                       {.forward = one, .backward = 2 * one, .backward_input = one, .backward_weight = one, .copy = one});
+  return uniform_costs(
+      placement,
+      {.forward = one, .backward = 2 * one, .backward_input = one, .backward_weight = one, .copy = one});
 }
 
 }  // namespace pipeloom

@@ -139,6 +139,10 @@ void for_each_entry(const Schedule& schedule, std::size_t begin, std::size_t end
   }
 }
 
+/// Blank cells of a drawn queue: [rank][i] blanks stand before entry i of the rank's queue, [rank][entries] at its end.
+/// They are a drawing's, not the schedule's: nothing waits for them.
+using IdleCells = std::vector<std::vector<std::int32_t>>;
+
 /// An empty builder for another order of the same run: placement, microbatches, replicas and slices of `schedule`.
 [[nodiscard]] ScheduleBuilder builder_like(const Schedule& schedule);
 

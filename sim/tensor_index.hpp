@@ -53,9 +53,7 @@ class TensorIndex {
     if (kind == OpKind::Forward) return activation(stage.at());
     return carries_gradient(kind) ? gradient(stage.at()) : gradient(stages_);
   }
-  [[nodiscard]] std::size_t input_of(Op op) const {
-    return input_base(op.kind(), op.stage()) + unit_of(op);
-  }
+  [[nodiscard]] std::size_t input_of(Op op) const { return input_base(op.kind(), op.stage()) + unit_of(op); }
   [[nodiscard]] std::size_t output_of(Op op) const {
     return output_base(op.kind(), op.stage()) + unit_of(op);
   }

@@ -18,9 +18,9 @@ constexpr double kItemGap = 16;
 constexpr double kTickGap = 34;
 constexpr int kRampSwatches = 24;
 constexpr int kMostSingleSwatches = 8;
-constexpr std::array<const char*, kOpKinds> kKindNames = {"Forward (F)", "Backward (B)", "Input gradient (I)",
-                                                          "Weight gradient (W)", "Recompute (R)",
-                                                          "Offload (O)", "Reload (L)"};
+constexpr std::array<const char*, kOpKinds> kKindNames = {
+    "Forward (F)",   "Backward (B)", "Input gradient (I)", "Weight gradient (W)",
+    "Recompute (R)", "Offload (O)",  "Reload (L)"};
 
 double item_width(const LegendItem& item, double size) {
   const double swatches = item.swatch_width * static_cast<double>(item.swatches.size());

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kLeastWidth = 40;
 constexpr double kTickGap = 3;
-constexpr std::array<const char*, kOpKinds> kKindNames = {"forward", "backward", "input gradient",
-                                                          "weight gradient", "recompute", "offload", "reload"};
+constexpr std::array<const char*, kOpKinds> kKindNames = {
+    "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
 
 class TerminalChart {
  public:

@@ -21,11 +21,7 @@ class TraceWriter {
  public:
   TraceWriter(std::ostream& out, const Timeline& timeline, const MemoryModel& memory,
               const ChromeTraceOptions& options)
-      : out_(out),
-        timeline_(timeline),
-        schedule_(*timeline.schedule),
-        memory_(memory),
-        tensors_(schedule_) {
+      : out_(out), timeline_(timeline), schedule_(*timeline.schedule), memory_(memory), tensors_(schedule_) {
     const bool small = timeline.start.size() <= kChromeExtrasLimit;
     flows_ = options.flows.value_or(small);
     counters_ = options.counters.value_or(small);
