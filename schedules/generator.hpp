@@ -57,8 +57,10 @@ struct Requirements {
   bool bidirectional = false;    ///< two model replicas
   bool takes_group_size = false;
   bool takes_slices = false;
+  int default_slices = 1;  ///< what Params::slices is without options.slices
   bool takes_waves = false;
   bool takes_updates = false;
+  int default_updates = 1;
   /// Legal Params::variant, the default first; empty if the schedule has none.
   std::vector<std::string> variants = {};
   /// In words, for people: "even p, m >= 2p, m even".

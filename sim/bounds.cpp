@@ -97,6 +97,8 @@ class Chains {
     Rank rank{0};
     for (Vertex v = 0; v < dag_.source(); ++v) {
       while (dag_.first_op(v) >= schedule.queue_end(rank)) ++rank;
+      // Copies run beside the rank's work; they lengthen chains only.
+      if (is_copy(schedule.ops()[dag_.first_op(v)].kind())) continue;
       jobs[rank.at()].push_back({head_[v], tail_[v], duration_[v], duration_[v]});
     }
     for (auto& list : jobs) merge(list);

@@ -37,6 +37,14 @@ struct Overlap {
   Ticks saving = 0;
 };
 
+/// Slice j's part of `whole`: what lies between two cuts, so that all parts add up to the whole. REQUIRES: as Costs::slice_end.
+[[nodiscard]] inline std::int64_t slice_share(std::int64_t whole, const std::vector<std::int64_t>& slice_end,
+                                              int slice) {
+  const auto j = static_cast<std::size_t>(slice);
+  const std::int64_t total = slice_end.back();
+  return multiply_divide(whole, slice_end[j + 1], total) - multiply_divide(whole, slice_end[j], total);
+}
+
 /// Durations and delays. Shapes: duration[kind][slot], forward_delay[slot], backward_delay[slot] with
 /// slot = replica * S + stage.
 struct Costs {
@@ -45,6 +53,10 @@ struct Costs {
   /// Multiplies every duration of a microbatch's ops, [microbatch]; empty means 1 for all. An Explicit
   /// group duration is not scaled: it is what the user said.
   std::vector<Scale> microbatch_scale;
+  /// Where each slice of a sequence ends, in shares of the whole: slice j takes the part from slice_end[j] to
+  /// slice_end[j + 1] of slice_end[n]; slice_end[0] = 0. The parts are cut so that a microbatch's slices add up exactly.
+  /// Empty: every slice takes the whole duration.
+  std::vector<std::int64_t> slice_end;
   Overlap overlap;
   /// Time between the end of F(slot's previous stage, k) and the earliest start of F(slot, k) under the
   /// `latency` model: 0 for stage 0 and where both stages share a rank.
@@ -54,7 +66,8 @@ struct Costs {
 
   /// The duration of an op that runs alone.
   [[nodiscard]] Ticks op_duration(Op op, Slot slot) const {
-    const Ticks base = duration[index_of(op.kind())][slot.at()];
+    const Ticks whole = duration[index_of(op.kind())][slot.at()];
+    const Ticks base = slice_end.empty() ? whole : slice_share(whole, slice_end, op.slice());
     return microbatch_scale.empty() ? base : scaled(base, op.microbatch());
   }
   /// A part of an overlapped group, when microbatches do not matter.

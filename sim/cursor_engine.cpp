@@ -78,23 +78,36 @@ void CursorEngine::clear_cells(std::size_t rows, std::size_t ring) {
 }
 
 /// Where bytes are a multiple of live activations, the loop counts only those.
-void CursorEngine::find_bytes_per_live(const MemoryModel& memory) {
+void CursorEngine::find_bytes_per_live(const Schedule& schedule, const MemoryModel& memory) {
   bytes_per_live_ = memory.activation.front();
   const auto same = [this](Bytes bytes) { return bytes == bytes_per_live_; };
   const auto none = [](Bytes bytes) { return bytes == 0; };
   bytes_follow_live_ = std::all_of(memory.activation.begin(), memory.activation.end(), same) &&
-                       std::all_of(memory.released_at_input.begin(), memory.released_at_input.end(), none);
+                       std::all_of(memory.released_at_input.begin(), memory.released_at_input.end(), none) &&
+                       !schedule.is_extended();
+}
+
+void CursorEngine::prepare_extras(const Schedule& schedule, const MemoryModel& memory) {
+  effects_.reset();
+  reload_end_.clear();
+  copied_peaks_.clear();
+  if (schedule.is_extended()) effects_.emplace(schedule, memory);
+  if (!schedule.has_copies()) return;
+  reload_end_.assign(static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.units()),
+                     0);
+  copied_peaks_.resize(static_cast<std::size_t>(schedule.ranks()));
 }
 
 std::size_t CursorEngine::run(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                               const std::vector<Ticks>& ready, Times times) {
   std::size_t ring = std::max(ring_mask_ + 1, kFirstRing);
-  ring = std::min(ring, std::bit_ceil(static_cast<std::size_t>(schedule.microbatches())));
-  find_bytes_per_live(memory);
+  ring = std::min(ring, std::bit_ceil(static_cast<std::size_t>(schedule.units())));
+  find_bytes_per_live(schedule, memory);
   for (;; ring *= 2) {
     ring_mask_ = ring - 1;
     prepare_actions(schedule, costs, memory);
     prepare_cursors(schedule, ready);
+    prepare_extras(schedule, memory);
     clear_cells(2 * static_cast<std::size_t>(schedule.stages()) + 2, ring);
     const bool enough = run_all(schedule, costs, times);
     std::size_t done = 0;
@@ -108,7 +121,7 @@ std::size_t CursorEngine::run(const Schedule& schedule, const Costs& costs, cons
 
 bool CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times times) {
   Stop stop = Stop::Blocked;
-  if (schedule.has_groups() || !costs.microbatch_scale.empty()) {
+  if (schedule.has_groups() || schedule.is_extended() || !costs.microbatch_scale.empty()) {
     while (num_runnable_ != 0 && stop == Stop::Blocked)
       stop =
           run_general(schedule, costs, cursors_[static_cast<std::size_t>(runnable_[--num_runnable_])], times);
@@ -127,6 +140,7 @@ bool CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times t
   }
   if (bytes_follow_live_)
     for (Cursor& cursor : cursors_) cursor.peak_held = cursor.peak_live * bytes_per_live_;
+  for (std::size_t r = 0; r < copied_peaks_.size(); ++r) cursors_[r].peak_held = copied_peaks_[r].peak();
   return stop == Stop::Blocked;
 }
 
@@ -210,11 +224,11 @@ void CursorEngine::note_first_start(const Schedule& schedule, Cursor& cursor) co
 
 /// Hands an op's result to its consumer, and wakes it if it waits for this cell. (It may wait for another microbatch of the
 /// same cell; it then looks, and goes back to sleep.) False if the ring is too short.
-bool CursorEngine::publish(const Action& action, std::int32_t microbatch, Ticks end) {
-  const std::size_t output_cell = action.output_ring + place_of(microbatch);
+bool CursorEngine::publish(const Action& action, std::int32_t unit, Ticks end) {
+  const std::size_t output_cell = action.output_ring + place_of(unit);
   Cell& output = cells_[output_cell];
   if (output.microbatch != kEmpty && action.has_output) return false;
-  output = {end, microbatch};
+  output = {end, unit};
   Cursor& consumer = cursors_[static_cast<std::size_t>(action.consumer)];
   if (consumer.waits_for == output_cell) {
     consumer.waits_for = kNotWaiting;
@@ -223,45 +237,78 @@ bool CursorEngine::publish(const Action& action, std::int32_t microbatch, Ticks 
   return true;
 }
 
-void CursorEngine::account_entry(const Schedule& schedule, std::size_t first, std::size_t last,
-                                 Cursor& cursor) const {
-  std::int32_t live_given = 0;
-  Bytes bytes_given = 0;
+void CursorEngine::account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Span entry,
+                                 Cursor& cursor) {
+  QueueEffect sum;
   for (std::size_t i = first; i < last; ++i) {
     const Action& action = action_of(schedule, schedule.ops()[i]);
-    cursor.live += action.live_taken;
-    cursor.held += action.bytes_taken;
-    live_given += action.live_given;
-    bytes_given += action.bytes_given;
+    const QueueEffect effect =
+        effects_ ? effects_->of(schedule.ops()[i])
+                 : QueueEffect{action.bytes_taken, action.bytes_given, action.live_taken, action.live_given};
+    sum.taken += effect.taken;
+    sum.given += effect.given;
+    sum.live_taken += effect.live_taken;
+    sum.live_given += effect.live_given;
   }
+  cursor.live += sum.live_taken;
   cursor.peak_live = std::max(cursor.peak_live, cursor.live);
+  cursor.live -= sum.live_given;
+  if (!copied_peaks_.empty())
+    return copied_peaks_[static_cast<std::size_t>(&cursor - cursors_.data())].add_entry(entry, sum.taken,
+                                                                                        sum.given);
+  cursor.held += sum.taken;
   cursor.peak_held = std::max(cursor.peak_held, cursor.held);
-  cursor.live -= live_given;
-  cursor.held -= bytes_given;
+  cursor.held -= sum.given;
 }
 
-/// One visit, with groups and per-microbatch durations.
+/// O or L at the rank's cursor: it is issued now and runs when the copy stream is free. The rank does not wait.
+void CursorEngine::run_copy(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times) {
+  const Op op = schedule.ops()[cursor.next];
+  const Ticks start = std::max(cursor.clock, cursor.copy_clock);
+  const Ticks end = start + costs.op_duration(op, schedule.slot_of(op));
+  cursor.copy_clock = end;
+  if (op.kind() == OpKind::Reload) reload_end_[pass_of(schedule, op)] = end;
+  const QueueEffect effect = effects_->of(op);
+  PeakWithCopies& peak = copied_peaks_[static_cast<std::size_t>(&cursor - cursors_.data())];
+  if (op.kind() == OpKind::Reload)
+    peak.add_copy(start, effect.taken);
+  else
+    peak.add_copy(end, -effect.given);
+  if (times.start != nullptr) {
+    times.start[cursor.next] = start;
+    times.end[cursor.next] = end;
+  }
+  ++cursor.next;
+}
+
+/// One visit, with groups, copies, slices and per-microbatch durations.
 CursorEngine::Stop CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor,
                                              Times times) {
   const auto ops = schedule.ops();
   while (cursor.next < cursor.end) {
+    if (is_copy(ops[cursor.next].kind())) {
+      run_copy(schedule, costs, cursor, times);
+      continue;
+    }
     std::size_t last = cursor.next;
     Ticks start = cursor.clock;
     do {
       const Action& action = action_of(schedule, ops[last]);
-      const std::size_t cell = action.input_ring + place_of(ops[last].microbatch().value());
-      if (cells_[cell].microbatch != ops[last].microbatch().value() && action.needs_input) {
+      const std::int32_t unit = unit_of(schedule, ops[last]);
+      const std::size_t cell = action.input_ring + place_of(unit);
+      if (cells_[cell].microbatch != unit && action.needs_input) {
         cursor.waits_for = cell;
         return Stop::Blocked;
       }
       start = std::max(start, cells_[cell].produced + action.delay);
+      if (!reload_end_.empty()) start = std::max(start, reload_end_[pass_of(schedule, ops[last])]);
     } while (ops[last++].joined());
     for (std::size_t i = cursor.next; i < last; ++i)
-      cells_[action_of(schedule, ops[i]).input_ring + place_of(ops[i].microbatch().value())].microbatch =
+      cells_[action_of(schedule, ops[i]).input_ring + place_of(unit_of(schedule, ops[i]))].microbatch =
           kEmpty;
     if (cursor.first_start == kNotStarted) cursor.first_start = start;
-    account_entry(schedule, cursor.next, last, cursor);
     cursor.clock = start + costs.entry_duration(schedule, cursor.next, last);
+    account_entry(schedule, cursor.next, last, {start, cursor.clock}, cursor);
     if (!finish_entry(schedule, costs, cursor.next, last, {start, cursor.clock}, times))
       return Stop::RingTooShort;
     cursor.busy += cursor.clock - start;
@@ -282,7 +329,7 @@ bool CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, st
       times.start[i] = start;
       times.end[i] = end;
     }
-    if (!publish(action_of(schedule, op), op.microbatch().value(), end)) return false;
+    if (!publish(action_of(schedule, op), unit_of(schedule, op), end)) return false;
     if (one_by_one) start = end;
   }
   return true;
@@ -304,8 +351,8 @@ std::vector<Wait> CursorEngine::waits(const Schedule& schedule) const {
 
 bool CursorEngine::is_there(const Schedule& schedule, Op op) const {
   const Action& action = action_of(schedule, op);
-  const std::int32_t microbatch = op.microbatch().value();
-  return !action.needs_input || cells_[action.input_ring + place_of(microbatch)].microbatch == microbatch;
+  const std::int32_t unit = unit_of(schedule, op);
+  return !action.needs_input || cells_[action.input_ring + place_of(unit)].microbatch == unit;
 }
 
 }  // namespace pipeloom

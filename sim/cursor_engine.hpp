@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "sim/costs.hpp"
@@ -41,6 +42,7 @@ class CursorEngine {
     std::int32_t live = 0;
     std::int32_t peak_live = 0;
     Ticks first_start = kNotStarted;
+    Ticks copy_clock = 0;  // when the rank's copy stream is free
   };
   static constexpr Ticks kNotStarted = -1;
 
@@ -60,7 +62,7 @@ class CursorEngine {
   /// The end of a tensor's producer, until the consumer takes it.
   struct Cell {
     Ticks produced = 0;
-    std::int32_t microbatch = kEmpty;
+    std::int32_t microbatch = kEmpty;  // or unit, where microbatches are sliced
   };
 
   /// What the loop must know about the ops of one kind on one slot; one cache line. Ops without input read, and ops without
@@ -85,20 +87,30 @@ class CursorEngine {
   void prepare_actions(const Schedule& schedule, const Costs& costs, const MemoryModel& memory);
   void prepare_cursors(const Schedule& schedule, const std::vector<Ticks>& ready);
   void clear_cells(std::size_t rows, std::size_t ring);
-  void find_bytes_per_live(const MemoryModel& memory);
+  void find_bytes_per_live(const Schedule& schedule, const MemoryModel& memory);
+  void prepare_extras(const Schedule& schedule, const MemoryModel& memory);
   bool run_all(const Schedule& schedule, const Costs& costs, Times times);
   template <bool kTimes, bool kBytes, bool kReplicas>
   Stop run_plain(const Schedule& schedule, Times times);
   void note_first_start(const Schedule& schedule, Cursor& cursor) const;
   Stop run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
-  void account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Cursor& cursor) const;
+  void run_copy(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
+  void account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Span entry,
+                     Cursor& cursor);
   bool finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
                     Span entry, Times times);
-  bool publish(const Action& action, std::int32_t microbatch, Ticks end);
+  bool publish(const Action& action, std::int32_t unit, Ticks end);
 
   [[nodiscard]] bool is_there(const Schedule& schedule, Op op) const;
-  [[nodiscard]] std::size_t place_of(std::int32_t microbatch) const {
-    return static_cast<std::size_t>(microbatch) & ring_mask_;
+  [[nodiscard]] std::size_t place_of(std::int32_t unit) const {
+    return static_cast<std::size_t>(unit) & ring_mask_;
+  }
+  [[nodiscard]] static std::int32_t unit_of(const Schedule& schedule, Op op) {
+    return static_cast<std::int32_t>(schedule.unit_of(op));
+  }
+  /// Position in reload_end_.
+  [[nodiscard]] static std::size_t pass_of(const Schedule& schedule, Op op) {
+    return op.stage().at() * static_cast<std::size_t>(schedule.units()) + schedule.unit_of(op);
   }
 
   [[nodiscard]] const Action& action_of(const Schedule& schedule, Op op) const {
@@ -115,6 +127,10 @@ class CursorEngine {
   bool cells_are_clean_ = false;
   bool bytes_follow_live_ = false;  // every activation has the same size and goes at once
   Bytes bytes_per_live_ = 0;
+  // Only for extended schedules (Schedule::is_extended).
+  std::optional<ActivationEffects> effects_;
+  std::vector<Ticks> reload_end_;             // [stage * units + unit]; empty without copies
+  std::vector<PeakWithCopies> copied_peaks_;  // [rank]; empty without copies
 };
 
 }  // namespace pipeloom

@@ -23,18 +23,26 @@ void Dag::add_in_edges() {
   edges_.reserve(num_entries() * 2 + static_cast<std::size_t>(schedule.ranks()));
   in_begin_.reserve(num_vertices() + 1);
   std::vector<Vertex> last_of_rank;
-  Rank rank{0};
+  Rank rank{-1};
+  Vertex previous = source();  // in the rank's queue, copies left out
+  Vertex copy = source();      // the rank's latest copy
   for (Vertex v = 0; v < source(); ++v) {
     in_begin_.push_back(static_cast<std::uint32_t>(edges_.size()));
-    while (first_op(v) >= schedule.queue_end(rank)) ++rank;
-    const bool first_of_rank = first_op(v) == schedule.queue_begin(rank);
-    edges_.push_back({first_of_rank ? source() : v - 1, v, 0, kQueueEdge});
-    for (std::size_t i = first_op(v); i < last_op(v); ++i) {
-      const std::uint32_t producer = dependencies.producer_of(i);
-      if (producer != DependencyMap::kNone)
-        edges_.push_back({entry_of_op[producer], v, producer, static_cast<std::uint32_t>(i)});
+    while (rank < Rank(0) || first_op(v) >= schedule.queue_end(rank)) {
+      ++rank;
+      previous = copy = source();
     }
-    if (last_op(v) == schedule.queue_end(rank)) last_of_rank.push_back(v);
+    edges_.push_back({previous, v, 0, kQueueEdge});
+    const bool beside = is_copy(schedule.ops()[first_op(v)].kind());
+    if (beside && copy != source()) edges_.push_back({copy, v, 0, kQueueEdge});
+    for (std::size_t i = first_op(v); i < last_op(v); ++i)
+      for (const std::uint32_t producer : {dependencies.producer_of(i), dependencies.reload_of(i)})
+        if (producer != DependencyMap::kNone)
+          edges_.push_back({entry_of_op[producer], v, producer, static_cast<std::uint32_t>(i)});
+    (beside ? copy : previous) = v;
+    if (last_op(v) != schedule.queue_end(rank)) continue;
+    if (previous != source()) last_of_rank.push_back(previous);
+    if (copy != source()) last_of_rank.push_back(copy);
   }
   in_begin_.push_back(static_cast<std::uint32_t>(edges_.size()));  // nothing leads to the source
   in_begin_.push_back(static_cast<std::uint32_t>(edges_.size()));
@@ -72,8 +80,9 @@ std::vector<Ticks> Dag::lags(const Costs& costs) const {
       lags.push_back(costs.entry_duration(schedule, first_op(edge.source), last_op(edge.source)));
     } else {
       const Op consumer = schedule.ops()[edge.consumer];
-      lags.push_back(visible_after(edge.source, edge.producer) +
-                     arrival_delay(costs, consumer.kind(), schedule.slot_of(consumer)));
+      const bool is_reload = schedule.ops()[edge.producer].kind() == OpKind::Reload;
+      const Ticks delay = is_reload ? 0 : arrival_delay(costs, consumer.kind(), schedule.slot_of(consumer));
+      lags.push_back(visible_after(edge.source, edge.producer) + delay);
     }
   }
   return lags;

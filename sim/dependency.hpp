@@ -11,29 +11,46 @@
 
 namespace pipeloom {
 
-/// Producer of every op's tensor. 4 bytes per tensor and none per op.
+/// Producer of every op's tensor, and the reload before a backward. 4 bytes per tensor and none per op.
 /// REQUIRES: no structural errors, fewer than 2^32 - 1 ops; the schedule outlives it.
 class DependencyMap {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   explicit DependencyMap(const Schedule& schedule)
-      : schedule_(&schedule),
-        tensors_(schedule),
-        producer_(tensors_.size(), kNone) {
+      : schedule_(&schedule), tensors_(schedule), producer_(tensors_.size(), kNone) {
     for (std::size_t i = 0; i < schedule.num_ops(); ++i)
       producer_[tensors_.output_of(schedule.ops()[i])] = static_cast<std::uint32_t>(i);
+    if (schedule.has_copies()) find_reloads();
   }
 
   /// Op index of the producer of what op index i waits for; kNone for model inputs.
   [[nodiscard]] std::uint32_t producer_of(std::size_t i) const {
     return producer_[tensors_.input_of(schedule_->ops()[i])];
   }
+  /// Op index of the L whose end op index i (B, I or R) waits for besides its tensor; kNone if there is none.
+  [[nodiscard]] std::uint32_t reload_of(std::size_t i) const {
+    const Op op = schedule_->ops()[i];
+    const bool may_wait = carries_gradient(op.kind()) || op.kind() == OpKind::Recompute;
+    return reload_.empty() || !may_wait ? kNone : reload_[pass_of(op)];
+  }
 
  private:
+  [[nodiscard]] std::size_t pass_of(Op op) const {
+    return op.stage().at() * static_cast<std::size_t>(schedule_->units()) + schedule_->unit_of(op);
+  }
+  void find_reloads() {
+    reload_.assign(
+        static_cast<std::size_t>(schedule_->stages()) * static_cast<std::size_t>(schedule_->units()), kNone);
+    for (std::size_t i = 0; i < schedule_->num_ops(); ++i)
+      if (schedule_->ops()[i].kind() == OpKind::Reload)
+        reload_[pass_of(schedule_->ops()[i])] = static_cast<std::uint32_t>(i);
+  }
+
   const Schedule* schedule_;
   TensorIndex tensors_;
   std::vector<std::uint32_t> producer_;
+  std::vector<std::uint32_t> reload_;  // [stage * units + unit]; empty without copies
 };
 
 /// Delay between the end of what this op waits for and its arrival; 0 for W.

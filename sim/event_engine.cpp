@@ -25,6 +25,7 @@ struct Event {
   }
 };
 constexpr std::size_t kArrival = static_cast<std::size_t>(-1);
+constexpr std::size_t kReloaded = kArrival - 1;  // a reload ended: the rank may go on
 
 class EventRun {
  public:
@@ -36,7 +37,11 @@ class EventRun {
         tensors_(schedule),
         arrived_(tensors_.size(), 0),
         next_(static_cast<std::size_t>(schedule.ranks())),
-        running_(next_.size(), 0) {
+        running_(next_.size(), 0),
+        copy_clock_(next_.size(), 0) {
+    if (schedule.has_copies())
+      reload_end_.assign(
+          static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.units()), 0);
     std::fill_n(arrived_.begin(), tensors_.first_produced(), char{1});
   }
 
@@ -51,7 +56,7 @@ class EventRun {
       events_.pop();
       if (event.op == kArrival)
         arrived_[event.tensor] = 1;
-      else
+      else if (event.op != kReloaded)
         end_op(event);
       start_if_ready(event.rank, event.when);
     }
@@ -70,10 +75,30 @@ class EventRun {
   }
 
  private:
-  /// W needs its own I only, which stands before it in the same queue.
+  /// Whatever is neither F, B nor I needs only what stands before it in the same queue.
   [[nodiscard]] bool has_arrived(std::size_t i) const {
     const Op op = schedule_.ops()[i];
-    return op.kind() == OpKind::BackwardWeight || arrived_[tensors_.input_of(op)] != 0;
+    const bool waits = op.kind() == OpKind::Forward || carries_gradient(op.kind());
+    return !waits || arrived_[tensors_.input_of(op)] != 0;
+  }
+
+  [[nodiscard]] Ticks& reload_end(Op op) {
+    return reload_end_[op.stage().at() * static_cast<std::size_t>(schedule_.units()) + schedule_.unit_of(op)];
+  }
+
+  /// Issues the copies at the rank's cursor: they run on its copy stream, one after another.
+  void issue_copies(Rank rank, Ticks now) {
+    for (std::size_t& i = next_[rank.at()]; i < schedule_.queue_end(rank); ++i) {
+      const Op op = schedule_.ops()[i];
+      if (!is_copy(op.kind())) return;
+      Ticks& clock = copy_clock_[rank.at()];
+      out_.start[i] = std::max(now, clock);
+      clock = out_.end[i] = out_.start[i] + costs_.op_duration(op, schedule_.slot_of(op));
+      ++entries_done_;
+      if (op.kind() != OpKind::Reload) continue;
+      reload_end(op) = clock;
+      schedule_event({clock, 0, rank, 0, kReloaded, false});
+    }
   }
 
   void schedule_event(Event event) {
@@ -82,11 +107,14 @@ class EventRun {
   }
 
   void start_if_ready(Rank rank, Ticks now) {
+    if (running_[rank.at()] != 0) return;
+    issue_copies(rank, now);
     const std::size_t first = next_[rank.at()];
-    if (running_[rank.at()] != 0 || first == schedule_.queue_end(rank)) return;
+    if (first == schedule_.queue_end(rank)) return;
     std::size_t last = first;
     do {
       if (!has_arrived(last)) return;
+      if (!reload_end_.empty() && reload_end(schedule_.ops()[last]) > now) return;
     } while (schedule_.ops()[last++].joined());
     running_[rank.at()] = 1;
     next_[rank.at()] = last;
@@ -111,8 +139,8 @@ class EventRun {
     const Slot from = schedule_.slot_of(op);
     const int step = op.kind() == OpKind::Forward ? 1 : -1;
     const int next_stage = op.stage().value() + step;
-    const bool leaves_stage =
-        op.kind() != OpKind::BackwardWeight && next_stage >= 0 && next_stage < schedule_.stages();
+    const bool leaves_stage = (op.kind() == OpKind::Forward || carries_gradient(op.kind())) &&
+                              next_stage >= 0 && next_stage < schedule_.stages();
     // What the rank itself consumes is there at once.
     if (!leaves_stage || placement.rank_of(from + step) == event.rank) {
       arrived_[event.tensor] = 1;
@@ -131,6 +159,8 @@ class EventRun {
   std::vector<char> arrived_;      // [tensor]
   std::vector<std::size_t> next_;  // op index of the entry at the rank's cursor
   std::vector<char> running_;      // [rank]
+  std::vector<Ticks> copy_clock_;  // when the rank's copy stream is free, [rank]
+  std::vector<Ticks> reload_end_;  // [stage * units + unit]; empty without copies
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t sequence_ = 0;
   std::size_t entries_done_ = 0;

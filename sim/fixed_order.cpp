@@ -15,6 +15,8 @@ class FixedOrder::Builder {
  public:
   Builder(const Schedule& schedule, FixedOrder& out)
       : schedule_(schedule), out_(out), dependencies_(schedule) {
+    if (schedule.is_extended())
+      throw InternalError("fixed order: recomputation, copies and slices need the engine");
     if (schedule.num_ops() + static_cast<std::size_t>(schedule.ranks()) + 1 >= DependencyMap::kNone)
       throw InputError("a fixed order holds at most 2^32 - 1 records; use fewer microbatches");
     long_ago_ = static_cast<std::uint32_t>(schedule.ranks());

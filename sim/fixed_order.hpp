@@ -23,7 +23,7 @@ namespace pipeloom {
 class FixedOrder {
  public:
   /// Throws ScheduleError if the schedule hangs, InputError beyond 2^32 - 1 records. Keeps no reference to it.
-  /// REQUIRES: no structural errors (validate_structure).
+  /// REQUIRES: no structural errors (validate_structure), not extended (Schedule::is_extended).
   explicit FixedOrder(const Schedule& schedule);
 
   /// Costs as the pass reads them. REQUIRES for all functions below: costs fit the schedule's placement and have no

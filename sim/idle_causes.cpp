@@ -23,6 +23,7 @@ class GapWalk {
     Ticks free_since = whole_.start;
     for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                    [&](std::size_t first, std::size_t last) {
+                     if (is_copy(schedule.ops()[first].kind())) return;
                      if (timeline_.start_of(first) > free_since) name_gap(free_since, first, last);
                      free_since = std::max(free_since, timeline_.end_of(last - 1));
                    });
@@ -49,30 +50,45 @@ class GapWalk {
 
   void name_gap(Ticks gap_start, std::size_t first, std::size_t last) {
     const Ticks gap_end = timeline_.start_of(first);
-    const Ticks produced = std::clamp(binding_producer_end(first, last), gap_start, gap_end);
+    const Binding binding = binding_of(first, last);
+    // From here on only the reload was missing.
+    const Ticks tensors_there =
+        binding.reloaded >= gap_end ? std::clamp(binding.arrival, gap_start, gap_end) : gap_end;
+    // What the entry did not wait for is not its cause: only the stretch up to the arrival is transfer. Time that no producer
+    // explains (a measured run) is no transfer either.
+    const Ticks produced = binding.arrival >= tensors_there
+                               ? std::clamp(binding.produced, gap_start, tensors_there)
+                               : tensors_there;
     add(gap_start, produced, phase_before(first));
-    add(produced, gap_end, IdleCause::Transfer);
+    add(produced, tensors_there, IdleCause::Transfer);
+    add(tensors_there, gap_end, IdleCause::Memory);
   }
 
-  /// End of the producer whose tensor arrives last; of several, the latest such end. Time that no producer explains
-  /// (a measured run) is not a transfer, so the answer is then the entry's own start.
-  [[nodiscard]] Ticks binding_producer_end(std::size_t first, std::size_t last) const {
-    const Schedule& schedule = *timeline_.schedule;
+  /// The tensor that arrives last and its producer's end (of several, the latest such end), and the end of the last reload; -1
+  /// for what the entry does not need.
+  struct Binding {
     Ticks arrival = -1;
-    Ticks produced = timeline_.start_of(first);
+    Ticks produced = -1;
+    Ticks reloaded = -1;
+  };
+  [[nodiscard]] Binding binding_of(std::size_t first, std::size_t last) const {
+    const Schedule& schedule = *timeline_.schedule;
+    Binding binding;
     for (std::size_t i = first; i < last; ++i) {
+      const std::uint32_t reload = dependencies_.reload_of(i);
+      if (reload != DependencyMap::kNone)
+        binding.reloaded = std::max(binding.reloaded, timeline_.end_of(reload));
       const std::uint32_t producer = dependencies_.producer_of(i);
       if (producer == DependencyMap::kNone) continue;
       const Op op = schedule.ops()[i];
       const Ticks end = timeline_.end_of(producer);
       const Ticks arrives = end + arrival_delay(costs_, op.kind(), schedule.slot_of(op));
-      if (arrives > arrival || (arrives == arrival && end > produced)) {
-        arrival = arrives;
-        produced = end;
+      if (arrives > binding.arrival || (arrives == binding.arrival && end > binding.produced)) {
+        binding.arrival = arrives;
+        binding.produced = end;
       }
     }
-    // What the entry did not wait for is not its cause: only the stretch up to the arrival is transfer.
-    return arrival >= timeline_.start_of(first) ? produced : timeline_.start_of(first);
+    return binding;
   }
 
   [[nodiscard]] IdleCause phase_before(std::size_t first) const {

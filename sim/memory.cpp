@@ -21,7 +21,11 @@ struct Change {
 class Account {
  public:
   Account(const Timeline& timeline, const MemoryModel& model, Rank rank, int step)
-      : timeline_(timeline), schedule_(*timeline.schedule), model_(model), step_(step) {
+      : timeline_(timeline),
+        schedule_(*timeline.schedule),
+        model_(model),
+        effects_(*timeline.schedule, model),
+        step_(step) {
     for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) add_op(i);
   }
 
@@ -59,33 +63,18 @@ class Account {
 
   void add_op(std::size_t i) {
     const Op op = schedule_.ops()[i];
-    const std::size_t slot = schedule_.slot_of(op).at();
-    const Ticks start = timeline_.start_of(i, step_);
-    const Ticks end = timeline_.end_of(i, step_);
-    switch (op.kind()) {
-      case OpKind::Forward:
-        add(start, model_.activation[slot] + model_.logits[slot], i);
-        if (schedule_.is_forward_only()) add(end, -model_.activation[slot] - model_.logits[slot], i);
-        break;
-      case OpKind::Backward:
-        add(end, -model_.activation[slot] - model_.logits[slot], i);
-        break;
-      case OpKind::BackwardInput:
-        add(end, -model_.released_at_input[slot] - model_.logits[slot], i);
-        break;
-      case OpKind::BackwardWeight:
-        add(end, model_.released_at_input[slot] - model_.activation[slot], i);
-        break;
-      case OpKind::Recompute:
-      case OpKind::Offload:
-      case OpKind::Reload:
-        break;
-    }
+    const QueueEffect effect = effects_.of(op);
+    const Bytes logits = model_.logits[schedule_.slot_of(op).at()];
+    const bool is_forward = op.kind() == OpKind::Forward;
+    const bool ends_logits = carries_gradient(op.kind()) || (is_forward && schedule_.is_forward_only());
+    add(timeline_.start_of(i, step_), effect.taken + (is_forward ? logits : 0), i);
+    add(timeline_.end_of(i, step_), -effect.given - (ends_logits ? logits : 0), i);
   }
 
   const Timeline& timeline_;
   const Schedule& schedule_;
   const MemoryModel& model_;
+  ActivationEffects effects_;
   int step_;
   std::vector<Change> changes_;
 };
@@ -117,30 +106,32 @@ Bytes static_of(const Schedule& schedule, const MemoryModel& model, Rank rank) {
   return bytes;
 }
 
-/// Peaks that follow from the queue order alone.
-RankMemory queue_order_peaks(const Schedule& schedule, const MemoryModel& model, Rank rank) {
+/// Peaks of activations alone, in queue order; times matter only to copies.
+RankMemory activation_peaks(const Timeline& timeline, const ActivationEffects& effects, Rank rank) {
+  const Schedule& schedule = *timeline.schedule;
   RankMemory memory;
   std::int32_t live = 0;
-  Bytes held = 0;
-  const bool forward_only = schedule.is_forward_only();
+  PeakWithCopies held;
   for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                  [&](std::size_t first, std::size_t last) {
-                   std::int32_t live_given = 0;
-                   Bytes given = 0;
+                   QueueEffect sum;
                    for (std::size_t i = first; i < last; ++i) {
-                     const Op op = schedule.ops()[i];
-                     const QueueEffect effect =
-                         queue_effect(model, op.kind(), schedule.slot_of(op), forward_only);
-                     live += effect.live_taken;
-                     held += effect.taken;
-                     live_given += effect.live_given;
-                     given += effect.given;
+                     const QueueEffect effect = effects.of(schedule.ops()[i]);
+                     sum.taken += effect.taken;
+                     sum.given += effect.given;
+                     sum.live_taken += effect.live_taken;
+                     sum.live_given += effect.live_given;
                    }
+                   const OpKind kind = schedule.ops()[first].kind();
+                   const Span span{timeline.start_of(first), timeline.end_of(last - 1)};
+                   if (kind == OpKind::Offload) return held.add_copy(span.end, -sum.given);
+                   if (kind == OpKind::Reload) return held.add_copy(span.start, sum.taken);
+                   live += sum.live_taken;
                    memory.peak_live = std::max(memory.peak_live, live);
-                   memory.peak_activation_bytes = std::max(memory.peak_activation_bytes, held);
-                   live -= live_given;
-                   held -= given;
+                   live -= sum.live_given;
+                   held.add_entry(span, sum.taken, sum.given);
                  });
+  memory.peak_activation_bytes = held.peak();
   return memory;
 }
 
@@ -150,7 +141,8 @@ MemoryModel default_memory(const Placement& placement) {
   const auto slots = static_cast<std::size_t>(placement.slots());
   MemoryModel model;
   model.activation.assign(slots, 1);
-  for (auto* table : {&model.released_at_input, &model.static_bytes, &model.receive, &model.logits})
+  for (auto* table :
+       {&model.released_at_input, &model.static_bytes, &model.receive, &model.logits, &model.stash})
     table->assign(slots, 0);
   return model;
 }
@@ -175,6 +167,65 @@ QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool 
   return {};
 }
 
+ActivationEffects::ActivationEffects(const Schedule& schedule, const MemoryModel& model)
+    : schedule_(&schedule), model_(&model) {
+  if (!schedule.contains(OpKind::Recompute)) return;
+  const auto units = static_cast<std::size_t>(schedule.units());
+  recomputed_.resize(static_cast<std::size_t>(schedule.stages()) * units);
+  for (const Op op : schedule.ops())
+    if (op.kind() == OpKind::Recompute) recomputed_[op.stage().at() * units + schedule.unit_of(op)] = true;
+}
+
+bool ActivationEffects::is_recomputed(Op op) const {
+  return !recomputed_.empty() &&
+         recomputed_[op.stage().at() * static_cast<std::size_t>(schedule_->units()) + schedule_->unit_of(op)];
+}
+
+QueueEffect ActivationEffects::of(Op op) const {
+  const Slot slot = schedule_->slot_of(op);
+  const Bytes whole = share(model_->activation[slot.at()], op);
+  const Bytes stash = share(model_->stash[slot.at()], op);
+  const Bytes kept = is_recomputed(op) ? stash : whole;
+  switch (op.kind()) {
+    case OpKind::Forward: {
+      const bool forward_only = schedule_->is_forward_only();
+      return {kept, forward_only ? kept : 0, 1, forward_only ? 1 : 0};
+    }
+    case OpKind::Recompute:
+      return {whole - stash, 0, 0, 0};
+    case OpKind::Offload:
+      return {0, kept, 0, 0};
+    case OpKind::Reload:
+      return {kept, 0, 0, 0};
+    case OpKind::Backward:
+      return {0, whole, 0, 1};
+    case OpKind::BackwardInput:
+      return {0, share(model_->released_at_input[slot.at()], op), 0, 0};
+    case OpKind::BackwardWeight:
+      return {0, whole - share(model_->released_at_input[slot.at()], op), 0, 1};
+  }
+  return {};
+}
+
+/// Copies that changed something before `when`; at `when` itself only releases, which come before allocations, unless
+/// `and_takes`.
+void PeakWithCopies::apply_until(Ticks when, bool and_takes) {
+  for (; next_ < copies_.size(); ++next_) {
+    const Copy& copy = copies_[next_];
+    if (copy.when > when || (copy.when == when && copy.delta > 0 && !and_takes)) return;
+    held_ += copy.delta;
+    peak_ = std::max(peak_, held_);
+  }
+}
+
+void PeakWithCopies::add_entry(Span entry, Bytes taken, Bytes given) {
+  apply_until(entry.start, true);
+  held_ += taken;
+  peak_ = std::max(peak_, held_);
+  apply_until(entry.end, false);
+  held_ -= given;
+}
+
 std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model, Rank rank,
                                      int step) {
   const auto produced = any_receive(model) ? produced_times(timeline, step) : std::vector<Ticks>{};
@@ -193,9 +244,10 @@ std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel
 std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model) {
   const Schedule& schedule = *timeline.schedule;
   const auto produced = any_receive(model) ? produced_times(timeline, 0) : std::vector<Ticks>{};
+  const ActivationEffects effects(schedule, model);
   std::vector<RankMemory> result;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    RankMemory memory = queue_order_peaks(schedule, model, rank);
+    RankMemory memory = activation_peaks(timeline, effects, rank);
     Bytes bytes = static_of(schedule, model, rank);
     memory.peak_bytes = bytes;
     memory.peak_op = schedule.queue_begin(rank);

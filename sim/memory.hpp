@@ -6,6 +6,9 @@
 // W the rest; the end of B frees everything. A rank runs one entry at a time, so the activation peak
 // follows from the queue order alone: a release comes before the next entry's allocation, and a group
 // allocates all its forwards before it releases anything.
+//
+// With recomputation, F(s,k) holds `stash` only and R(s,k) allocates the rest at its start. With offloading, the end of O frees
+// what F holds and the start of L allocates it again; copies run beside the queue, so peaks then follow from times.
 
 #include <cstdint>
 #include <optional>
@@ -31,6 +34,10 @@ struct MemoryModel {
   std::vector<Bytes> receive;
   /// Output of the last stage: held from the start of F(S-1,k) to the end of B or I(S-1,k). Zero elsewhere.
   std::vector<Bytes> logits;
+  /// What a recomputed forward keeps for its R; 0 <= it <= activation.
+  std::vector<Bytes> stash;
+  /// Shares of a microbatch's slices in all of the above, as Costs::slice_end; empty: every slice counts whole.
+  std::vector<std::int64_t> slice_end;
   /// Per rank; no value means no limit.
   std::optional<Bytes> limit;
 };
@@ -45,8 +52,50 @@ struct QueueEffect {
   std::int32_t live_taken = 0;
   std::int32_t live_given = 0;
 };
-/// `forward_only`: no backward follows, so F gives back what it took.
+/// `forward_only`: no backward follows, so F gives back what it took. REQUIRES: the schedule is not extended
+/// (Schedule::is_extended): ActivationEffects covers those too.
 [[nodiscard]] QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only);
+
+/// The effect of every op, with recomputation, copies and slices. A copy's bytes count at its own times: O gives at its end, L
+/// takes at its start.
+class ActivationEffects {
+ public:
+  /// Both must outlive it. O(ops) if anything is recomputed, else O(1).
+  ActivationEffects(const Schedule& schedule, const MemoryModel& model);
+  [[nodiscard]] QueueEffect of(Op op) const;
+
+ private:
+  [[nodiscard]] bool is_recomputed(Op op) const;
+  [[nodiscard]] Bytes share(Bytes whole, Op op) const {
+    return model_->slice_end.empty() ? whole : slice_share(whole, model_->slice_end, op.slice());
+  }
+
+  const Schedule* schedule_;
+  const MemoryModel* model_;
+  std::vector<bool> recomputed_;  // [stage * units + unit]; empty: none is
+};
+
+/// The most a rank holds, its copies counted at their times: feed it the rank's ops in queue order.
+class PeakWithCopies {
+ public:
+  /// A copy that was issued: its bytes change at `when`.
+  void add_copy(Ticks when, Bytes delta) { copies_.push_back({when, delta}); }
+  /// An entry that starts at `start` takes `taken`, and gives `given` at `end`.
+  void add_entry(Span entry, Bytes taken, Bytes given);
+  [[nodiscard]] Bytes peak() const { return peak_; }
+
+ private:
+  struct Copy {
+    Ticks when = 0;
+    Bytes delta = 0;
+  };
+  void apply_until(Ticks when, bool and_takes);
+
+  std::vector<Copy> copies_;  // in time order: one stream runs them one after another
+  std::size_t next_ = 0;
+  Bytes held_ = 0;
+  Bytes peak_ = 0;
+};
 
 /// A rank's bytes as a step function: from `time` on, `bytes` are held (static included).
 struct MemoryStep {

@@ -15,6 +15,7 @@ RankMetrics measure_rank(const Timeline& timeline, Rank rank) {
   metrics.last_end = window.end;
   for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                  [&](std::size_t first, std::size_t last) {
+                   if (is_copy(schedule.ops()[first].kind())) return;  // beside the rank's work
                    Ticks end = timeline.end_of(first);
                    for (std::size_t i = first + 1; i < last; ++i) end = std::max(end, timeline.end_of(i));
                    metrics.busy += end - timeline.start_of(first);

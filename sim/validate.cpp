@@ -20,8 +20,8 @@ class StructureCheck {
  public:
   explicit StructureCheck(const Schedule& schedule)
       : schedule_(schedule),
-        microbatches_(static_cast<std::size_t>(schedule.microbatches())),
-        seen_(static_cast<std::size_t>(schedule.stages()) * microbatches_, 0) {}
+        units_(static_cast<std::size_t>(schedule.units())),
+        seen_(static_cast<std::size_t>(schedule.stages()) * units_, 0) {}
 
   std::vector<Diagnostic> run() && {
     for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
@@ -43,7 +43,14 @@ class StructureCheck {
                                     : bit(OpKind::Backward);
   }
 
-  unsigned char& seen(Op op) { return seen_[op.stage().at() * microbatches_ + op.microbatch().at()]; }
+  static constexpr unsigned any_backward() { return bit(OpKind::Backward) | bit(OpKind::BackwardInput); }
+
+  unsigned char& seen(Op op) { return seen_[op.stage().at() * units_ + schedule_.unit_of(op)]; }
+  /// The same stage and microbatch, another kind; keeps the slice.
+  static Op partner(OpKind kind, Op op) {
+    const Op other(kind, op.stage(), op.microbatch());
+    return op.is_sliced() ? other.with_slice(op.slice()) : other;
+  }
 
   void report(std::string code, Rank rank, std::size_t slot, Op op, std::string message) {
     if (found_.size() == kMostDiagnostics)
@@ -85,14 +92,48 @@ class StructureCheck {
     if (carries_gradient(op.kind()) && (seen_before & bit(OpKind::Forward)) == 0 &&
         schedule_.home_of(op) == rank)
       say("backward-before-forward",
-          fmt::format("stands before its forward {}", to_text(forward(op.stage(), op.microbatch()))));
+          fmt::format("stands before its forward {}", to_text(partner(OpKind::Forward, op))));
     if (op.kind() == OpKind::BackwardWeight && (seen_before & bit(OpKind::Backward)) != 0)
       say("mixed-backward",
           "follows a full backward B, which computes the weight gradient already; use I and W");
     else if (op.kind() == OpKind::BackwardWeight && (seen_before & bit(OpKind::BackwardInput)) == 0)
       say("weight-before-input", fmt::format("stands before (or without) its input gradient {}",
-                                             to_text(backward_input(op.stage(), op.microbatch()))));
+                                             to_text(partner(OpKind::BackwardInput, op))));
+    if (is_copy(op.kind()) || op.kind() == OpKind::Recompute) check_extra(op, seen_before, say);
+    if (schedule_.slices() > 1) check_slice(op, say);
     seen_before = static_cast<unsigned char>(seen_before | bit(op.kind()));
+  }
+
+  /// R, O and L: after the forward, before the backward, and in this order: O, L, R.
+  template <class Say>
+  void check_extra(Op op, unsigned seen_before, const Say& say) {
+    const char* code = op.kind() == OpKind::Recompute ? "recompute-order" : "copy-order";
+    const bool needs_offload = op.kind() == OpKind::Reload;
+    const OpKind needed = needs_offload ? OpKind::Offload : OpKind::Forward;
+    if ((seen_before & bit(needed)) == 0)
+      say(code, fmt::format("stands before (or without) {}", to_text(partner(needed, op))));
+    if ((seen_before & any_backward()) != 0)
+      say(code, "stands behind the backward that it is for");
+    else if (is_copy(op.kind()) && (seen_before & bit(OpKind::Recompute)) != 0)
+      say(code, fmt::format("stands behind {}, which needs what it copies",
+                            to_text(partner(OpKind::Recompute, op))));
+  }
+
+  /// F(s,k,j) after F(s,k,j-1); the backward of slice j after those of slice j+1 and, for the last, after all forwards.
+  template <class Say>
+  void check_slice(Op op, const Say& say) {
+    const int last = schedule_.slices() - 1;
+    const int j = op.slice();
+    if (op.kind() == OpKind::Forward && j > 0 && (seen(op.with_slice(j - 1)) & bit(OpKind::Forward)) == 0)
+      say("slice-order", fmt::format("stands before {}, whose keys and values it attends to",
+                                     to_text(op.with_slice(j - 1))));
+    if (!carries_gradient(op.kind())) return;
+    const Op before = op.with_slice(j < last ? j + 1 : last);
+    const unsigned needed = j < last ? any_backward() : bit(OpKind::Forward);
+    if ((seen(before) & needed) == 0)
+      say("slice-order",
+          fmt::format("stands before {} {}", j < last ? "the backward of slice" : "the forward of slice",
+                      before.slice()));
   }
 
   /// Ops of a group start together, so none may need another of the same group: same microbatch means that it does
@@ -102,7 +143,13 @@ class StructureCheck {
       for (std::size_t j = i + 1; j < last; ++j) {
         const Op a = schedule_.ops()[i];
         const Op b = schedule_.ops()[j];
-        if (a.microbatch() == b.microbatch() && depend(a, b))
+        if (is_copy(a.kind()) || is_copy(b.kind()))
+          report("dependent-group", rank, slot, b,
+                 fmt::format(
+                     "rank {}, position {}: {} and {} are in one group, but a copy runs beside the queue; "
+                     "give it an entry of its own",
+                     rank.value(), slot, to_text(a), to_text(b)));
+        else if (a.microbatch() == b.microbatch() && depend(a, b))
           report("dependent-group", rank, slot, b,
                  fmt::format("rank {}, position {}: {} and {} cannot overlap, one needs the other's result",
                              rank.value(), slot, to_text(a), to_text(b)));
@@ -119,30 +166,40 @@ class StructureCheck {
   }
 
   void check_completeness() {
-    const bool forward_only = schedule_.is_forward_only();
+    const int slices = schedule_.slices();
     for (Stage stage{0}; stage < Stage(schedule_.stages()); ++stage)
-      for (Microbatch k{0}; k < Microbatch(schedule_.microbatches()); ++k) {
-        const unsigned seen_kinds = seen(forward(stage, k));
-        if ((seen_kinds & bit(OpKind::Forward)) == 0)
-          miss("missing-forward", forward(stage, k), "its forward");
-        if (forward_only) continue;
-        if ((seen_kinds & (bit(OpKind::Backward) | bit(OpKind::BackwardInput))) == 0)
-          miss("missing-backward", backward(stage, k), "a backward (B, or I and W)");
-        if ((seen_kinds & bit(OpKind::BackwardInput)) != 0 && (seen_kinds & bit(OpKind::BackwardWeight)) == 0)
-          miss("missing-weight", backward_weight(stage, k), "the weight gradient W that belongs to its I");
-      }
+      for (Microbatch k{0}; k < Microbatch(schedule_.microbatches()); ++k)
+        for (int j = 0; j < slices; ++j)
+          check_pass(slices == 1 ? forward(stage, k) : forward(stage, k).with_slice(j));
+  }
+
+  /// Everything of one forward is there.
+  void check_pass(Op forward) {
+    const unsigned seen_kinds = seen(forward);
+    const auto has = [&](OpKind kind) { return (seen_kinds & bit(kind)) != 0; };
+    if (!has(OpKind::Forward)) miss("missing-forward", forward, "its forward");
+    if (has(OpKind::Offload) != has(OpKind::Reload))
+      miss("copy-order", partner(has(OpKind::Offload) ? OpKind::Reload : OpKind::Offload, forward),
+           "the other of its two copies");
+    if (schedule_.is_forward_only()) return;
+    if ((seen_kinds & any_backward()) == 0)
+      miss("missing-backward", partner(OpKind::Backward, forward), "a backward (B, or I and W)");
+    if (has(OpKind::BackwardInput) && !has(OpKind::BackwardWeight))
+      miss("missing-weight", partner(OpKind::BackwardWeight, forward),
+           "the weight gradient W that belongs to its I");
   }
 
   void miss(std::string code, Op op, std::string_view what) {
     const Rank rank = schedule_.home_of(op);
+    const std::string slice = op.is_sliced() ? fmt::format(", slice {}", op.slice()) : "";
     report(std::move(code), rank, schedule_.queue(rank).size(), op,
-           fmt::format("rank {}: stage {}, microbatch {} lacks {}; add {}", rank.value(), op.stage().value(),
-                       op.microbatch().value(), what, to_text(op)));
+           fmt::format("rank {}: stage {}, microbatch {}{} lacks {}; add {}", rank.value(),
+                       op.stage().value(), op.microbatch().value(), slice, what, to_text(op)));
   }
 
   const Schedule& schedule_;
-  std::size_t microbatches_;
-  std::vector<unsigned char> seen_;  // bits of OpKind, [stage * m + microbatch]
+  std::size_t units_;
+  std::vector<unsigned char> seen_;  // bits of OpKind, [stage * units + unit]
   std::vector<Diagnostic> found_;
   std::size_t unlisted_ = 0;  // found beyond kMostDiagnostics
 };

@@ -13,7 +13,7 @@ namespace pipeloom {
 /// One thing that is wrong. `code` is stable and short, for scripts.
 struct Diagnostic {
   /// "misplaced", "duplicate", "missing-forward", "missing-backward", "missing-weight", "mixed-backward",
-  /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "idle-rank", "hang"; "more"
+  /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "slice-order", "recompute-order", "copy-order", "idle-rank", "hang"; "more"
   /// closes a list of a thousand and says how many it leaves out.
   std::string code;
   /// Where: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
@@ -28,7 +28,9 @@ struct Diagnostic {
 /// What must hold: every op stands on the rank of its stage (for the microbatch's replica), once; every (stage, microbatch)
 /// that has a forward has either one B, or one I and one W (unless the schedule is forward-only), and the other way round; a
 /// microbatch runs through all stages; on a rank F comes before B or I, I before W; the ops of a group do not
-/// depend on each other.
+/// depend on each other. R stands between F and the backward; O between F and its L, L before R and the backward, both alone and
+/// never one without the other; the slices of a sequence go forward in order, and backward in the opposite order after the last
+/// forward.
 [[nodiscard]] std::vector<Diagnostic> validate_structure(const Schedule& schedule);
 
 /// The structure, and if that is sound, that the queues do not wait for each other in a cycle. All diagnostics, in

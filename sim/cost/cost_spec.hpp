@@ -105,6 +105,7 @@ struct MemorySpec {
   StageNumbers released_at_input = StageNumbers::all(0, "memory.released_at_input");
   StageNumbers static_bytes = StageNumbers::all(0, "memory.static_bytes");
   StageNumbers receive = StageNumbers::all(0, "memory.receive_bytes");
+  StageNumbers stash = StageNumbers::all(0, "memory.stash_bytes");
   /// Only the last stage's counts.
   StageNumbers logits = StageNumbers::all(0, "memory.logits_bytes");
   std::optional<Bytes> limit;

@@ -193,17 +193,21 @@ MemoryModel resolve_memory(const MemorySpec& spec, const Placement& placement) {
   model.static_bytes = tables(spec.static_bytes);
   model.receive = tables(spec.receive);
   model.logits = tables(spec.logits);
+  model.stash = tables(spec.stash);
   model.limit = spec.limit;
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
     if (placement.stage_of(slot) != Stage(placement.stages() - 1)) model.logits[slot.at()] = 0;
-    if (model.released_at_input[slot.at()] > model.activation[slot.at()])
-      throw InputError(
-          spec.released_at_input.where,
-          fmt::format(
-              "on stage {} memory.released_at_input = {} is more than memory.activation_bytes = {}; it is "
-              "the part of the activations that the end of I frees",
-              placement.stage_of(slot).value(), model.released_at_input[slot.at()],
-              model.activation[slot.at()]));
+    const auto require_part = [&](const StageNumbers& numbers, Bytes part, const char* what) {
+      if (part > model.activation[slot.at()])
+        throw InputError(
+            numbers.where,
+            fmt::format("on stage {} {} = {} is more than memory.activation_bytes = {}; it is {}",
+                        placement.stage_of(slot).value(), numbers.key, part, model.activation[slot.at()],
+                        what));
+    };
+    require_part(spec.released_at_input, model.released_at_input[slot.at()],
+                 "the part of the activations that the end of I frees");
+    require_part(spec.stash, model.stash[slot.at()], "what a recomputed forward keeps of them");
   }
   return model;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/ids.hpp"
+#include "sim/op.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -48,6 +48,75 @@ constexpr ConfigKey kKeys[] = {
      {},
      1,
      kMaxIndex},
+    {"options.slices",
+     T::Slices,
+     C::Option,
+     "",
+     "2",
+     "seq-1f1b: pieces of a sequence, equal or by weight",
+     {},
+     1,
+     kMaxSlices},
+    {"options.waves",
+     T::Count,
+     C::Option,
+     "",
+     "1",
+     "hanayo: how often the stages run down and up",
+     {},
+     1,
+     kMaxIndex / 2},
+    {"options.updates",
+     T::Count,
+     C::Option,
+     "",
+     "4",
+     "pipedream-2bw: optimizer updates in one run",
+     {},
+     1,
+     kMaxIndex},
+    {"options.variant", T::Text, C::Option, "", "the schedule's first", "which of the schedule's variants"},
+    {"options.file", T::Text, C::Option, "", "none",
+     "custom: the schedule file, relative to the configuration"},
+    {"options.recompute", T::Recompute, C::Option, "", "none",
+     "run forwards again before their backward instead of keeping activations"},
+    {"options.recompute.keep",
+     T::Count,
+     C::Option,
+     "",
+     "0",
+     "of a rank's outstanding passes, so many keep their activations",
+     {},
+     0,
+     kMaxIndex},
+    {"options.offload", T::Offload, C::Option, "", "none", "copy activations to the host and back"},
+    {"options.offload.chunks",
+     T::Count,
+     C::Option,
+     "",
+     "all",
+     "chunks of each rank that go, the longest-lived first",
+     {},
+     0,
+     kMaxIndex},
+    {"options.offload.prefetch",
+     T::Count,
+     C::Option,
+     "",
+     "1",
+     "entries between the issue of a reload and its use",
+     {},
+     0,
+     kMaxIndex},
+    {"options.offload.min_gap",
+     T::Count,
+     C::Option,
+     "",
+     "3",
+     "passes with fewer entries between forward and backward stay",
+     {},
+     0,
+     kMaxIndex},
     {"options.forward_only", T::Flag, C::Option, "", "false", "drop everything but the forwards"},
     {"costs", T::Object, C::Cost, "", "{}", "how long ops and transfers take"},
     {"costs.time_unit", T::Choice, C::Cost, "", "unit", "unit of every time in the file", "unit|s|ms|us|ns"},
@@ -61,6 +130,10 @@ constexpr ConfigKey kKeys[] = {
      "I, the gradient of the stage's input"},
     {"costs.backward_weight", T::TimeTable, C::Cost, "time_unit", kDerived,
      "W, the gradient of the stage's weights"},
+    {"costs.recompute", T::TimeTable, C::Cost, "time_unit", "forward", "R, a forward run again"},
+    {"costs.offload", T::TimeTable, C::Cost, "time_unit", "1 if no op costs are given",
+     "O, the copy of a stage pass to the host"},
+    {"costs.reload", T::TimeTable, C::Cost, "time_unit", "offload", "L, the copy back"},
     {"costs.overlapped", T::Overlapped, C::Cost, "time_unit", "sum",
      "an overlapped pair of F and B: a time by the forward's stage, a factor of F + B, a saving, "
      "\"sequential\" or \"sum\""},
@@ -106,6 +179,8 @@ constexpr ConfigKey kKeys[] = {
      "weights, gradients and optimizer state of a stage: always held"},
     {"memory.receive_bytes", T::BytesTable, C::Memory, "bytes", "0",
      "a tensor under way to a stage, until it is consumed"},
+    {"memory.stash_bytes", T::BytesTable, C::Memory, "bytes", "0",
+     "what a recomputed forward keeps of activation_bytes"},
     {"memory.logits_bytes", T::BytesTable, C::Memory, "bytes", "0",
      "output of the last stage, from F until its B or I ends"},
     {"memory.limit_bytes", T::Limit, C::Memory, "bytes", "null",
@@ -126,23 +201,15 @@ constexpr ConfigKey kKeys[] = {
 };
 
 /// Options that the file format names but this version has not, and the schedules that take them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOtherOptions = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherOptions = {{
     {"memory_limit", "zb-auto and zbv-auto"},
-    {"slices", "seq-1f1b"},
-    {"waves", "hanayo"},
-    {"variant", "chimera"},
-    {"recompute", ""},
-    {"offload", ""},
 }};
 
 /// Why this version does not take an option that the file format names; "" for one that it does not name.
 std::string other_option(std::string_view name) {
-  if (name == "file") return "options.file is not available in this version; give the schedule file itself";
   for (const auto& [option, schedules] : kOtherOptions)
     if (option == name)
-      return schedules.empty()
-                 ? fmt::format("options.{} is not available in this version", name)
-                 : fmt::format("options.{} belongs to {}, which this version does not have", name, schedules);
+      return fmt::format("options.{} belongs to {}, which this version does not have", name, schedules);
   return {};
 }
 
@@ -188,6 +255,12 @@ std::string_view type_help(KeyType type) {
       return "bytes, or null";
     case T::Scales:
       return "an array of factors";
+    case T::Slices:
+      return "a whole number, or an array of whole weights";
+    case T::Recompute:
+      return R"("none", "full", or an object)";
+    case T::Offload:
+      return R"("none", "all", or an object)";
   }
   return "";
 }

@@ -28,6 +28,9 @@ enum class KeyType : unsigned char {
   BytesTable,  ///< bytes, an array of one per stage, or a table
   Limit,       ///< bytes, or null for none
   Scales,      ///< an array of decimal factors
+  Slices,      ///< a number of equal slices, or an array of weights
+  Recompute,   ///< "none", "full" or an object
+  Offload,     ///< "none", "all" or an object
 };
 
 /// Groups for the help page and the window.

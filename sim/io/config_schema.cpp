@@ -26,6 +26,8 @@ std::string choices_of(std::string_view choices) {
   }
 }
 
+std::string properties_of(const std::string& parent, const std::string& indent);
+
 /// The schema's keywords for a key's type, without braces. Forms used more than once stand under $defs.
 std::string keywords(const ConfigKey& key) {
   switch (key.type) {
@@ -55,6 +57,17 @@ std::string keywords(const ConfigKey& key) {
       return "\"type\": [\"integer\", \"null\"], \"minimum\": 0";
     case KeyType::Scales:
       return "\"type\": \"array\", \"minItems\": 1, \"items\": {\"type\": \"number\", \"minimum\": 0}";
+    case KeyType::Slices:
+      return fmt::format(
+          R"("anyOf": [{{"type": "integer", "minimum": {0}, "maximum": {1}}}, )"
+          R"({{"type": "array", "minItems": 1, "maxItems": {1}, "items": {{"type": "integer", "minimum": 1}}}}])",
+          key.minimum, key.maximum);
+    case KeyType::Recompute:
+    case KeyType::Offload:
+      return fmt::format(R"("anyOf": [{{"enum": ["none", "{}"]}}, {{"type": "object", )"
+                         R"("additionalProperties": false, "properties": {{{}}}}}])",
+                         key.type == KeyType::Offload ? "all" : "full",
+                         properties_of(std::string(key.path), ""));
   }
   return "";
 }

@@ -84,6 +84,8 @@ void write_costs(TextWriter& out, const EffectiveConfig& config) {
   const TimeUnit unit = config.spec.unit;
   out << "\"costs\": {\"time_unit\": \"" << name_of(unit) << "\", \"per\": \"stage\"";
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+    const bool extra = kAllOpKinds[kind] == OpKind::Recompute || is_copy(kAllOpKinds[kind]);
+    if (extra && !config.runs(kAllOpKinds[kind])) continue;
     out << ", \"" << kNames[kind] << "\": ";
     write_numbers(out, config.resolved.stage_duration[kind], [&](Ticks t) { out.ticks(t, unit); });
   }
@@ -107,6 +109,7 @@ void write_memory(TextWriter& out, const EffectiveConfig& config) {
   field("released_at_input", memory.released_at_input);
   field("static_bytes", memory.static_bytes);
   field("receive_bytes", memory.receive);
+  if (config.runs(OpKind::Recompute)) field("stash_bytes", memory.stash);
   out << "\"logits_bytes\": " << memory.logits[stages - 1] << ", \"limit_bytes\": ";
   if (memory.limit)
     out << *memory.limit;
@@ -118,6 +121,22 @@ void write_memory(TextWriter& out, const EffectiveConfig& config) {
 void write_options(TextWriter& out, const RunOptions& options) {
   out << "\"options\": {";
   if (options.group_size) out << "\"group_size\": " << *options.group_size << ", ";
+  if (!options.slices.empty()) {
+    out << "\"slices\": [";
+    for (std::size_t j = 0; j < options.slices.size(); ++j) out << (j > 0 ? ", " : "") << options.slices[j];
+    out << "], ";
+  }
+  if (options.waves) out << "\"waves\": " << *options.waves << ", ";
+  if (options.updates) out << "\"updates\": " << *options.updates << ", ";
+  if (!options.variant.empty()) (out << "\"variant\": ").quoted(options.variant) << ", ";
+  if (!options.file.empty()) (out << "\"file\": ").quoted(options.file) << ", ";
+  if (options.recompute.on) out << "\"recompute\": {\"keep\": " << options.recompute.keep << "}, ";
+  if (options.offload.on) {
+    out << "\"offload\": {";
+    if (options.offload.chunks) out << "\"chunks\": " << *options.offload.chunks << ", ";
+    out << "\"prefetch\": " << options.offload.prefetch << ", \"min_gap\": " << options.offload.min_gap
+        << "}, ";
+  }
   out << "\"forward_only\": " << (options.forward_only ? "true" : "false") << '}';
 }
 

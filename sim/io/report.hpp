@@ -28,6 +28,8 @@ struct EffectiveConfig {
   cost::ResolvedCosts resolved;
   MemoryModel memory;
   int stages = 0;
+  unsigned kinds = 0;  ///< bit index_of(kind): the schedule has such ops
+  [[nodiscard]] bool runs(OpKind kind) const { return (kinds >> index_of(kind) & 1U) != 0; }
   Steps step;
   /// Key path -> "default", "derived: ...", "alias Interleaved1F1B", in the order of the keys.
   std::vector<cost::Origin> origins;

@@ -135,6 +135,7 @@ cost::MemorySpec read_memory(const ConfigReader& memory) {
   read("released_at_input", out.released_at_input);
   read("static_bytes", out.static_bytes);
   read("receive_bytes", out.receive);
+  read("stash_bytes", out.stash);
   read("logits_bytes", out.logits);
   out.limit = memory.bytes("limit_bytes");
   return out;
@@ -159,6 +160,8 @@ void read_shape(const ConfigReader& root, Needs needs, RunConfig& out) {
   const auto microbatches = root.count("microbatches");
   if (needs == Needs::Run) {
     if (!schedule) fail_missing(root, "schedule", "--schedule NAME");
+  }
+  if (needs == Needs::Run && schedule != kCustomSchedule) {
     if (!ranks) fail_missing(root, "ranks", "--ranks P");
     if (!microbatches) fail_missing(root, "microbatches", "--microbatches M");
   }
@@ -172,17 +175,88 @@ void read_shape(const ConfigReader& root, Needs needs, RunConfig& out) {
   out.chunks_where = where_of(root, "chunks");
 }
 
+constexpr std::string_view kSlicesAllowed =
+    "a number of equal slices from 1 to 65535, or an array of one positive whole weight per slice";
+
+/// A number of slices, or their weights.
+std::vector<std::int64_t> read_slices(const ConfigReader& options) {
+  const Value* value = options.find("slices");
+  if (value == nullptr) return {};
+  const std::string key = options.path_of("slices");
+  if (!value->is(ValueKind::Array)) {
+    const int count = options.count("slices").value_or(1);
+    return std::vector<std::int64_t>(static_cast<std::size_t>(count), 1);
+  }
+  std::vector<std::int64_t> weights;
+  for (const Value& item : value->items()) {
+    const auto weight = parse_fixed(item.is(ValueKind::Number) ? item.text() : "", 1);
+    if (!weight || weight->rounded || weight->value < 1 || weight->value > kMaxIndex)
+      ConfigReader::fail(item, key, kSlicesAllowed);
+    weights.push_back(weight->value);
+  }
+  if (weights.empty() || weights.size() > kMaxSlices) ConfigReader::fail(*value, key, kSlicesAllowed);
+  return weights;
+}
+
+/// "none", "full", or {"keep": K}.
+RecomputeOption read_recompute(const ConfigReader& options) {
+  const Value* value = options.find("recompute");
+  if (value == nullptr) return {};
+  if (value->is(ValueKind::Object)) return {true, options.child("recompute").count("keep").value_or(0)};
+  if (value->is(ValueKind::String) && value->text() == "full") return {true, 0};
+  if (value->is(ValueKind::String) && value->text() == "none") return {};
+  ConfigReader::fail(*value, options.path_of("recompute"), "\"none\", \"full\", or {\"keep\": passes}");
+}
+
+/// "none", "all", or an object with chunks, prefetch and min_gap.
+OffloadOption read_offload(const ConfigReader& options) {
+  const Value* value = options.find("offload");
+  if (value == nullptr) return {};
+  OffloadOption out;
+  out.on = true;
+  if (value->is(ValueKind::Object)) {
+    const ConfigReader object = options.child("offload");
+    out.chunks = object.count("chunks");
+    out.prefetch = object.count("prefetch").value_or(out.prefetch);
+    out.min_gap = object.count("min_gap").value_or(out.min_gap);
+    return out;
+  }
+  if (value->is(ValueKind::String) && value->text() == "all") return out;
+  if (value->is(ValueKind::String) && value->text() == "none") return {};
+  ConfigReader::fail(*value, options.path_of("offload"),
+                     "\"none\", \"all\", or {\"chunks\": c, \"prefetch\": n, \"min_gap\": n}");
+}
+
+RunOptions read_options(const ConfigReader& options) {
+  RunOptions out;
+  out.group_size = options.count("group_size");
+  out.slices = read_slices(options);
+  out.waves = options.count("waves");
+  out.updates = options.count("updates");
+  out.variant = options.text("variant").value_or("");
+  out.file = options.text("file").value_or("");
+  out.recompute = read_recompute(options);
+  out.offload = read_offload(options);
+  out.forward_only = options.flag("forward_only").value_or(false);
+  for (const auto& name : child_keys("options"))
+    if (const Value* value = options.find(name)) out.given.push_back({name, value->where()});
+  return out;
+}
+
 }  // namespace
+
+const Where* RunOptions::place_of(std::string_view name) const {
+  for (const Given& option : given)
+    if (option.name == name) return &option.where;
+  return nullptr;
+}
 
 RunConfig read_run_config(const Value& root, Needs needs) {
   ConfigReader::Shared shared;
   const ConfigReader top(&root, "", shared);
   RunConfig out;
   read_shape(top, needs, out);
-  const ConfigReader options = top.child("options");
-  out.options.group_size = options.count("group_size");
-  out.options.group_size_where = where_of(options, "group_size");
-  out.options.forward_only = options.flag("forward_only").value_or(false);
+  out.options = read_options(top.child("options"));
   const Value* given_costs = top.find("costs");
   if (given_costs != nullptr && given_costs->is(ValueKind::String))
     throw InputError(given_costs->where(),

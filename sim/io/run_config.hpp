@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cost/cost_spec.hpp"
@@ -13,12 +14,47 @@
 
 namespace pipeloom::io {
 
-/// Keys of "options", with their places for whoever refuses them later.
+/// "recompute": which forwards run again before their backward.
+struct RecomputeOption {
+  bool on = false;
+  int keep = 0;  ///< of a rank's outstanding passes, so many keep their activations
+  friend bool operator==(const RecomputeOption&, const RecomputeOption&) = default;
+};
+
+/// "offload": which activations go to the host meanwhile.
+struct OffloadOption {
+  bool on = false;
+  std::optional<int> chunks;  ///< of each rank, the longest-lived first; no value: all
+  int prefetch = 1;           ///< entries between the issue of a reload and its use
+  int min_gap = 3;            ///< entries between forward and backward below which a pass stays
+  friend bool operator==(const OffloadOption&, const OffloadOption&) = default;
+};
+
+/// Keys of "options". What the input gives is in `given` too, with its place, for whoever refuses it later.
 struct RunOptions {
   std::optional<int> group_size;
-  Where group_size_where;
+  /// Weight of every slice of a sequence; n equal ones for a number n. Empty: the schedule's default.
+  std::vector<std::int64_t> slices;
+  std::optional<int> waves;
+  std::optional<int> updates;
+  std::string variant;
+  /// The schedule file of `custom`, as given; relative to the configuration's folder.
+  std::string file;
+  RecomputeOption recompute;
+  OffloadOption offload;
   bool forward_only = false;
+
+  struct Given {
+    std::string name;  ///< "group_size"
+    Where where;
+  };
+  std::vector<Given> given;
+  /// Where the input gives this option, or null.
+  [[nodiscard]] const Where* place_of(std::string_view name) const;
 };
+
+/// The schedule that is a file: options.file names it; ranks and microbatches are the file's.
+inline constexpr std::string_view kCustomSchedule = "custom";
 
 struct RunConfig {
   /// The name as typed; which schedule that is, schedules::find says. Empty when a schedule file takes its place.

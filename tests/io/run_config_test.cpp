@@ -98,10 +98,17 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "c:1:11: error: ranks is the string '4'; it must be a whole number from 1 to 1048576"},
       {with(R"("chunks": 1e30)"),
        "c:2:11: error: chunks is 1e30, which is too large; it must be a whole number from 1 to 1048576"},
-      {with(R"("options": {"slices": 4})"),
-       "c:2:13: error: options.slices belongs to seq-1f1b, which this version does not have; options here: "
-       "group_size, "
-       "forward_only"},
+      {with(R"("options": {"memory_limit": 4})"),
+       "c:2:13: error: options.memory_limit belongs to zb-auto and zbv-auto, which this version does not "
+       "have; "
+       "options here: group_size, slices, waves, updates, variant, file, recompute, offload, forward_only"},
+      {with(R"("options": {"slices": []})"),
+       "c:2:23: error: options.slices is an array of 0; it must be a number of equal slices from 1 to 65535, "
+       "or "
+       "an array of one positive whole weight per slice"},
+      {with(R"("options": {"recompute": "some"})"),
+       "c:2:26: error: options.recompute is the string 'some'; it must be \"none\", \"full\", or {\"keep\": "
+       "passes}"},
       {with(R"("options": {"forward_only": 1})"),
        "c:2:29: error: options.forward_only is 1; it must be true or false"},
       {with(R"("costs": {"forward": -1})"),
@@ -123,7 +130,8 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {with(R"("costs": {"foward": 1})"),
        "c:2:11: error: unknown key of costs 'foward'; did you mean 'forward'? valid: time_unit, per, "
        "forward, backward, "
-       "backward_input, backward_weight, overlapped, rank_scale, microbatch_scale, transfer"},
+       "backward_input, backward_weight, recompute, offload, reload, overlapped, rank_scale, "
+       "microbatch_scale, transfer"},
       {with(R"("costs": {"time_unit": "min"})"),
        "c:2:24: error: unknown costs.time_unit 'min'; valid: unit, s, ms, us, ns"},
       {with(R"("costs": {"overlapped": "sequental"})"),

@@ -1,6 +1,7 @@
 #include "support/random_problem.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,90 @@ int Random::below(int below) {
 
 std::int64_t Random::between(std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(high - low + 1));
+}
+
+namespace {
+
+/// One entry of a queue and the extra ops around it.
+struct Around {
+  std::vector<Op> before;
+  std::vector<Op> ops;
+  std::vector<Op> behind;
+};
+
+Op like(OpKind kind, Op op) {
+  const Op other(kind, op.stage(), op.microbatch());
+  return op.is_sliced() ? other.with_slice(op.slice()) : other;
+}
+
+std::vector<Around> entries_of(const Schedule& schedule, Rank rank) {
+  std::vector<Around> entries;
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   const auto ops = schedule.ops().subspan(first, last - first);
+                   entries.push_back({{}, {ops.begin(), ops.end()}, {}});
+                 });
+  return entries;
+}
+
+/// Between the forward in entry f and the backward in entry b: O, then L, then R, some of them.
+void add_extras(Random& random, std::vector<Around>& entries, std::size_t f, std::size_t b, Op op) {
+  const auto pick = [&](std::size_t low, std::size_t high) {
+    return static_cast<std::size_t>(
+        random.between(static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)));
+  };
+  std::size_t at = f;
+  if (random.chance(40)) {
+    const std::size_t offload = pick(f, b - 1);
+    at = pick(offload + 1, b);
+    entries[offload].behind.push_back(like(OpKind::Offload, op));
+    entries[at].before.push_back(like(OpKind::Reload, op));
+  }
+  if (random.chance(40)) entries[pick(std::max(at, f + 1), b)].before.push_back(like(OpKind::Recompute, op));
+}
+
+std::vector<Op> cut(Op op, int slices) {
+  std::vector<Op> pieces;
+  for (int j = 0; j < slices; ++j)
+    pieces.push_back(op.with_slice(carries_gradient(op.kind()) ? slices - 1 - j : j));
+  return pieces;
+}
+
+Schedule sliced(const Schedule& schedule, int slices) {
+  std::vector<std::uint8_t> replicas;
+  for (int k = 0; k < schedule.microbatches(); ++k)
+    replicas.push_back(static_cast<std::uint8_t>(schedule.replica_of(Microbatch(k)).value()));
+  ScheduleBuilder out(schedule.placement(), schedule.microbatches(), replicas, slices);
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    out.begin_rank(rank);
+    for (const Op op : schedule.queue(rank))
+      for (const Op piece : cut(op, slices)) out.add(piece);
+  }
+  return std::move(out).build();
+}
+
+}  // namespace
+
+Schedule random_extras(Random& random, const Schedule& whole) {
+  const Schedule schedule = random.chance(30) ? sliced(whole, static_cast<int>(random.between(2, 3))) : whole;
+  ScheduleBuilder out = builder_like(schedule);
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    auto entries = entries_of(schedule, rank);
+    std::map<Op, std::size_t> forward_at;
+    for (std::size_t e = 0; e < entries.size(); ++e)
+      for (const Op op : entries[e].ops) {
+        if (op.kind() == OpKind::Forward) forward_at[op] = e;
+        if (carries_gradient(op.kind()))
+          add_extras(random, entries, forward_at.at(like(OpKind::Forward, op)), e, op);
+      }
+    out.begin_rank(rank);
+    for (const Around& entry : entries) {
+      for (const Op op : entry.before) out.add(op);
+      out.add_group(entry.ops);
+      for (const Op op : entry.behind) out.add(op);
+    }
+  }
+  return std::move(out).build();
 }
 
 Placement random_placement(Random& random, const ProblemSize& size) {

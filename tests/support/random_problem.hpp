@@ -50,6 +50,9 @@ struct RandomProblem {
 [[nodiscard]] Schedule random_schedule(Random& random, Placement placement, int microbatches,
                                        int group_percent = 30);
 
+/// The same order with recomputations, copies to the host and back, and whole sequences cut into slices, each by chance; legal.
+[[nodiscard]] Schedule random_extras(Random& random, const Schedule& schedule);
+
 /// Durations (some zero), delays on hops between ranks, often microbatch scales, any overlap rule.
 [[nodiscard]] Costs random_costs(Random& random, const Schedule& schedule);
 

@@ -2,13 +2,21 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace pipeloom::test {
 namespace {
 
 Ticks part_duration(const Schedule& schedule, const Costs& costs, std::size_t i) {
   const Op op = schedule.ops()[i];
-  const Ticks base = costs.duration[index_of(op.kind())][schedule.slot_of(op).at()];
+  Ticks base = costs.duration[index_of(op.kind())][schedule.slot_of(op).at()];
+  if (!costs.slice_end.empty()) {
+    const auto cut_at = [&](int j) {
+      return (2 * base * costs.slice_end[static_cast<std::size_t>(j)] + costs.slice_end.back()) /
+             (2 * costs.slice_end.back());
+    };
+    base = cut_at(op.slice() + 1) - cut_at(op.slice());
+  }
   if (costs.microbatch_scale.empty()) return base;
   const std::int64_t scale = costs.microbatch_scale[op.microbatch().at()];
   return (base * scale + kUnitScale / 2) / kUnitScale;  // durations of the tests are small enough
@@ -51,9 +59,14 @@ class LongestPath {
     if (state_[entry.first] != kUnseen) return state_[entry.first] == kDone;
     state_[entry.first] = kOpen;
     Ticks start = entry.ready;
-    if (entry.first > schedule_.queue_begin(entry.rank)) {
-      if (!visit(entry.first - 1)) return false;
-      start = std::max(start, times_.end[entry.first - 1]);
+    // The entry before it, copies left out; a copy also waits for the copy before it.
+    const bool beside = is_copy(schedule_.ops()[i].kind());
+    bool found[] = {false, !beside};
+    for (std::size_t at = entry.first; at-- > schedule_.queue_begin(entry.rank);) {
+      const bool copy = is_copy(schedule_.ops()[at].kind());
+      if (std::exchange(found[copy ? 1 : 0], true)) continue;
+      if (!visit(at)) return false;
+      start = std::max(start, times_.end[at]);
     }
     for (std::size_t j = entry.first; j < entry.last; ++j)
       if (!wait_for_inputs(schedule_.ops()[j], start)) return false;
@@ -64,20 +77,22 @@ class LongestPath {
 
   bool wait_for_inputs(Op op, Ticks& start) {
     const Stage s = op.stage();
-    const Microbatch k = op.microbatch();
+    const auto other = [&](OpKind kind, Stage stage) {
+      const Op producer(kind, stage, op.microbatch());
+      return op.is_sliced() ? producer.with_slice(op.slice()) : producer;
+    };
     const std::size_t slot = schedule_.slot_of(op).at();
-    switch (op.kind()) {
-      case OpKind::Forward:
-        return s == Stage(0) || wait_for(forward(s - 1, k), costs_.forward_delay[slot], start);
-      case OpKind::BackwardWeight:
-        return wait_for(backward_input(s, k), 0, start);
-      default:
-        if (!wait_for(forward(s, k), 0, start)) return false;
-        if (s + 1 == Stage(schedule_.stages())) return true;
-        const Op full = backward(s + 1, k);
-        return wait_for(where_.contains(full) ? full : backward_input(s + 1, k), costs_.backward_delay[slot],
-                        start);
-    }
+    if (op.kind() == OpKind::Forward)
+      return s == Stage(0) || wait_for(other(OpKind::Forward, s - 1), costs_.forward_delay[slot], start);
+    if (op.kind() == OpKind::BackwardWeight) return wait_for(other(OpKind::BackwardInput, s), 0, start);
+    if (!wait_for(other(OpKind::Forward, s), 0, start)) return false;
+    const Op reload = other(OpKind::Reload, s);
+    const bool uses_activations = carries_gradient(op.kind()) || op.kind() == OpKind::Recompute;
+    if (uses_activations && where_.contains(reload) && !wait_for(reload, 0, start)) return false;
+    if (!carries_gradient(op.kind()) || s + 1 == Stage(schedule_.stages())) return true;
+    const Op full = other(OpKind::Backward, s + 1);
+    return wait_for(where_.contains(full) ? full : other(OpKind::BackwardInput, s + 1),
+                    costs_.backward_delay[slot], start);
   }
 
   bool wait_for(Op producer, Ticks delay, Ticks& start) {

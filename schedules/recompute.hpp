@@ -1,0 +1,21 @@
+#pragma once
+
+// Recomputation for any schedule: forwards keep a stash, and run once more just before their backward.
+
+#include "sim/schedule.hpp"
+
+namespace pipeloom::schedules {
+
+/// The same order with R(s,k) in front of the backward of every recomputed pass.
+///
+/// keep = 0 recomputes every pass (full recomputation). keep = K is Megatron-LM's per-microbatch window
+/// (num_microbatches_with_partial_activation_checkpoints): of the w passes that a rank has outstanding, those of its i-th
+/// forward with i mod w < K keep their activations; w is the number of forwards before the rank's first backward, so ranks near
+/// the end recompute less or nothing.
+///
+/// R is an entry of its own before the entry of B or I. It waits for nothing but its turn, so it runs while the gradient is
+/// still on its way.
+/// REQUIRES: no structural errors, no R, O or L yet, not forward-only. O(ops).
+[[nodiscard]] Schedule with_recompute(const Schedule& schedule, int keep = 0);
+
+}  // namespace pipeloom::schedules
