@@ -60,7 +60,9 @@ std::vector<ClosedForm> closed_forms() {
 Generator gpipe() {
   return {
       .name = "gpipe",
-      .aliases = {{.name = "GPipe", .dialect = "PyTorch"}},
+      .aliases = {{.name = "GPipe", .dialect = "PyTorch"},
+                  {.name = "afab", .dialect = "Llama 3"},
+                  {.name = "all-forward-all-backward", .dialect = "Llama 3"}},
       .summary = "all forwards, then all backwards",
       .source = "Huang et al. 2018, GPipe, arXiv 1811.06965, section 2.2",
       .when_to_use =

@@ -20,6 +20,7 @@
 #include <algorithm>
 
 #include "schedules/closed_form.hpp"
+#include "schedules/idle_cells.hpp"
 #include "schedules/interleaved_order.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
@@ -55,6 +56,25 @@ bool hangs(const Params& params) {
   return interleaved_hangs(params, 0);
 }
 
+/// PyTorch draws r blanks in front, the wait for the first gradient behind the warm-up, and a blank before each
+/// backward of the cool-down, where a forward stood before.
+IdleCells idle_cells(const Params& params, const Schedule& schedule) {
+  if (!has_pytorch_rounds(params)) return {};
+  IdleCells cells = no_idle_cells(schedule);
+  for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {
+    auto& blanks = cells[rank.at()];
+    const int r = rank.value();
+    const auto warmup = static_cast<int>(interleaved_warmup(params, rank, 0));
+    const int round_trip = params.chunks * params.ranks + 2 * (params.ranks - 1 - r);
+    blanks[0] = r;
+    if (warmup == 0) continue;
+    blanks[static_cast<std::size_t>(warmup)] += std::max(0, round_trip - warmup - r);
+    // The cool-down's backwards are the last entries; the cell behind the last one stays empty.
+    for (auto it = blanks.end() - 1 - warmup; it != blanks.end() - 1; ++it) ++*it;
+  }
+  return cells;
+}
+
 std::vector<ClosedForm> closed_forms() {
   const std::string condition = "equal stages, no transfers, N = p, m a multiple of p";
   const auto holds = [](const Params& params) {
@@ -83,7 +103,9 @@ std::vector<ClosedForm> closed_forms() {
 Generator interleaved_1f1b() {
   return {
       .name = "interleaved-1f1b",
-      .aliases = {{.name = "Interleaved1F1B", .dialect = "PyTorch", .defaults = take_pytorch_rounds},
+      .aliases = {{.name = "Interleaved1F1B",
+                   .dialect = "PyTorch",
+                   .defaults = pytorch_rounds("Interleaved1F1B")},
                   {.name = "interleaved_1f1b", .dialect = "Megatron-LM"},
                   {.name = "megatron-interleaved", .dialect = "Megatron-LM"},
                   {.name = "interleave", .dialect = "PP-Schedule-Visualization"},
@@ -102,6 +124,7 @@ Generator interleaved_1f1b() {
       .emit = emit,
       .predicate = [](const Params& params) { return hangs(params) ? hang_text(params, emit) : ""; },
       .accepts = [](const Params& params) { return !hangs(params); },
+      .idle_cells = idle_cells,
   };
 }
 

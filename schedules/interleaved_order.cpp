@@ -3,12 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "schedules/nearest.hpp"
 #include "schedules/queue_builder.hpp"
 #include "sim/simulator.hpp"
 
 namespace pipeloom::schedules {
+namespace {
+
+/// R = max(1, m div p).
+int pytorch_rounds_of(int microbatches, int ranks) {
+  return std::max(1, microbatches / ranks);
+}
+
+}  // namespace
 
 int group_size_of(const Params& params) {
   return params.group_size.value_or(params.ranks);
@@ -33,12 +42,11 @@ InterleavedOrder::InterleavedOrder(const Params& params) : last_stage_((params.c
   }
 }
 
-bool interleaved_hangs(const Params& params, int extra) {
+bool groups_too_short(const Params& params, std::int64_t too_few) {
   const std::int64_t n = group_size_of(params);
   const std::int64_t m = params.microbatches;
   const int v = params.chunks;
   if (v == 1 || m <= n) return false;
-  const std::int64_t too_few = 2 * std::int64_t{params.ranks} - 3 + extra;
   const int harmless = v == 2 ? 1 : 0;
   const auto follows_too_soon = [&](std::int64_t next) { return next > harmless && n + next <= too_few; };
   const bool between_full_groups = m >= 2 * n && follows_too_soon(n);
@@ -48,27 +56,35 @@ bool interleaved_hangs(const Params& params, int extra) {
   return between_full_groups || between_single_microbatches || before_last_group;
 }
 
+bool interleaved_hangs(const Params& params, int extra) {
+  return groups_too_short(params, 2 * std::int64_t{params.ranks} - 3 + extra);
+}
+
 std::string hang_text(const Params& params, Schedule (*emit)(const Params&)) {
   const Schedule schedule = emit(params);
   const auto deadlock = find_deadlock(schedule);
   return deadlock ? fmt::format("would hang ({})", describe(*deadlock, schedule)) : "";
 }
 
-void take_pytorch_rounds(Params& params) {
-  if (params.group_size || params.ranks < 1 || params.microbatches < 1) return;
-  const auto rounds_of = [&](int m) { return std::max(1, m / params.ranks); };
-  const int m = params.microbatches;
-  const int rounds = rounds_of(m);
-  if (m % rounds == 0) {
+std::function<void(Params&)> pytorch_rounds(std::string alias) {
+  return [alias = std::move(alias)](Params& params) {
+    if (params.group_size || params.ranks < 1 || params.microbatches < 1) return;
+    const auto fits = [&](int m) { return m % pytorch_rounds_of(m, params.ranks) == 0; };
+    const int m = params.microbatches;
+    const int rounds = pytorch_rounds_of(m, params.ranks);
+    if (!fits(m))
+      throw ScheduleError(
+          fmt::format("{} with ranks = {}, microbatches = {}: PyTorch runs microbatches div ranks = {} "
+                      "rounds, which must "
+                      "divide microbatches{}, or set options.group_size",
+                      alias, params.ranks, m, rounds, try_text(nearest(m, {1, kMaxIndex}, fits))));
     params.group_size = m / rounds;
-    return;
-  }
-  const auto fits = [&](int other) { return other % rounds_of(other) == 0; };
-  throw ScheduleError(
-      fmt::format("Interleaved1F1B with ranks = {}, microbatches = {}: PyTorch runs microbatches div ranks = "
-                  "{} rounds, which must "
-                  "divide microbatches{}, or set options.group_size",
-                  params.ranks, m, rounds, try_text(nearest(m, {1, kMaxIndex}, fits))));
+  };
+}
+
+bool has_pytorch_rounds(const Params& params) {
+  const int rounds = pytorch_rounds_of(params.microbatches, params.ranks);
+  return params.microbatches % rounds == 0 && group_size_of(params) == params.microbatches / rounds;
 }
 
 }  // namespace pipeloom::schedules

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the two interleaved schedules share: Megatron-LM's table of virtual microbatches and its warm-up
+// What the interleaved schedules share: Megatron-LM's table of virtual microbatches and its warm-up
 // counts.
 //
 // Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM"
@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,21 @@ class InterleavedOrder {
   [[nodiscard]] Op forward(std::size_t t, Rank rank) const {
     return {OpKind::Forward, rows_[t].stage + rank.value(), rows_[t].microbatch};
   }
-  [[nodiscard]] Op backward(std::size_t t, Rank rank) const {
-    const Row& row = rows_[t];
-    return {OpKind::Backward, Stage(last_stage_ - row.stage.value()) + rank.value(), row.microbatch};
+  [[nodiscard]] Op backward(std::size_t t, Rank rank) const { return mirrored(OpKind::Backward, t, rank); }
+  /// The two parts of the t-th backward.
+  [[nodiscard]] Op backward_input(std::size_t t, Rank rank) const {
+    return mirrored(OpKind::BackwardInput, t, rank);
+  }
+  [[nodiscard]] Op backward_weight(std::size_t t, Rank rank) const {
+    return mirrored(OpKind::BackwardWeight, t, rank);
   }
 
  private:
+  [[nodiscard]] Op mirrored(OpKind kind, std::size_t t, Rank rank) const {
+    const Row& row = rows_[t];
+    return {kind, Stage(last_stage_ - row.stage.value()) + rank.value(), row.microbatch};
+  }
+
   struct Row {
     Stage stage;  ///< of rank 0
     Microbatch microbatch;
@@ -52,22 +62,32 @@ class InterleavedOrder {
   std::vector<Row> rows_;
 };
 
-/// Whether some ranks wait for each other in a cycle, for schedules with 2(p - 1 - r) + (v - 1) N + extra
-/// warm-up forwards.
+/// Whether some ranks wait for each other in a cycle because two consecutive groups have together at most
+/// `too_few` microbatches, v >= 2.
 ///
 /// A rank comes back to a microbatch's next chunk after a group; if the next group is too short to cover the
 /// way of the first one to the last rank and back, the last ranks wait for forwards that the first ranks run
-/// only after backwards which they wait for themselves. With v >= 2 and more than one group the order hangs
-/// exactly if two consecutive groups have together at most 2p - 3 + extra microbatches, where with v = 2 a
-/// single microbatch after the first group is not enough to hang. Found by exhaustive trial (p <= 11, v <= 5,
-/// N <= 2p + 3, four groups and more), which the tests repeat.
+/// only after backwards which they wait for themselves. How short that is follows from the warm-up:
+///
+///     forwards before the first backward, or with it       too_few
+///     2(p - 1 - r) + (v - 1) N + 1 + extra                  2p - 3 + extra
+///     (p - 1 - r) + (v - 1) N + 1                           p - 2
+///
+/// With v = 2 a single microbatch after the first group is not enough to hang. Found by exhaustive trial
+/// (p <= 11, v <= 5, N <= 2p + 3, four groups and more), which the tests repeat.
+[[nodiscard]] bool groups_too_short(const Params& params, std::int64_t too_few);
+
+/// The same for schedules with 2(p - 1 - r) + (v - 1) N + extra warm-up forwards before pairs of F and B.
 [[nodiscard]] bool interleaved_hangs(const Params& params, int extra);
 
 /// "would hang (rank 3 waits at ...)": names the cycle in the schedule that `emit` makes.
 [[nodiscard]] std::string hang_text(const Params& params, Schedule (*emit)(const Params&));
 
-/// PyTorch's round rule: R = max(1, m div p) rounds, N = m / R. Sets params.group_size unless it is given;
-/// throws ScheduleError if m is no multiple of R.
-void take_pytorch_rounds(Params& params);
+/// PyTorch's round rule, R = max(1, m div p) rounds of N = m / R microbatches, as the defaults of the alias of
+/// this name: sets params.group_size unless it is given; throws ScheduleError if m is no multiple of R.
+[[nodiscard]] std::function<void(Params&)> pytorch_rounds(std::string alias);
+
+/// Whether N is what the round rule gives.
+[[nodiscard]] bool has_pytorch_rounds(const Params& params);
 
 }  // namespace pipeloom::schedules

@@ -34,6 +34,11 @@ bool microbatches_fit(const Requirements& needs, const Params& params) {
          !(needs.even_microbatches && m % 2 != 0);
 }
 
+bool variant_fits(const Requirements& needs, const Params& params) {
+  const auto& known = needs.variants;
+  return params.variant.empty() || std::find(known.begin(), known.end(), params.variant) != known.end();
+}
+
 /// The first parameter that breaks a rule of the requirements.
 std::optional<Field> misfit(const Requirements& needs, const Params& params) {
   if (!ranks_fit(needs, params)) return Field::Ranks;
@@ -86,6 +91,14 @@ std::string misfit_text(const Generator& generator, const Params& params, Field 
       break;
   }
   return text(microbatches_need(needs, params), params.microbatches);
+}
+
+/// "chimera has the variants direct, doubling, not x"
+std::string variant_text(const Generator& generator, const Params& params) {
+  const auto& known = generator.requirements.variants;
+  if (known.empty()) return fmt::format("{} has no variants: remove variant", generator.name);
+  return fmt::format("{} has the variants {}, not {}", generator.name, fmt::join(known, ", "),
+                     params.variant);
 }
 
 /// What the predicate says, in a sentence with the parameters it looked at.
@@ -165,6 +178,7 @@ std::int64_t max_ops(const Generator& generator, const Params& params) {
 }
 
 std::string refusal(const Generator& generator, const Params& params) {
+  if (!variant_fits(generator.requirements, params)) return variant_text(generator, params);
   if (is_legal(generator, params)) return "";
   if (const auto field = misfit(generator.requirements, params))
     return misfit_text(generator, params, *field) + advice(generator, params, *field);

@@ -3,17 +3,22 @@
 // Source: Lamy-Poirier, "Breadth-First Pipeline Parallelism" (2022, arXiv 2211.05953), section 4; the order
 // of PyTorch's ScheduleLoopedBFS.
 //
-// p = 2, m = 2, v = 2; F takes one column (two characters), B two; small letters are chunk 1:
+// p = 4, m = 8, v = 2; F takes one column (two characters), B two; small letters are chunk 1:
 //
-//   rank 0  F0F1f0f1      b1--b0--B1--B0--
-//   rank 1    F0F1f0f1b1--b0--B1--B0--
+//   rank 0  F0F1F2F3F4F5F6F7f0f1f2f3f4f5f6f7                  b7--b6--b5--b4--b3--b2--b1--b0--B7--B6--B5--B4--B3--B2--B1--B0--
+//   rank 1    F0F1F2F3F4F5F6F7f0f1f2f3f4f5f6f7            b7--b6--b5--b4--b3--b2--b1--b0--B7--B6--B5--B4--B3--B2--B1--B0--
+//   rank 2      F0F1F2F3F4F5F6F7f0f1f2f3f4f5f6f7      b7--b6--b5--b4--b3--b2--b1--b0--B7--B6--B5--B4--B3--B2--B1--B0--
+//   rank 3        F0F1F2F3F4F5F6F7f0f1f2f3f4f5f6f7b7--b6--b5--b4--b3--b2--b1--b0--B7--B6--B5--B4--B3--B2--B1--B0--
 //
 // Requires: nothing; any p, m, v.
 //
-// Closed forms, equal stages, no transfers, F and B per chunk pass: makespan (m v + p - 1)(F + B) if m >= p;
+// Closed forms, equal stages, no transfers, F and B per chunk pass: makespan ((v - 1) max(m, p) + m + p - 1)(F + B);
 // peak_live m v.
 
+#include <algorithm>
+
 #include "schedules/closed_form.hpp"
+#include "schedules/idle_cells.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -39,13 +44,27 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
+/// PyTorch draws rank r's wait for its first input, r slots, and for its first gradient, 2(p - 1 - r) slots.
+IdleCells idle_cells(const Params& params, const Schedule& schedule) {
+  IdleCells cells = no_idle_cells(schedule);
+  const auto forwards = op_count(params.chunks, params.microbatches, 1);
+  for (int r = 0; r < params.ranks; ++r) {
+    auto& blanks = cells[Rank(r).at()];
+    blanks[0] = r;
+    blanks[forwards] = 2 * (params.ranks - 1 - r);
+  }
+  return cells;
+}
+
 std::vector<ClosedForm> closed_forms() {
   return {
-      time_form("makespan", "(m v + p - 1)(F + B), F and B per chunk", "equal stages, no transfers, m >= p",
+      time_form("makespan", "((v - 1) max(m, p) + m + p - 1)(F + B), F and B per chunk",
+                "equal stages, no transfers",
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  if (params.microbatches < params.ranks) return std::nullopt;
-                  const std::int64_t passes = std::int64_t{params.microbatches} * params.chunks;
-                  return (passes + params.ranks - 1) * (costs.forward + costs.backward);
+                  const std::int64_t p = params.ranks;
+                  const std::int64_t m = params.microbatches;
+                  const std::int64_t slots = (params.chunks - 1) * std::max(m, p) + m + p - 1;
+                  return slots * (costs.forward + costs.backward);
                 }),
       order_form("peak_live", "m v", "",
                  [](const Params& params, Rank) -> Value {
@@ -62,12 +81,16 @@ Generator looped_bfs() {
       .aliases = {{.name = "LoopedBFS", .dialect = "PyTorch"}},
       .summary = "all microbatches through one chunk after the other",
       .source = "Lamy-Poirier 2022, Breadth-First Pipeline Parallelism, arXiv 2211.05953, section 4",
-      .when_to_use = "With sharded weights: gathers each chunk once per pass. Holds all activations.",
+      .when_to_use =
+          "With sharded weights: each chunk is gathered once per pass. Idles as little as interleaved-1f1b, "
+          "but "
+          "holds the activations of all m v chunk passes.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .text = "any ranks, any microbatches, any chunks"},
       .closed_forms = closed_forms(),
       .emit = emit,
+      .idle_cells = idle_cells,
   };
 }
 
