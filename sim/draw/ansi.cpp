@@ -70,20 +70,35 @@ void append_cells(std::string& out, const std::vector<Cell>& cells, TerminalColo
 void append_legend(std::string& out, const std::vector<LegendCells>& items, int indent, int width,
                    TerminalColour colour) {
   constexpr int kGap = 3;
-  int column = 0;
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  out += margin;
+  int column = indent;
+  const auto new_line = [&] {
+    out += '\n' + margin;
+    column = indent;
+  };
   for (const LegendCells& item : items) {
     const int length = static_cast<int>(item.cells.size()) + columns_of(item.text);
-    if (column == 0 || column + kGap + length > width) {
-      if (column > 0) out += '\n';
-      out += std::string(static_cast<std::size_t>(indent), ' ');
-      column = indent;
-    } else {
+    if (column > indent && column + kGap + length > width) {
+      new_line();
+    } else if (column > indent) {
       out += std::string(kGap, ' ');
       column += kGap;
     }
     append_cells(out, item.cells, colour);
-    out += item.text;
-    column += length;
+    column += static_cast<int>(item.cells.size());
+    // An item longer than a line breaks between words.
+    for (std::size_t begin = 0; begin < item.text.size();) {
+      const std::size_t end = std::min(item.text.find(' ', begin + 1), item.text.size());
+      std::string word = item.text.substr(begin, end - begin);
+      if (column > indent && column + columns_of(word) > width) {
+        new_line();
+        if (word.front() == ' ') word.erase(0, 1);
+      }
+      out += word;
+      column += columns_of(word);
+      begin = end;
+    }
   }
   out += '\n';
 }

@@ -30,7 +30,7 @@ struct LegendCells {
   std::vector<Cell> cells;
   std::string text;
 };
-/// Appends the items on lines that start after `indent` spaces and end before `width` columns.
+/// Appends the items on lines of at most `width` columns, `indent` spaces among them; only a longer word is wider.
 void append_legend(std::string& out, const std::vector<LegendCells>& items, int indent, int width,
                    TerminalColour colour);
 

@@ -42,7 +42,7 @@ std::int64_t bin_of(Span range, int bins, Ticks time) {
 
 }  // namespace
 
-TimelineIndex::TimelineIndex(const Timeline& timeline) {
+TimelineIndex::TimelineIndex(const Timeline& timeline, Lane lane) {
   const Schedule& schedule = *timeline.schedule;
   const auto count = schedule.num_entries() * static_cast<std::size_t>(timeline.steps);
   entries_.reserve(count);
@@ -53,6 +53,8 @@ TimelineIndex::TimelineIndex(const Timeline& timeline) {
     for (int step = 0; step < timeline.steps; ++step) {
       for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                      [&](std::size_t first, std::size_t last) {
+                       const bool beside = is_copy(schedule.ops()[first].kind());
+                       if (beside != (lane == Lane::Copies)) return;
                        entries_.push_back(drawn(timeline, step, first, last));
                      });
     }

@@ -14,8 +14,13 @@ namespace pipeloom::draw {
 /// Busy ticks by op kind, [index_of(kind)].
 using BusyByKind = std::array<Ticks, kOpKinds>;
 [[nodiscard]] inline Ticks total(const BusyByKind& busy) {
-  return busy[0] + busy[1] + busy[2] + busy[3];
+  Ticks sum = 0;
+  for (const Ticks ticks : busy) sum += ticks;
+  return sum;
 }
+
+/// What of a rank is drawn in one row: the work of its queue, or the copies that run beside it.
+enum class Lane : unsigned char { Work, Copies };
 
 /// One entry of a queue as it was run: the ops [op, op + count) of one step, overlapped if there are several.
 struct DrawnEntry {
@@ -43,7 +48,7 @@ struct Mark {
 class TimelineIndex {
  public:
   /// REQUIRES: entries of one rank do not overlap each other (simulated ones never do). Keeps no reference.
-  explicit TimelineIndex(const Timeline& timeline);
+  explicit TimelineIndex(const Timeline& timeline, Lane lane = Lane::Work);
 
   [[nodiscard]] int ranks() const { return static_cast<int>(begin_.size()) - 1; }
   [[nodiscard]] std::span<const DrawnEntry> entries(Rank rank) const;

@@ -36,6 +36,7 @@ SceneBuilder::SceneBuilder(const Timeline& timeline, const TimelineIndex& index,
   if ((options.show_idle_causes || options.show_critical_path) && options.costs == nullptr) {
     throw InternalError("a picture with idle causes or critical path needs costs");
   }
+  if (timeline.schedule->has_copies()) copies_.emplace(timeline, Lane::Copies);
 }
 
 Scene SceneBuilder::build() && {

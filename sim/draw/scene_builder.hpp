@@ -65,11 +65,13 @@ class SceneBuilder {
   [[nodiscard]] bool labels_have_letters() const;
   [[nodiscard]] std::string widest_label(bool letters) const;
   std::uint32_t add_title(Rank rank, std::size_t at);
-  void add_merged(const Row& row, const std::vector<Mark>& marks);
+  void add_lane(const Row& row, const TimelineIndex& lane, const std::vector<Mark>& marks);
+  void add_merged(const Row& row, const TimelineIndex& lane, const std::vector<Mark>& marks);
   void add_shared_row(const Row& row);
   void add_bar(const Row& row, Span span, const BusyByKind& busy, Ticks capacity, OpKind kind, Colour colour);
   [[nodiscard]] static double mark_height(double busy_share, double full);
-  [[nodiscard]] Colour merged_colour(Rank rank, const Mark& mark, OpKind kind) const;
+  [[nodiscard]] Colour merged_colour(Rank rank, const TimelineIndex& lane, const Mark& mark,
+                                     OpKind kind) const;
   [[nodiscard]] Colour plain_colour(Rank rank, OpKind kind) const;
 
   // scene_overlays.cpp: what can be switched on.
@@ -107,6 +109,7 @@ class SceneBuilder {
 
   const Timeline& timeline_;
   const TimelineIndex& index_;
+  std::optional<TimelineIndex> copies_;  // drawn as a strip at the foot of each rank's row
   const SceneOptions& options_;
   const Surface& surface_;
   OpColours colours_;

@@ -14,6 +14,9 @@ namespace {
 /// Entries narrower than this merge.
 constexpr double kBinWidth = 3;
 constexpr double kSmallestText = 6;
+/// Of a rank's row, where there are copies to draw below the work.
+constexpr double kWorkShare = 0.74;
+constexpr double kCopyShare = 0.22;
 
 /// Ops of an entry from top to bottom: forwards above backwards.
 bool above(Op a, Op b) {
@@ -55,10 +58,23 @@ void SceneBuilder::add_ops() {
       add_shared_row(row);
       continue;
     }
-    add_merged(row, marks_[i]);
-    for (const Mark& mark : marks_[i]) {
-      if (!mark.merged) add_entry(row, index_.entries(row.first)[mark.first]);
+    Row work = row;
+    if (copies_) {
+      work.height = row.height * kWorkShare;
+      Row strip = row;
+      strip.height = row.height * kCopyShare;
+      strip.y = row.y + row.height - strip.height;
+      const int bins = std::max(1, static_cast<int>(scene_.time.width / kBinWidth));
+      add_lane(strip, *copies_, copies_->marks(row.first, scene_.time.range, bins));
     }
+    add_lane(work, index_, marks_[i]);
+  }
+}
+
+void SceneBuilder::add_lane(const Row& row, const TimelineIndex& lane, const std::vector<Mark>& marks) {
+  add_merged(row, lane, marks);
+  for (const Mark& mark : marks) {
+    if (!mark.merged) add_entry(row, lane.entries(row.first)[mark.first]);
   }
 }
 
@@ -96,7 +112,8 @@ void SceneBuilder::add_op(const Row& row, std::size_t at, std::size_t part, std:
 
 void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
   const double tallest = std::min(measure_.axis_size, box.height * 0.82);
-  const std::string number = std::to_string(op.microbatch().value());
+  std::string number = std::to_string(op.microbatch().value());
+  if (op.is_sliced()) number += fmt::format(".{}", op.slice());
   for (const bool letters : {labels_have_letters(), false}) {
     // As small as the longest label of the whole run needs, so that boxes of one size have all their labels or none. Whole
     // halves, so that one picture does not mix dozens of sizes.
@@ -116,7 +133,9 @@ bool SceneBuilder::labels_have_letters() const {
 std::string SceneBuilder::widest_label(bool letters) const {
   const auto digits = std::to_string(std::max(0, timeline_.schedule->microbatches() - 1)).size();
   const char* const letter = timeline_.schedule->contains(OpKind::BackwardWeight) ? "W" : "B";
-  return (letters ? letter : "") + std::string(digits, '0');
+  const int slices = timeline_.schedule->slices();
+  const std::string slice = slices > 1 ? "." + std::to_string(slices - 1) : "";
+  return (letters ? letter : "") + std::string(digits, '0') + slice;
 }
 
 std::uint32_t SceneBuilder::add_title(Rank rank, std::size_t at) {
@@ -162,22 +181,23 @@ void SceneBuilder::add_bar(const Row& row, Span span, const BusyByKind& busy, Ti
   }
 }
 
-void SceneBuilder::add_merged(const Row& row, const std::vector<Mark>& marks) {
+void SceneBuilder::add_merged(const Row& row, const TimelineIndex& lane, const std::vector<Mark>& marks) {
   // Kind by kind, so that a writer can join neighbours of one colour into one path.
   for (const OpKind kind : kAllOpKinds) {
     for (const Mark& mark : marks) {
       if (!mark.merged || mark.busy[index_of(kind)] == 0) continue;
       add_bar(row, {mark.start, mark.end}, mark.busy, mark.end - mark.start, kind,
-              merged_colour(row.first, mark, kind));
+              merged_colour(row.first, lane, mark, kind));
     }
   }
 }
 
-Colour SceneBuilder::merged_colour(Rank rank, const Mark& mark, OpKind kind) const {
+Colour SceneBuilder::merged_colour(Rank rank, const TimelineIndex& lane, const Mark& mark,
+                                   OpKind kind) const {
   // The mean of some of the ops, evenly spread: one op's colour would alias.
   constexpr std::size_t kSamples = 8;
   const auto ops = timeline_.schedule->ops();
-  const auto entries = index_.entries(rank);
+  const auto entries = lane.entries(rank);
   const std::size_t stride = std::max<std::size_t>(1, (mark.last - mark.first) / kSamples);
   std::optional<Colour> mean;
   int seen = 0;

@@ -18,7 +18,8 @@
 namespace pipeloom::draw {
 namespace {
 
-constexpr int kLeastWidth = 40;
+constexpr int kLeastWidth = 20;
+constexpr int kLegendWidth = 16;  // of its longest words, without indent
 constexpr double kTickGap = 3;
 constexpr std::array<const char*, kOpKinds> kKindNames = {
     "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
@@ -30,20 +31,27 @@ class TerminalChart {
         schedule_(*timeline.schedule),
         options_(options),
         index_(timeline),
+        copies_(timeline, Lane::Copies),
         colours_(schedule_, options.theme, options.colour_by),
-        width_(std::max(options.width, kLeastWidth)),
+        width_(options.width),
         coloured_(options.colour != TerminalColour::None) {
     choose_range();
     shown_ = std::min(schedule_.ranks(), std::max(1, options.max_ranks));
     label_width_ = static_cast<int>(rank_label(Rank(shown_ - 1)).size()) + 1;
+    if (schedule_.has_copies()) label_width_ = std::max(label_width_, 8);
     choose_columns();
     shows_ops_ = most_ops_fit();
   }
 
   std::string text() {
     if (!options_.title.empty()) out_ += clipped(options_.title, width_) + "\n";
-    for (Rank rank(0); rank.value() < shown_; ++rank) add_row(rank);
-    if (shown_ < schedule_.ranks()) out_ += fmt::format("... {} more ranks\n", schedule_.ranks() - shown_);
+    for (Rank rank(0); rank.value() < shown_; ++rank) {
+      add_row(rank_label(rank), rank, index_);
+      if (schedule_.has_copies()) add_row(" copies", rank, copies_);
+    }
+    if (shown_ < schedule_.ranks()) {
+      out_ += clipped(fmt::format("... {} more ranks", schedule_.ranks() - shown_), width_) + "\n";
+    }
     add_axis();
     add_legend();
     return std::move(out_);
@@ -91,15 +99,15 @@ class TerminalChart {
     return column;
   }
 
-  void add_row(Rank rank) {
+  void add_row(const std::string& label, Rank rank, const TimelineIndex& lane) {
     std::vector<Cell> cells(static_cast<std::size_t>(columns_), Cell{coloured_ ? " " : ".", {}, {}});
     if (shows_ops_) {
-      add_ops(cells, rank);
+      add_ops(cells, rank, lane);
     } else {
-      for (int column = 0; column < columns_; ++column) add_busy_column(cells, rank, column);
+      for (int column = 0; column < columns_; ++column) add_busy_column(cells, rank, lane, column);
       drop_lone_letters(cells);
     }
-    out_ += fmt::format("{:<{}}", rank_label(rank), label_width_);
+    out_ += fmt::format("{:<{}}", label, label_width_);
     append_cells(out_, cells, options_.colour);
     out_ += '\n';
   }
@@ -119,63 +127,58 @@ class TerminalChart {
     return narrow * 20 <= visible;
   }
 
-  void add_ops(std::vector<Cell>& cells, Rank rank) {
-    const auto marks = index_.marks(rank, range_, columns_);
+  void add_ops(std::vector<Cell>& cells, Rank rank, const TimelineIndex& lane) {
+    const auto marks = lane.marks(rank, range_, columns_);
     for (const Mark& mark : marks) {
-      if (!mark.merged) add_entry(cells, rank, index_.entries(rank)[mark.first]);
+      if (!mark.merged) add_entry(cells, rank, lane.entries(rank)[mark.first]);
     }
     // The few narrow ones come last, so that none of them vanishes under a wide one.
     for (const Mark& mark : marks) {
-      if (mark.merged) add_busy_column(cells, rank, std::min(columns_ - 1, column_before(mark.start)));
+      if (mark.merged) add_busy_column(cells, rank, lane, std::min(columns_ - 1, column_before(mark.start)));
     }
   }
 
   void add_entry(std::vector<Cell>& cells, Rank rank, const DrawnEntry& entry) {
     const int first = column_of(entry.start);
     const int last = std::max(first + 1, column_of(entry.end));
-    std::vector<std::string> labels;
-    int wanted = 0;
-    for (std::size_t i = 0; i < entry.count; ++i) {
-      const Op op = op_at(entry.op + i);
-      labels.push_back(fmt::format("{}{}", letter_of(op.kind()), op.microbatch().value()));
-      wanted += static_cast<int>(labels.back().size());
-    }
-    const bool grouped = entry.count > 1;
-    const bool fits = wanted <= last - first;
-    const char fill = coloured_ ? ' ' : grouped ? '=' : '-';
-    int column = first;
-    for (std::size_t i = 0; i < entry.count; ++i) {
-      const Op op = op_at(entry.op + i);
-      const int end = part_end(labels, i, first, last, wanted);
-      std::string words = fits ? labels[i] : std::string(1, letter_of(op.kind()));
-      if (grouped && !fits) words = i == 0 ? "X" : "";
-      shows_groups_ = shows_groups_ || (grouped && !(coloured_ && fits));
-      for (int at = 0; column < end; ++column, ++at) {
-        const auto position = static_cast<std::size_t>(at);
-        const char letter = position < words.size() ? words[position] : fill;
-        const Colour colour = colours_.of(op, rank);
-        cells[static_cast<std::size_t>(std::min(column, columns_ - 1))] = {std::string(1, letter),
-                                                                           text_on(colour), colour};
-      }
+    const std::vector<Op> ops = ops_of(entry);
+    const std::string words =
+        ops.size() > 1 ? group_label(ops, last - first) : op_label(ops[0], last - first);
+    const char fill = coloured_ ? ' ' : ops.size() > 1 ? '=' : '-';
+    for (int column = first; column < last; ++column) {
+      const auto at = static_cast<std::size_t>(column - first);
+      // Ops of a group share the columns evenly, by colour alone.
+      const Colour colour = colours_.of(ops[at * ops.size() / static_cast<std::size_t>(last - first)], rank);
+      cells[static_cast<std::size_t>(std::min(column, columns_ - 1))] = {
+          std::string(1, at < words.size() ? words[at] : fill), text_on(colour), colour};
     }
   }
 
-  /// Where part i of a group ends: equal parts if the labels fit these, else as the labels need.
-  static int part_end(const std::vector<std::string>& labels, std::size_t i, int first, int last,
-                      int wanted) {
-    const auto parts = static_cast<int>(labels.size());
-    const int length = last - first;
-    const int spare = std::max(0, length - wanted);
-    int needed = 0;
-    for (std::size_t k = 0; k <= i; ++k) needed += static_cast<int>(labels[k].size());
-    const int done = static_cast<int>(i) + 1;
-    if (wanted > length) return first + (length * done + parts - 1) / parts;
-    return done == parts ? last : first + needed + spare * done / parts;
+  /// "F5" where it fits, else "F".
+  [[nodiscard]] static std::string op_label(Op op, int columns) {
+    std::string label = fmt::format("{}{}", letter_of(op.kind()), op.microbatch().value());
+    if (op.is_sliced()) label += fmt::format(".{}", op.slice());
+    return label.size() <= static_cast<std::size_t>(columns) ? label : label.substr(0, 1);
   }
 
-  void add_busy_column(std::vector<Cell>& cells, Rank rank, int column) {
+  /// "X5/1" for F5 with B1 where it fits, else "X": one label for the whole group.
+  std::string group_label(const std::vector<Op>& ops, int columns) {
+    std::string label = "X";
+    std::string meaning;
+    for (const Op op : ops) {
+      label += fmt::format("{}{}", label.size() > 1 ? "/" : "", op.microbatch().value());
+      meaning += fmt::format("{}{}{}", meaning.empty() ? "" : " with ", letter_of(op.kind()),
+                             op.microbatch().value());
+    }
+    shows_groups_ = true;
+    if (label.size() > static_cast<std::size_t>(columns)) return "X";
+    if (group_example_.empty()) group_example_ = fmt::format(": {} is {}", label, meaning);
+    return label;
+  }
+
+  void add_busy_column(std::vector<Cell>& cells, Rank rank, const TimelineIndex& lane, int column) {
     const Ticks length = edge(column + 1) - edge(column);
-    const BusyByKind busy = index_.busy(rank, edge(column), edge(column + 1));
+    const BusyByKind busy = lane.busy(rank, edge(column), edge(column + 1));
     if (total(busy) == 0) return;
     Cell& cell = cells[static_cast<std::size_t>(column)];
     const auto most = static_cast<std::size_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
@@ -209,7 +212,15 @@ class TerminalChart {
     }
   }
 
-  [[nodiscard]] Op op_at(std::size_t at) const { return schedule_.ops()[at % schedule_.num_ops()]; }
+  /// Forwards before backwards.
+  [[nodiscard]] std::vector<Op> ops_of(const DrawnEntry& entry) const {
+    std::vector<Op> ops;
+    for (std::size_t i = 0; i < entry.count; ++i) {
+      ops.push_back(schedule_.ops()[(entry.op + i) % schedule_.num_ops()]);
+    }
+    std::stable_sort(ops.begin(), ops.end(), [](Op a, Op b) { return a.kind() < b.kind(); });
+    return ops;
+  }
 
   void add_axis() {
     const TimeAxis axis =
@@ -247,18 +258,20 @@ class TerminalChart {
       }
       items.push_back(std::move(item));
     }
-    if (shows_groups_) items.push_back({{}, coloured_ ? "X overlapped" : "X or = overlapped"});
+    if (shows_groups_) items.push_back({{}, "X overlapped" + group_example_});
     if (shows_levels_)
       items.push_back({{}, options_.unicode ? "\u2581 to \u2588 how busy" : ": + % # how busy"});
     if (!coloured_) items.push_back({{}, ". idle"});
     items.insert(items.end(), legend_.begin(), legend_.end());
-    append_legend(out_, items, label_width_, width_, options_.colour);
+    const int indent = width_ - label_width_ >= kLegendWidth ? label_width_ : 0;
+    append_legend(out_, items, indent, width_, options_.colour);
   }
 
   const Timeline& timeline_;
   const Schedule& schedule_;
   const TerminalOptions& options_;
   TimelineIndex index_;
+  TimelineIndex copies_;
   OpColours colours_;
   int width_;
   bool coloured_;
@@ -269,6 +282,7 @@ class TerminalChart {
   bool shows_ops_ = true;
   bool shows_levels_ = false;
   bool shows_groups_ = false;
+  std::string group_example_;        // what the first labelled group means, for the legend
   std::vector<LegendCells> legend_;  // what the axis had no room for
   std::string out_;
 };
@@ -276,6 +290,9 @@ class TerminalChart {
 }  // namespace
 
 std::string terminal_chart(const Timeline& timeline, const TerminalOptions& options) {
+  if (options.width < kLeastWidth) {
+    return clipped(fmt::format("needs {} columns", kLeastWidth), std::max(0, options.width)) + "\n";
+  }
   return TerminalChart(timeline, options).text();
 }
 

@@ -5,8 +5,8 @@
 //   rank 0  F0F1F2F3............B0--F4B1--
 //   rank 1  ..F0F1F2......B0--F3B1--F4..
 //
-// A letter says the kind, digits the microbatch where they fit; `-` fills up an op, `=` an overlapped group (`F8=B3=`, or `X` where
-// that does not fit), `.` is idle. A column that several ops share shows how busy it is.
+// A letter says the kind, digits the microbatch where they fit; `-` fills up an op. `X8/3==` is a group of overlapped ops, such as F8
+// with B3, `X===` where the numbers do not fit. `.` is idle. A column that several ops share shows how busy it is.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ namespace pipeloom::draw {
 enum class TerminalColour : std::uint8_t { None, Ansi256, TrueColour };
 
 struct TerminalOptions {
-  /// Columns of the terminal, labels included; at least 40 are used.
+  /// Columns of the terminal, labels included; below 20 there is a line saying so instead of a chart.
   int width = 80;
   TerminalColour colour = TerminalColour::None;
   Theme theme = Theme::Dark;

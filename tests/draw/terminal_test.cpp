@@ -49,15 +49,42 @@ TEST_CASE("1F1B of four ranks at 80 columns", "[draw]") {
         "       F forward   B backward   . idle\n");
 }
 
-TEST_CASE("one column per op shows letters, groups show both parts where these fit", "[draw]") {
+TEST_CASE("a group is one X with its numbers where these fit", "[draw]") {
   const Timeline timeline = run("0F0 (0F1;0B0)OVERLAP_F_B 0I1 0W1");
   // 1 + 3 + 1 + 1 units, four columns each: enough for a label and two more.
   CHECK(terminal_chart(timeline, {.title = "A group"}) ==
         "A group\n"
-        "rank 0 F0--F1====B0====I1--W1--\n"
+        "rank 0 F0--X1/0========I1--W1--\n"
         "       0   1   2   3   4   5   6 units\n"
         "       F forward   B backward   I input gradient   W weight gradient\n"
-        "       X or = overlapped   . idle\n");
+        "       X overlapped: X1/0 is F1 with B0   . idle\n");
+  // 6 units on 13 columns, two each: six for the group. The legend has no indent left and breaks between words.
+  CHECK(terminal_chart(timeline, {.width = 20}) ==
+        "rank 0 F0X1/0==I1W1\n"
+        "       0   2   4   6\n"
+        "F forward\n"
+        "B backward\n"
+        "I input gradient\n"
+        "W weight gradient\n"
+        "X overlapped: X1/0\n"
+        "is F1 with B0\n"
+        ". idle\n"
+        "time in units\n");
+}
+
+TEST_CASE("a group names its forward first, in whichever order it is written", "[draw]") {
+  const Timeline timeline = run("0F0 (0F1;0B0)OVERLAP_F_B 0F2 (0B1;0F3)OVERLAP_F_B");
+  // 1 + 3 + 1 + 3 units, four columns each.
+  const std::string chart = terminal_chart(timeline, {});
+  CHECK(chart.substr(0, chart.find('\n')) == "rank 0 F0--X1/0========F2--X3/1========");
+}
+
+TEST_CASE("a group too narrow for its numbers is an X", "[draw]") {
+  // 9 units on 13 columns: one each, three for the group.
+  const std::string chart =
+      terminal_chart(run("0F0 0F1 0F2 (0F3;0B0)OVERLAP_F_B 0I1 0W1 0I2"), {.width = 20});
+  CHECK(chart.substr(0, chart.find('\n')) == "rank 0 FFFX==IWI");
+  CHECK(chart.find("X overlapped\n") != std::string::npos);
 }
 
 TEST_CASE("columns that several ops share show how busy they are", "[draw]") {
@@ -89,7 +116,7 @@ TEST_CASE("ranks beyond the limit are counted, lines keep the width", "[draw]") 
     for (int k = 0; k < 20; ++k) text += std::to_string(r) + "F" + std::to_string(k) + " ";
   }
   const Timeline timeline = run(text);
-  for (const int width : {40, 57, 80, 133, 400}) {
+  for (const int width : {20, 23, 27, 40, 57, 80, 133, 400}) {
     TerminalOptions options;
     options.width = width;
     options.max_ranks = 12;
@@ -127,6 +154,16 @@ TEST_CASE("escape sequences appear where a colour changes and are reset", "[draw
   append_cells(out, {{"F", {}, blue}}, TerminalColour::Ansi256);
   CHECK(out == "\x1b[48;5;25mF\x1b[0m");      // 25 = 16 + 36*0 + 6*1 + 3
   CHECK(ansi256({0x80, 0x80, 0x80}) == 244);  // grey 8 + 10 * 12
+}
+
+TEST_CASE("no line is wider than the terminal, however narrow", "[draw]") {
+  const Timeline timeline = run("0F0 (0F1;0B0)OVERLAP_F_B 0I1 0W1");
+  for (const TerminalColour colour : {TerminalColour::None, TerminalColour::TrueColour}) {
+    for (int width = 1; width < 60; ++width) {
+      CHECK(widest_line(plain(terminal_chart(timeline, {.width = width, .colour = colour}))) <= width);
+    }
+  }
+  CHECK(terminal_chart(timeline, {.width = 19}) == "needs 20 columns\n");
 }
 
 TEST_CASE("an empty range is refused", "[draw]") {
