@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -37,6 +38,23 @@ std::string word_text(const std::string& word, int step, int offset) {
   const std::string second = plus == std::string::npos ? word.substr(slash + 1) : word.substr(plus + 2);
   return fmt::format("({};{})OVERLAP_F_B", op_text('F', first, step, offset),
                      op_text('B', second, step, offset));
+}
+
+/// "x3(fF)2" -> "xxxfFfF".
+std::string unpacked(const std::string& packed) {
+  std::string text;
+  for (std::size_t at = 0; at < packed.size();) {
+    const bool many = packed[at] == '(';
+    const std::size_t end = many ? packed.find(')', at) : at + 1;
+    const std::string unit = many ? packed.substr(at + 1, end - at - 1) : packed.substr(at, 1);
+    at = many ? end + 1 : end;
+    std::size_t digits = at;
+    while (digits < packed.size() && std::isdigit(static_cast<unsigned char>(packed[digits])) != 0) ++digits;
+    const int times = digits == at ? 1 : std::stoi(packed.substr(at, digits - at));
+    for (int i = 0; i < times; ++i) text += unit;
+    at = digits;
+  }
+  return text;
 }
 
 constexpr std::array<std::uint32_t, 64> kRoundConstants = {
@@ -95,6 +113,21 @@ std::string our_text(const std::string& order, int stage_step, int stage_offset)
   std::string text;
   for (std::string word; words >> word;)
     text += (text.empty() ? "" : " ") + word_text(word, stage_step, stage_offset);
+  return text;
+}
+
+std::string zero_bubble_text(const std::string& packed, const Placement& placement, Rank rank) {
+  const std::string letters = "FBWXfbwxGCVYgcvy";  // four of each chunk, in the order of kinds
+  const std::string kinds = "FIWB";
+  const auto stages = placement.stages_of(rank);
+  std::array<int, 16> next = {};
+  std::string text;
+  for (const char letter : unpacked(packed)) {
+    const std::size_t which = letters.find(letter);
+    REQUIRE(which != std::string::npos);
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", stages.at(which / 4).value(), kinds[which % 4],
+                        next[which]++);
+  }
   return text;
 }
 
