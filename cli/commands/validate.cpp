@@ -8,13 +8,12 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
+#include "cli/hang_page.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/summary.hpp"
-#include "cli/table.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/schedule_places.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 
@@ -44,26 +43,6 @@ bool has_slot(const Diagnostic& diagnostic) {
 std::string line_of(const io::SchedulePlaces& places, const Diagnostic& diagnostic) {
   return fmt::format("{}: error: {} [{}]\n", places.of(diagnostic).text(), diagnostic.message,
                      diagnostic.code);
-}
-
-/// Where every blocked rank stands, if the schedule hangs; a line of text holds no more than a few of them.
-std::string blocked_ranks(const Schedule& schedule) {
-  const auto deadlock = find_deadlock(schedule);
-  if (!deadlock) return "";
-  Table table({{"rank", Align::Right},
-               {"stands at", Align::Left},
-               {"waits for", Align::Left},
-               {"of rank", Align::Right},
-               {"", Align::Left}});
-  for (std::size_t i = 0; i < deadlock->blocked.size(); ++i) {
-    const BlockedRank& blocked = deadlock->blocked[i];
-    const auto& cycle = deadlock->cycle;
-    const bool in_cycle = std::find(cycle.begin(), cycle.end(), i) != cycle.end();
-    table.add_row({std::to_string(blocked.rank.value()), to_text(schedule.ops()[blocked.op]),
-                   to_text(blocked.waits_for), blocked.missing ? "none" : std::to_string(blocked.on.value()),
-                   in_cycle ? "in the cycle" : ""});
-  }
-  return '\n' + table.text() + '\n';
 }
 
 bool hangs(const Findings& findings) {
@@ -104,7 +83,9 @@ std::string as_json(const Findings& findings) {
     out += &diagnostic == findings.diagnostics.data() ? "\n    " : ",\n    ";
     append_diagnostic(out, diagnostic);
   }
-  return out + (findings.diagnostics.empty() ? "]\n}\n" : "\n  ]\n}\n");
+  out += findings.diagnostics.empty() ? "]" : "\n  ]";
+  if (hangs(findings)) out += hang_json(s);
+  return out + "\n}\n";
 }
 
 Findings examine(const ValidateOptions& options) {
@@ -137,7 +118,7 @@ ExitCode run_validate(const ValidateOptions& options) {
       const io::SchedulePlaces places(findings.text, findings.name);
       for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
     }
-    if (hangs(findings)) out += blocked_ranks(*findings.schedule);
+    if (hangs(findings)) out += hang_page(*findings.schedule, options.output.verbose);
     if (!options.output.quiet) out += verdict(findings);
   }
   print(out);

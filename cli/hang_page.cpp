@@ -1,0 +1,104 @@
+#include "cli/hang_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/table.hpp"
+#include "sim/hang.hpp"
+#include "sim/io/json_text.hpp"
+#include "sim/simulator.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+std::string grid_text(const HangGrid& grid, int ranks) {
+  std::vector<Column> columns = {{"", Align::Left}};
+  for (const Rank rank : grid.ranks) columns.push_back({fmt::format("rank {}", rank.value()), Align::Left});
+  columns.push_back({"", Align::Left});
+  Table table(columns);
+  for (std::size_t row = 0; row < grid.cells.size(); ++row) {
+    const bool failing = row + 1 == grid.cells.size();
+    std::vector<std::string> cells = {fmt::format("step {}", grid.first_step + row)};
+    for (const std::string& cell : grid.cells[row])
+      cells.push_back(failing && !cell.empty() ? cell + "?" : cell);
+    cells.emplace_back(failing ? "<-- nothing can start" : "");
+    table.add_row(std::move(cells));
+  }
+  std::string out = table.text();
+  if (grid.ranks.size() < static_cast<std::size_t>(ranks))
+    out +=
+        fmt::format("({} of {} ranks: those of the cycle first; -v shows all)\n", grid.ranks.size(), ranks);
+  return out;
+}
+
+std::string moves_text(const Schedule& schedule) {
+  const auto moves = find_unblocking_moves(schedule);
+  if (!moves) return "no change of up to three entries was found that lets it run\n";
+  std::string out = moves->size() == 1 ? "it runs if you: " : "it runs if you do all of this, in order:\n";
+  Schedule current = schedule;
+  for (const Move& move : *moves) {
+    if (moves->size() > 1) out += "  ";
+    out += describe(move, current) + "\n";
+    current = with_move(current, move);
+  }
+  return out;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out;
+  io::append_json_string(out, text);
+  return out;
+}
+
+std::string waits_json(const Schedule& schedule, const Deadlock& deadlock) {
+  std::string out;
+  for (const BlockedRank& blocked : deadlock.blocked)
+    out += fmt::format("{}\n      {{\"rank\": {}, \"stands_at\": {}, \"waits_for\": {}, \"of_rank\": {}}}",
+                       out.empty() ? "" : ",", blocked.rank.value(),
+                       quoted(to_text(schedule.ops()[blocked.op].with_joined(false))),
+                       quoted(to_text(blocked.waits_for)),
+                       blocked.missing ? "null" : std::to_string(blocked.on.value()));
+  return out;
+}
+
+std::string moves_json(const Schedule& schedule) {
+  const auto moves = find_unblocking_moves(schedule);
+  if (!moves) return "null";
+  std::string out;
+  for (const Move& move : *moves)
+    out += fmt::format("{}{{\"rank\": {}, \"from\": {}, \"to\": {}}}", out.empty() ? "" : ", ",
+                       move.rank.value(), move.from, move.to);
+  return "[" + out + "]";
+}
+
+}  // namespace
+
+std::string hang_page(const Schedule& schedule, bool everything) {
+  const auto deadlock = find_deadlock(schedule);
+  if (!deadlock) return "";
+  const std::size_t steps = everything ? 24 : 6;
+  const auto ranks = static_cast<std::size_t>(everything ? schedule.ranks() : 12);
+  std::string out = "\n" + grid_text(hang_grid(schedule, *deadlock, steps, ranks), schedule.ranks()) + "\n";
+  const auto lines = wait_lines(*deadlock, schedule);
+  const std::size_t shown = everything ? lines.size() : std::min<std::size_t>(lines.size(), 16);
+  for (std::size_t i = 0; i < shown; ++i) out += lines[i] + "\n";
+  if (shown < lines.size())
+    out += fmt::format("... and {} more ranks (-v shows all)\n", lines.size() - shown);
+  return out + "\n" + moves_text(schedule) + "\n";
+}
+
+std::string hang_json(const Schedule& schedule) {
+  const auto deadlock = find_deadlock(schedule);
+  if (!deadlock) return "";
+  std::string cycle;
+  for (const std::size_t i : deadlock->cycle)
+    cycle += fmt::format("{}{}", cycle.empty() ? "" : ", ", deadlock->blocked[i].rank.value());
+  return fmt::format(
+      ",\n  \"hang\": {{\n    \"entries_done\": {},\n    \"waits\": [{}\n    ],\n    \"cycle\": [{}],\n    "
+      "\"moves\": {}\n  }}",
+      deadlock->entries_done, waits_json(schedule, *deadlock), cycle, moves_json(schedule));
+}
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+// Why a schedule hangs, as a page of text: the steps before it stands still, who waits for whom, and what would let it run.
+
+#include <string>
+
+#include "sim/schedule.hpp"
+
+namespace pipeloom::cli {
+
+/// "" if the schedule runs. REQUIRES: no structural errors (validate_structure). `everything` shows all ranks and more steps.
+[[nodiscard]] std::string hang_page(const Schedule& schedule, bool everything);
+
+/// The same as JSON members, each line indented by two and beginning with a comma: "hang": {"waits": [...], "cycle": [...],
+/// "moves": [...]}; "" if the schedule runs.
+[[nodiscard]] std::string hang_json(const Schedule& schedule);
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,230 @@
+#include "sim/hang.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/simulator.hpp"
+#include "sim/text.hpp"
+#include "sim/validate.hpp"
+
+namespace pipeloom {
+namespace {
+
+/// Op ranges of a rank's entries, in queue order.
+std::vector<std::pair<std::size_t, std::size_t>> entries_of(const Schedule& schedule, Rank rank) {
+  std::vector<std::pair<std::size_t, std::size_t>> entries;
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) { entries.emplace_back(first, last); });
+  return entries;
+}
+
+/// The position of the entry that holds op index `op`.
+std::size_t position_of(const Schedule& schedule, Rank rank, std::size_t op) {
+  const auto entries = entries_of(schedule, rank);
+  const auto after = std::partition_point(entries.begin(), entries.end(),
+                                          [op](const auto& entry) { return entry.second <= op; });
+  return static_cast<std::size_t>(after - entries.begin());
+}
+
+/// Every entry takes one tick, whatever overlaps.
+Costs one_tick_each(const Schedule& schedule) {
+  Overlap overlap;
+  overlap.rule = OverlapRule::Saving;
+  overlap.saving = kMaxIndex;
+  return uniform_costs(schedule.placement(), {.forward = 1,
+                                              .backward = 1,
+                                              .backward_input = 1,
+                                              .backward_weight = 1,
+                                              .copy = 1,
+                                              .overlap = overlap});
+}
+
+constexpr Ticks kNeverRun = -1;
+
+/// Start of every op that runs before the ranks stand still, kNeverRun for the others.
+std::vector<Ticks> steps_before_hang(const Schedule& schedule) {
+  std::vector<Ticks> start(schedule.num_ops(), kNeverRun);
+  std::vector<Ticks> end(start);
+  Simulator simulator;
+  (void)simulator.evaluate(schedule, one_tick_each(schedule), default_memory(schedule.placement()),
+                           std::span<Ticks>(start), std::span<Ticks>(end));
+  return start;
+}
+
+/// Indices into deadlock.blocked: the cycle, then the others in rank order.
+std::vector<std::size_t> cycle_first(const Deadlock& deadlock) {
+  std::vector<std::size_t> order = deadlock.cycle;
+  for (std::size_t i = 0; i < deadlock.blocked.size(); ++i)
+    if (std::find(deadlock.cycle.begin(), deadlock.cycle.end(), i) == deadlock.cycle.end())
+      order.push_back(i);
+  return order;
+}
+
+std::vector<Rank> shown_ranks(const Schedule& schedule, const Deadlock& deadlock, std::size_t limit) {
+  std::vector<Rank> ranks;
+  if (static_cast<std::size_t>(schedule.ranks()) <= limit) {
+    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+  for (const std::size_t i : cycle_first(deadlock))
+    if (ranks.size() < limit) ranks.push_back(deadlock.blocked[i].rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+/// Looks for moves by trying them.
+class MoveSearch {
+ public:
+  MoveSearch(const Schedule& schedule, std::size_t budget) : schedule_(schedule), budget_(budget) {}
+
+  std::optional<std::vector<Move>> run() {
+    constexpr std::size_t kMostMoves = 3;
+    std::vector<Move> moves;
+    while (moves.size() < kMostMoves) {
+      const auto deadlock = find_deadlock(schedule_);
+      if (!deadlock) return moves;
+      if (deadlock->cycle.empty()) return std::nullopt;
+      const auto best = best_move(*deadlock);
+      if (!best) return std::nullopt;
+      moves.push_back(*best);
+      schedule_ = with_move(schedule_, *best);
+    }
+    if (find_deadlock(schedule_)) return std::nullopt;
+    return moves;
+  }
+
+ private:
+  /// How much further than needed a move goes at most, where the shortest one meets another cycle.
+  static constexpr std::size_t kMostFurther = 64;
+
+  static std::size_t length_of(const Move& move) {
+    return move.from > move.to ? move.from - move.to : move.to - move.from;
+  }
+
+  /// On every rank of the cycle: what the rank before it waits for goes up to the cursor or above it, or the cursor's entry
+  /// down to that or below. No other single move changes the order of the two, which alone breaks the cycle.
+  [[nodiscard]] std::vector<Move> candidates(const Deadlock& deadlock) const {
+    std::vector<Move> moves;
+    for (const std::size_t i : deadlock.cycle) {
+      const BlockedRank& waiting = deadlock.blocked[i];
+      const auto own = std::find_if(deadlock.blocked.begin(), deadlock.blocked.end(),
+                                    [&](const BlockedRank& other) { return other.rank == waiting.on; });
+      const auto queue = schedule_.queue(waiting.on);
+      const auto wanted = std::find(queue.begin(), queue.end(), waiting.waits_for);
+      if (own == deadlock.blocked.end() || wanted == queue.end()) continue;
+      const std::size_t cursor = position_of(schedule_, waiting.on, own->op);
+      const std::size_t target =
+          position_of(schedule_, waiting.on,
+                      schedule_.queue_begin(waiting.on) + static_cast<std::size_t>(wanted - queue.begin()));
+      if (target <= cursor) continue;
+      const std::size_t last = entries_of(schedule_, waiting.on).size() - 1;
+      for (std::size_t up = 0; up <= std::min(cursor, kMostFurther); ++up)
+        moves.push_back({waiting.on, target, cursor - up});
+      for (std::size_t down = 0; down <= std::min(last - target, kMostFurther); ++down)
+        moves.push_back({waiting.on, cursor, target + down});
+    }
+    std::stable_sort(moves.begin(), moves.end(),
+                     [](const Move& a, const Move& b) { return length_of(a) < length_of(b); });
+    return moves;
+  }
+
+  /// The first move after which everything runs, else the one that lets most entries run; it must help.
+  std::optional<Move> best_move(const Deadlock& deadlock) {
+    std::optional<Move> best;
+    std::size_t most = deadlock.entries_done;
+    for (const Move& move : candidates(deadlock)) {
+      const std::size_t cost = 4 * schedule_.num_ops();
+      if (budget_ < cost) return std::nullopt;
+      budget_ -= cost;
+      const Schedule changed = with_move(schedule_, move);
+      if (!validate_structure(changed).empty()) continue;
+      const auto still = find_deadlock(changed);
+      if (!still) return move;
+      if (still->entries_done <= most) continue;
+      most = still->entries_done;
+      best = move;
+    }
+    return best;
+  }
+
+  Schedule schedule_;
+  std::size_t budget_;
+};
+
+}  // namespace
+
+HangGrid hang_grid(const Schedule& schedule, const Deadlock& deadlock, std::size_t steps, std::size_t ranks) {
+  const std::vector<Ticks> start = steps_before_hang(schedule);
+  const Ticks failing = start.empty() ? 0 : *std::max_element(start.begin(), start.end()) + 1;
+  HangGrid grid;
+  grid.ranks = shown_ranks(schedule, deadlock, ranks);
+  grid.first_step = static_cast<std::size_t>(std::max<Ticks>(0, failing - static_cast<Ticks>(steps)));
+  grid.cells.assign(static_cast<std::size_t>(failing) - grid.first_step + 1,
+                    std::vector<std::string>(grid.ranks.size()));
+  for (std::size_t column = 0; column < grid.ranks.size(); ++column) {
+    for (const auto& [first, last] : entries_of(schedule, grid.ranks[column])) {
+      if (is_copy(schedule.ops()[first].kind())) continue;
+      const bool ran = start[first] != kNeverRun;
+      if (ran && start[first] < static_cast<Ticks>(grid.first_step)) continue;
+      const std::size_t row =
+          ran ? static_cast<std::size_t>(start[first]) - grid.first_step : grid.cells.size() - 1;
+      grid.cells[row][column] = entry_text(schedule, first, last);
+      if (!ran) break;
+    }
+  }
+  return grid;
+}
+
+Schedule with_move(const Schedule& schedule, const Move& move) {
+  ScheduleBuilder out = builder_like(schedule);
+  out.reserve(schedule.num_ops());
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    out.begin_rank(rank);
+    auto entries = entries_of(schedule, rank);
+    if (rank == move.rank) {
+      const auto at = [&](std::size_t position) {
+        return entries.begin() + static_cast<std::ptrdiff_t>(position);
+      };
+      if (move.from > move.to)
+        std::rotate(at(move.to), at(move.from), at(move.from + 1));
+      else
+        std::rotate(at(move.from), at(move.from + 1), at(move.to + 1));
+    }
+    for (const auto& [first, last] : entries) out.add_group(schedule.ops().subspan(first, last - first));
+  }
+  return std::move(out).build();
+}
+
+std::optional<std::vector<Move>> find_unblocking_moves(const Schedule& schedule, std::size_t budget) {
+  return MoveSearch(schedule, budget).run();
+}
+
+std::string describe(const Move& move, const Schedule& schedule) {
+  const auto entries = entries_of(schedule, move.rank);
+  const auto text = [&](std::size_t position) {
+    return entry_text(schedule, entries[position].first, entries[position].second);
+  };
+  return fmt::format("on rank {}, move {} from position {} to {}, {} {}", move.rank.value(), text(move.from),
+                     move.from, move.to, move.from > move.to ? "in front of" : "behind", text(move.to));
+}
+
+std::vector<std::string> wait_lines(const Deadlock& deadlock, const Schedule& schedule) {
+  std::vector<std::string> lines;
+  const auto order = cycle_first(deadlock);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const BlockedRank& blocked = deadlock.blocked[order[i]];
+    const bool in_cycle = i < deadlock.cycle.size();
+    const bool closes = in_cycle && i + 1 == deadlock.cycle.size();
+    const std::string whom = blocked.missing              ? "which no rank runs"
+                             : blocked.on == blocked.rank ? "later in its own queue"
+                                                          : fmt::format("of rank {}", blocked.on.value());
+    const char* rest = closes ? ": the cycle closes" : in_cycle ? ", which" : "";
+    lines.push_back(fmt::format("rank {} stands at {} and waits for {} {}{}", blocked.rank.value(),
+                                to_text(schedule.ops()[blocked.op].with_joined(false)),
+                                to_text(blocked.waits_for), whom, rest));
+  }
+  return lines;
+}
+
+}  // namespace pipeloom
