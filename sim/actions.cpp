@@ -183,12 +183,20 @@ ActionLists to_actions(const Schedule& schedule, const IdleCells* blanks) {
 
 Schedule to_schedule(const ActionLists& lists) {
   std::vector<std::vector<Op>> queues(static_cast<std::size_t>(lists.ranks()));
-  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank)
-    for (const Action action : lists.row(rank)) {
-      if (!is_op(action.kind())) continue;
-      if (!action.has_microbatch()) throw InputError(fmt::format("'{}' has no microbatch", to_text(action)));
-      queues[rank.at()].push_back(action.op());
-    }
+  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
+    const auto row = lists.row(rank);
+    auto& queue = queues[rank.at()];
+    for_each_cell(row, [&](std::size_t first, std::size_t last) {
+      const std::size_t begin = queue.size();
+      for (const Action action : row.subspan(first, last - first)) {
+        if (!is_op(action.kind())) continue;
+        if (!action.has_microbatch())
+          throw InputError(fmt::format("'{}' has no microbatch", to_text(action)));
+        queue.push_back(action.op().with_joined(true));
+      }
+      if (queue.size() > begin) queue.back() = queue.back().with_joined(false);
+    });
+  }
   InferredPlacement inferred = infer_placement(queues);
   ScheduleBuilder out(std::move(inferred.placement), inferred.microbatches,
                       std::move(inferred.replica_of_microbatch), inferred.slices);
@@ -197,7 +205,7 @@ Schedule to_schedule(const ActionLists& lists) {
     const std::span<const Op> queue(queues[r]);
     for (std::size_t first = 0; first < queue.size();) {
       std::size_t last = first + 1;
-      while (queue[last - 1].joined() && last < queue.size()) ++last;
+      while (queue[last - 1].joined()) ++last;
       out.add_group(queue.subspan(first, last - first));
       first = last;
     }

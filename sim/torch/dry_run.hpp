@@ -1,0 +1,30 @@
+#pragma once
+
+// PyTorch's dry run of a program with its messages: does it get to its end if every action takes one step?
+
+#include <cstddef>
+#include <optional>
+
+#include "sim/actions.hpp"
+#include "sim/torch/homes.hpp"
+
+namespace pipeloom::torch {
+
+struct DryRun {
+  /// Row r: what rank r did in each step, a blank where it waited. Rows end with their last action, or, when stuck, with the
+  /// blanks of the last step.
+  ActionLists grid;
+  /// The longest row.
+  std::size_t steps = 0;
+  /// Set if it came to a step in which no rank could go on: the messages deadlock.
+  std::optional<Stuck> stuck;
+};
+
+/// In each step every rank, in rising order, does its next action if it can, and those that could not are asked once more when all
+/// others had their turn. Results are visible at once. F of a stage above 0 needs its RECV_F, or F of the stage before on the
+/// same rank; B and I likewise from the stage behind; a SEND needs its computation, a RECV the SEND of its peer.
+/// UNSHARD, RESHARD, REDUCE_GRAD and blanks take no step and are left out (PyTorch itself raises on the first three); all parts of a group must be ready.
+/// REQUIRES: every action's stage and microbatch exist in `homes`. O(actions + ranks * steps).
+[[nodiscard]] DryRun dry_run(const ActionLists& lists, const Homes& homes);
+
+}  // namespace pipeloom::torch

@@ -1,0 +1,54 @@
+#pragma once
+
+// Which rank runs which stage of a microbatch, and a number for every (stage, microbatch) pair.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/actions.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::torch {
+
+/// What the passes below need to know of a run besides its actions.
+class Homes {
+ public:
+  /// As the schedule's placement has it, replicas included. Keeps a reference to the schedule only while constructing.
+  explicit Homes(const Schedule& schedule);
+  /// One replica: stage s on rank_of_stage[s], microbatches 0 .. microbatches - 1.
+  Homes(std::vector<Rank> rank_of_stage, int microbatches);
+
+  [[nodiscard]] int stages() const { return static_cast<int>(stages_); }
+  /// Microbatches, or all their slices.
+  [[nodiscard]] int units() const { return static_cast<int>(units_); }
+  /// The rank of `stage` for the microbatch of `action`. REQUIRES: stage < stages().
+  [[nodiscard]] Rank rank_of(Stage stage, Action action) const {
+    const std::size_t replica = replicas_.empty() ? 0 : replicas_[action.microbatch().at()];
+    return rank_of_slot_[replica * stages_ + stage.at()];
+  }
+  [[nodiscard]] bool is_first(Stage stage) const { return stage == Stage(0); }
+  [[nodiscard]] bool is_last(Stage stage) const { return stage.at() + 1 == stages_; }
+
+  /// A number below pairs() for the action's stage and unit; the neighbour stages' pairs are the numbers next to it.
+  [[nodiscard]] std::size_t pair_of(Action action) const {
+    return (action.microbatch().at() * slices_ + static_cast<std::size_t>(action.slice())) * stages_ +
+           action.stage().at();
+  }
+  [[nodiscard]] std::size_t pairs() const { return stages_ * units_; }
+
+ private:
+  std::size_t stages_ = 0;
+  std::size_t slices_ = 1;
+  std::size_t units_ = 0;
+  std::vector<Rank> rank_of_slot_;
+  std::vector<std::uint8_t> replicas_;  // by microbatch; empty if there is one replica
+};
+
+/// No rank can go on. heads[r] is the position in row r of the action that waits, the row's size if the row is done.
+struct Stuck {
+  std::vector<std::size_t> heads;
+};
+
+}  // namespace pipeloom::torch

@@ -1,0 +1,143 @@
+// runtime_lints(): the assertions of PyTorch's runtime, seen beforehand.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "sim/torch/verdict.hpp"
+
+namespace pipeloom::torch {
+namespace {
+
+constexpr std::size_t kMaxLints = 1000;
+
+class Linter {
+ public:
+  Linter(const std::vector<Rank>& rank_of_stage, std::vector<Lint>& lints)
+      : rank_of_stage_(rank_of_stage), lints_(lints), parameters_(rank_of_stage.size()) {}
+
+  void lint(Rank rank, std::span<const Action> row) {
+    rank_ = rank;
+    step_ = 0;
+    sharded_ = std::any_of(row.begin(), row.end(),
+                           [](Action action) { return action.kind() == ActionKind::Unshard; });
+    for (const Action action : row) {
+      if (!action.is_idle()) look(action);
+      if (!action.joined()) ++step_;
+    }
+    finish(row);
+  }
+
+ private:
+  enum class State : std::uint8_t { Sharded, Gathering, Resident };
+  struct Parameters {
+    State state = State::Sharded;
+    std::size_t step = 0;  // of the last UNSHARD
+  };
+
+  /// Leaves the tables as they were before the row.
+  void finish(std::span<const Action> row) {
+    for (const Action action : row) {
+      if (action.is_idle() || action.stage().at() >= parameters_.size()) continue;
+      Parameters& of_stage = parameters_[action.stage().at()];
+      if (of_stage.state == State::Gathering)
+        add("unshard-unused", of_stage.step,
+            fmt::format("{}UNSHARD: nothing uses the gathered parameters before the row ends",
+                        action.stage().value()));
+      of_stage = {};
+    }
+    posted_.clear();
+    done_.clear();
+  }
+
+  void add(std::string code, std::size_t step, const std::string& what) {
+    if (lints_.size() < kMaxLints)
+      lints_.push_back(
+          {std::move(code), rank_, step, fmt::format("rank {}, step {}: {}", rank_.value(), step, what)});
+  }
+
+  void look(Action action) {
+    if (action.stage().at() >= parameters_.size())
+      return add("no-such-stage", step_,
+                 fmt::format("{} is of a stage without computations", to_text(action)));
+    if (is_of_stage(action.kind()))
+      look_at_parameters(action);
+    else if (is_recv(action.kind()))
+      look_at_receive(action);
+    else if (is_send(action.kind()))
+      look_at_send(action);
+    else
+      look_at_computation(action);
+  }
+
+  void look_at_parameters(Action action) {
+    Parameters& of_stage = parameters_[action.stage().at()];
+    if (action.kind() == ActionKind::Unshard) {
+      if (of_stage.state != State::Sharded)
+        add("unshard-resident", step_, to_text(action) + ": the parameters are gathered already");
+      of_stage = {State::Gathering, step_};
+    } else if (action.kind() == ActionKind::Reshard) {
+      if (of_stage.state == State::Sharded)
+        add("reshard-absent", step_, to_text(action) + ": the parameters are not gathered");
+      if (of_stage.state == State::Gathering)
+        add("reshard-unused", step_, to_text(action) + ": no computation has waited for the gather");
+      of_stage.state = State::Sharded;
+    }
+  }
+
+  void look_at_receive(Action recv) {
+    if (!posted_.insert(recv.key()).second)
+      add("receive-twice", step_, to_text(recv) + " is posted again before a computation used the first");
+  }
+
+  void look_at_send(Action send) {
+    const bool is_forward = send.kind() == ActionKind::SendForward;
+    const bool made = is_forward ? done_.contains(send.as(ActionKind::Forward, send.stage()).key())
+                                 : done_.contains(send.as(ActionKind::Backward, send.stage()).key()) ||
+                                       done_.contains(send.as(ActionKind::BackwardInput, send.stage()).key());
+    if (!made)
+      add("send-before-compute", step_,
+          fmt::format("{} stands before the {} that makes its message", to_text(send),
+                      is_forward ? "forward" : "backward"));
+  }
+
+  void look_at_computation(Action part) {
+    done_.insert(part.key());
+    Parameters& of_stage = parameters_[part.stage().at()];
+    if (sharded_ && of_stage.state == State::Sharded)
+      add("compute-sharded", step_, to_text(part) + ": the parameters of its stage are not gathered");
+    if (of_stage.state == State::Gathering) of_stage.state = State::Resident;
+    const bool is_forward = part.kind() == ActionKind::Forward;
+    if (!is_forward && part.kind() != ActionKind::Backward && part.kind() != ActionKind::BackwardInput)
+      return;
+    const std::int32_t neighbour = part.stage().value() + (is_forward ? -1 : 1);
+    if (neighbour < 0 || static_cast<std::size_t>(neighbour) == rank_of_stage_.size()) return;
+    const Action recv =
+        part.as(is_forward ? ActionKind::RecvForward : ActionKind::RecvBackward, part.stage());
+    if (posted_.erase(recv.key()) > 0) return;
+    if (rank_of_stage_[static_cast<std::size_t>(neighbour)] != rank_)
+      add("compute-before-receive", step_,
+          fmt::format("{} stands before {}, which brings its input", to_text(part), to_text(recv)));
+  }
+
+  Rank rank_;
+  const std::vector<Rank>& rank_of_stage_;
+  std::vector<Lint>& lints_;
+  std::vector<Parameters> parameters_;        // by stage
+  std::unordered_set<std::uint64_t> posted_;  // keys of receives that nothing has used
+  std::unordered_set<std::uint64_t> done_;    // keys of computations
+  std::size_t step_ = 0;
+  bool sharded_ = false;
+};
+
+}  // namespace
+
+std::vector<Lint> runtime_lints(const ActionLists& lists, const std::vector<Rank>& rank_of_stage) {
+  std::vector<Lint> lints;
+  Linter linter(rank_of_stage, lints);
+  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) linter.lint(rank, lists.row(rank));
+  return lints;
+}
+
+}  // namespace pipeloom::torch

@@ -1,0 +1,213 @@
+// The passes of lowering.hpp that place messages.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+#include "sim/torch/lowering.hpp"
+
+namespace pipeloom::torch {
+namespace {
+
+/// The message that `part` makes for another rank, and its receive there; idle if it makes none.
+struct Message {
+  Action send;
+  Action recv;
+  Rank to;
+};
+
+Message message_of(Action part, const Homes& homes) {
+  const Stage stage = part.stage();
+  const bool is_forward = part.kind() == ActionKind::Forward;
+  if (!is_forward && part.kind() != ActionKind::Backward && part.kind() != ActionKind::BackwardInput)
+    return {};
+  if (is_forward ? homes.is_last(stage) : homes.is_first(stage)) return {};
+  const Stage neighbour = stage + (is_forward ? 1 : -1);
+  const Rank to = homes.rank_of(neighbour, part);
+  if (to == homes.rank_of(stage, part)) return {};
+  return {part.as(is_forward ? ActionKind::SendForward : ActionKind::SendBackward, stage),
+          part.as(is_forward ? ActionKind::RecvForward : ActionKind::RecvBackward, neighbour), to};
+}
+
+/// The rounds of add_transfers(). Rows are counted first, so that each is written in place.
+class Rounds {
+ public:
+  Rounds(const ActionLists& lists, const Homes& homes)
+      : lists_(lists), homes_(homes), done_(homes.pairs(), 0) {
+    const auto ranks = static_cast<std::size_t>(lists.ranks());
+    std::vector<std::size_t> sizes(ranks, 0);
+    for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank)
+      for (const Action action : lists.row(rank)) {
+        if (!action.is_idle()) ++sizes[rank.at()];
+        const Message message = message_of(action, homes);
+        if (message.send.is_idle()) continue;
+        ++sizes[rank.at()];
+        ++sizes[message.to.at()];
+      }
+    row_begin_.push_back(0);
+    for (const std::size_t size : sizes) row_begin_.push_back(row_begin_.back() + size);
+    end_.assign(row_begin_.begin(), row_begin_.end() - 1);
+    out_.resize(row_begin_.back());
+    for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) heads_.push_back(lists.row_begin(rank));
+  }
+
+  Transfers run() {
+    for (;;) {
+      bool waiting = false;
+      bool progress = false;
+      for (Rank rank{0}; rank < Rank(lists_.ranks()); ++rank) {
+        if (heads_[rank.at()] == lists_.row_end(rank)) continue;
+        waiting = true;
+        progress = try_head(rank) || progress;
+      }
+      if (!waiting) return {ActionLists(std::move(out_), std::move(row_begin_)), std::nullopt};
+      if (!progress) return {{}, stuck()};
+    }
+  }
+
+ private:
+  // done_ bits: the output of F, the gradient of B or I.
+  static constexpr std::uint8_t kForward = 1;
+  static constexpr std::uint8_t kBackward = 2;
+
+  /// An input is there as soon as its producer ran: the receive is posted, or the tensor handed over, in that moment.
+  [[nodiscard]] bool is_ready(Action part) const {
+    if (part.kind() == ActionKind::Forward)
+      return homes_.is_first(part.stage()) || (done_[homes_.pair_of(part) - 1] & kForward) != 0;
+    if (part.kind() == ActionKind::Backward || part.kind() == ActionKind::BackwardInput)
+      return homes_.is_last(part.stage()) || (done_[homes_.pair_of(part) + 1] & kBackward) != 0;
+    return true;
+  }
+
+  /// Takes the rank's next cell if it is ready.
+  bool try_head(Rank rank) {
+    const auto actions = lists_.actions();
+    const std::size_t first = heads_[rank.at()];
+    std::size_t last = first;
+    do {
+      if (!is_ready(actions[last])) return false;
+    } while (actions[last++].joined() && last < lists_.row_end(rank));
+    heads_[rank.at()] = last;
+    for (std::size_t i = first; i < last; ++i)
+      if (!actions[i].is_idle()) out_[end_[rank.at()]++] = actions[i];
+    for (std::size_t i = first; i < last; ++i) finish(rank, actions[i]);
+    return true;
+  }
+
+  void finish(Rank rank, Action part) {
+    if (part.kind() == ActionKind::Forward)
+      done_[homes_.pair_of(part)] |= kForward;
+    else if (part.kind() == ActionKind::Backward || part.kind() == ActionKind::BackwardInput)
+      done_[homes_.pair_of(part)] |= kBackward;
+    else
+      return;
+    const Message message = message_of(part, homes_);
+    if (message.send.is_idle()) return;
+    out_[end_[rank.at()]++] = message.send;
+    out_[end_[message.to.at()]++] = message.recv;
+  }
+
+  [[nodiscard]] Stuck stuck() const {
+    Stuck out;
+    for (Rank rank{0}; rank < Rank(lists_.ranks()); ++rank)
+      out.heads.push_back(heads_[rank.at()] - lists_.row_begin(rank));
+    return out;
+  }
+
+  const ActionLists& lists_;
+  const Homes& homes_;
+  std::vector<std::uint8_t> done_;
+  std::vector<Action> out_;
+  std::vector<std::size_t> row_begin_;
+  std::vector<std::size_t> end_;    // by rank: where its next action goes
+  std::vector<std::size_t> heads_;  // by rank: index of its next action
+};
+
+/// The rows of defer_receives(). One rank at a time holds receives.
+class HeldReceives {
+ public:
+  HeldReceives(const Homes& homes, int ranks)
+      : homes_(homes), held_(homes.pairs(), 0), from_(static_cast<std::size_t>(ranks)) {}
+
+  void lower(Rank rank, std::span<const Action> row, ActionLists& out) {
+    rank_ = rank;
+    for_each_cell(row, [&](std::size_t first, std::size_t last) {
+      const auto cell = row.subspan(first, last - first);
+      if (is_recv(cell[0].kind())) {
+        hold(cell[0]);
+        return;
+      }
+      if (is_send(cell[0].kind())) release_before_send(cell[0], out);
+      for (const Action part : cell) release_input(part, out);
+      out.add_cell(cell);
+    });
+    for (auto& queue : from_) queue.clear();
+    if (count_ > 0)
+      throw ScheduleError(
+          fmt::format("rank {} receives {} messages that no later computation of its row uses, so their "
+                      "receives cannot be deferred",
+                      rank.value(), count_));
+  }
+
+ private:
+  [[nodiscard]] static std::uint8_t bit_of(ActionKind kind) {
+    return kind == ActionKind::RecvForward ? 1 : 2;
+  }
+
+  void hold(Action recv) {
+    held_[homes_.pair_of(recv)] |= bit_of(recv.kind());
+    ++count_;
+    const Stage sender = recv.stage() + (recv.kind() == ActionKind::RecvForward ? -1 : 1);
+    const Rank from = homes_.rank_of(sender, recv);
+    if (rank_ < from) from_[from.at()].push_back(recv);
+  }
+
+  void release(Action recv, ActionLists& out) {
+    std::uint8_t& held = held_[homes_.pair_of(recv)];
+    if ((held & bit_of(recv.kind())) == 0) return;
+    held = static_cast<std::uint8_t>(held & ~bit_of(recv.kind()));
+    --count_;
+    out.add(recv);
+  }
+
+  void release_before_send(Action send, ActionLists& out) {
+    const Stage receiver = send.stage() + (send.kind() == ActionKind::SendForward ? 1 : -1);
+    auto& queue = from_[homes_.rank_of(receiver, send).at()];
+    for (const Action recv : queue) release(recv, out);
+    queue.clear();
+  }
+
+  void release_input(Action part, ActionLists& out) {
+    if (part.kind() == ActionKind::Forward)
+      release(part.as(ActionKind::RecvForward, part.stage()), out);
+    else if (part.kind() == ActionKind::Backward || part.kind() == ActionKind::BackwardInput)
+      release(part.as(ActionKind::RecvBackward, part.stage()), out);
+  }
+
+  const Homes& homes_;
+  Rank rank_;
+  std::vector<std::uint8_t> held_;  // by pair: bit_of() of the receives that wait
+  std::vector<std::vector<Action>>
+      from_;  // by sending rank, if it is above this one: in the order of the row
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+Transfers add_transfers(const ActionLists& lists, const Homes& homes) {
+  return Rounds(lists, homes).run();
+}
+
+ActionLists defer_receives(const ActionLists& lists, const Homes& homes) {
+  ActionLists out;
+  out.reserve(lists.num_actions());
+  HeldReceives held(homes, lists.ranks());
+  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
+    out.begin_rank();
+    held.lower(rank, lists.row(rank), out);
+  }
+  return out;
+}
+
+}  // namespace pipeloom::torch

@@ -1,0 +1,129 @@
+// The lowering passes against what PyTorch's own passes made of the same orders.
+
+#include "sim/torch/lowering.hpp"
+
+#include "sim/error.hpp"
+#include "sim/text.hpp"
+#include "support/catch.hpp"
+#include "torch/recorded_lists.hpp"
+
+namespace pipeloom::torch {
+namespace {
+
+using recorded::has_kind;
+using recorded::rows_text;
+using recorded::torch_index;
+using recorded::torch_lists;
+
+/// Compares `make(compute)` with every recorded list of `kind`; returns how many there are.
+template <class Make>
+int compare_all(const std::string& kind, const Make& make) {
+  int compared = 0;
+  for (const auto& one : torch_index()["schedules"]) {
+    if (!has_kind(one, kind)) continue;
+    INFO(one["id"].get<std::string>() << '.' << kind);
+    CHECK(rows_text(make(torch_lists(one, "compute"))) == rows_text(torch_lists(one, kind)));
+    ++compared;
+  }
+  return compared;
+}
+
+template <class Make>
+int compare_lowered(const std::string& kind, const Make& make) {
+  return compare_all(kind, [&](const ActionLists& compute) { return make(to_schedule(compute)); });
+}
+
+std::string error_of(const LowerOptions& options) {
+  try {
+    (void)lower(parse_schedule("0F0 0B0 | 1F0 1B0"), options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("torch lowering: every recorded compute_comms list") {
+  CHECK(compare_lowered("comms", [](const Schedule& s) { return lower(s); }) == 79);
+}
+
+TEST_CASE("torch lowering: other numbers of resident stages") {
+  int compared = 0;
+  for (const int n : {1, 2, 4})
+    compared += compare_lowered("comms_mas" + std::to_string(n), [n](const Schedule& s) {
+      return lower(s, {.target = Target::V2_15, .max_active_stages = n});
+    });
+  CHECK(compared == 10);
+}
+
+TEST_CASE("torch lowering: deferred receives") {
+  for (const Target target : {Target::V2_13, Target::V2_15})
+    CHECK(compare_lowered("defer", [target](const Schedule& s) {
+            return lower(s, {.target = target, .defer_receives = true});
+          }) == 56);
+}
+
+TEST_CASE("torch lowering: releases of mid-2025") {
+  CHECK(compare_lowered("legacy", [](const Schedule& s) { return lower(s, {.target = Target::Legacy}); }) ==
+        51);
+}
+
+TEST_CASE("torch lowering: messages placed straight into the drawn order, blanks costing a round") {
+  CHECK(compare_all("p2p", [](const ActionLists& compute) {
+          const Homes homes(to_schedule(compute));
+          const Transfers transfers = add_transfers(compute, homes);
+          CHECK(!transfers.stuck);
+          return transfers.lists;
+        }) == 56);
+}
+
+TEST_CASE("torch lowering: I and W merged") {
+  CHECK(compare_all("merged", merge_backwards) == 25);
+}
+
+TEST_CASE("torch lowering: merging takes only neighbours of one stage and microbatch") {
+  const auto merged = [](const char* text) { return rows_text(merge_backwards(parse_action_lists(text))); };
+  CHECK(merged("0F0 0I0 - 0W0") == "0F0 0B0\n");
+  CHECK(merged("0I0 0I1 0W1 0W0") == "0I0 0B1 0W0\n");
+  CHECK(merged("0I0 1W0 | 0I0") == "0I0 1W0\n0I0\n");
+  CHECK(merged("0I0 (0F1;1B0)OVERLAP_F_B 0W0") == "0I0 (0F1;1B0)OVERLAP_F_B 0W0\n");
+}
+
+TEST_CASE("torch lowering: which release takes which option") {
+  CHECK(error_of({.target = Target::V2_10, .defer_receives = true}) ==
+        "PyTorch 2.10 cannot defer receives; take the target 2.13 or 2.15");
+  CHECK(error_of({.target = Target::V2_13, .max_active_stages = 2}) ==
+        "PyTorch 2.13 always keeps 3 stages resident, not 2; take the target 2.15");
+  CHECK(error_of({.target = Target::V2_15, .max_active_stages = 0}) ==
+        "max_active_stages is 0; at least one stage must be resident");
+  CHECK(error_of({.target = Target::Legacy, .merge = true}) == "accepted");
+  CHECK(find_target("2.13") == Target::V2_13);
+  CHECK_THROWS_AS(find_target("2.12"), InputError);
+}
+
+TEST_CASE("torch lowering: an order that hangs says where") {
+  const Schedule schedule = parse_schedule("0F0 0B0 0F1 0B1 | 1F1 1B1 1F0 1B0");
+  try {
+    (void)lower(schedule);
+    FAIL("lowered");
+  } catch (const ScheduleError& error) {
+    CHECK(std::string(error.what()) ==
+          "the schedule hangs, so it cannot be lowered: rank 0 stands at 0B0, rank 1 at 1F1");
+  }
+}
+
+TEST_CASE("torch lowering: a receive that nothing uses cannot be deferred") {
+  const ActionLists lists = parse_action_lists("0F0 0SEND_F0 | 1RECV_F0");
+  const Homes homes({Rank(0), Rank(1)}, 1);
+  CHECK_THROWS_AS(defer_receives(lists, homes), ScheduleError);
+}
+
+TEST_CASE("torch lowering: two stages in a group are resident together, and leave together") {
+  const Schedule schedule = parse_schedule("0F0 1F0 (0F1;1B0)OVERLAP_F_B 1F1 0B0 1B1 0B1");
+  CHECK(rows_text(lower(schedule, {.target = Target::V2_15, .max_active_stages = 1})) ==
+        "0UNSHARD 0F0 0RESHARD 1UNSHARD 1F0 0UNSHARD (0F1;1B0)OVERLAP_F_B 0RESHARD 1F1 1RESHARD 0UNSHARD 0B0 "
+        "0RESHARD 1UNSHARD 1B1 1REDUCE_GRAD 1RESHARD 0UNSHARD 0B1 0REDUCE_GRAD 0RESHARD\n");
+}
+
+}  // namespace pipeloom::torch
