@@ -1,0 +1,222 @@
+// The reader: megatron_layout_text.cpp writes.
+
+#include "sim/layout/megatron_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace pipeloom::layout {
+namespace {
+
+constexpr std::string_view kLetters = "EtmL";
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& source) : text_(text), source_(source) {}
+
+  MegatronLayout parse() {
+    for (skip_commas(); !at_end(); skip_commas()) {
+      if (peek() == '(')
+        read_group();
+      else
+        read_letter(letters_);
+    }
+    MegatronLayout layout;
+    layout.stages.emplace_back();
+    for (const char letter : letters_) {
+      if (letter == '|')
+        layout.stages.emplace_back();
+      else
+        layout.stages.back() += letter;
+    }
+    return layout;
+  }
+
+ private:
+  [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
+  [[nodiscard]] char peek() const { return text_[at_]; }
+
+  void skip_commas() {
+    while (!at_end() && peek() == ',') ++at_;
+  }
+
+  [[noreturn]] void fail(std::size_t at, const std::string& message) const {
+    throw InputError(Where{source_.empty() ? "layout" : source_, 1, static_cast<int>(at) + 1}, message);
+  }
+
+  [[noreturn]] void fail_at_unknown() const {
+    const std::string found = shortened(text_.substr(at_, 1), 8);
+    if (peek() == '*') fail(at_, "'*' repeats nothing; write it behind a letter, a | or a group, once");
+    if (peek() == ')') fail(at_, "')' closes no group");
+    fail(at_,
+         fmt::format("found '{}'; allowed are E (embedding), t (decoder layer), m (MTP layer), L (loss), |, "
+                     "repeats *n, groups (...)*n, and commas",
+                     found));
+  }
+
+  /// One letter or |, and its repeat, behind `out`.
+  void read_letter(std::string& out) {
+    if (peek() != '|' && kLetters.find(peek()) == std::string_view::npos) fail_at_unknown();
+    const std::size_t begin = at_;
+    const char letter = text_[at_++];
+    const std::int64_t count = read_repeat().value_or(1);
+    require_room(begin, count, out.size());
+    out.append(static_cast<std::size_t>(count), letter);
+  }
+
+  void read_group() {
+    const std::size_t begin = at_++;
+    std::string inner;
+    for (skip_commas(); !at_end() && peek() != ')'; skip_commas()) {
+      if (peek() == '(')
+        fail(at_, "a group in a group; Megatron-LM does not read that: write the inner one out");
+      read_letter(inner);
+    }
+    if (at_end()) fail(begin, "the group is not closed; write (...)*n");
+    ++at_;
+    if (inner.empty()) fail(begin, "the group is empty; leave it out");
+    const auto count = read_repeat();
+    if (!count) fail(begin, "the group has no repeat, and Megatron-LM reads none without; write (...)*n");
+    std::int64_t size = 0;
+    if (__builtin_mul_overflow(static_cast<std::int64_t>(inner.size()), *count, &size)) size = kMaxCount;
+    require_room(begin, size, letters_.size());
+    for (std::int64_t i = 0; i < *count; ++i) letters_ += inner;
+  }
+
+  /// "*12"; the number of a count too large for any layout is kMaxCount.
+  std::optional<std::int64_t> read_repeat() {
+    skip_commas();
+    if (at_end() || peek() != '*') return std::nullopt;
+    const std::size_t begin = at_++;
+    std::int64_t count = -1;
+    for (skip_commas(); !at_end() && peek() >= '0' && peek() <= '9'; skip_commas())
+      count = std::min(std::max<std::int64_t>(count, 0) * 10 + (text_[at_++] - '0'), kMaxCount);
+    if (count < 0) fail(begin, "'*' has no number; write how often, as in t*3");
+    return count;
+  }
+
+  void require_room(std::size_t at, std::int64_t more, std::size_t before) const {
+    if (more <= kMaxLayoutLetters - static_cast<std::int64_t>(before)) return;
+    fail(at, fmt::format("the layout would grow to {}{} letters and stages here; at most {} are read",
+                         more >= kMaxCount ? "more than " : "",
+                         std::min(more, kMaxCount) + static_cast<std::int64_t>(before), kMaxLayoutLetters));
+  }
+
+  /// Larger counts are as good as this one: none of them fits.
+  static constexpr std::int64_t kMaxCount = 1'000'000'000'000;
+
+  std::string_view text_;
+  std::string source_;
+  std::size_t at_ = 0;
+  std::string letters_;
+};
+
+int count(const std::vector<StageContent>& contents, int StageContent::*part) {
+  return std::accumulate(contents.begin(), contents.end(), 0,
+                         [part](int sum, const StageContent& stage) { return sum + stage.*part; });
+}
+
+void require_once(const MegatronLayout& layout, char letter, const char* what, bool first) {
+  std::ptrdiff_t found = 0;
+  for (const std::string& stage : layout.stages) found += std::count(stage.begin(), stage.end(), letter);
+  const std::string& stage = first ? layout.stages.front() : layout.stages.back();
+  const bool in_place = !stage.empty() && (first ? stage.front() : stage.back()) == letter;
+  if (found == 1 && in_place) return;
+  const std::string_view where = first ? "first" : "last";
+  throw InputError(
+      fmt::format("the layout has {} times {} ({}){}; write it once, as the {} letter of the {} stage", found,
+                  letter, what, found == 1 ? fmt::format(", but not {}", where) : "", where, where));
+}
+
+StageContent content_of(const std::string& letters, std::size_t stage) {
+  if (!std::is_sorted(letters.begin(), letters.end(),
+                      [](char a, char b) { return kLetters.find(a) < kLetters.find(b); }))
+    throw InputError(fmt::format("stage {} is '{}'; the order within a stage is E, t, m, L", stage,
+                                 shortened(letters, 40)));
+  StageContent content;
+  content.embedding = letters.starts_with('E');
+  content.layers = static_cast<int>(std::count(letters.begin(), letters.end(), 't'));
+  content.mtp = static_cast<int>(std::count(letters.begin(), letters.end(), 'm'));
+  content.head = letters.ends_with('L');
+  return content;
+}
+
+void require_count(int found, std::optional<int> wanted, const char* letter, const char* what) {
+  if (wanted && found != *wanted)
+    throw InputError(fmt::format("the layout has {} times {}, the model {} {} layers; they must be the same",
+                                 found, letter, *wanted, what));
+}
+
+void require_mtp_in_place(const std::vector<StageContent>& contents, int ranks) {
+  const auto holds = [](const StageContent& stage) { return stage.mtp > 0; };
+  const auto first = std::find_if(contents.begin(), contents.end(), holds);
+  if (first == contents.end()) return;
+  if (std::any_of(first + 1, contents.end(), [](const StageContent& stage) { return stage.layers > 0; }))
+    throw InputError(
+        "a decoder layer (t) stands behind an MTP layer (m); put the MTP layers behind all of them");
+  if (std::any_of(first + 1, contents.end(), holds))
+    throw InputError("the MTP layers (m) stand in several stages; put them into one");
+  const auto stage = static_cast<int>(first - contents.begin());
+  const int chunks = static_cast<int>(contents.size()) / ranks;
+  if (stage / ranks != chunks - 1)
+    throw InputError(
+        fmt::format("the MTP layers (m) are in stage {}, chunk {} of rank {}; they must be in the last "
+                    "chunk of a rank, which are stages {} to {}",
+                    stage, stage / ranks, stage % ranks, (chunks - 1) * ranks, contents.size() - 1));
+  if (ranks > 1 && stage % ranks == 0)
+    throw InputError(
+        fmt::format("the MTP layers (m) are in stage {}, on rank 0; Megatron-LM takes them on any other "
+                    "rank only",
+                    stage));
+}
+
+}  // namespace
+
+MegatronLayout parse_megatron_layout(std::string_view text, const std::string& source) {
+  return Parser(text, source).parse();
+}
+
+MegatronLayout layout_of(const std::vector<StageContent>& contents) {
+  MegatronLayout layout;
+  for (const StageContent& stage : contents)
+    layout.stages.push_back(
+        std::string(stage.embedding ? 1 : 0, 'E') + std::string(static_cast<std::size_t>(stage.layers), 't') +
+        std::string(static_cast<std::size_t>(stage.mtp), 'm') + std::string(stage.head ? 1 : 0, 'L'));
+  return layout;
+}
+
+std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks, const LayoutModel& model) {
+  const std::size_t stages = layout.stages.size();
+  if (stages % static_cast<std::size_t>(ranks) != 0)
+    throw InputError(
+        fmt::format("the layout has {} stages, no multiple of {} ranks; a | at the end of it makes one "
+                    "stage more",
+                    stages, ranks));
+  require_once(layout, 'E', "embedding", true);
+  require_once(layout, 'L', "loss", false);
+  std::vector<StageContent> contents;
+  for (std::size_t k = 0; k < stages; ++k) contents.push_back(content_of(layout.stages[k], k));
+  require_count(count(contents, &StageContent::layers), model.layers, "t", "decoder");
+  require_count(count(contents, &StageContent::mtp), model.mtp, "m", "MTP");
+  require_mtp_in_place(contents, ranks);
+  return contents;
+}
+
+std::string layout_refusal(const Placement& placement) {
+  if (placement.replicas() > 1)
+    return fmt::format("the model is there {} times, and a layout string places it once",
+                       placement.replicas());
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
+    const Rank rank = placement.rank_of(stage);
+    const int wanted = stage.value() % placement.ranks();
+    if (rank.value() != wanted)
+      return fmt::format(
+          "stage {} is on rank {}, and a layout string always puts stage k on rank k mod {}, here {}",
+          stage.value(), rank.value(), placement.ranks(), wanted);
+  }
+  return "";
+}
+
+}  // namespace pipeloom::layout

@@ -1,0 +1,64 @@
+#pragma once
+
+// Megatron-LM's layout strings (--pipeline-model-parallel-layout): every layer of the model a letter, in model order.
+//
+//   Et*3|(tt|)*29,m|L     32 stages: Ettt, 29 times tt, m, L
+//
+//   E t m L    embedding, decoder layer, MTP layer, loss (head)
+//   |          the next stage; stages may be empty
+//   x*n        the letter or | before it, n times
+//   (...)*n    a group, n times; it may hold | and repeats but no group
+//   ,          nothing: for the eye
+//
+// Stage k goes to rank k mod p as chunk k div p. Source: Megatron-LM, pipeline_parallel_layer_layout.py.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/error.hpp"
+#include "sim/layout/stage_content.hpp"
+#include "sim/placement.hpp"
+
+namespace pipeloom::layout {
+
+/// Most letters and stages together that a string may stand for. Checked before anything is expanded.
+inline constexpr std::int64_t kMaxLayoutLetters = std::int64_t{1} << 20;
+
+/// A layout, expanded: one text of letters per stage, {"Ettt", "tt", .., "m", "L"}. Never without a stage.
+struct MegatronLayout {
+  std::vector<std::string> stages;
+  friend bool operator==(const MegatronLayout&, const MegatronLayout&) = default;
+};
+
+/// Reads a layout string. `source` is where it comes from ("--megatron-layout", a file): errors name it with line 1 and the
+/// column, in bytes from 1. Throws InputError for other letters, blanks, a repeat without a number or of nothing, a group in a
+/// group or without a repeat (Megatron-LM reads neither), and for strings that stand for too much, with the size.
+[[nodiscard]] MegatronLayout parse_megatron_layout(std::string_view text, const std::string& source = "");
+
+/// The layout as a string, with repeats and groups where they make it shorter: "Et*4|(t*4|)*6,t*4L". Reads back as the
+/// same layout.
+[[nodiscard]] std::string to_text(const MegatronLayout& layout);
+
+/// The layout that stages with these contents make.
+[[nodiscard]] MegatronLayout layout_of(const std::vector<StageContent>& contents);
+
+/// What must be true of the model; nothing is not checked.
+struct LayoutModel {
+  std::optional<int> layers = {};
+  std::optional<int> mtp = {};
+};
+
+/// The stages' contents, after Megatron-LM's checks for `ranks` ranks: the number of stages is a multiple of the ranks; one E,
+/// the first letter of the first stage; one L, the last letter of the last stage; decoder and MTP layers as many as
+/// the model has; MTP layers in one stage, behind all decoder layers, in the last chunk of its rank, and not on rank 0
+/// unless it is the only one. Throws InputError with the first that does not hold.
+[[nodiscard]] std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks,
+                                                    const LayoutModel& model = {});
+
+/// Why no layout string can say this placement, or "": stage k must be on rank k mod p, in one replica.
+[[nodiscard]] std::string layout_refusal(const Placement& placement);
+
+}  // namespace pipeloom::layout
