@@ -19,21 +19,33 @@ namespace pipeloom::schedules {
 namespace {
 
 std::string describe(const Generator& generator, const Params& params) {
-  return fmt::format("{} p = {}, m = {}, v = {}, N = {}", generator.name, params.ranks, params.microbatches,
-                     params.chunks, params.group_size ? std::to_string(*params.group_size) : "default");
+  return fmt::format("{} {} p = {}, m = {}, v = {}, N = {}", generator.name, params.variant, params.ranks,
+                     params.microbatches, params.chunks,
+                     params.group_size ? std::to_string(*params.group_size) : "default");
+}
+
+/// p, m and v with every variant and, where the schedule has groups, with these sizes (0: the default).
+std::vector<Params> flavours(const Generator& generator, const Params& plain, const std::vector<int>& sizes) {
+  const Requirements& needs = generator.requirements;
+  std::vector<Params> all;
+  for (const std::string& variant : needs.variants.empty() ? std::vector<std::string>{""} : needs.variants)
+    for (const int n : needs.takes_group_size ? sizes : std::vector{0}) {
+      all.push_back(plain);
+      all.back().variant = variant;
+      if (n > 0) all.back().group_size = n;
+    }
+  return all;
 }
 
 /// Calls fn for every legal point of the grid; returns how many there are.
 int for_each_legal(const Generator& generator, const std::function<void(const Params&)>& fn) {
   const Requirements& needs = generator.requirements;
-  const std::vector<int> sizes = needs.takes_group_size ? std::vector{0, 1, 2, 3, 5, 9} : std::vector{0};
   int legal = 0;
   for (const int p : {1, 2, 3, 4, 5, 8})
     for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 20})
       for (int v = needs.min_chunks; v <= std::min(needs.max_chunks, 3); ++v)
-        for (const int n : sizes) {
-          Params params{.ranks = p, .microbatches = m, .chunks = v};
-          if (n > 0) params.group_size = n;
+        for (const Params& params :
+             flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0, 1, 2, 3, 5, 9})) {
           if (!refusal(generator, params).empty()) continue;
           INFO(describe(generator, params));
           fn(params);
@@ -75,6 +87,33 @@ TEST_CASE("every schedule: each op exactly once, in an order that runs") {
     });
     INFO(generator.name);
     CHECK(legal >= 12);
+  }
+}
+
+TEST_CASE("every schedule: legal and running, or refused by name, for all p to 8, m to 24, v to 4") {
+  for (const Generator& generator : all()) {
+    int refused = 0;
+    int made = 0;
+    for (int p = 1; p <= 8; ++p)
+      for (int m = 1; m <= 24; ++m)
+        for (int v = 1; v <= 4; ++v)
+          for (const Params& params :
+               flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0, 3})) {
+            INFO(describe(generator, params));
+            const std::string reason = refusal(generator, params);
+            if (reason.empty()) {
+              const Schedule schedule = make(generator, params);
+              REQUIRE(static_cast<std::int64_t>(schedule.num_ops()) <= max_ops(generator, params));
+              REQUIRE(validate(schedule).empty());
+              ++made;
+            } else {
+              REQUIRE_THAT(reason, Catch::StartsWith(generator.name + " "));
+              ++refused;
+            }
+          }
+    INFO(generator.name);
+    CHECK(made >= 36);  // dualpipe: even p and m, m >= 2p - 2, p = 2, 4, 6, 8
+    CHECK(made + refused >= 8 * 24 * 4);
   }
 }
 

@@ -64,6 +64,15 @@ TEST_CASE("names are found as spelt, case ignored") {
   CHECK(named("megatron-combined-1f1b").name == "interleaved-1f1b-overlap");
   CHECK(named("DualPipeV").name == "dualpipe-v");
   CHECK(named("dualpipe_v").name == "dualpipe-v");
+  CHECK(named("afab").name == "gpipe");
+  CHECK(named("AFAB").name == "gpipe");
+  CHECK(named("all-forward-all-backward").name == "gpipe");
+  CHECK(named("LoopedBFS").name == "looped-bfs");
+  CHECK(named("InterleavedZeroBubble").name == "interleaved-zb");
+  CHECK(named("ZBVZeroBubble").name == "zbv");
+  CHECK(named("zb-v").name == "zbv");
+  CHECK(named("GIS-H").name == "grouped-interleaved");
+  CHECK(named("eager1f1b").name == "eager-1f1b");
 }
 
 TEST_CASE("names are found without hyphens and underscores where that is unique") {
@@ -84,7 +93,9 @@ TEST_CASE("an alias brings its framework's group size") {
   CHECK(group_size("interleaved1f1b", 4, 10) == 5);
   // Fewer microbatches than ranks: one round of all.
   CHECK(group_size("Interleaved1F1B", 4, 3) == 3);
-  for (const char* name : {"interleaved-1f1b", "interleaved_1f1b", "interleave", "megatron-interleaved"})
+  CHECK(group_size("InterleavedZeroBubble", 4, 10) == 5);
+  for (const char* name :
+       {"interleaved-1f1b", "interleaved_1f1b", "interleave", "megatron-interleaved", "interleaved-zb"})
     CHECK(group_size(name, 4, 10) == 4);
 }
 
@@ -98,6 +109,11 @@ TEST_CASE("PyTorch's round rule refuses what PyTorch refuses") {
   Params params{.ranks = 4, .microbatches = 9, .chunks = 2};
   // R = 9 div 4 = 2 does not divide 9; 8 = 2 * 4 and 10 = 2 * 5 do.
   CHECK_THROWS_WITH(find("Interleaved1F1B").alias->defaults(params), Catch::Contains("try 8 or 10"));
+  // R = 5 div 2 = 2 does not divide 5.
+  params = {.ranks = 2, .microbatches = 5, .chunks = 2};
+  CHECK_THROWS_WITH(find("InterleavedZeroBubble").alias->defaults(params),
+                    Catch::StartsWith("InterleavedZeroBubble with ranks = 2, microbatches = 5") &&
+                        Catch::Contains("try 4 or 6"));
 }
 
 TEST_CASE("an unknown name suggests the nearest and lists all") {
@@ -155,6 +171,28 @@ TEST_CASE("an order that hangs is refused with its cycle") {
   CHECK_THAT(small_groups, Catch::EndsWith("; try 3, or group_size = 4"));
 }
 
+TEST_CASE("a group that is too short or too long for grouped interleaving is refused by its rule") {
+  const Generator& generator = named("grouped-interleaved");
+  for (const auto& [g, nearest_legal] : {std::pair(1, 3), {2, 3}, {7, 6}, {100, 6}}) {
+    const std::string reason =
+        refusal(generator, {.ranks = 6, .microbatches = 8, .chunks = 2, .group_size = g});
+    CHECK_THAT(reason, Catch::Contains("breaks the rule of groups: at least half of the ranks, 3,") &&
+                           Catch::EndsWith(fmt::format("; try group_size = {}", nearest_legal)));
+  }
+  // Below (p - 1)/2 the order itself would hang as soon as there is a second group.
+  for (int p = 1; p <= 8; ++p)
+    for (int g = 1; g <= p; ++g) {
+      const Params params{.ranks = p, .microbatches = 3 * g, .chunks = 3, .group_size = g};
+      CHECK(find_deadlock(generator.emit(params)).has_value() == (2 * g < p - 1));
+    }
+}
+
+TEST_CASE("variants are refused by name") {
+  CHECK(refusal(named("grouped-interleaved"), {.chunks = 2, .variant = "gis-x"}) ==
+        "grouped-interleaved has the variants gis, gis-h, not gis-x");
+  CHECK(refusal(named("gpipe"), {.variant = "gis"}) == "gpipe has no variants: remove variant");
+}
+
 TEST_CASE("every suggested value is accepted") {
   int suggestions = 0;
   for (const Generator& generator : all())
@@ -176,7 +214,7 @@ TEST_CASE("every suggested value is accepted") {
 
 TEST_CASE("the rule for hanging interleaved orders is exact") {
   int hangs = 0;
-  for (const char* name : {"interleaved-1f1b", "interleaved-1f1b-overlap"}) {
+  for (const char* name : {"interleaved-1f1b", "interleaved-1f1b-overlap", "interleaved-zb"}) {
     const Generator& generator = named(name);
     for (int p = 1; p <= 7; ++p)
       for (int v = 1; v <= 4; ++v)
