@@ -133,6 +133,7 @@ RunInput read_input(const InputOptions& options) {
   }
   if (input.schedule)
     for (const std::string& assignment : options.set) require_not_of_schedule(assignment, input.name);
+  io::inline_costs_file(document);
   for (const std::string& assignment : options.set) document.set_option(assignment);
   input.config = io::read_run_config(document.root(), input.schedule ? io::Needs::CostsOnly : io::Needs::Run);
   return input;

@@ -84,6 +84,15 @@ std::string properties_of(const std::string& parent, const std::string& indent) 
   for (const auto& name : child_keys(parent)) {
     const std::string path = parent.empty() ? name : parent + "." + name;
     const ConfigKey& key = *find_config_key(path);
+    if (path == "costs") {  // an object, or the name of a file that holds one
+      out += fmt::format(
+          "{}{}\"costs\": {{\"description\": {}, \"anyOf\": [{{\"type\": \"string\"}}, {{\"type\": "
+          "\"object\", "
+          "\"additionalProperties\": false, \"properties\": {{\n{}\n{}}}}}]}}",
+          out.empty() ? "" : ",\n", indent, quoted(description_of(key)), properties_of(path, indent + "  "),
+          indent);
+      continue;
+    }
     out += fmt::format("{}{}{}: {{{}, \"description\": {}", out.empty() ? "" : ",\n", indent, quoted(name),
                        keywords(key), quoted(description_of(key)));
     if (key.type == KeyType::Object)

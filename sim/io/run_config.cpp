@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/io/config_reader.hpp"
+#include "sim/io/file.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -251,16 +252,37 @@ const Where* RunOptions::place_of(std::string_view name) const {
   return nullptr;
 }
 
+void inline_costs_file(Document& document) {
+  const Value& root = document.root();
+  const Value* costs = root.is(ValueKind::Object) ? root.find("costs") : nullptr;
+  if (costs == nullptr || !costs->is(ValueKind::String)) return;
+  const std::string path = relative_to(costs->where().file, costs->text());
+  std::string text;
+  try {
+    text = read_file(path);
+  } catch (const InputError& error) {
+    throw InputError(costs->where(),
+                     fmt::format("costs names the file '{}': {}", shortened(path, 64), error.what()));
+  }
+  const Document file = Document::parse(text, path);
+  if (!file.root().is(ValueKind::Object))
+    throw InputError(file.root().where(),
+                     "a costs file holds an object, such as {\"forward\": 1, \"backward\": 2}");
+  document.set("costs", file.root(), path);
+}
+
 RunConfig read_run_config(const Value& root, Needs needs) {
+  if (const Value* costs = root.is(ValueKind::Object) ? root.find("costs") : nullptr;
+      costs != nullptr && costs->is(ValueKind::String)) {
+    Document document{Value(root)};
+    inline_costs_file(document);
+    return read_run_config(document.root(), needs);
+  }
   ConfigReader::Shared shared;
   const ConfigReader top(&root, "", shared);
   RunConfig out;
   read_shape(top, needs, out);
   out.options = read_options(top.child("options"));
-  const Value* given_costs = top.find("costs");
-  if (given_costs != nullptr && given_costs->is(ValueKind::String))
-    throw InputError(given_costs->where(),
-                     "a file of costs is not available in this version; give the object");
   const ConfigReader costs = top.child("costs");
   shared.unit = read_unit(costs);
   out.costs = read_costs(costs, shared.unit);

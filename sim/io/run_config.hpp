@@ -81,8 +81,13 @@ enum class Needs : unsigned char { Run, CostsOnly };
 
 /// Reads a configuration. Throws InputError (file:line:column, found, allowed, what to do) at the first thing that is wrong:
 /// unknown keys, wrong types, numbers out of range (p, m, v: 1 .. 2^20), negative times, models that this version does not have.
-/// What depends on the schedule (lengths of arrays, stages of tables) is checked when costs are resolved.
+/// A costs file that "costs" names is read too. What depends on the schedule (lengths of arrays, stages of tables) is checked when costs are resolved.
 [[nodiscard]] RunConfig read_run_config(const Value& root, Needs needs = Needs::Run);
+
+/// Puts the content of a costs file in the place of its name, so that single costs can be set on top of it:
+/// "costs": "measured.json" names a file, relative to the configuration's folder, that holds what "costs" may hold. Throws
+/// InputError if it cannot be read or holds no object.
+void inline_costs_file(Document& document);
 
 /// True if the object looks like a schedule file rather than a configuration: it has "orders".
 [[nodiscard]] bool is_schedule_file(const Value& root);

@@ -163,8 +163,9 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "c:2:18: error: unknown step.rule 'barier'; did you mean 'barrier'? valid: barrier, post-validation"},
       {with(R"("step": {"count": 0})"),
        "c:2:19: error: step.count is 0; it must be a whole number from 1 to 1048576"},
-      {with(R"("costs": "costs.json")"),
-       "c:2:10: error: a file of costs is not available in this version; give the object"},
+      {with(R"("costs": "no/such/costs.json")"),
+       "c:2:10: error: costs names the file 'no/such/costs.json': cannot read it: No such file or directory; "
+       "check the path and its permissions"},
   };
   for (const auto& [text, line] : cases) {
     INFO(text);
