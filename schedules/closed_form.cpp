@@ -27,13 +27,23 @@ ClosedForm order_form(std::string quantity, std::string formula, std::string con
           }};
 }
 
-ClosedForm time_form(std::string quantity, std::string formula, std::string condition,
-                     std::function<Value(const Params&, const UniformCosts&, Rank)> fn) {
+ClosedForm latency_form(std::string quantity, std::string formula, std::string condition,
+                        std::function<Value(const Params&, const UniformCosts&, Rank)> fn) {
   return {std::move(quantity), std::move(formula), std::move(condition),
           [fn = std::move(fn)](const Params& params, const UniformCosts& costs, Rank rank) -> Value {
-            if (params.forward_only || costs.delay != 0) return std::nullopt;
+            if (params.forward_only) return std::nullopt;
             return fn(params, costs, rank);
           }};
+}
+
+ClosedForm time_form(std::string quantity, std::string formula, std::string condition,
+                     std::function<Value(const Params&, const UniformCosts&, Rank)> fn) {
+  return latency_form(
+      std::move(quantity), std::move(formula), std::move(condition),
+      [fn = std::move(fn)](const Params& params, const UniformCosts& costs, Rank rank) -> Value {
+        if (costs.delay != 0) return std::nullopt;
+        return fn(params, costs, rank);
+      });
 }
 
 std::optional<Ticks> pair_duration(const UniformCosts& costs) {

@@ -22,6 +22,10 @@ using Value = std::optional<std::int64_t>;
 [[nodiscard]] ClosedForm time_form(std::string quantity, std::string formula, std::string condition,
                                    std::function<Value(const Params&, const UniformCosts&, Rank)> fn);
 
+/// A duration where transfers may take time: fn finds the latency L in costs.delay. Nothing for forward-only runs.
+[[nodiscard]] ClosedForm latency_form(std::string quantity, std::string formula, std::string condition,
+                                      std::function<Value(const Params&, const UniformCosts&, Rank)> fn);
+
 /// X: the duration of an overlapped forward and full backward, X >= max(F, B). Nothing where it is not one
 /// number: the `sequential` rule, explicit durations that differ by stage or lie below max(F, B).
 [[nodiscard]] std::optional<Ticks> pair_duration(const UniformCosts& costs);

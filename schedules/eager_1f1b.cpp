@@ -13,8 +13,8 @@
 //
 // Requires: nothing; any p, m. The warm-up of rank r, 2(p - r) - 1 forwards, is clipped to m.
 //
-// Closed forms, equal stages, no transfers: makespan (m + p - 1)(F + B), idle (p - 1)(F + B); peak_live
-// min(m, 2(p - r) - 1).
+// Closed forms, equal stages, transfers of L <= (F + B)/2: makespan (m + p - 1)(F + B) + 2(p - 1)L, idle
+// (p - 1)(F + B + 2L): the messages of filling and draining are all that is paid. peak_live min(m, 2(p - r) - 1).
 
 #include <algorithm>
 
@@ -53,17 +53,24 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
+/// (p - 1)(F + B) + 2(p - 1) L: what a rank idles.
+Value idle(const Params& params, const UniformCosts& costs, Rank) {
+  const Ticks round = costs.forward + costs.backward;
+  if (2 * costs.delay > round) return std::nullopt;
+  return (params.ranks - 1) * (round + 2 * costs.delay);
+}
+
+Value makespan(const Params& params, const UniformCosts& costs, Rank rank) {
+  const auto idle_time = idle(params, costs, rank);
+  if (!idle_time) return std::nullopt;
+  return params.microbatches * (costs.forward + costs.backward) + *idle_time;
+}
+
 std::vector<ClosedForm> closed_forms() {
+  const std::string condition = "equal stages, transfers of L <= (F + B)/2";
   return {
-      time_form("makespan", "(m + p - 1)(F + B)", "equal stages, no transfers",
-                [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  const std::int64_t slots = params.microbatches + params.ranks - 1;
-                  return slots * (costs.forward + costs.backward);
-                }),
-      time_form("idle", "(p - 1)(F + B), so that bubble_overhead = (p - 1)/m", "equal stages, no transfers",
-                [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  return (params.ranks - 1) * (costs.forward + costs.backward);
-                }),
+      latency_form("makespan", "(m + p - 1)(F + B) + 2(p - 1) L", condition, makespan),
+      latency_form("idle", "(p - 1)(F + B + 2L)", condition, idle),
       order_form("peak_live", "min(m, 2(p - r) - 1)", "",
                  [](const Params& params, Rank rank) -> Value { return warmup_of(params, rank); }),
   };

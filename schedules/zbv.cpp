@@ -16,8 +16,8 @@
 // not exist.
 //
 // Closed forms, equal stages, no transfers, F, I and W per chunk pass, m >= 2p - 1, W <= F <= I: max_window
-// 2m(F + I + W) + 2(p - 1)(I - W); makespan 2m(F + I + W) + (p - 1) max(I, 2(I - W)). peak_live 2p chunk passes on
-// every rank.
+// 2m(F + I + W) + 2(p - 1)(I - W); makespan 2m(F + I + W) + (p - 1) max(I, 2(I - W)). With F = I = W and transfers
+// of L <= F/2, max_window grows by (6p - 8)L. peak_live 2p chunk passes on every rank.
 
 #include <algorithm>
 
@@ -156,7 +156,8 @@ Value work(const Params& params, const UniformCosts& costs) {
   const Ticks i = costs.backward_input;
   const Ticks w = costs.backward_weight;
   if (params.microbatches < 2 * params.ranks - 1 || w > f || f > i) return std::nullopt;
-  return 2 * params.microbatches * (f + i + w);
+  const Ticks pass = f + i + w;
+  return params.microbatches * (2 * pass);
 }
 
 std::vector<ClosedForm> closed_forms() {
@@ -166,7 +167,8 @@ std::vector<ClosedForm> closed_forms() {
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
                   const auto busy = work(params, costs);
                   if (!busy) return std::nullopt;
-                  return *busy + 2 * (params.ranks - 1) * (costs.backward_input - costs.backward_weight);
+                  const Ticks held_up = costs.backward_input - costs.backward_weight;
+                  return *busy + (params.ranks - 1) * (2 * held_up);
                 }),
       time_form("makespan", "2m(F + I + W) + (p - 1) max(I, 2(I - W))", condition,
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
@@ -175,6 +177,15 @@ std::vector<ClosedForm> closed_forms() {
                   const Ticks i = costs.backward_input;
                   return *busy + (params.ranks - 1) * std::max(i, 2 * (i - costs.backward_weight));
                 }),
+      latency_form("max_window", "6 m F + max(0, 6p - 8) L",
+                   "equal stages, m >= 2p - 1, F = I = W, transfers of L <= F/2",
+                   [](const Params& params, const UniformCosts& costs, Rank) -> Value {
+                     const auto busy = work(params, costs);
+                     const bool same =
+                         costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
+                     if (!busy || !same || 2 * costs.delay > costs.forward) return std::nullopt;
+                     return *busy + std::max(0, 6 * params.ranks - 8) * costs.delay;
+                   }),
       order_form("peak_live", "2p", "m >= 2p - 1",
                  [](const Params& params, Rank) -> Value {
                    if (params.microbatches < 2 * params.ranks - 1) return std::nullopt;

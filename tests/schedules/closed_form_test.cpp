@@ -43,6 +43,10 @@ std::vector<UniformCosts> cost_grid(int slots) {
   grid.push_back({.forward = 5, .backward = 3, .backward_input = 2, .backward_weight = 2});
   grid.push_back({.forward = 1, .backward = 2, .overlap = {.rule = OverlapRule::Sequential, .duration = {}}});
   grid.push_back({.delay = 1});
+  for (const Ticks delay : {1, 2, 5, 6})
+    for (const Ticks b : {3, 7})
+      grid.push_back(
+          {.forward = 4, .backward = b, .backward_input = 4, .backward_weight = 4, .delay = delay});
   return grid;
 }
 
@@ -57,14 +61,21 @@ void check(const Generator& generator, const Params& params, std::map<std::strin
         if (!value) continue;
         ++checked[form.quantity];
         if (*value == metric(form.quantity, totals, rank)) continue;
-        FAIL_CHECK(fmt::format(
-            "{} {} = {}: {} on rank {}, not {} (p = {}, m = {}, v = {}, F = {}, B = {}, I = {}, W = {}, rule "
-            "{})",
-            generator.name, form.quantity, form.formula, metric(form.quantity, totals, rank), rank.value(),
-            *value, params.ranks, params.microbatches, params.chunks, costs.forward, costs.backward,
-            costs.backward_input, costs.backward_weight, static_cast<int>(costs.overlap.rule)));
+        FAIL_CHECK(
+            fmt::format("{} {} {} = {}: {} on rank {}, not {} (p = {}, m = {}, v = {}, F = {}, B = {}, I = "
+                        "{}, W = {}, rule "
+                        "{})",
+                        generator.name, params.variant, form.quantity, form.formula,
+                        metric(form.quantity, totals, rank), rank.value(), *value, params.ranks,
+                        params.microbatches, params.chunks, costs.forward, costs.backward,
+                        costs.backward_input, costs.backward_weight, static_cast<int>(costs.overlap.rule)));
       }
   }
+}
+
+std::vector<std::string> variants_of(const Generator& generator) {
+  const auto& known = generator.requirements.variants;
+  return known.empty() ? std::vector<std::string>{""} : known;
 }
 
 /// The makespan under these costs, in ticks.
@@ -81,10 +92,13 @@ TEST_CASE("closed forms equal the simulation wherever they speak") {
     for (const int p : {1, 2, 3, 4, 6})
       for (const int m : {1, 2, 3, 4, 6, 7, 8, 11, 12, 13})
         for (const int v : {1, 2, 3})
-          for (const int n : {0, 5}) {
+          for (const int n : {0, 2, 5}) {
             Params params{.ranks = p, .microbatches = m, .chunks = v};
             if (n > 0) params.group_size = n;
-            if (refusal(generator, params).empty()) check(generator, params, checked);
+            for (const std::string& variant : variants_of(generator)) {
+              params.variant = variant;
+              if (refusal(generator, params).empty()) check(generator, params, checked);
+            }
           }
     INFO(generator.name);
     CHECK(checked["makespan"] >= 100);
@@ -92,7 +106,8 @@ TEST_CASE("closed forms equal the simulation wherever they speak") {
   }
 }
 
-TEST_CASE("closed forms say nothing for forward-only runs and where transfers take time") {
+TEST_CASE(
+    "closed forms say nothing for forward-only runs, nor where transfers take time unless they name L") {
   for (const Generator& generator : all())
     for (const ClosedForm& form : generator.closed_forms) {
       const int v = generator.requirements.default_chunks;
@@ -101,11 +116,15 @@ TEST_CASE("closed forms say nothing for forward-only runs and where transfers ta
       CHECK(form.value(params, {}, Rank(0)).has_value());
       CHECK_FALSE(form.value({.ranks = 4, .microbatches = 8, .chunks = v, .forward_only = true}, {}, Rank(0))
                       .has_value());
-      CHECK(form.value(params, {.delay = 1}, Rank(0)).has_value() == (form.quantity == "peak_live"));
+      const bool names_latency = form.condition.find("transfers of L") != std::string::npos;
+      const UniformCosts with_latency{
+          .forward = 2, .backward = 4, .backward_input = 2, .backward_weight = 2, .delay = 1};
+      CHECK(form.value(params, with_latency, Rank(0)).has_value() ==
+            (names_latency || form.quantity == "peak_live"));
     }
 }
 
-TEST_CASE("published makespans of PP-Schedule-Visualization's defaults: F = 1, B = 2, I = W = 1") {
+TEST_CASE("published makespans: F = 1, B = 2, I = W = 1") {
   // In half units, so that a pair of 2.5 is a whole number.
   const auto pair = [](int slots, Ticks x) {
     return UniformCosts{.forward = 2,
@@ -117,9 +136,15 @@ TEST_CASE("published makespans of PP-Schedule-Visualization's defaults: F = 1, B
   };
   const Params p4{.ranks = 4, .microbatches = 8};
   const Params p4v2{.ranks = 4, .microbatches = 8, .chunks = 2};
-  CHECK(makespan("1f1b", p4, pair(4, 6)) == 2 * 33);               // (8 + 4 - 1)(1 + 2)
-  CHECK(makespan("zb1p", p4, pair(4, 6)) == 2 * 27);               // 8 * 3 + 3 * (1 + 1 - 1)
-  CHECK(makespan("interleave", p4v2, pair(8, 6)) == 2 * 57);       // (8 * 2 + 4 - 1)(1 + 2)
+  CHECK(makespan("1f1b", p4, pair(4, 6)) == 2 * 33);          // (8 + 4 - 1)(1 + 2)
+  CHECK(makespan("zb1p", p4, pair(4, 6)) == 2 * 27);          // 8 * 3 + 3 * (1 + 1 - 1)
+  CHECK(makespan("interleave", p4v2, pair(8, 6)) == 2 * 57);  // (8 * 2 + 4 - 1)(1 + 2)
+  CHECK(makespan("zb-h2", p4, pair(4, 6)) == 2 * 27);  // 8 * 3 + 3 * 1, of which no rank sees more than 24
+  CHECK(makespan("zbv", p4v2, pair(8, 6)) == 2 * 51);  // 2 * 8 * 3 + 3 * 1
+  CHECK(makespan("InterleavedZeroBubble", p4v2, pair(8, 6)) == 2 * 51);
+  CHECK(makespan("looped-bfs", p4v2, pair(8, 6)) == 2 * 57);       // (8 + 8 + 4 - 1)(1 + 2)
+  CHECK(makespan("gis", p4v2, pair(8, 6)) == 2 * 54);              // 16 * 3 + 3 * 2
+  CHECK(makespan("gis-h", p4v2, pair(8, 6)) == 2 * 56);            // 54 + (4 - 2)(1 + 1 - 1)
   CHECK(makespan("1f1b_overlap", p4, pair(4, 5)) == 59);           // 4 * 3 + 7 * 2.5 = 29.5
   CHECK(makespan("interleave_overlap", p4v2, pair(8, 5)) == 103);  // 8 * 3 + (16 - 4 - 1) * 2.5 = 51.5
   const Params p8{.ranks = 8, .microbatches = 20};
