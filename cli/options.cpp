@@ -65,6 +65,9 @@ io::Document read_document(const InputOptions& options, RunInput& input) {
   if (const io::Format* format = schedule_format(text, options)) {
     io::Imported imported = io::read_schedule(text, input.name, format->name);
     input.schedule = std::move(imported.schedule);
+    input.idle_cells = std::move(imported.idle_cells);
+    input.actions = std::move(imported.actions);
+    input.format = format->name;
     input.warnings = std::move(imported.warnings);
     input.text = std::move(text);
     return {};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "sim/actions.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/schedule.hpp"
@@ -59,6 +60,10 @@ struct RunInput {
   io::RunConfig config;
   /// Set if the file holds a schedule; `config` then says costs, memory and step only.
   std::shared_ptr<const Schedule> schedule;
+  /// Of a schedule file: the blanks it draws, its actions if they are more than computations, and its format.
+  std::shared_ptr<const IdleCells> idle_cells;
+  std::shared_ptr<const ActionLists> actions;
+  std::string format;
   /// The text of the schedule file, for the places of what is wrong in it.
   std::string text;
   /// The file's name, or "" if there is none.

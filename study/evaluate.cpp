@@ -306,6 +306,16 @@ std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const
   return with_extras(std::move(schedule), config.options);
 }
 
+IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule) {
+  const io::RunOptions& options = config.options;
+  if (config.schedule == io::kCustomSchedule || options.forward_only || options.recompute.on ||
+      options.offload.on)
+    return {};
+  const schedules::Found found = schedules::find(config.schedule, config.schedule_where);
+  if (!found.generator->idle_cells) return {};
+  return found.generator->idle_cells(params_of(config, found), schedule);
+}
+
 Evaluation evaluate(const io::RunConfig& config, const Limits& limits) {
   io::EffectiveConfig effective;
   auto schedule = make_schedule(config, limits, effective);

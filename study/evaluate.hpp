@@ -54,6 +54,10 @@ struct Evaluation {
 [[nodiscard]] std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
                                                             io::EffectiveConfig& effective);
 
+/// The blanks that the framework of the configured schedule draws into `schedule`, which make_schedule() made of it; empty if it draws
+/// none, or if options have changed the queues since.
+[[nodiscard]] IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule);
+
 /// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do.
 [[nodiscard]] Evaluation evaluate(const io::RunConfig& config, const Limits& limits = {});
 

@@ -7,6 +7,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "cli/command.hpp"
+#include "cli/lower_options.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/picture_options.hpp"
@@ -21,6 +22,7 @@ struct ConvertOptions {
   InputOptions input;
   OutputOptions output;
   PictureOptions picture;
+  LowerChoices lower;
   std::string file;
   std::string to;
   bool force = false;
@@ -50,6 +52,9 @@ const io::Format& target_format(const ConvertOptions& options) {
   if (!format->picture && options.picture.given())
     throw InputError(
         fmt::format("options of pictures are given, but {} is no picture; leave them out", format->name));
+  if (!format->lowers && options.lower.given())
+    throw InputError(
+        fmt::format("options of lowering are given, but {} is not lowered; leave them out", format->name));
   return *format;
 }
 
@@ -82,8 +87,13 @@ void convert_schedule(const ConvertOptions& options, const io::Format& format, c
   const auto schedule =
       input.schedule ? input.schedule : study::make_schedule(input.config, options.input.limits(), effective);
   options.output.warn(input.warnings);
+  const IdleCells drawn = input.schedule ? IdleCells() : study::drawn_blanks(input.config, *schedule);
   io::Exported exported;
   exported.schedule = schedule.get();
+  exported.idle_cells = drawn.empty() ? input.idle_cells.get() : &drawn;
+  // A lowered file stays as it is unless another lowering is asked for.
+  exported.actions = options.lower.given() ? nullptr : input.actions.get();
+  exported.lowering = options.lower.read();
   write(options, format, exported);
 }
 
@@ -115,6 +125,7 @@ Run convert(CLI::App& app) {
   app.add_flag("--full-trace", options->full_trace,
                "Traces: flow arrows and memory counters even above 200,000 ops");
   add_value_options(app, options->input);
+  add_lower_options(app, options->lower);
   add_picture_options(app, options->picture);
   add_output_options(app, options->output);
   return [options] { return run_convert(*options); };

@@ -12,6 +12,7 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/summary.hpp"
+#include "cli/torch_verdict.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/text.hpp"
@@ -23,6 +24,7 @@ namespace {
 struct ValidateOptions {
   InputOptions input;
   OutputOptions output;
+  std::optional<std::string> load_as;
   bool json = false;
 };
 
@@ -33,6 +35,10 @@ struct Findings {
   std::vector<Diagnostic> diagnostics;
   std::vector<std::string> warnings;
   std::string text;
+  /// Of PyTorch's files only.
+  std::optional<TorchFindings> torch;
+
+  [[nodiscard]] bool ok() const { return diagnostics.empty() && (!torch || torch->ok()); }
 };
 
 /// An op that stands nowhere has no place in a queue.
@@ -85,6 +91,7 @@ std::string as_json(const Findings& findings) {
   }
   out += findings.diagnostics.empty() ? "]" : "\n  ]";
   if (hangs(findings)) out += hang_json(s);
+  if (findings.torch) out += torch_json(*findings.torch);
   return out + "\n}\n";
 }
 
@@ -97,8 +104,10 @@ Findings examine(const ValidateOptions& options) {
   if (input.schedule) {
     out.schedule = input.schedule;
     out.diagnostics = validate(*input.schedule);
+    out.torch = examine_torch(input.text, input.name, input.format, options.load_as);
     return out;
   }
+  if (options.load_as) (void)examine_torch({}, input.name, {}, options.load_as);
   // The proof that a configuration can run is to run it.
   const study::Evaluation run = evaluate(input, options.input.limits());
   out.schedule = run.schedule;
@@ -107,8 +116,18 @@ Findings examine(const ValidateOptions& options) {
   return out;
 }
 
+/// A file of PyTorch's that we cannot read gets its verdict before our error.
+Findings examine_or_explain(const ValidateOptions& options) {
+  try {
+    return examine(options);
+  } catch (const InputError&) {
+    if (!options.json) print(torch_page_of_unreadable(options.input));
+    throw;
+  }
+}
+
 ExitCode run_validate(const ValidateOptions& options) {
-  const Findings findings = examine(options);
+  const Findings findings = examine_or_explain(options);
   options.output.warn(findings.warnings);
   std::string out;
   if (options.json) {
@@ -120,9 +139,12 @@ ExitCode run_validate(const ValidateOptions& options) {
     }
     if (hangs(findings)) out += hang_page(*findings.schedule, options.output.verbose);
     if (!options.output.quiet) out += verdict(findings);
+    if (findings.torch && !(options.output.quiet && findings.torch->ok()))
+      out += torch_page(*findings.torch, findings.text, options.output.verbose);
+    if (options.output.verbose && findings.diagnostics.empty()) out += slots_page(*findings.schedule);
   }
   print(out);
-  return findings.diagnostics.empty() ? ExitCode::Ok : ExitCode::AnswerIsNo;
+  return findings.ok() ? ExitCode::Ok : ExitCode::AnswerIsNo;
 }
 
 }  // namespace
@@ -136,6 +158,10 @@ Run validate(CLI::App& app) {
       ->required();
   app.add_option("--from", options->input.from, "Format of a schedule file; found by content if left out")
       ->type_name("FORMAT");
+  app.add_option("--load-as", options->load_as,
+                 "PyTorch's files: the run that loads them, ranks, stages per rank and microbatches; as the "
+                 "file shows if left out")
+      ->type_name("P,V,M");
   add_value_options(app, options->input);
   app.add_flag("--json", options->json, "Print the diagnostics as JSON");
   add_output_options(app, options->output);

@@ -8,7 +8,6 @@
 #include "sim/io/run_config.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/timeline_jsonl.hpp"
-#include "sim/io/torch_csv.hpp"
 #include "sim/validate.hpp"
 
 namespace pipeloom::io {
@@ -27,20 +26,6 @@ Format json_format() {
     const auto first = text.find_first_not_of(" \t\r\n");
     return first != std::string_view::npos && (text[first] == '{' || text[first] == '/');
   };
-  return out;
-}
-
-Format torch_compute_format() {
-  Format out;
-  out.name = "torch-compute";
-  out.extensions = {".csv"};
-  out.summary = "PyTorch's compute_only schedule file";
-  out.read = [](std::string_view text, const std::string& name) {
-    TorchCsv csv = read_torch_csv(text, name);
-    return Imported{std::make_shared<const Schedule>(std::move(csv.schedule)), std::move(csv.warnings)};
-  };
-  out.write = [](std::ostream& stream, const Exported& run) { write_torch_csv(stream, *run.schedule); };
-  out.sniff = looks_like_torch_csv;
   return out;
 }
 

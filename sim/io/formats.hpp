@@ -11,12 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/actions.hpp"
 #include "sim/costs.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
 #include "sim/timeline.hpp"
+#include "sim/torch/lowering.hpp"
 
 namespace pipeloom::io {
 
@@ -32,6 +34,12 @@ struct Exported {
   const draw::SceneOptions* picture = nullptr;
   /// For traces: flow arrows and memory counters whatever the number of ops.
   bool full_trace = false;
+  /// The blanks that the schedule's own framework draws, or that its file had; null if there are none.
+  const IdleCells* idle_cells = nullptr;
+  /// The actions of the file that the schedule was read from, if it said more than computations and they are to be kept.
+  const ActionLists* actions = nullptr;
+  /// How a schedule is lowered where there are no actions.
+  torch::LowerOptions lowering = {};
 };
 
 /// What a reader makes of a file.
@@ -39,6 +47,10 @@ struct Imported {
   std::shared_ptr<const Schedule> schedule;
   /// "file:line:column: ..." lines for stderr.
   std::vector<std::string> warnings;
+  /// Blanks that the file drew; null if its format has none.
+  std::shared_ptr<const IdleCells> idle_cells = nullptr;
+  /// Everything the file said, if that is more than computations.
+  std::shared_ptr<const ActionLists> actions = nullptr;
 };
 
 struct Format {
@@ -49,6 +61,7 @@ struct Format {
   bool needs_metrics = false;           ///< and a measured one: Exported::report is there
   bool binary = false;                  ///< not for a terminal
   bool picture = false;                 ///< Exported::picture changes it
+  bool lowers = false;                  ///< Exported::lowering changes it
   /// Empty if the format cannot be read. Throws InputError.
   std::function<Imported(std::string_view text, const std::string& name)> read;
   /// Empty if the format cannot be written. The stream is binary.

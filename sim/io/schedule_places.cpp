@@ -10,6 +10,15 @@ bool looks_like_json(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '/');
 }
 
+/// What a CSV cell may be surrounded with.
+constexpr std::string_view kUnfilled = " \t\r\"";
+
+/// Whether the cell is a computation or a group, and no communication: PyTorch's names of those begin with R, S or U.
+bool is_entry(std::string_view cell) {
+  const auto kind = cell.find_first_not_of("0123456789");
+  return kind == std::string_view::npos || std::string_view("RSU").find(cell[kind]) == std::string_view::npos;
+}
+
 }  // namespace
 
 SchedulePlaces::SchedulePlaces(std::string_view text, std::string name)
@@ -36,18 +45,29 @@ Where SchedulePlaces::of_json(Rank rank, std::size_t slot) const {
   return slot < order.items().size() ? order.items()[slot].where() : order.where();
 }
 
-/// Cells are entries, except blank ones.
+/// Cells are entries, except blank ones and communication.
 Where SchedulePlaces::of_csv(Rank rank, std::size_t slot) const {
   if (rank.at() >= rows_.size()) return {name_};
   const std::string_view row = rows_[rank.at()];
   const int line = rank.value() + 1;
   for (std::size_t begin = 0; begin <= row.size();) {
     const std::size_t end = std::min(row.find(',', begin), row.size());
-    const std::size_t filled = row.find_first_not_of(" \t\r\"", begin);
-    if (filled < end && slot-- == 0) return {name_, line, static_cast<int>(filled) + 1};
+    const std::size_t filled = row.find_first_not_of(kUnfilled, begin);
+    if (filled < end && is_entry(row.substr(filled, end - filled)) && slot-- == 0)
+      return {name_, line, static_cast<int>(filled) + 1};
     begin = end + 1;
   }
   return {name_, line, 1};
+}
+
+Where SchedulePlaces::of_cell(Rank rank, std::size_t cell) const {
+  if (rank.at() >= rows_.size()) return {name_};
+  const std::string_view row = rows_[rank.at()];
+  std::size_t begin = 0;
+  for (; cell > 0 && begin <= row.size(); --cell) begin = std::min(row.find(',', begin), row.size()) + 1;
+  const std::size_t end = std::min(row.find(',', begin), row.size());
+  const std::size_t filled = row.find_first_not_of(kUnfilled, std::min(begin, row.size()));
+  return {name_, rank.value() + 1, static_cast<int>(filled < end ? filled : std::min(begin, row.size())) + 1};
 }
 
 }  // namespace pipeloom::io

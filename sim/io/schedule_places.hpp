@@ -22,6 +22,8 @@ class SchedulePlaces {
 
   /// file:line:column of entry `slot` of a rank's queue; of the rank's row if there is no such entry.
   [[nodiscard]] Where of(Rank rank, std::size_t slot) const;
+  /// file:line:column of cell `cell` of a CSV row, blank cells and communication counted.
+  [[nodiscard]] Where of_cell(Rank rank, std::size_t cell) const;
   /// The place that a diagnostic speaks of.
   [[nodiscard]] Where of(const Diagnostic& diagnostic) const { return of(diagnostic.rank, diagnostic.slot); }
 

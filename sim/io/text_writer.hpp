@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/actions.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/text.hpp"
 #include "sim/units.hpp"
@@ -49,6 +50,7 @@ class TextWriter {
   /// The shortest text that reads back as the same double. REQUIRES: finite.
   TextWriter& operator<<(double value) { return commit(std::to_chars(room(kNumber), end(), value).ptr); }
   TextWriter& operator<<(Op op) { return commit(write_op(room(kMaxOpText), op)); }
+  TextWriter& operator<<(Action action) { return commit(write_action(room(kMaxActionText), action)); }
 
   TextWriter& ticks(Ticks value, TimeUnit unit) {
     return commit(write_ticks(room(kMaxTicksText), value, unit));

@@ -2,19 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
+#include "sim/error.hpp"
 #include "sim/io/queue_reader.hpp"
-#include "sim/io/text_writer.hpp"
 
 namespace pipeloom::io {
 namespace {
 
 constexpr std::string_view kGroupSuffix = "OVERLAP_F_B";
 constexpr std::string_view kBlank = " \t\r\f\v";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMaxWarnings = 20;
+constexpr std::size_t kMaxBlankCells = std::size_t{1} << 25;
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(kBlank);
@@ -30,37 +32,67 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-std::optional<OpKind> kind_of(char letter) {
-  for (const OpKind kind : kAllOpKinds)
-    if (letter_of(kind) == letter) return kind;
+/// The first kind that the text begins with, in PyTorch's order, taken off.
+std::optional<ActionKind> take_kind(std::string_view& text) {
+  for (const auto& [kind, name] : kTorchActions)
+    if (text.starts_with(name)) {
+      text.remove_prefix(name.size());
+      return kind;
+    }
   return std::nullopt;
 }
+
+/// A cell that is nothing we can use: where only the actions are wanted, one that PyTorch's parser raises on.
+class BadCell : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+/// Which of a file's actions make a schedule.
+enum class Wanted { ActionsOnly, Compute, Comms };
 
 /// Reads the cells of one file.
 class CsvReader {
  public:
-  CsvReader(std::string_view text, const std::string& name)
-      : rest_(text), where_{name, 0, 0}, queues_(Where{name, 1, 1}) {}
+  CsvReader(std::string_view text, const std::string& name, Wanted wanted)
+      : rest_(text), where_{name, 0, 0}, wanted_(wanted), queues_(Where{name, 1, 1}) {}
 
-  TorchCsv read() {
-    if (rest_.substr(0, 3) == "\xEF\xBB\xBF") rest_.remove_prefix(3);
+  void read() {
+    if (rest_.starts_with(kByteOrderMark)) {
+      rest_.remove_prefix(kByteOrderMark.size());
+      where_ = {where_.file, 1, 1};
+      warn("a byte order mark, which PyTorch refuses,", "");
+      where_.line = 0;
+    }
     while (!rest_.empty()) {
       const auto end = std::min(rest_.find('\n'), rest_.size());
       ++where_.line;
       read_row(rest_.substr(0, end));
       rest_.remove_prefix(std::min(end + 1, rest_.size()));
     }
-    if (queues_.ranks() == 0)
+    if (lists_.ranks() == 0)
       throw InputError(Where{where_.file}, "the file is empty; a schedule has one line of ops per rank");
     if (dropped_ > 0)
       warnings_.push_back(fmt::format("{}: {} more warnings of this kind", where_.file, dropped_));
-    return {queues_.build(queues_.infer()), std::move(warnings_)};
+  }
+
+  TorchActions actions() && { return {std::move(lists_), std::move(warnings_)}; }
+  TorchCsv csv() && {
+    Schedule schedule = queues_.build(queues_.infer());
+    IdleCells blanks = idle_cells(lists_);
+    if (wanted_ == Wanted::Compute) lists_ = {};
+    return {std::move(schedule), std::move(blanks), std::move(lists_), std::move(warnings_)};
   }
 
  private:
   void read_row(std::string_view row) {
-    queues_.begin_rank();
+    if (lists_.ranks() == kMaxIndex)
+      throw InputError(where_, fmt::format("more than {} ranks; at most that many are allowed", kMaxIndex));
+    lists_.begin_rank();
+    if (wanted_ != Wanted::ActionsOnly) queues_.begin_rank();
     const char* const begin = row.data();
+    // An empty line is a rank without cells; a lone pair of quotes is one blank cell.
+    if (row.empty() || row == "\r") return;
     for (;;) {
       const auto comma = std::min(row.find(','), row.size());
       where_.column = static_cast<int>(row.data() - begin) + 1;
@@ -75,61 +107,88 @@ class CsvReader {
     // Python's writer quotes a row of a single blank; its reader takes quotes anywhere.
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
       text = trimmed(text.substr(1, text.size() - 2));
-    if (text.empty()) return;
+    if (text.empty()) {
+      if (++blank_cells_ > kMaxBlankCells)
+        throw InputError(where_,
+                         fmt::format("more than {} blank cells; this is no schedule", kMaxBlankCells));
+      lists_.add(Action());
+      return;
+    }
     if (text.size() != cell.size() && cell.find_first_of(" \t") != std::string_view::npos)
       warn("spaces", text);
-    std::vector<Op> ops;
-    if (text.front() == '(')
-      ops = read_group(text);
+    parts_.clear();
+    if (text.front() == '(' && text.find(')') != std::string_view::npos)
+      read_group(text);
     else
-      ops.push_back(read_op(text));
-    queues_.add(ops, where_);
+      read_action(text);
+    lists_.add_cell(parts_);
+    if (wanted_ != Wanted::ActionsOnly) queue_ops();
   }
 
-  std::vector<Op> read_group(std::string_view cell) {
+  void read_group(std::string_view cell) {
     const auto close = cell.find(')');
-    if (close == std::string_view::npos) fail(cell, "has no closing parenthesis");
-    if (cell.substr(close + 1) != kGroupSuffix) fail(cell, "is no group that ends in )OVERLAP_F_B");
-    std::vector<Op> ops;
+    const std::string_view suffix = cell.substr(close + 1);
+    if (suffix != kGroupSuffix) check_other_suffix(cell, suffix);
     for (std::string_view inner = cell.substr(1, close - 1);;) {
       const auto semicolon = std::min(inner.find(';'), inner.size());
       const std::string_view part = trimmed(inner.substr(0, semicolon));
       if (part.empty())
         warn("an empty part", cell);
       else
-        ops.push_back(read_op(part));
+        read_action(part);
       if (semicolon == inner.size()) break;
       inner.remove_prefix(semicolon + 1);
     }
-    if (ops.empty()) fail(cell, "is a group without ops");
-    return ops;
+    if (parts_.empty()) fail(cell, "is a group without ops");
   }
 
-  /// Like PyTorch: digits, a letter, digits, and whatever follows is ignored; but we say so.
-  Op read_op(std::string_view cell) {
+  /// PyTorch takes a group of any type and looks at its parts only.
+  void check_other_suffix(std::string_view cell, std::string_view suffix) {
+    std::string_view rest = suffix;
+    const auto kind = take_kind(rest);
+    if (!kind || !rest.empty() || !is_op(*kind)) fail(cell, "is no group that ends in )OVERLAP_F_B");
+    warn(fmt::format("the type {} of a group, taken as OVERLAP_F_B,", suffix), cell);
+  }
+
+  /// Like PyTorch: digits, a type, digits, and whatever follows is ignored; but we say so.
+  void read_action(std::string_view cell) {
     std::string_view text = cell;
     const auto stage = take_digits(text);
-    if (stage.empty() || text.empty()) fail(cell, "is no op");
-    refuse_other_actions(cell, text);
-    const auto kind = kind_of(text.front());
-    if (!kind) fail(cell, "is no op");
-    text.remove_prefix(1);
+    const auto kind = stage.empty() ? std::nullopt : take_kind(text);
+    if (!kind) fail(cell, text.starts_with('(') ? "has no closing parenthesis" : "is no op");
+    if (*kind == ActionKind::Backward && text.starts_with('W')) say_old_letters(cell);
+    if (wanted_ == Wanted::Compute && !is_op(*kind))
+      fail(cell,
+           "is a communication action of PyTorch's lowered form (compute_comms), and this file is read as "
+           "compute_only; read it as torch-comms");
     const auto microbatch = take_digits(text);
-    if (microbatch.empty()) fail(cell, "has no microbatch");
     if (!text.empty()) warn(fmt::format("'{}' after the op", shortened(text, 20)), cell);
-    return {*kind, Stage(number_of(stage, cell)), Microbatch(number_of(microbatch, cell))};
+    const Stage s(number_of(stage, cell));
+    if (is_of_stage(*kind)) {
+      if (!microbatch.empty()) warn(fmt::format("the number after {}", name_of(*kind)), cell);
+      parts_.emplace_back(*kind, s);
+    } else if (!microbatch.empty()) {
+      parts_.emplace_back(*kind, s, Microbatch(number_of(microbatch, cell)));
+    } else {
+      if (wanted_ != Wanted::ActionsOnly) fail(cell, "has no microbatch");
+      warn("the missing microbatch", cell);
+      parts_.emplace_back(*kind, s);
+    }
   }
 
-  void refuse_other_actions(std::string_view cell, std::string_view action) {
-    if (action.starts_with("BW"))
-      fail(cell,
-           "uses the letters of PyTorch before 2025, where BW was the whole backward and B its input part: "
-           "write B for BW and I for B");
-    for (const char* other : {"SEND_", "RECV_", "UNSHARD", "RESHARD", "REDUCE_GRAD"})
-      if (action.starts_with(other))
-        fail(cell,
-             "is a communication action of PyTorch's lowered form (compute_comms); only the compute form is "
-             "read");
+  void say_old_letters(std::string_view cell) {
+    constexpr const char* kWhy =
+        "uses the letters of PyTorch before 2025, where BW was the whole backward and B its input part: "
+        "write B for BW and I for B";
+    if (wanted_ != Wanted::ActionsOnly) fail(cell, kWhy);
+    add_warning(fmt::format("{}: '{}' {}", where_.text(), shortened(cell, 60), kWhy));
+  }
+
+  void queue_ops() {
+    ops_.clear();
+    for (const Action part : parts_)
+      if (is_op(part.kind())) ops_.push_back(part.op());
+    if (!ops_.empty()) queues_.add(ops_, where_);
   }
 
   std::int32_t number_of(std::string_view digits, std::string_view cell) {
@@ -144,59 +203,69 @@ class CsvReader {
   }
 
   [[noreturn]] void fail(std::string_view cell, std::string_view why) const {
-    throw InputError(
+    throw BadCell(
         where_,
         fmt::format("'{}' {}; write <stage><F|B|I|W><microbatch>, such as 2F0, or (0F1;1B0)OVERLAP_F_B",
                     shortened(cell, 60), why));
   }
 
   void warn(std::string_view what, std::string_view cell) {
+    add_warning(cell.empty()
+                    ? fmt::format("{}: ignored {} at the beginning", where_.text(), what)
+                    : fmt::format("{}: ignored {} in '{}'", where_.text(), what, shortened(cell, 60)));
+  }
+
+  void add_warning(std::string line) {
     if (warnings_.size() >= kMaxWarnings)
       ++dropped_;
     else
-      warnings_.push_back(fmt::format("{}: ignored {} in '{}'", where_.text(), what, shortened(cell, 60)));
+      warnings_.push_back(std::move(line));
   }
 
   std::string_view rest_;
   Where where_;
+  Wanted wanted_;
   QueueReader queues_;
+  ActionLists lists_;
+  std::vector<Action> parts_;  // of the cell being read
+  std::vector<Op> ops_;        // its computations
   std::vector<std::string> warnings_;
   std::size_t dropped_ = 0;
+  std::size_t blank_cells_ = 0;
 };
 
-void write_entry(TextWriter& out, std::span<const Op> ops) {
-  if (ops.size() == 1) {
-    out << ops[0];
-    return;
-  }
-  const bool forward_first = ops[0].kind() == OpKind::Forward;
-  const Op f = forward_first ? ops[0] : ops[1];
-  const Op b = forward_first ? ops[1] : ops[0];
-  if (ops.size() != 2 || f.kind() != OpKind::Forward || b.kind() != OpKind::Backward)
-    throw InputError(fmt::format(
-        "PyTorch's schedule files have no text for the group that begins with {}: only one F and one B "
-        "overlap there; write another format",
-        to_text(ops[0])));
-  out << '(' << f << ';' << b << ')' << kGroupSuffix;
+CsvReader read_all(std::string_view text, const std::string& name, Wanted wanted) {
+  CsvReader reader(text, name, wanted);
+  reader.read();
+  return reader;
 }
 
 }  // namespace
 
-TorchCsv read_torch_csv(std::string_view text, const std::string& name) {
-  return CsvReader(text, name).read();
+TorchActions read_torch_actions(std::string_view text, const std::string& name) {
+  return read_all(text, name, Wanted::ActionsOnly).actions();
 }
 
-void write_torch_csv(std::ostream& stream, const Schedule& schedule) {
-  TextWriter out(stream);
-  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    const std::size_t begin = schedule.queue_begin(rank);
-    for_each_entry(schedule, begin, schedule.queue_end(rank), [&](std::size_t first, std::size_t last) {
-      if (first > begin) out << ',';
-      write_entry(out, schedule.ops().subspan(first, last - first));
-    });
-    out << "\r\n";
+TorchCsv read_torch_csv(std::string_view text, const std::string& name) {
+  return read_all(text, name, Wanted::Compute).csv();
+}
+
+TorchCsv read_torch_comms(std::string_view text, const std::string& name) {
+  return read_all(text, name, Wanted::Comms).csv();
+}
+
+torch::Verdict torch_verdict(std::string_view text, const std::string& name, torch::Form form,
+                             std::optional<torch::LoadingRun> run) {
+  try {
+    const ActionLists lists = read_torch_actions(text, name).lists;
+    return torch::verdict_of(lists, run.value_or(torch::loading_run(lists, form)));
+  } catch (const BadCell& error) {
+    torch::Verdict verdict;
+    verdict.phase = "parse";
+    verdict.exception = "RuntimeError";
+    verdict.message = error.where().text() + ": " + error.what();
+    return verdict;
   }
-  out.flush();
 }
 
 bool looks_like_torch_csv(std::string_view text) {
@@ -204,7 +273,14 @@ bool looks_like_torch_csv(std::string_view text) {
   if (first == std::string_view::npos) return false;
   text.remove_prefix(first);
   const auto stage = take_digits(text);
-  return !stage.empty() && stage.size() < 8 && !text.empty() && kind_of(text.front()).has_value();
+  return !stage.empty() && stage.size() < 8 && take_kind(text).has_value();
+}
+
+bool looks_like_torch_comms(std::string_view text) {
+  if (!looks_like_torch_csv(text)) return false;
+  for (const std::string_view part : {"SEND_", "RECV_", "SHARD", "REDUCE_GRAD"})
+    if (text.find(part) != std::string_view::npos) return true;
+  return false;
 }
 
 }  // namespace pipeloom::io

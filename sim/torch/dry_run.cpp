@@ -8,8 +8,8 @@ namespace {
 
 class Steps {
  public:
-  Steps(const ActionLists& lists, const Homes& homes)
-      : lists_(lists), homes_(homes), done_(homes.pairs(), 0) {
+  Steps(const ActionLists& lists, const Homes& homes, KeepGrid keep)
+      : lists_(lists), homes_(homes), keeps_(keep == KeepGrid::Yes), done_(homes.pairs(), 0) {
     for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
       heads_.push_back(lists.row_begin(rank));
       skip(rank);
@@ -54,6 +54,7 @@ class Steps {
 
   /// One step; false if its first round moved nobody.
   bool step() {
+    ++steps_;
     bool progress = false;
     blank_.clear();
     for (Rank rank{0}; rank < Rank(lists_.ranks()); ++rank) {
@@ -64,7 +65,7 @@ class Steps {
         blank_.push_back(rank);
     }
     for (const Rank rank : blank_)
-      if (!try_head(rank)) rows_[rank.at()].emplace_back();
+      if (!try_head(rank) && keeps_) rows_[rank.at()].emplace_back();
     return progress;
   }
 
@@ -77,7 +78,7 @@ class Steps {
     } while (actions[last++].joined() && last < lists_.row_end(rank));
     auto& row = rows_[rank.at()];
     for (std::size_t i = first; i < last; ++i) {
-      row.push_back(actions[i].with_joined(i + 1 < last));
+      if (keeps_) row.push_back(actions[i].with_joined(i + 1 < last));
       if (actions[i].has_microbatch()) done_[homes_.pair_of(actions[i])] |= bit_of(actions[i].kind());
     }
     heads_[rank.at()] = last;
@@ -137,13 +138,11 @@ class Steps {
     DryRun out;
     for (const auto& row : rows_) {
       out.grid.begin_rank();
-      std::size_t cells = 0;
       for_each_cell(row, [&](std::size_t first, std::size_t last) {
         out.grid.add_cell(std::span<const Action>(row).subspan(first, last - first));
-        ++cells;
       });
-      out.steps = std::max(out.steps, cells);
     }
+    out.steps = steps_;
     if (!is_stuck) return out;
     out.stuck.emplace();
     for (Rank rank{0}; rank < Rank(lists_.ranks()); ++rank)
@@ -153,6 +152,8 @@ class Steps {
 
   const ActionLists& lists_;
   const Homes& homes_;
+  bool keeps_;
+  std::size_t steps_ = 0;
   std::vector<std::uint8_t> done_;
   std::vector<std::size_t> heads_;  // by rank: index of its next action that takes a step
   std::vector<std::vector<Action>> rows_;
@@ -161,8 +162,16 @@ class Steps {
 
 }  // namespace
 
-DryRun dry_run(const ActionLists& lists, const Homes& homes) {
-  return Steps(lists, homes).run();
+DryRun dry_run(const ActionLists& lists, const Homes& homes, KeepGrid keep) {
+  return Steps(lists, homes, keep).run();
+}
+
+bool fits(const ActionLists& lists, const Homes& homes) {
+  const auto known = [&homes](Action action) {
+    return action.is_idle() || is_of_stage(action.kind()) ||
+           (action.has_microbatch() && action.stage() < Stage(homes.stages()) && homes.has(action));
+  };
+  return std::all_of(lists.actions().begin(), lists.actions().end(), known);
 }
 
 }  // namespace pipeloom::torch

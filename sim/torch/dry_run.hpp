@@ -12,9 +12,9 @@ namespace pipeloom::torch {
 
 struct DryRun {
   /// Row r: what rank r did in each step, a blank where it waited. Rows end with their last action, or, when stuck, with the
-  /// blanks of the last step.
+  /// blanks of the last step. Empty rows unless the grid is kept.
   ActionLists grid;
-  /// The longest row.
+  /// Steps until the last rank was done, or until none could go on.
   std::size_t steps = 0;
   /// Set if it came to a step in which no rank could go on: the messages deadlock.
   std::optional<Stuck> stuck;
@@ -24,7 +24,11 @@ struct DryRun {
 /// others had their turn. Results are visible at once. F of a stage above 0 needs its RECV_F, or F of the stage before on the
 /// same rank; B and I likewise from the stage behind; a SEND needs its computation, a RECV the SEND of its peer.
 /// UNSHARD, RESHARD, REDUCE_GRAD and blanks take no step and are left out (PyTorch itself raises on the first three); all parts of a group must be ready.
-/// REQUIRES: every action's stage and microbatch exist in `homes`. O(actions + ranks * steps).
-[[nodiscard]] DryRun dry_run(const ActionLists& lists, const Homes& homes);
+/// REQUIRES: fits(lists, homes). O(actions + ranks * steps).
+enum class KeepGrid { Yes, No };
+[[nodiscard]] DryRun dry_run(const ActionLists& lists, const Homes& homes, KeepGrid keep = KeepGrid::Yes);
+
+/// Whether every computation and message is of a stage and microbatch that `homes` knows.
+[[nodiscard]] bool fits(const ActionLists& lists, const Homes& homes);
 
 }  // namespace pipeloom::torch

@@ -36,6 +36,10 @@ class Homes {
     return (action.microbatch().at() * slices_ + static_cast<std::size_t>(action.slice())) * stages_ +
            action.stage().at();
   }
+  /// Whether the action's microbatch and slice are of this run.
+  [[nodiscard]] bool has(Action action) const {
+    return static_cast<std::size_t>(action.slice()) < slices_ && action.microbatch().at() < units_ / slices_;
+  }
   [[nodiscard]] std::size_t pairs() const { return stages_ * units_; }
 
  private:

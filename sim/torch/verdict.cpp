@@ -270,7 +270,7 @@ std::optional<DryRun> dry_run_of(const ActionLists& lists, const Verdict& verdic
   if (std::any_of(lists.actions().begin(), lists.actions().end(), out_of_range)) return std::nullopt;
   const Renumbered dense = renumbered(lists);
   if (!is_dense(stages, dense.microbatches, lists.num_actions())) return std::nullopt;
-  return dry_run(dense.lists, Homes(verdict.rank_of_stage, dense.microbatches));
+  return dry_run(dense.lists, Homes(verdict.rank_of_stage, dense.microbatches), KeepGrid::No);
 }
 
 }  // namespace pipeloom::torch

@@ -1,0 +1,172 @@
+#include "cli/torch_verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/numbers.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/formats.hpp"
+#include "sim/io/json_text.hpp"
+#include "sim/io/schedule_places.hpp"
+#include "sim/io/torch_csv.hpp"
+#include "sim/torch/grid.hpp"
+#include "sim/torch/liveness.hpp"
+#include "sim/torch/lowering.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+/// Steps of the grid that are shown on either side of the one that is wrong.
+constexpr std::size_t kStepsAround = 3;
+
+std::optional<torch::Form> form_of(const std::string& format) {
+  if (format == "torch-compute") return torch::Form::ComputeOnly;
+  if (format == "torch-comms") return torch::Form::ComputeComms;
+  return std::nullopt;
+}
+
+std::string_view name_of(torch::Form form) {
+  return form == torch::Form::ComputeOnly ? "compute_only" : "compute_comms";
+}
+
+/// "P,V,M".
+torch::LoadingRun parse_run(const std::string& text, torch::Form form) {
+  const auto first = text.find(',');
+  const auto second = first == std::string::npos ? first : text.find(',', first + 1);
+  if (second == std::string::npos)
+    throw InputError(Where{"--load-as"},
+                     fmt::format("'{}' is not P,V,M: ranks, stages per rank and microbatches, such as 4,2,8",
+                                 shortened(text, 60)));
+  torch::LoadingRun run;
+  run.form = form;
+  run.ranks = parse_count("--load-as", text.substr(0, first), 1, kMaxIndex);
+  const int chunks = parse_count("--load-as", text.substr(first + 1, second - first - 1), 1, kMaxIndex);
+  run.microbatches = parse_count("--load-as", text.substr(second + 1), 1, kMaxIndex);
+  if (static_cast<std::int64_t>(run.ranks) * chunks > kMaxIndex)
+    throw InputError(Where{"--load-as"}, fmt::format("more than {} stages; take smaller numbers", kMaxIndex));
+  run.stages = run.ranks * chunks;
+  return run;
+}
+
+std::string shape_of(const torch::LoadingRun& run) {
+  return fmt::format("{}, p={}, m={}, stages={}", name_of(run.form), run.ranks, run.microbatches, run.stages);
+}
+
+std::string refused_text(const TorchFindings& findings, bool everything) {
+  const torch::Verdict& verdict = findings.verdict;
+  std::string out = fmt::format("PyTorch: refuses it ({}) on {} with {}: {}\n", shape_of(findings.run),
+                                verdict.phase, verdict.exception, verdict.message);
+  if (!verdict.place) return out;
+  torch::GridOptions grid;
+  grid.error_step = verdict.place->step;
+  if (!everything) {
+    grid.first = verdict.place->step - std::min(verdict.place->step, kStepsAround);
+    grid.last = verdict.place->step + kStepsAround + 1;
+  }
+  return out + '\n' + torch::grid_text(findings.lists, grid) + '\n';
+}
+
+std::string loaded_text(const TorchFindings& findings) {
+  std::string out = fmt::format("PyTorch: loads it ({})", shape_of(findings.run));
+  if (findings.hangs())
+    return out + fmt::format(" and hangs, since it checks no messages of such a file: {}\n",
+                             torch::describe(*findings.dry_run->stuck, findings.lists));
+  if (!findings.lints.empty())
+    return out +
+           fmt::format(" and fails while it runs: {}\n", count_text(findings.lints.size(), "assertion"));
+  if (findings.dry_run)
+    out +=
+        fmt::format("; the messages meet, in {} of its dry run", count_text(findings.dry_run->steps, "step"));
+  return out + '\n';
+}
+
+std::string slots_line(std::string_view what, const torch::Liveness& live) {
+  std::string line(what);
+  for (const torch::RankLiveness& rank : live.ranks) line += fmt::format(" {}", rank.slots);
+  return line + '\n';
+}
+
+}  // namespace
+
+std::optional<TorchFindings> examine_torch(const std::string& text, const std::string& name,
+                                           const std::string& format,
+                                           const std::optional<std::string>& load) {
+  const auto form = form_of(format);
+  if (!form) {
+    if (load)
+      throw InputError(Where{"--load-as"}, "only PyTorch's schedule files are loaded; leave the option out");
+    return std::nullopt;
+  }
+  TorchFindings out;
+  out.name = name;
+  out.lists = io::read_torch_actions(text, name).lists;
+  out.run = load ? parse_run(*load, *form) : torch::loading_run(out.lists, *form);
+  out.verdict = torch::verdict_of(out.lists, out.run);
+  if (*form == torch::Form::ComputeOnly || !out.verdict.ok()) return out;
+  out.lints = torch::runtime_lints(out.lists, out.verdict.rank_of_stage);
+  out.dry_run = torch::dry_run_of(out.lists, out.verdict);
+  return out;
+}
+
+std::string torch_page_of_unreadable(const InputOptions& input) {
+  if (!input.file || *input.file == "-") return {};
+  try {
+    const std::string text = io::read_file(*input.file);
+    const io::Format* format = input.from ? &io::find_format(*input.from) : io::format_by_content(text);
+    const auto form = format != nullptr ? form_of(format->name) : std::nullopt;
+    if (!form) return {};
+    TorchFindings findings;
+    findings.name = *input.file;
+    findings.verdict = io::torch_verdict(text, findings.name, *form);
+    findings.run.form = *form;
+    if (findings.verdict.phase == "parse")
+      return fmt::format("PyTorch: refuses it on parse with {}\n", findings.verdict.exception);
+    findings.lists = io::read_torch_actions(text, findings.name).lists;
+    findings.run = torch::loading_run(findings.lists, *form);
+    return torch_page(findings, text, false);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string torch_page(const TorchFindings& findings, const std::string& text, bool everything) {
+  std::string out;
+  if (!findings.lints.empty()) {
+    const io::SchedulePlaces places(text, findings.name);
+    for (const torch::Lint& lint : findings.lints)
+      out += fmt::format("{}: error: {} [{}]\n", places.of_cell(lint.rank, lint.step).text(), lint.message,
+                         lint.code);
+  }
+  return out + (findings.verdict.ok() ? loaded_text(findings) : refused_text(findings, everything));
+}
+
+std::string torch_json(const TorchFindings& findings) {
+  const torch::Verdict& verdict = findings.verdict;
+  std::string out = fmt::format(",\n  \"torch\": {{\n    \"form\": \"{}\", \"loads\": {}",
+                                name_of(findings.run.form), verdict.ok());
+  if (!verdict.ok()) {
+    out += fmt::format(", \"phase\": \"{}\", \"exception\": \"{}\", \"message\": ", verdict.phase,
+                       verdict.exception);
+    io::append_json_string(out, verdict.message);
+  }
+  if (findings.dry_run) out += fmt::format(", \"hangs\": {}", findings.hangs());
+  out += ",\n    \"assertions\": [";
+  for (const torch::Lint& lint : findings.lints) {
+    out += fmt::format("{}\n      {{\"code\": \"{}\", \"rank\": {}, \"step\": {}, \"message\": ",
+                       &lint == findings.lints.data() ? "" : ",", lint.code, lint.rank.value(), lint.step);
+    io::append_json_string(out, lint.message);
+    out += '}';
+  }
+  return out + (findings.lints.empty() ? "]\n  }" : "\n    ]\n  }");
+}
+
+std::string slots_page(const Schedule& schedule) {
+  const ActionLists lists = to_actions(schedule);
+  const auto apart = torch::live_activations(lists);
+  const auto merged = torch::live_activations(lists, torch::LivenessUnit::Microbatch);
+  return slots_line("activation slots by rank, one per stage and microbatch:", apart) +
+         slots_line("activation slots by rank, one per microbatch:", merged);
+}
+
+}  // namespace pipeloom::cli

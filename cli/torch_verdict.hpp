@@ -1,0 +1,48 @@
+#pragma once
+
+// What PyTorch would make of its own schedule files, said next to our verdict.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "sim/torch/verdict.hpp"
+
+namespace pipeloom::cli {
+
+/// One file of PyTorch's, as PyTorch would load and run it.
+struct TorchFindings {
+  std::string name;
+  ActionLists lists;
+  torch::LoadingRun run;
+  torch::Verdict verdict;
+  /// Of the lowered form only.
+  std::vector<torch::Lint> lints;
+  std::optional<torch::DryRun> dry_run;
+
+  [[nodiscard]] bool hangs() const { return dry_run && dry_run->stuck; }
+  [[nodiscard]] bool ok() const { return verdict.ok() && lints.empty() && !hangs(); }
+};
+
+/// Nothing unless the format is one of PyTorch's. `load` is "P,V,M": the run that loads the file; as the file shows if it is
+/// left out. Throws InputError if `load` is given for another format or does not read.
+[[nodiscard]] std::optional<TorchFindings> examine_torch(const std::string& text, const std::string& name,
+                                                         const std::string& format,
+                                                         const std::optional<std::string>& load);
+
+/// PyTorch's verdict on a file that our readers refuse, as torch_page() gives it; "" if the file is none of PyTorch's, cannot be
+/// read at all, or came from standard input.
+[[nodiscard]] std::string torch_page_of_unreadable(const InputOptions& input);
+
+/// The lints, one line each with its place, then a line that begins with "PyTorch: " and, where it refuses a cell, its step grid around
+/// that cell; all steps if `everything`.
+[[nodiscard]] std::string torch_page(const TorchFindings& findings, const std::string& text, bool everything);
+/// The same as a JSON member: `,\n  "torch": {...}`.
+[[nodiscard]] std::string torch_json(const TorchFindings& findings);
+
+/// Activation slots of each rank by PyTorch's rule, apart and merged per microbatch: two lines.
+[[nodiscard]] std::string slots_page(const Schedule& schedule);
+
+}  // namespace pipeloom::cli
