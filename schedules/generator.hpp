@@ -107,6 +107,8 @@ struct Generator {
   /// Whether `predicate` has nothing to say, without its explanation: what the search for legal values asks
   /// many times. Needed where a predicate is.
   std::function<bool(const Params&)> accepts = {};
+  /// N where params.group_size has none, for schedules that take one; empty means p.
+  std::function<int(const Params&)> default_group_size = {};
   /// The blanks that the schedule's own framework draws (PyTorch's compute_only files have them), for these parameters and the
   /// schedule that emit() makes of them; empty where it draws none. REQUIRES: as emit.
   std::function<IdleCells(const Params&, const Schedule&)> idle_cells = {};

@@ -1,5 +1,5 @@
 // Grouped interleaving, GIS and GIS-H: interleaved 1F1B whose warm-up is cut to what the order needs, so that it holds
-// no more than 1F1B (GIS, groups of p microbatches) or about half of that (GIS-H, groups of ceil(p/2)).
+// no more than 1F1B (GIS, groups of p microbatches) or (v + 1)/(2v) of that (GIS-H, groups of ceil(p/2)).
 //
 // Source: Wan et al., "PipeOffload" (2025, arXiv 2503.01328), grouped interleaving. The order is a building block of
 // one group, repeated (interleaved_order.hpp has its rows); after the warm-up a rank runs I and W of one row, then the
@@ -157,7 +157,7 @@ Generator grouped_interleaved() {
                        [](Params& params) {
                          if (params.variant.empty()) params.variant = "gis-h";
                        }}},
-      .summary = "interleaved-1f1b with 1f1b's memory (gis) or about half of it (gis-h)",
+      .summary = "interleaved-1f1b with 1f1b's memory (gis), or (v + 1)/(2v) of it (gis-h)",
       .source = "Wan et al. 2025, PipeOffload, arXiv 2503.01328",
       .when_to_use =
           "Interleaving where interleaved-1f1b runs out of memory. options.group_size = g, from ceil(p/2) to "
@@ -173,6 +173,7 @@ Generator grouped_interleaved() {
       .emit = emit,
       .predicate = reason,
       .accepts = accepts,
+      .default_group_size = group_of,
   };
 }
 

@@ -291,13 +291,15 @@ std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const
   effective.chunks = params.chunks;
   effective.options = config.options;
   if (generator.requirements.takes_group_size)
-    effective.options.group_size = params.group_size.value_or(params.ranks);
+    effective.options.group_size = params.group_size.value_or(
+        generator.default_group_size ? generator.default_group_size(params) : params.ranks);
   if (generator.requirements.takes_slices && config.options.slices.empty())
     effective.options.slices.assign(static_cast<std::size_t>(params.slices), 1);
   if (generator.requirements.takes_waves) effective.options.waves = params.waves;
   if (generator.requirements.takes_updates) effective.options.updates = params.updates;
-  if (!generator.requirements.variants.empty() && params.variant.empty())
-    effective.options.variant = generator.requirements.variants.front();
+  if (!generator.requirements.variants.empty())
+    effective.options.variant =
+        params.variant.empty() ? generator.requirements.variants.front() : params.variant;
   if (!config.chunks) effective.origins.emplace_back("chunks", origin_of(found));
   for (const char* name : {"group_size", "slices", "waves", "updates", "variant"})
     if (config.options.place_of(name) == nullptr)

@@ -121,6 +121,8 @@ TEST_CASE("the effective configuration gives the same run again") {
              "forward": 1.000001, "backward_input": 2, "backward_weight": [0.5, 0.7], "overlapped": 3.3, "rank_scale": [1, 1.25],
              "transfer": {"latency": 0.25, "bytes": 1000, "bandwidth_gbps": 400, "ranks_per_node": 1, "inter": {"latency": 2}}},
              "memory": {"activation_bytes": [5, 6, 7, 8], "logits_bytes": 3}, "step": {"rule": "post-validation", "optimizer": 1, "count": 2}})",
+       R"({"schedule": "gis-h", "ranks": 4, "microbatches": 8})",
+       R"({"schedule": "grouped-interleaved", "ranks": 5, "microbatches": 8, "options": {"variant": "gis-h"}})",
        R"({"schedule": "1f1b-overlap", "ranks": 4, "microbatches": 8, "costs": {"forward": 1, "backward": 2, "overlapped": {"factor": 0.8}}})",
        R"({"schedule": "1f1b", "ranks": 4, "microbatches": 9, "options": {"recompute": {"keep": 1}, "offload": {"chunks": 1, "prefetch": 2}},
            "costs": {"forward": 1, "backward": 2, "recompute": 0.75, "offload": 0.5, "reload": 0.25},
