@@ -19,27 +19,26 @@ Homes two_ranks(int microbatches) {
 
 TEST_CASE("dry run: every recorded step grid") {
   int compared = 0;
-  for (const auto& one : recorded::torch_index()["schedules"]) {
-    if (!recorded::has_kind(one, "sim")) continue;
-    INFO(one["id"].get<std::string>());
-    const Homes homes(to_schedule(recorded::torch_lists(one, "compute")));
-    const DryRun run = dry_run(recorded::torch_lists(one, "p2p"), homes);
+  for (const auto& one : recorded::torch_schedules()) {
+    if (!one.has("sim")) continue;
+    INFO(one.id);
+    const Homes homes(to_schedule(one.lists("compute")));
+    const DryRun run = dry_run(one.lists("p2p"), homes);
     CHECK(!run.stuck);
-    CHECK(run.steps == one["p2p_sim_steps"].get<std::size_t>());
-    CHECK(rows_text(run.grid) == rows_text(recorded::torch_lists(one, "sim")));
+    CHECK(run.steps == static_cast<std::size_t>(one.dry_run_steps));
+    CHECK(rows_text(run.grid) == rows_text(one.lists("sim")));
     ++compared;
   }
   CHECK(compared == 46);
 }
 
 TEST_CASE("dry run: a full program runs too, groups and parameters included") {
-  for (const auto& one : recorded::torch_index()["schedules"]) {
-    INFO(one["id"].get<std::string>());
-    const Homes homes(to_schedule(recorded::torch_lists(one, "compute")));
-    CHECK(!dry_run(recorded::torch_lists(one, "comms"), homes).stuck);
-    if (recorded::has_kind(one, "defer")) CHECK(!dry_run(recorded::torch_lists(one, "defer"), homes).stuck);
-    if (recorded::has_kind(one, "runtime"))
-      CHECK(!dry_run(recorded::torch_lists(one, "runtime"), homes).stuck);
+  for (const auto& one : recorded::torch_schedules()) {
+    INFO(one.id);
+    const Homes homes(to_schedule(one.lists("compute")));
+    CHECK(!dry_run(one.lists("comms"), homes).stuck);
+    if (one.has("defer")) CHECK(!dry_run(one.lists("defer"), homes).stuck);
+    if (one.has("runtime")) CHECK(!dry_run(one.lists("runtime"), homes).stuck);
   }
 }
 

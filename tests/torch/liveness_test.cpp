@@ -22,15 +22,14 @@ std::vector<std::int32_t> slots_by_rank(const Liveness& liveness) {
 
 TEST_CASE("liveness: recorded peaks of every schedule, both forms") {
   int compared = 0;
-  for (const auto& one : recorded::torch_index()["schedules"]) {
-    INFO(one["id"].get<std::string>());
+  for (const auto& one : recorded::torch_schedules()) {
+    INFO(one.id);
     for (const char* kind : {"compute", "comms"}) {
-      const ActionLists lists = recorded::torch_lists(one, kind);
+      const ActionLists lists = one.lists(kind);
       const Liveness live = live_activations(lists);
       CHECK(live.problems.empty());
-      CHECK(slots_by_rank(live) == one["peak_live_stage_microbatch"].get<std::vector<std::int32_t>>());
-      CHECK(slots_by_rank(live_activations(lists, LivenessUnit::Microbatch)) ==
-            one["peak_live_microbatch"].get<std::vector<std::int32_t>>());
+      CHECK(slots_by_rank(live) == one.peak_stage_microbatch);
+      CHECK(slots_by_rank(live_activations(lists, LivenessUnit::Microbatch)) == one.peak_microbatch);
     }
     ++compared;
   }

@@ -10,19 +10,17 @@
 namespace pipeloom::torch {
 namespace {
 
-using recorded::has_kind;
 using recorded::rows_text;
-using recorded::torch_index;
-using recorded::torch_lists;
+using recorded::torch_schedules;
 
 /// Compares `make(compute)` with every recorded list of `kind`; returns how many there are.
 template <class Make>
 int compare_all(const std::string& kind, const Make& make) {
   int compared = 0;
-  for (const auto& one : torch_index()["schedules"]) {
-    if (!has_kind(one, kind)) continue;
-    INFO(one["id"].get<std::string>() << '.' << kind);
-    CHECK(rows_text(make(torch_lists(one, "compute"))) == rows_text(torch_lists(one, kind)));
+  for (const auto& one : torch_schedules()) {
+    if (!one.has(kind)) continue;
+    INFO(one.id << '.' << kind);
+    CHECK(rows_text(make(one.lists("compute"))) == rows_text(one.lists(kind)));
     ++compared;
   }
   return compared;

@@ -1,8 +1,10 @@
 #include "torch/recorded_lists.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "support/catch.hpp"
@@ -50,28 +52,83 @@ const std::map<std::string, std::string>& parts_of(const std::string& schedule) 
   return parts;
 }
 
-}  // namespace
-
 const nlohmann::json& torch_index() {
   static const auto index = nlohmann::json::parse(read_text("index.json"));
   return index;
 }
 
-ActionLists torch_lists(const nlohmann::json& schedule, const std::string& kind) {
-  const auto& parts = parts_of(schedule["schedule"]);
-  const auto found = parts.find(schedule["id"].get<std::string>() + "." + kind);
+TorchSchedule schedule_of(const nlohmann::json& one) {
+  TorchSchedule out;
+  out.id = one["id"];
+  out.name = one["schedule"];
+  out.ranks = one["pp"];
+  out.stages = one["num_stages"];
+  out.microbatches = one["microbatches"];
+  out.rank_of_stage = one["stage_to_rank"].get<std::vector<int>>();
+  out.kinds = one["kinds"].get<std::vector<std::string>>();
+  if (one["p2p_sim_steps"].is_number()) out.dry_run_steps = one["p2p_sim_steps"];
+  out.peak_stage_microbatch = one["peak_live_stage_microbatch"].get<std::vector<std::int32_t>>();
+  out.peak_microbatch = one["peak_live_microbatch"].get<std::vector<std::int32_t>>();
+  if (!one.contains("runtime_p2p_batches")) return out;
+  for (int rank = 0; rank < out.ranks; ++rank) {
+    out.batches.emplace_back();
+    for (const auto& batch : one["runtime_p2p_batches"][std::to_string(rank)]) {
+      const std::size_t begin = batch[0];
+      out.batches.back().emplace_back(begin, begin + batch[1].get<std::size_t>());
+    }
+  }
+  return out;
+}
+
+CustomFile custom_file_of(const nlohmann::json& one) {
+  CustomFile out;
+  out.name = one["name"];
+  out.lowered = one["format"] == "compute_comms";
+  out.ranks = one["pp"];
+  out.stages = out.ranks * one["stages_per_rank"].get<int>();
+  out.microbatches = one["microbatches"];
+  const auto& expect = one["expect"];
+  out.ok = expect["ok"];
+  if (out.ok)
+    out.rank_of_stage = expect["stage_to_rank"].get<std::vector<int>>();
+  else
+    out.phase = expect["phase"];
+  if (!out.ok) out.exception = expect["error"];
+  out.dry_run = expect.value("p2p_sim", "");
+  out.dry_run_steps = expect.value("p2p_sim_steps", 0);
+  return out;
+}
+
+}  // namespace
+
+bool TorchSchedule::has(const std::string& kind) const {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+ActionLists TorchSchedule::lists(const std::string& kind) const {
+  const auto& parts = parts_of(name);
+  const auto found = parts.find(id + "." + kind);
   REQUIRE(found != parts.end());
   return lists_of(found->second);
 }
 
-bool has_kind(const nlohmann::json& schedule, const std::string& kind) {
-  for (const auto& one : schedule["kinds"])
-    if (one == kind) return true;
-  return false;
+const std::vector<TorchSchedule>& torch_schedules() {
+  static const auto schedules = [] {
+    std::vector<TorchSchedule> out;
+    for (const auto& one : torch_index()["schedules"]) out.push_back(schedule_of(one));
+    return out;
+  }();
+  return schedules;
 }
 
-std::string custom_text(const std::string& name) {
+std::string CustomFile::text() const {
   return read_text("custom/" + name + ".csv");
+}
+
+std::vector<CustomFile> custom_files() {
+  std::vector<CustomFile> out;
+  for (const auto& one : torch_index()["custom"]) out.push_back(custom_file_of(one));
+  return out;
 }
 
 std::string rows_text(const ActionLists& lists) {

@@ -121,9 +121,9 @@ TEST_CASE(
 }
 
 TEST_CASE("torch files: every recorded list is written as it stands") {
-  for (const auto& one : recorded::torch_index()["schedules"])
-    for (const std::string kind : one["kinds"]) {
-      const ActionLists lists = recorded::torch_lists(one, kind);
+  for (const auto& one : recorded::torch_schedules())
+    for (const std::string& kind : one.kinds) {
+      const ActionLists lists = one.lists(kind);
       CHECK(read_torch_actions(text_of(lists), "s").lists == lists);
     }
 }

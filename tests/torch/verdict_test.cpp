@@ -7,13 +7,8 @@
 namespace pipeloom::torch {
 namespace {
 
-LoadingRun run_of(const nlohmann::json& one) {
-  LoadingRun run;
-  run.form = one["format"] == "compute_only" ? Form::ComputeOnly : Form::ComputeComms;
-  run.ranks = one["pp"];
-  run.stages = run.ranks * one["stages_per_rank"].get<int>();
-  run.microbatches = one["microbatches"];
-  return run;
+LoadingRun run_of(const recorded::CustomFile& file) {
+  return {file.lowered ? Form::ComputeComms : Form::ComputeOnly, file.ranks, file.stages, file.microbatches};
 }
 
 std::vector<int> numbers_of(const std::vector<Rank>& ranks) {
@@ -43,25 +38,19 @@ using Codes = std::vector<std::string>;
 
 TEST_CASE("verdict: every recorded custom file, phase and exception") {
   int compared = 0;
-  for (const auto& one : recorded::torch_index()["custom"]) {
-    const std::string name = one["name"];
-    INFO(name);
-    const auto& expect = one["expect"];
+  for (const auto& one : recorded::custom_files()) {
+    INFO(one.name);
     const LoadingRun run = run_of(one);
-    const std::string text = recorded::custom_text(name);
-    const Verdict got = io::torch_verdict(text, name, run.form, run);
-    CHECK(got.ok() == expect["ok"].get<bool>());
-    if (got.ok()) {
-      CHECK(numbers_of(got.rank_of_stage) == expect["stage_to_rank"].get<std::vector<int>>());
-    } else {
-      CHECK(got.phase == expect["phase"].get<std::string>());
-      CHECK(got.exception == expect["error"].get<std::string>());
-    }
-    if (expect.contains("p2p_sim")) {
-      const auto dry = dry_run_of(io::read_torch_actions(text, name).lists, got);
+    const Verdict got = io::torch_verdict(one.text(), one.name, run.form, run);
+    CHECK(got.ok() == one.ok);
+    CHECK(numbers_of(got.rank_of_stage) == one.rank_of_stage);
+    CHECK(got.phase == one.phase);
+    CHECK(got.exception == one.exception);
+    if (!one.dry_run.empty()) {
+      const auto dry = dry_run_of(io::read_torch_actions(one.text(), one.name).lists, got);
       REQUIRE(dry);
-      CHECK(dry->stuck.has_value() == (expect["p2p_sim"] == "deadlock"));
-      if (expect.contains("p2p_sim_steps")) CHECK(dry->steps == expect["p2p_sim_steps"].get<std::size_t>());
+      CHECK(dry->stuck.has_value() == (one.dry_run == "deadlock"));
+      if (one.dry_run_steps > 0) CHECK(dry->steps == static_cast<std::size_t>(one.dry_run_steps));
     }
     ++compared;
   }
@@ -69,16 +58,16 @@ TEST_CASE("verdict: every recorded custom file, phase and exception") {
 }
 
 TEST_CASE("verdict: every recorded compute list is loaded, and its lowered forms trip no assertion") {
-  for (const auto& one : recorded::torch_index()["schedules"]) {
-    INFO(one["id"].get<std::string>());
-    LoadingRun run = compute(one["pp"], one["num_stages"], one["microbatches"]);
-    const Verdict loaded = verdict_of(recorded::torch_lists(one, "compute"), run);
+  for (const auto& one : recorded::torch_schedules()) {
+    INFO(one.id);
+    LoadingRun run = compute(one.ranks, one.stages, one.microbatches);
+    const Verdict loaded = verdict_of(one.lists("compute"), run);
     CHECK(loaded.ok());
-    CHECK(numbers_of(loaded.rank_of_stage) == one["stage_to_rank"].get<std::vector<int>>());
+    CHECK(numbers_of(loaded.rank_of_stage) == one.rank_of_stage);
     run.form = Form::ComputeComms;
     for (const char* kind : {"comms", "comms_mas1", "comms_mas2", "comms_mas4", "defer"}) {
-      if (!recorded::has_kind(one, kind)) continue;
-      const ActionLists lists = recorded::torch_lists(one, kind);
+      if (!one.has(kind)) continue;
+      const ActionLists lists = one.lists(kind);
       CHECK(verdict_of(lists, run).ok());
       CHECK(runtime_lints(lists, loaded.rank_of_stage).empty());
     }
@@ -87,11 +76,11 @@ TEST_CASE("verdict: every recorded compute list is loaded, and its lowered forms
 
 TEST_CASE("verdict: the first 1F1B list that PyTorch builds does not pass PyTorch's own check") {
   // Its last rank forwards 1..m instead of 0..m-1, so backward 0 comes without a forward.
-  for (const auto& one : recorded::torch_index()["schedules"]) {
-    if (one["schedule"] != "1F1B") continue;
-    INFO(one["id"].get<std::string>());
-    const int p = one["pp"];
-    const Verdict got = verdict_of(recorded::torch_lists(one, "ir"), compute(p, p, one["microbatches"]));
+  for (const auto& one : recorded::torch_schedules()) {
+    if (one.name != "1F1B") continue;
+    INFO(one.id);
+    const int p = one.ranks;
+    const Verdict got = verdict_of(one.lists("ir"), compute(p, p, one.microbatches));
     CHECK(got.phase == "validate");
     REQUIRE(got.place);
     CHECK(got.place->rank == Rank(p - 1));
