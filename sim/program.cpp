@@ -1,0 +1,256 @@
+#include "sim/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/error.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom {
+namespace {
+
+/// The slot that an op's output goes to on another rank, or nothing.
+bool crosses_ranks(const Schedule& schedule, Op op, Slot& from, Slot& to) {
+  const bool is_forward = op.kind() == OpKind::Forward;
+  if (!is_forward && !carries_gradient(op.kind())) return false;
+  const int next = op.stage().value() + (is_forward ? 1 : -1);
+  if (next < 0 || next >= schedule.stages()) return false;
+  from = schedule.slot_of(op);
+  to = from + (is_forward ? 1 : -1);
+  return schedule.placement().rank_of(from) != schedule.placement().rank_of(to);
+}
+
+std::string endpoint_text(const MessageInfo& message, bool is_send) {
+  return is_send ? fmt::format("s{}>{}", to_text(message.producer), message.to_rank.value())
+                 : fmt::format("r{}<{}", to_text(message.producer), message.from_rank.value());
+}
+
+std::string batch_text(const Program& program, std::uint32_t batch) {
+  std::string text;
+  for (const Endpoint& end : program.batch(batch))
+    text += (text.empty() ? "" : ",") + endpoint_text(program.messages()[end.message], end.is_send);
+  return text;
+}
+
+}  // namespace
+
+MessageTable::MessageTable(const Schedule& schedule)
+    : sent_(schedule.num_ops(), kNoMessage), needed_(schedule.num_ops(), kNoMessage) {
+  const TensorIndex tensors(schedule);
+  std::vector<MessageId> of_tensor(tensors.size(), kNoMessage);
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
+    const Op op = schedule.ops()[i];
+    Slot from;
+    Slot to;
+    if (!crosses_ranks(schedule, op, from, to)) continue;
+    sent_[i] = of_tensor[tensors.output_of(op)] = static_cast<MessageId>(messages_.size());
+    const Placement& placement = schedule.placement();
+    messages_.push_back({op.with_joined(false), from, to, placement.rank_of(from), placement.rank_of(to),
+                         static_cast<std::uint32_t>(i), 0});
+  }
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
+    const Op op = schedule.ops()[i];
+    if (op.kind() == OpKind::Forward || carries_gradient(op.kind()))
+      needed_[i] = of_tensor[tensors.input_of(op)];
+    if (needed_[i] != kNoMessage) messages_[needed_[i]].consumer_op = static_cast<std::uint32_t>(i);
+  }
+  // On the last stage a backward's tensor is its own forward's output, which goes nowhere.
+}
+
+ProgramBuilder::ProgramBuilder(std::shared_ptr<const Schedule> schedule) {
+  program_.messages_ = std::make_shared<const MessageTable>(*schedule);
+  program_.schedule_ = std::move(schedule);
+  program_.batch_begin_ = {0};
+}
+
+void ProgramBuilder::begin_rank(Rank rank) {
+  if (rank.at() != program_.rank_begin_.size())
+    throw InternalError("program builder: ranks must be started in order");
+  program_.rank_begin_.push_back(program_.instructions_.size());
+}
+
+void ProgramBuilder::run(std::size_t first_op) {
+  program_.instructions_.push_back({Program::Code::Run, static_cast<std::uint32_t>(first_op)});
+}
+
+std::uint32_t ProgramBuilder::post(std::span<const Endpoint> endpoints) {
+  const auto number = static_cast<std::uint32_t>(program_.num_batches());
+  program_.endpoints_.insert(program_.endpoints_.end(), endpoints.begin(), endpoints.end());
+  program_.batch_begin_.push_back(program_.endpoints_.size());
+  program_.instructions_.push_back({Program::Code::Post, number});
+  return number;
+}
+
+void ProgramBuilder::wait(std::uint32_t batch) {
+  program_.instructions_.push_back({Program::Code::Wait, batch});
+}
+
+void ProgramBuilder::exchange(std::span<const Endpoint> endpoints) {
+  if (!endpoints.empty()) wait(post(endpoints));
+}
+
+Program ProgramBuilder::build() && {
+  if (program_.rank_begin_.size() != static_cast<std::size_t>(program_.schedule_->ranks()))
+    throw InternalError("program builder: a rank was never started");
+  program_.rank_begin_.push_back(program_.instructions_.size());
+  return std::move(program_);
+}
+
+namespace {
+
+/// One pass over the instruction lists, then one over the messages.
+class ProgramCheck {
+ public:
+  explicit ProgramCheck(const Program& program)
+      : program_(program),
+        schedule_(program.schedule()),
+        runs_(schedule_.num_ops(), 0),
+        ends_(program.messages().size()),
+        arrived_at_(program.messages().size(), Rank(-1)) {}
+
+  std::vector<Diagnostic> run() && {
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) check_rank(rank);
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+      if (runs_[i] != 1)
+        report("not-run", schedule_.rank_of_op(i), 0, schedule_.ops()[i],
+               fmt::format("{} runs {} times; once is right", to_text(schedule_.ops()[i]), runs_[i]));
+    for (MessageId id = 0; id < ends_.size(); ++id) check_ends(id);
+    check_pairs();
+    return std::move(found_);
+  }
+
+ private:
+  struct Ends {
+    int sends = 0;
+    int receives = 0;
+  };
+  using Pair = std::pair<Rank, Rank>;
+  struct Posted {
+    MessageId message;
+    std::size_t slot;
+  };
+
+  void report(std::string code, Rank rank, std::size_t slot, Op op, std::string message) {
+    found_.push_back({std::move(code), rank, slot, op.with_joined(false),
+                      fmt::format("rank {}: {}", rank.value(), std::move(message))});
+  }
+
+  void check_rank(Rank rank) {
+    std::size_t slot = 0;
+    for (const Program::Instruction& step : program_.instructions(rank)) {
+      if (step.code == Program::Code::Run) {
+        check_run(rank, slot, step.index);
+      } else {
+        for (const Endpoint& end : program_.batch(step.index)) {
+          if (step.code == Program::Code::Post)
+            check_post(rank, slot, end);
+          else if (!end.is_send)
+            arrived_at_[end.message] = rank;
+        }
+      }
+      ++slot;
+    }
+  }
+
+  void check_run(Rank rank, std::size_t slot, std::size_t first) {
+    std::size_t i = first;
+    do {
+      ++runs_[i];
+      const MessageId needed = program_.messages().needed_by(i);
+      if (needed != kNoMessage && arrived_at_[needed] != rank)
+        report("unwaited", rank, slot, schedule_.ops()[i],
+               fmt::format("{} runs before the receive of {} was waited for", to_text(schedule_.ops()[i]),
+                           to_text(program_.messages()[needed].producer)));
+    } while (schedule_.ops()[i++].joined());
+  }
+
+  void check_post(Rank rank, std::size_t slot, const Endpoint& end) {
+    const MessageInfo& message = program_.messages()[end.message];
+    Ends& ends = ends_[end.message];
+    if ((end.is_send ? message.from_rank : message.to_rank) != rank)
+      report("unsent", rank, slot, message.producer,
+             fmt::format("{} {}, but that is rank {}'s", end.is_send ? "sends" : "receives",
+                         to_text(message.producer),
+                         (end.is_send ? message.from_rank : message.to_rank).value()));
+    ++(end.is_send ? ends.sends : ends.receives);
+    if (end.is_send && runs_[message.producer_op] == 0)
+      report("sent-early", rank, slot, message.producer,
+             fmt::format("sends the output of {} before it has run", to_text(message.producer)));
+    (end.is_send ? sends_ : receives_)[{message.from_rank, message.to_rank}].push_back({end.message, slot});
+  }
+
+  void check_ends(MessageId id) {
+    const MessageInfo& message = program_.messages()[id];
+    const std::string what = to_text(message.producer);
+    if (ends_[id].sends != 1)
+      report("unsent", message.from_rank, 0, message.producer,
+             fmt::format("the output of {} is sent {} times to rank {}; once is right", what, ends_[id].sends,
+                         message.to_rank.value()));
+    if (ends_[id].receives != 1)
+      report("unreceived", message.to_rank, 0, message.producer,
+             fmt::format("the output of {} is received {} times from rank {}; once is right", what,
+                         ends_[id].receives, message.from_rank.value()));
+  }
+
+  void check_pairs() {
+    for (const auto& [pair, sends] : sends_) {
+      const auto& receives = receives_[pair];
+      for (std::size_t n = 0; n < std::min(sends.size(), receives.size()); ++n) {
+        if (sends[n].message == receives[n].message) continue;
+        const Op sent = program_.messages()[sends[n].message].producer;
+        const Op expected = program_.messages()[receives[n].message].producer;
+        report("mispaired", pair.second, receives[n].slot, expected,
+               fmt::format(
+                   "message {} from rank {} is received as {}, but rank {} sends {} then; messages carry no "
+                   "tags, so they pair in order: change the order on one side",
+                   n, pair.first.value(), to_text(expected), pair.first.value(), to_text(sent)));
+        break;
+      }
+    }
+  }
+
+  const Program& program_;
+  const Schedule& schedule_;
+  std::vector<int> runs_;         // [op index]
+  std::vector<Ends> ends_;        // [message]
+  std::vector<Rank> arrived_at_;  // the rank that has waited for its receive, [message]
+  std::map<Pair, std::vector<Posted>> sends_;
+  std::map<Pair, std::vector<Posted>> receives_;
+  std::vector<Diagnostic> found_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> check_program(const Program& program) {
+  return ProgramCheck(program).run();
+}
+
+std::string program_text(const Program& program, Rank rank) {
+  const Schedule& schedule = program.schedule();
+  const auto list = program.instructions(rank);
+  std::string text;
+  std::map<std::uint32_t, std::size_t> number;  // of asynchronous batches within the rank
+  const auto add = [&text](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    const auto [code, index] = list[at];
+    if (code == Program::Code::Run) {
+      std::size_t last = index + std::size_t{1};
+      while (schedule.ops()[last - 1].joined()) ++last;
+      add(entry_text(schedule, index, last));
+    } else if (code == Program::Code::Wait) {
+      add(fmt::format(">#{}", number.at(index)));
+    } else if (at + 1 < list.size() && list[at + 1] == Program::Instruction{Program::Code::Wait, index}) {
+      add("[" + batch_text(program, index) + "]");
+      ++at;
+    } else {
+      const std::size_t own = number.size();
+      number[index] = own;
+      add(fmt::format("<{}#{}", batch_text(program, index), own));
+    }
+  }
+  return text;
+}
+
+}  // namespace pipeloom
