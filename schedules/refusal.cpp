@@ -28,9 +28,14 @@ bool group_size_fits(const Requirements& needs, const Params& params) {
   return needs.takes_group_size && *params.group_size >= 1 && *params.group_size <= kMaxIndex;
 }
 
+/// So many that all their slices in all updates can be numbered. REQUIRES: slices and updates of at least 1.
+int most_microbatches(const Params& params) {
+  return static_cast<int>(kMaxIndex / (std::int64_t{params.slices} * params.updates));
+}
+
 bool microbatches_fit(const Requirements& needs, const Params& params) {
   const int m = params.microbatches;
-  return m >= min_microbatches(needs, params.ranks) && m <= kMaxIndex &&
+  return m >= min_microbatches(needs, params.ranks) && m <= most_microbatches(params) &&
          !(needs.even_microbatches && m % 2 != 0);
 }
 
@@ -67,7 +72,8 @@ std::string chunks_need(const Requirements& needs, const Params& params) {
 
 std::string microbatches_need(const Requirements& needs, const Params& params) {
   const int m = params.microbatches;
-  if (m < 1 || m > kMaxIndex) return fmt::format("microbatches from 1 to {}", kMaxIndex);
+  const int most = most_microbatches(params);
+  if (m < 1 || m > most) return fmt::format("microbatches from 1 to {}", most);
   const std::int64_t least = min_microbatches(needs, params.ranks);
   if (m < least) return fmt::format("at least {} microbatches with ranks = {}", least, params.ranks);
   return "an even number of microbatches";
@@ -99,6 +105,27 @@ std::string variant_text(const Generator& generator, const Params& params) {
   if (known.empty()) return fmt::format("{} has no variants: remove variant", generator.name);
   return fmt::format("{} has the variants {}, not {}", generator.name, fmt::join(known, ", "),
                      params.variant);
+}
+
+/// Slices, waves and updates: "gpipe has no slices: remove slices"; "" if they are fine.
+std::string counts_text(const Generator& generator, const Params& params) {
+  const Requirements& needs = generator.requirements;
+  const struct {
+    const char* name;
+    int value;
+    bool taken;
+    int most;
+  } counts[] = {{"slices", params.slices, needs.takes_slices, kMaxSlices},
+                {"waves", params.waves, needs.takes_waves, kMaxIndex / 2},
+                {"updates", params.updates, needs.takes_updates, kMaxIndex}};
+  for (const auto& count : counts) {
+    if (count.taken && (count.value < 1 || count.value > count.most))
+      return fmt::format("{} needs {} from 1 to {}, not {}", generator.name, count.name, count.most,
+                         count.value);
+    if (!count.taken && count.value != 1)
+      return fmt::format("{} has no {}: remove {}", generator.name, count.name, count.name);
+  }
+  return "";
 }
 
 /// What the predicate says, in a sentence with the parameters it looked at.
@@ -171,7 +198,7 @@ std::int64_t min_microbatches(const Requirements& requirements, int ranks) {
 std::int64_t max_ops(const Generator& generator, const Params& params) {
   const int kinds = generator.requirements.splits_backward ? 3 : 2;
   std::int64_t ops = kinds;
-  for (const int factor : {params.ranks, params.chunks, params.microbatches})
+  for (const int factor : {params.ranks, params.chunks, params.microbatches, params.slices, params.updates})
     if (__builtin_mul_overflow(ops, std::int64_t{std::max(factor, 0)}, &ops))
       return std::numeric_limits<std::int64_t>::max();
   return ops;
@@ -179,6 +206,7 @@ std::int64_t max_ops(const Generator& generator, const Params& params) {
 
 std::string refusal(const Generator& generator, const Params& params) {
   if (!variant_fits(generator.requirements, params)) return variant_text(generator, params);
+  if (std::string reason = counts_text(generator, params); !reason.empty()) return reason;
   if (is_legal(generator, params)) return "";
   if (const auto field = misfit(generator.requirements, params))
     return misfit_text(generator, params, *field) + advice(generator, params, *field);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/recorded.hpp"
 #include "sim/bounds.hpp"
@@ -17,25 +18,6 @@
 
 namespace pipeloom::schedules {
 namespace {
-
-std::string describe(const Generator& generator, const Params& params) {
-  return fmt::format("{} {} p = {}, m = {}, v = {}, N = {}", generator.name, params.variant, params.ranks,
-                     params.microbatches, params.chunks,
-                     params.group_size ? std::to_string(*params.group_size) : "default");
-}
-
-/// p, m and v with every variant and, where the schedule has groups, with these sizes (0: the default).
-std::vector<Params> flavours(const Generator& generator, const Params& plain, const std::vector<int>& sizes) {
-  const Requirements& needs = generator.requirements;
-  std::vector<Params> all;
-  for (const std::string& variant : needs.variants.empty() ? std::vector<std::string>{""} : needs.variants)
-    for (const int n : needs.takes_group_size ? sizes : std::vector{0}) {
-      all.push_back(plain);
-      all.back().variant = variant;
-      if (n > 0) all.back().group_size = n;
-    }
-  return all;
-}
 
 /// Calls fn for every legal point of the grid; returns how many there are.
 int for_each_legal(const Generator& generator, const std::function<void(const Params&)>& fn) {
@@ -54,16 +36,16 @@ int for_each_legal(const Generator& generator, const std::function<void(const Pa
   return legal;
 }
 
-/// F once, and either B once or I and W once, for every (stage, microbatch).
+/// F once, and either B once or I and W once, for every stage and slice of a microbatch.
 bool each_exactly_once(const Schedule& schedule) {
-  std::map<std::pair<Stage, Microbatch>, std::map<char, int>> found;
-  for (const Op op : schedule.ops()) ++found[{op.stage(), op.microbatch()}][letter_of(op.kind())];
+  std::map<std::pair<Stage, std::size_t>, std::map<char, int>> found;
+  for (const Op op : schedule.ops()) ++found[{op.stage(), schedule.unit_of(op)}][letter_of(op.kind())];
   const std::map<char, int> whole = {{'F', 1}, {'B', 1}};
   const std::map<char, int> split = {{'F', 1}, {'I', 1}, {'W', 1}};
   for (const auto& [where, kinds] : found)
     if (kinds != whole && kinds != split) return false;
   return found.size() ==
-         static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.microbatches());
+         static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.units());
 }
 
 std::string text_of(const Schedule& schedule) {
@@ -80,7 +62,8 @@ TEST_CASE("every schedule: each op exactly once, in an order that runs") {
       const Schedule schedule = make(generator, params);
       CHECK(schedule.ranks() == params.ranks);
       CHECK(schedule.stages() == params.ranks * params.chunks);
-      CHECK(schedule.microbatches() == params.microbatches);
+      CHECK(schedule.microbatches() == params.microbatches * params.updates);
+      CHECK(schedule.slices() == params.slices);
       CHECK(each_exactly_once(schedule));
       CHECK(validate(schedule).empty());
       CHECK(static_cast<std::int64_t>(schedule.num_ops()) <= max_ops(generator, params));
