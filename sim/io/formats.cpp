@@ -68,6 +68,9 @@ Imported read_schedule(std::string_view text, const std::string& path, std::stri
     throw InputError(
         Where{path},
         fmt::format("this is no schedule in a format that is known; readable formats: {}", readable));
+  if (!format->read && !format->read_instead.empty())
+    throw InputError(Where{path},
+                     fmt::format("the format {} holds no schedule: {}", format->name, format->read_instead));
   if (!format->read)
     throw InputError(Where{path}, fmt::format("the format {} can only be written; readable formats: {}",
                                               format->name, readable));

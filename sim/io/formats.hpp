@@ -62,6 +62,8 @@ struct Format {
   bool binary = false;                  ///< not for a terminal
   bool picture = false;                 ///< Exported::picture changes it
   bool lowers = false;                  ///< Exported::lowering changes it
+  /// Of a format that is no schedule: what to do with such a file, for the error that says so.
+  std::string read_instead = {};
   /// Empty if the format cannot be read. Throws InputError.
   std::function<Imported(std::string_view text, const std::string& name)> read;
   /// Empty if the format cannot be written. The stream is binary.

@@ -45,14 +45,26 @@ Advice microbatch_advice(int ranks, int stages, std::optional<int> asked) {
   if (!asked || *asked == advised)
     return {Advice::Level::Note, "microbatches",
             fmt::format(
-                "{} stages want at least {} microbatches, a multiple of {} ranks; AReaL refuses a batch of "
-                "fewer than {} sequences",
+                "{} stages want at least {} microbatches, a multiple of {} ranks; AReaL takes no batch of "
+                "fewer than {} sequences, torchtitan warns",
                 stages, advised_microbatches(ranks, stages, {}), ranks, stages)};
   return {Advice::Level::Warning, "microbatches",
           fmt::format("{} microbatches are {}; AReaL would run {}", *asked,
                       *asked < stages ? fmt::format("fewer than the {} stages", stages)
                                       : fmt::format("no multiple of {} ranks", ranks),
                       advised)};
+}
+
+Advice megatron_microbatch_advice(int ranks, std::optional<int> asked) {
+  if (!asked || (*asked >= ranks && *asked % ranks == 0))
+    return {Advice::Level::Note, "microbatches",
+            fmt::format("with several chunks, Megatron-LM takes microbatches that are a multiple of {} ranks",
+                        ranks)};
+  return {
+      Advice::Level::Warning, "microbatches",
+      fmt::format("with several chunks, Megatron-LM refuses {} microbatches, no multiple of {} ranks, unless "
+                  "microbatch_group_size_per_vp_stage leaves no short last group",
+                  *asked, ranks)};
 }
 
 std::vector<Advice> split_backward_advice(const std::string& schedule, const TrainingOptions& options) {

@@ -23,8 +23,11 @@ struct Advice {
 /// AReaL's rule: at least as many sequences as there are stages S, and at least max(S, asked) microbatches, rounded up to a
 /// multiple of the ranks. REQUIRES: ranks >= 1, stages >= 1.
 [[nodiscard]] int advised_microbatches(int ranks, int stages, std::optional<int> asked);
-/// The same as a sentence: a warning if `asked` is another number.
+/// The same as a sentence: a warning if `asked` is another number, a note otherwise. For torchtitan too, which only warns.
 [[nodiscard]] Advice microbatch_advice(int ranks, int stages, std::optional<int> asked);
+/// Megatron-LM's rule for v > 1, with its default groups of p microbatches: m >= p, and m mod p is 0 (what it says of
+/// other group sizes is in schedules/interleaved_order.hpp). A warning if `asked` breaks it, a note otherwise.
+[[nodiscard]] Advice megatron_microbatch_advice(int ranks, std::optional<int> asked);
 
 /// Activation checkpointing, as AReaL and torchtitan name its modes; selective by layer or by op.
 enum class Checkpointing : unsigned char { None, Full, SelectiveLayer, SelectiveOp, MemoryBudget };

@@ -190,10 +190,8 @@ MegatronLayout layout_of(const std::vector<StageContent>& contents) {
 std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks, const LayoutModel& model) {
   const std::size_t stages = layout.stages.size();
   if (stages % static_cast<std::size_t>(ranks) != 0)
-    throw InputError(
-        fmt::format("the layout has {} stages, no multiple of {} ranks; a | at the end of it makes one "
-                    "stage more",
-                    stages, ranks));
+    throw InputError(fmt::format(
+        "the layout has {} stages, no multiple of {} ranks; stages are separated by |", stages, ranks));
   require_once(layout, 'E', "embedding", true);
   require_once(layout, 'L', "loss", false);
   std::vector<StageContent> contents;

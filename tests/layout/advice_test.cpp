@@ -15,6 +15,13 @@ TEST_CASE("advice: microbatches are at least the stages and a multiple of the ra
   CHECK(microbatch_advice(4, 8, 3).text == "3 microbatches are fewer than the 8 stages; AReaL would run 8");
 }
 
+TEST_CASE("advice: Megatron-LM's microbatches with several chunks") {
+  CHECK(megatron_microbatch_advice(4, {}).level == Advice::Level::Note);
+  CHECK(megatron_microbatch_advice(4, 8).level == Advice::Level::Note);
+  CHECK(megatron_microbatch_advice(4, 9).level == Advice::Level::Warning);
+  CHECK(megatron_microbatch_advice(4, 2).level == Advice::Level::Warning);
+}
+
 TEST_CASE("advice: what a split backward does not go with, in the order in which it is switched off") {
   const auto codes = [](const TrainingOptions& options) {
     std::vector<std::string> out;

@@ -1,0 +1,291 @@
+// pipeloom layout [MODEL]: layers to stages to ranks, module names, layout strings.
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <ostream>
+
+#include "cli/command.hpp"
+#include "cli/layout_page.hpp"
+#include "cli/options.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+using Text = std::optional<std::string>;
+
+struct LayoutOptions {
+  Text file;
+  std::vector<std::string> set;
+  Text layers, mtp;
+  Text schedule, ranks, microbatches, chunks, placement;
+  Text split, layers_per_stage, first_less, last_less, first_layers, last_layers, megatron_layout;
+  bool account_for_embedding = false;
+  bool account_for_loss = false;
+  Text framework;
+  bool critic = false;
+  bool moe = false;
+  std::string compile = "off";
+  std::string checkpointing = "none";
+  Text to, costs_out, layer_forward, layer_backward, embedding, head, time_unit;
+  bool json = false;
+  bool force = false;
+  OutputOptions output;
+};
+
+constexpr const char* kFooter =
+    "\nSplits:\n"
+    "  weighted         torchtitan and AReaL: --first-less, --last-less, --layers-per-stage\n"
+    "  min-max          AReaL on Megatron: the smallest largest sum of weights; the MODEL has the weights\n"
+    "  even             Megatron-LM: --first-layers, --last-layers, --account-for-embedding, "
+    "--account-for-loss\n"
+    "  megatron-layout  a layout string: --megatron-layout 'Et*3|(tt|)*6,tL'\n\n"
+    "MODEL is JSON, every key but the number of layers optional:\n"
+    "  {\"layers\": 32, \"layer_weights\": 202e6, \"embedding_weight\": 131e6, \"output_weight\": 131e6, "
+    "\"mtp\": 0}\n\n"
+    "Examples:\n"
+    "  pipeloom layout --layers 32 --ranks 4 --schedule Interleaved1F1B --framework areal\n"
+    "  pipeloom layout model.json --ranks 8 --split min-max --json\n"
+    "  pipeloom layout --ranks 16 --megatron-layout 'Et*3|(tt|)*29,m|L'";
+
+Text& add(CLI::App& app, Text& value, const char* name, const char* type, const char* help) {
+  app.add_option(name, value, help)->type_name(type);
+  return value;
+}
+
+void add_split_options(CLI::App& app, LayoutOptions& options) {
+  add(app, options.split, "--split", "weighted|min-max|even|megatron-layout",
+      "How layers are dealt to stages");
+  add(app, options.layers_per_stage, "--layers-per-stage", "N", "Weighted: as many stages as that takes");
+  add(app, options.first_less, "--first-less", "N", "Weighted: layers the first stage has less; default 1");
+  add(app, options.last_less, "--last-less", "N", "Weighted: layers the last stage has less; default 1");
+  add(app, options.first_layers, "--first-layers", "N",
+      "Even: layers of the first rank (decoder_first_pipeline_num_layers)");
+  add(app, options.last_layers, "--last-layers", "N",
+      "Even: layers of the last rank (decoder_last_pipeline_num_layers)");
+  app.add_flag("--account-for-embedding", options.account_for_embedding,
+               "Even: the embedding counts as a layer");
+  app.add_flag("--account-for-loss", options.account_for_loss, "Even: the loss counts as a layer");
+  add(app, options.megatron_layout, "--megatron-layout", "STRING", "Megatron-LM's layout string");
+}
+
+void add_output(CLI::App& app, LayoutOptions& options) {
+  app.add_flag("--json", options.json, "Print everything as JSON");
+  add(app, options.to, "--to,--format", "megatron-layout", "Print the layout string alone");
+  add(app, options.costs_out, "--costs-out", "FILE", "Write costs by stage, for `simulate --set costs=...`");
+  add(app, options.layer_forward, "--layer-forward", "TIME", "Costs: forward of one layer; default 1.0");
+  add(app, options.layer_backward, "--layer-backward", "TIME",
+      "Costs: its backward; default twice the forward");
+  add(app, options.embedding, "--embedding", "LAYERS", "Costs: work of the embedding in layers; default 0");
+  add(app, options.head, "--head", "LAYERS", "Costs: work of the head in layers; default 0");
+  add(app, options.time_unit, "--time-unit", "unit|s|ms|us|ns", "Costs: unit of the times");
+  app.add_flag("--force", options.force, "Overwrite an existing file");
+  add_output_options(app, options.output);
+}
+
+void add_options(CLI::App& app, LayoutOptions& options) {
+  app.footer(kFooter);
+  app.add_option("MODEL", options.file, "The model's layers and weights; - is standard input")
+      ->type_name("FILE");
+  add(app, options.layers, "--layers", "L", "Decoder layers of the model");
+  add(app, options.mtp, "--mtp", "N", "MTP layers behind them (Megatron-LM)");
+  app.add_option("--set", options.set, "Any key of the MODEL, such as output_weight=131e6; repeatable")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  add(app, options.ranks, "--ranks", "P", "p, pipeline devices");
+  add(app, options.schedule, "--schedule", "SCHEDULE",
+      "Take this schedule's chunks, placement and requirements");
+  add(app, options.chunks, "--chunks", "V", "v, stages per rank and replica");
+  add(app, options.placement, "--placement", "loop|v", "Which rank has which stage; default loop");
+  add(app, options.microbatches, "--microbatches", "M", "m: check it against the stages");
+  add_split_options(app, options);
+  add(app, options.framework, "--framework", "torchtitan|areal|megatron",
+      "Whose module names; decides the split too");
+  app.add_flag("--critic", options.critic, "AReaL: the head is a critic's");
+  app.add_option("--compile", options.compile, "torch.compile, for advice")->type_name("on|off");
+  app.add_flag("--moe", options.moe, "A mixture of experts, for advice");
+  app.add_option("--checkpointing", options.checkpointing, "Activation checkpointing, for advice")
+      ->type_name("none|full|selective-layer|selective-op|memory-budget");
+  add_output(app, options);
+}
+
+std::optional<int> count_of(const char* option, const Text& text, int least, int most = kMaxIndex) {
+  if (!text) return std::nullopt;
+  return parse_count(option, *text, least, most);
+}
+
+io::Document model_document(const LayoutOptions& options) {
+  io::Document document;
+  if (options.file)
+    document = io::Document::parse(io::read_file(*options.file),
+                                   *options.file == "-" ? "standard input" : *options.file);
+  if (options.layers) document.set("layers", *options.layers, "--layers");
+  if (options.mtp) document.set("mtp", *options.mtp, "--mtp");
+  for (const std::string& assignment : options.set) document.set_option(assignment);
+  return document;
+}
+
+/// The layout string says the number of layers itself, so the model may be left out.
+io::LayoutModel read_model(const LayoutOptions& options, Split split) {
+  if (split == Split::MegatronLayout && !options.file && !options.layers && options.set.empty()) return {};
+  return io::read_layout_model(model_document(options).root());
+}
+
+Split split_of(const LayoutOptions& options, layout::Framework framework) {
+  if (!options.split) {
+    if (options.megatron_layout) return Split::MegatronLayout;
+    return framework == layout::Framework::Megatron ? Split::Even : Split::Weighted;
+  }
+  require_choice("--split", *options.split, {"weighted", "min-max", "even", "megatron-layout"});
+  for (const Split split : {Split::Weighted, Split::MinMax, Split::Even})
+    if (*options.split == name_of(split)) return split;
+  return Split::MegatronLayout;
+}
+
+layout::Framework framework_of(const LayoutOptions& options) {
+  if (options.framework) {
+    require_choice("--framework", *options.framework, {"torchtitan", "areal", "megatron"});
+    return *layout::framework_named(*options.framework);
+  }
+  if (options.critic) return layout::Framework::Areal;
+  const bool is_megatron = options.megatron_layout || options.mtp || options.split == "even" ||
+                           options.split == "megatron-layout" || options.split == "min-max";
+  return is_megatron ? layout::Framework::Megatron : layout::Framework::Torchtitan;
+}
+
+/// Options of one split given to another.
+void require_of_split(const LayoutOptions& options, Split split) {
+  struct OfSplit {
+    const char* option;
+    bool given;
+    Split split;
+  };
+  const OfSplit all[] = {{"--first-less", options.first_less.has_value(), Split::Weighted},
+                         {"--last-less", options.last_less.has_value(), Split::Weighted},
+                         {"--layers-per-stage", options.layers_per_stage.has_value(), Split::Weighted},
+                         {"--first-layers", options.first_layers.has_value(), Split::Even},
+                         {"--last-layers", options.last_layers.has_value(), Split::Even},
+                         {"--account-for-embedding", options.account_for_embedding, Split::Even},
+                         {"--account-for-loss", options.account_for_loss, Split::Even},
+                         {"--megatron-layout", options.megatron_layout.has_value(), Split::MegatronLayout}};
+  for (const OfSplit& one : all)
+    if (one.given && one.split != split)
+      throw InputError(
+          Where{one.option},
+          fmt::format("this is for --split {}, but the split is {}; leave it out, or name that split",
+                      name_of(one.split), name_of(split)));
+  if (split == Split::MegatronLayout && !options.megatron_layout)
+    throw InputError(Where{"--split"}, "megatron-layout needs the string: --megatron-layout 'Et|(t|)*6,tL'");
+  if (options.chunks && options.layers_per_stage)
+    throw InputError(Where{"--chunks"},
+                     "--layers-per-stage decides the number of stages already; give one of them");
+}
+
+layout::TrainingOptions training_of(const LayoutOptions& options) {
+  require_choice("--compile", options.compile, {"on", "off"});
+  require_choice("--checkpointing", options.checkpointing, layout::checkpointing_names());
+  return {.compile = options.compile == "on",
+          .moe = options.moe,
+          .checkpointing = *layout::checkpointing_named(options.checkpointing)};
+}
+
+LayoutRequest request_of(const LayoutOptions& options) {
+  if (!options.ranks) throw InputError("the number of ranks is missing; give --ranks P");
+  LayoutRequest request;
+  request.framework = framework_of(options);
+  request.split = split_of(options, request.framework);
+  require_of_split(options, request.split);
+  request.model = read_model(options, request.split);
+  request.ranks = *count_of("--ranks", options.ranks, 1);
+  request.schedule = options.schedule;
+  if (options.placement) {
+    require_choice("--placement", *options.placement, {"loop", "v"});
+    request.placement = *options.placement == "v" ? PlacementKind::V : PlacementKind::Loop;
+  }
+  request.chunks = count_of("--chunks", options.chunks, 1);
+  request.layers_per_stage = count_of("--layers-per-stage", options.layers_per_stage, 1);
+  request.microbatches = count_of("--microbatches", options.microbatches, 1);
+  request.first_less = count_of("--first-less", options.first_less, 0).value_or(1);
+  request.last_less = count_of("--last-less", options.last_less, 0).value_or(1);
+  request.first_layers = count_of("--first-layers", options.first_layers, 1);
+  request.last_layers = count_of("--last-layers", options.last_layers, 1);
+  request.account_for_embedding = options.account_for_embedding;
+  request.account_for_loss = options.account_for_loss;
+  request.megatron_layout = options.megatron_layout.value_or("");
+  request.critic = options.critic;
+  request.training = training_of(options);
+  if (request.model.mtp > 0 && request.framework != layout::Framework::Megatron)
+    throw InputError(Where{"--framework"}, fmt::format("{} has no MTP layers; only megatron has",
+                                                       layout::name_of(request.framework)));
+  (void)layout::module_names(request.framework, request.critic);
+  return request;
+}
+
+std::int64_t decimal(const char* option, const Text& text, std::int64_t one, std::int64_t fallback) {
+  if (!text) return fallback;
+  const auto number = parse_fixed(*text, one);
+  if (!number || number->value < 0)
+    throw InputError(Where{option},
+                     fmt::format("found '{}'; allowed is a decimal number from 0, times below 2^62 ticks",
+                                 shortened(*text, 64)));
+  return number->value;
+}
+
+LayerCosts layer_costs(const LayoutOptions& options) {
+  LayerCosts costs;
+  if (options.time_unit) {
+    require_choice("--time-unit", *options.time_unit, {"unit", "s", "ms", "us", "ns"});
+    costs.unit = *time_unit_named(*options.time_unit);
+  }
+  const Ticks one = ticks_per(costs.unit);
+  costs.forward = decimal("--layer-forward", options.layer_forward, one, one);
+  if (costs.forward > kMaxTicks / 2) throw InputError(Where{"--layer-forward"}, "the time is too long");
+  costs.backward = decimal("--layer-backward", options.layer_backward, one, 2 * costs.forward);
+  costs.embedding = decimal("--embedding", options.embedding, 1'000'000'000, 0);
+  costs.head = decimal("--head", options.head, 1'000'000'000, 0);
+  return costs;
+}
+
+void require_costs_out(const LayoutOptions& options) {
+  const bool given = options.layer_forward || options.layer_backward || options.embedding || options.head ||
+                     options.time_unit;
+  if (given && !options.costs_out)
+    throw InputError(
+        "times of layers are given, but no file of costs; add --costs-out FILE, or leave them out");
+  if (options.costs_out) require_free(*options.costs_out, options.force);
+}
+
+ExitCode run_layout(const LayoutOptions& options) {
+  const Screen screen = options.output.screen();
+  if (options.to) require_choice("--to", *options.to, {"megatron-layout"});
+  require_costs_out(options);
+  const LayoutRequest request = request_of(options);
+  const LayerCosts costs = layer_costs(options);
+  const LayoutPlan plan = plan_layout(request);
+  if (options.to && plan.megatron_layout.empty())
+    throw InputError(Where{"--to"}, "there is no layout string for this: " + plan.megatron_refusal);
+  if (options.costs_out)
+    io::write_file(*options.costs_out, overwrite_if(options.force),
+                   [&](std::ostream& out) { out << costs_json(plan, costs); });
+  if (options.costs_out == "-") return ExitCode::Ok;
+  if (options.to)
+    print(plan.megatron_layout + '\n');
+  else if (options.json)
+    print(layout_json(request, plan));
+  else if (!options.output.quiet)
+    print(layout_page(request, plan, screen, options.output.verbose));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+Run layout(CLI::App& app) {
+  auto options = std::make_shared<LayoutOptions>();
+  add_options(app, *options);
+  return [options] { return run_layout(*options); };
+}
+
+}  // namespace pipeloom::cli::commands
