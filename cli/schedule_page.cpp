@@ -18,6 +18,7 @@ using schedules::Generator;
 using schedules::Params;
 
 constexpr int kMostMicrobatches = 64;
+constexpr int kMostUpdates = 2;
 constexpr std::size_t kTextWidth = 100;
 
 /// F 1, B 2, I 1, W 1 in units: what a configuration without costs means.
@@ -96,6 +97,14 @@ std::string closed_forms(const Generator& generator, const Example& example, std
   return out;
 }
 
+/// "p = 4, m = 8, v = 1", and slices n and updates u where there are several.
+std::string letters(const Params& params) {
+  std::string text = fmt::format("p = {}, m = {}, v = {}", params.ranks, params.microbatches, params.chunks);
+  if (params.slices > 1) text += fmt::format(", n = {}", params.slices);
+  if (params.updates > 1) text += fmt::format(", u = {}", params.updates);
+  return text;
+}
+
 Table facts(const Generator& generator) {
   Table table({{"", Align::Left}, {"", Align::Left}});
   for (const auto& alias : generator.aliases)
@@ -111,6 +120,8 @@ Table facts(const Generator& generator) {
 Params example_params(const Generator& generator) {
   Params params;
   params.chunks = generator.requirements.default_chunks;
+  params.slices = generator.requirements.default_slices;
+  params.updates = std::min(generator.requirements.default_updates, kMostUpdates);
   while (params.microbatches < kMostMicrobatches && !schedules::refusal(generator, params).empty())
     ++params.microbatches;
   return params;
@@ -124,8 +135,7 @@ std::string schedule_page(const Generator& generator, const Screen& screen) {
   options.width = screen.width;
   options.colour = screen.colour;
   options.unicode = screen.unicode;
-  options.title = fmt::format("p = {}, m = {}, v = {}; F = 1, B = 2, I = W = 1", example.params.ranks,
-                              example.params.microbatches, example.params.chunks);
+  options.title = fmt::format("{}; F = 1, B = 2, I = W = 1", letters(example.params));
 
   std::string out = fmt::format("{}: {}\n\n", bold(generator.name, colour), generator.summary);
   out += facts(generator).text() + '\n' + wrapped(generator.when_to_use, width) + '\n';
