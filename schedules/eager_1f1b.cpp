@@ -86,10 +86,8 @@ Generator eager_1f1b() {
       .source = "Zhuang et al. 2022, On Optimizing the Communication of Model Parallelism, arXiv 2211.05322",
       .when_to_use =
           "Slow links between ranks and memory to spare: a message of up to half of F + B costs nothing but "
-          "in "
-          "filling and draining, where 1f1b pays for it in every round. The first rank holds 2p - 1 "
-          "microbatches "
-          "instead of p.",
+          "in filling and draining, where 1f1b pays for it in every round. The first rank holds 2p - 1 "
+          "microbatches instead of p.",
       .requirements = {.text = "any ranks, any microbatches"},
       .closed_forms = closed_forms(),
       .emit = emit,

@@ -160,9 +160,8 @@ Generator grouped_interleaved() {
       .summary = "interleaved-1f1b with 1f1b's memory (gis), or (v + 1)/(2v) of it (gis-h)",
       .source = "Wan et al. 2025, PipeOffload, arXiv 2503.01328",
       .when_to_use =
-          "Interleaving where interleaved-1f1b runs out of memory. options.group_size = g, from ceil(p/2) to "
-          "p, trades "
-          "idle time for memory: rank 0 holds g(v - 1) + p chunk passes.",
+          "Interleaving where interleaved-1f1b runs out of memory. options.group_size = g, from ceil(p/2) "
+          "to p, trades idle time for memory: rank 0 holds g(v - 1) + p chunk passes.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .splits_backward = true,

@@ -194,8 +194,7 @@ Generator interleaved_zb() {
       .source = "PyTorch, ScheduleInterleavedZeroBubble, after Qi et al. 2023, arXiv 2401.10241",
       .when_to_use =
           "A v-th of zb-h1's idle time at the memory of p microbatches on every rank, for v times the "
-          "transfers. "
-          "zbv idles less still where two chunks are enough.",
+          "transfers. zbv idles less still where two chunks are enough.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .splits_backward = true,

@@ -83,8 +83,7 @@ Generator looped_bfs() {
       .source = "Lamy-Poirier 2022, Breadth-First Pipeline Parallelism, arXiv 2211.05953, section 4",
       .when_to_use =
           "With sharded weights: each chunk is gathered once per pass. Idles as little as interleaved-1f1b, "
-          "but "
-          "holds the activations of all m v chunk passes.",
+          "but holds the activations of all m v chunk passes.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .text = "any ranks, any microbatches, any chunks"},

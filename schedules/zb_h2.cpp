@@ -95,8 +95,8 @@ Generator zb_h2() {
       .source = "Qi et al. 2023, Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
       .when_to_use =
           "Memory to spare, F, I and W about equal: ranks idle only while they wait for their first "
-          "microbatch, and "
-          "not even that if the optimizer step does not wait for all ranks. Wants m >= 2p - 1.",
+          "microbatch, and not even that if the optimizer step does not wait for all ranks. Wants m >= 2p - "
+          "1.",
       .requirements = {.splits_backward = true, .text = "any ranks, any microbatches"},
       .closed_forms = closed_forms(),
       .emit = emit,

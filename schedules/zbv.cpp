@@ -204,8 +204,8 @@ Generator zbv() {
       .source = "Qi et al. 2023, Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 6; PyTorch",
       .when_to_use =
           "F, I and W about equal and fast links: no idle time inside a rank's window, and no rank holds "
-          "more than p "
-          "microbatches. The first rank holds both the embedding and the head. Wants m >= 2p - 1.",
+          "more than p microbatches. The first rank holds both the embedding and the head. Wants m >= 2p - "
+          "1.",
       .requirements = {.min_chunks = 2,
                        .max_chunks = 2,
                        .default_chunks = 2,
