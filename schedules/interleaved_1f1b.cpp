@@ -22,6 +22,7 @@
 #include "schedules/closed_form.hpp"
 #include "schedules/idle_cells.hpp"
 #include "schedules/interleaved_order.hpp"
+#include "schedules/megatron_groups.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -107,15 +108,17 @@ Generator interleaved_1f1b() {
                    .dialect = "PyTorch",
                    .defaults = pytorch_rounds("Interleaved1F1B")},
                   {.name = "interleaved_1f1b", .dialect = "Megatron-LM"},
-                  {.name = "megatron-interleaved", .dialect = "Megatron-LM"},
+                  {.name = "megatron-interleaved",
+                   .dialect = "Megatron-LM",
+                   .defaults = megatron_groups("megatron-interleaved")},
                   {.name = "interleave", .dialect = "PP-Schedule-Visualization"},
                   {.name = "1f1b_interleave", .dialect = "PP-Schedule-Visualization"}},
       .summary = "1f1b with v chunks per rank: a v-th of the idle time, v times the transfers",
       .source = "Narayanan et al. 2021, Megatron-LM, arXiv 2104.04473, section 2.2",
       .when_to_use =
           "Few microbatches per rank and fast links. options.group_size = N > p trades memory for slack "
-          "between a send and "
-          "its use.",
+          "between a send and its use. In Megatron-LM chunks is virtual_pipeline_model_parallel_size and "
+          "N is microbatch_group_size_per_vp_stage; megatron-interleaved takes the N and m that it takes.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .takes_group_size = true,

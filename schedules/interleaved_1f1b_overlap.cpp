@@ -24,6 +24,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/interleaved_order.hpp"
+#include "schedules/megatron_groups.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -81,15 +82,17 @@ std::vector<ClosedForm> closed_forms() {
 Generator interleaved_1f1b_overlap() {
   return {
       .name = "interleaved-1f1b-overlap",
-      .aliases = {{.name = "megatron-combined-1f1b", .dialect = "Megatron-LM"},
+      .aliases = {{.name = "megatron-combined-1f1b",
+                   .dialect = "Megatron-LM",
+                   .defaults = megatron_groups("megatron-combined-1f1b")},
                   {.name = "interleave_overlap", .dialect = "PP-Schedule-Visualization"},
                   {.name = "1f1b_interleave_overlap", .dialect = "PP-Schedule-Visualization"}},
       .summary = "interleaved-1f1b whose steady forward and backward run as one overlapped pair",
       .source = "Megatron-LM, combined 1F1B (overlap_moe_expert_parallel_comm)",
       .when_to_use =
           "Expert parallelism on one copy of the model: hides the all-to-all like dualpipe for one more "
-          "chunk of "
-          "activations.",
+          "chunk of activations. In Megatron-LM it is overlap_moe_expert_parallel_comm with "
+          "virtual_pipeline_model_parallel_size = chunks.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .overlaps = true,

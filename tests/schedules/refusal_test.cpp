@@ -94,8 +94,7 @@ TEST_CASE("an alias brings its framework's group size") {
   // Fewer microbatches than ranks: one round of all.
   CHECK(group_size("Interleaved1F1B", 4, 3) == 3);
   CHECK(group_size("InterleavedZeroBubble", 4, 10) == 5);
-  for (const char* name :
-       {"interleaved-1f1b", "interleaved_1f1b", "interleave", "megatron-interleaved", "interleaved-zb"})
+  for (const char* name : {"interleaved-1f1b", "interleaved_1f1b", "interleave", "interleaved-zb"})
     CHECK(group_size(name, 4, 10) == 4);
 }
 
@@ -103,6 +102,50 @@ TEST_CASE("a group size that is given wins over the alias") {
   Params params{.ranks = 4, .microbatches = 9, .chunks = 2, .group_size = 9};
   find("Interleaved1F1B").alias->defaults(params);
   CHECK(params.group_size == 9);
+}
+
+TEST_CASE("Megatron-LM's names refuse what Megatron-LM refuses, and what they take never hangs") {
+  for (const char* name : {"megatron-interleaved", "megatron-combined-1f1b"}) {
+    const Found found = find(name);
+    int taken = 0;
+    for (int p = 1; p <= 5; ++p)
+      for (int v = 1; v <= 3; ++v)
+        for (int n = 1; n <= 14; ++n)
+          for (int m = 1; m <= 14; ++m) {
+            Params params{.ranks = p, .microbatches = m, .chunks = v, .group_size = n};
+            const bool fits = p > 1 && v > 1 && p <= n && n <= m && (m % n == 0 || m % n >= p);
+            INFO(name << ": p = " << p << ", v = " << v << ", N = " << n << ", m = " << m);
+            if (!fits) {
+              CHECK_THROWS_AS(found.alias->defaults(params), ScheduleError);
+              continue;
+            }
+            found.alias->defaults(params);
+            CHECK(refusal(*found.generator, params).empty());
+            ++taken;
+          }
+    CHECK(taken > 100);
+  }
+}
+
+TEST_CASE("Megatron-LM's names say what would be taken") {
+  const auto text = [](Params params) {
+    try {
+      find("megatron-interleaved").alias->defaults(params);
+    } catch (const ScheduleError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  // Groups of p = 4: 10 leaves 2. Of 5 there would be two.
+  CHECK(text({.ranks = 4, .microbatches = 10, .chunks = 2}) ==
+        "megatron-interleaved with ranks = 4, chunks = 2, microbatches = 10: Megatron-LM refuses this: the "
+        "last group "
+        "has 2 microbatches, and must have 0 or at least 4; try 8 or 12 microbatches, or group_size = 5");
+  CHECK_THAT(text({.ranks = 4, .microbatches = 8, .chunks = 2, .group_size = 3}),
+             Catch::Contains("group_size = 3 must be from ranks to microbatches; try group_size = 4"));
+  CHECK_THAT(text({.ranks = 4, .microbatches = 3, .chunks = 2}), Catch::Contains("try 4 microbatches"));
+  CHECK_THAT(text({.ranks = 4, .microbatches = 8, .chunks = 1}), Catch::Contains("try chunks = 2"));
+  CHECK_THAT(text({.ranks = 1, .microbatches = 8, .chunks = 2}), Catch::Contains("2 ranks or more"));
 }
 
 TEST_CASE("PyTorch's round rule refuses what PyTorch refuses") {

@@ -1,0 +1,50 @@
+#include "schedules/megatron_groups.hpp"
+
+#include <fmt/format.h>
+
+#include "schedules/interleaved_order.hpp"
+#include "schedules/nearest.hpp"
+
+namespace pipeloom::schedules {
+namespace {
+
+bool group_fits(int ranks, int microbatches, int group) {
+  if (group < ranks || group > microbatches) return false;
+  const int rest = microbatches % group;
+  return rest == 0 || rest >= ranks;
+}
+
+/// "group_size = 4 must be from ranks to microbatches; try 8 or 12 microbatches, or group_size = 5", or "".
+std::string group_refusal(int p, int m, int n) {
+  if (group_fits(p, m, n)) return "";
+  std::string text =
+      n < p || n > m
+          ? fmt::format("group_size = {} must be from ranks to microbatches", n)
+          : fmt::format("the last group has {} microbatches, and must have 0 or at least {}", m % n, p);
+  const auto ms = nearest(m, {1, kMaxIndex}, [&](int other) { return group_fits(p, other, n); });
+  if (!ms.empty()) text += try_text(ms) + " microbatches";
+  const auto ns = nearest(n, {1, kMaxIndex}, [&](int other) { return group_fits(p, m, other); });
+  if (!ns.empty()) text += fmt::format("{} group_size = {}", ms.empty() ? "; try" : ", or", ns.back());
+  return text;
+}
+
+std::string refusal_of(const Params& params) {
+  if (params.ranks < 2) return "it interleaves on 2 ranks or more; try 2";
+  if (params.chunks < 2) return "it interleaves 2 chunks or more; try chunks = 2, or the schedule 1f1b";
+  return group_refusal(params.ranks, params.microbatches, group_size_of(params));
+}
+
+}  // namespace
+
+std::function<void(Params&)> megatron_groups(std::string alias) {
+  return [alias = std::move(alias)](Params& params) {
+    const std::string reason = refusal_of(params);
+    if (reason.empty()) return;
+    std::string given = fmt::format("ranks = {}, chunks = {}, ", params.ranks, params.chunks);
+    if (params.group_size) given += fmt::format("group_size = {}, ", *params.group_size);
+    throw ScheduleError(fmt::format("{} with {}microbatches = {}: Megatron-LM refuses this: {}", alias, given,
+                                    params.microbatches, reason));
+  };
+}
+
+}  // namespace pipeloom::schedules

@@ -1,0 +1,17 @@
+#pragma once
+
+// Which group sizes Megatron-LM takes: stricter than what would run.
+
+#include <functional>
+#include <string>
+
+#include "schedules/generator.hpp"
+
+namespace pipeloom::schedules {
+
+/// Megatron-LM's check of microbatch_group_size_per_vp_stage (N, by default p), as the defaults of the alias of this name:
+/// throws ScheduleError unless p >= 2, v >= 2, p <= N <= m, and m mod N is 0 or at least p. (Without overlap_p2p_comm it
+/// wants p >= 3 besides; the order is the same.) What it takes never hangs.
+[[nodiscard]] std::function<void(Params&)> megatron_groups(std::string alias);
+
+}  // namespace pipeloom::schedules
