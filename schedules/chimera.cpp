@@ -2,7 +2,7 @@
 // slots of one direction are the other one's work.
 //
 // Source: Li and Hoefler, "Chimera: Efficiently Training Large-Scale Neural Networks with Bidirectional
-// Pipelines" (2021, arXiv 2107.06925), section 3.1; section 3.4 for more microbatches than ranks.
+// Pipelines" (2021, arXiv 2107.06925), section 3.1; section 3.5 for more microbatches than ranks.
 //
 // p = 4, m = 8, variant direct; F takes one column (two characters), B two; microbatches 4 to 7 go up, from
 // rank 3 to rank 0:
@@ -98,7 +98,7 @@ Generator chimera() {
       .name = "chimera",
       .aliases = {},
       .summary = "two model copies in opposite directions, each half of the microbatches in 1f1b order",
-      .source = "Li and Hoefler 2021, Chimera, arXiv 2107.06925, sections 3.1 and 3.4",
+      .source = "Li and Hoefler 2021, Chimera, arXiv 2107.06925, sections 3.1 and 3.5",
       .when_to_use =
           "Few microbatches per rank and room for two copies of the model: half of 1f1b's idle time, and "
           "activations "

@@ -99,6 +99,16 @@ TEST_CASE("zero bubble: recorded grouped interleaving, gis-h") {
   check_file("gis_h", "gis-h", 56);
 }
 
+TEST_CASE("controllable memory: recorded v-half") {
+  check_file("v_half", "v-half", 96);
+}
+TEST_CASE("controllable memory: recorded v-min") {
+  check_file("v_min", "v-min", 96);
+}
+TEST_CASE("controllable memory: recorded 1f1b-v") {
+  check_file("1f1b_v", "1f1b-v", 96);
+}
+
 TEST_CASE("zero bubble: published bubble rates to four digits") {
   const auto rows = nlohmann::json::parse(recorded::read_text("zerobubble/published.json"));
   REQUIRE(rows.size() == 9);
