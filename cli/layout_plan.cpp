@@ -29,6 +29,7 @@ struct NamedSchedule {
   /// Parameters with which it can be made: the microbatches asked for, or a number that every schedule takes.
   [[nodiscard]] Params params(int ranks, int chunks, std::optional<int> microbatches) const {
     Params params{.ranks = ranks, .microbatches = 4 * std::min(ranks, kMaxIndex / 4), .chunks = chunks};
+    params.waves = std::max(1, chunks / 2);
     if (microbatches) params.microbatches = *microbatches;
     if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
     return params;
@@ -36,7 +37,7 @@ struct NamedSchedule {
 
   /// Which regular placement it makes; found by making a small one.
   [[nodiscard]] PlacementKind placement_kind(int chunks) const {
-    Params small{.ranks = 4, .microbatches = 16, .chunks = chunks};
+    const Params small{.ranks = 4, .microbatches = 16, .chunks = chunks, .waves = std::max(1, chunks / 2)};
     const Placement placement = schedules::make(generator, small).placement();
     for (const auto kind : {PlacementKind::Loop, PlacementKind::V, PlacementKind::Bidirectional}) {
       if (kind == PlacementKind::V && chunks % 2 != 0) continue;

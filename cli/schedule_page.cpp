@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
+#include "cli/numbers.hpp"
+#include "cli/schedule_example.hpp"
 #include "cli/table.hpp"
 #include "sim/draw/terminal.hpp"
-#include "sim/metrics.hpp"
-#include "sim/simulator.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -16,85 +15,55 @@ namespace {
 using schedules::ClosedForm;
 using schedules::Generator;
 using schedules::Params;
+using schedules::Requirements;
 
-constexpr int kMostMicrobatches = 64;
-constexpr int kMostUpdates = 2;
 constexpr std::size_t kTextWidth = 100;
 
-/// F 1, B 2, I 1, W 1 in units: what a configuration without costs means.
-UniformCosts unit_costs() {
-  const Ticks one = ticks_per(TimeUnit::Unit);
-  UniformCosts costs;
-  costs.forward = one;
-  costs.backward = 2 * one;
-  costs.backward_input = one;
-  costs.backward_weight = one;
-  return costs;
-}
-
-struct Example {
-  Params params;
-  Timeline timeline;
-  Metrics metrics;
+/// An option of a schedule, as the page explains it.
+struct OptionText {
+  std::string name;
+  std::string text;
 };
 
-Example make_example(const Generator& generator) {
-  Example out;
-  out.params = example_params(generator);
-  auto schedule = std::make_shared<const Schedule>(schedules::make(generator, out.params));
-  const Costs costs = uniform_costs(schedule->placement(), unit_costs());
-  out.timeline = simulate(schedule, costs);
-  out.metrics = measure(out.timeline, costs, default_memory(schedule->placement()), {});
+std::string chunks_text(const Requirements& needs) {
+  if (needs.takes_waves) return "two per wave";
+  if (needs.min_chunks == needs.max_chunks) return std::to_string(needs.min_chunks);
+  const std::string most =
+      needs.max_chunks == kMaxIndex ? " or more" : fmt::format(" to {}", needs.max_chunks);
+  return fmt::format("{}{}, default {}", needs.min_chunks, most, needs.default_chunks);
+}
+
+std::vector<OptionText> option_texts(const Requirements& needs) {
+  std::vector<OptionText> out;
+  if (needs.max_chunks > 1) out.push_back({"chunks", chunks_text(needs)});
+  if (needs.takes_group_size) out.push_back({"options.group_size", "microbatches of a group, default ranks"});
+  if (needs.takes_slices)
+    out.push_back(
+        {"options.slices",
+         fmt::format("pieces of a sequence, or a list of their weights, default {}", needs.default_slices)});
+  if (needs.takes_waves) out.push_back({"options.waves", "1 or more, default 1"});
+  if (needs.takes_updates)
+    out.push_back(
+        {"options.updates", fmt::format("optimizer updates of the run, default {}", needs.default_updates)});
+  if (!needs.variants.empty())
+    out.push_back({"options.variant",
+                   fmt::format("{}; default {}", fmt::join(needs.variants, ", "), needs.variants.front())});
   return out;
 }
 
-/// A quantity of the simulated run by its metric's name, as the closed forms name them; nothing for others.
-std::optional<std::int64_t> simulated(const Metrics& metrics, std::string_view quantity, Rank rank) {
-  const RankMetrics& own = metrics.ranks[rank.at()];
-  if (quantity == "makespan") return metrics.makespan;
-  if (quantity == "max_window") return metrics.max_window;
-  if (quantity == "ideal_time") return metrics.ideal_time;
-  if (quantity == "idle") return own.idle;
-  if (quantity == "busy") return own.busy;
-  if (quantity == "peak_live") return own.memory.peak_live;
-  return std::nullopt;
+std::string alias_note(const schedules::Alias& alias) {
+  return alias.defaults ? ", with its defaults and rules" : "";
 }
 
-bool is_count(std::string_view quantity) {
-  return quantity.starts_with("peak_");
-}
-
-std::string value_text(std::optional<std::int64_t> value, std::string_view quantity) {
-  if (!value) return "-";
-  return is_count(quantity) ? std::to_string(*value) : format_ticks(*value, TimeUnit::Unit);
-}
-
-/// The values of all ranks, or one where all are the same.
-template <class Value>
-std::string rank_values(const Params& params, std::string_view quantity, const Value& value) {
-  std::vector<std::string> texts;
-  for (Rank rank{0}; rank < Rank(params.ranks); ++rank) texts.push_back(value_text(value(rank), quantity));
-  const bool same = std::equal(texts.begin() + 1, texts.end(), texts.begin());
-  return same ? texts.front() : fmt::format("{}", fmt::join(texts, " "));
-}
-
-std::string closed_forms(const Generator& generator, const Example& example, std::size_t width) {
-  const UniformCosts costs = unit_costs();
-  std::string out;
-  for (const ClosedForm& form : generator.closed_forms) {
-    const auto value = rank_values(example.params, form.quantity,
-                                   [&](Rank rank) { return form.value(example.params, costs, rank); });
-    const auto measured = rank_values(example.params, form.quantity, [&](Rank rank) {
-      return simulated(example.metrics, form.quantity, rank);
-    });
-    out += fmt::format("  {} = {}\n", form.quantity, form.formula);
-    const std::string condition = form.condition.empty() ? "always" : "for " + form.condition;
-    out +=
-        value == "-"
-            ? wrapped(fmt::format("holds {}: not here; simulated {}", condition, measured), width, 6)
-            : wrapped(fmt::format("here {}, simulated {}; holds {}", value, measured, condition), width, 6);
-  }
-  return out;
+Table facts(const Generator& generator) {
+  Table table({{"", Align::Left}, {"", Align::Left}});
+  for (const auto& alias : generator.aliases)
+    table.add_row({"also called", fmt::format("{} ({}){}", alias.name, alias.dialect, alias_note(alias))});
+  table.add_row({"needs", generator.requirements.text});
+  for (const OptionText& option : option_texts(generator.requirements))
+    table.add_row({option.name, option.text});
+  table.add_row({"source", generator.source});
+  return table;
 }
 
 /// "p = 4, m = 8, v = 1", and slices n and updates u where there are several.
@@ -105,45 +74,107 @@ std::string letters(const Params& params) {
   return text;
 }
 
-Table facts(const Generator& generator) {
-  Table table({{"", Align::Left}, {"", Align::Left}});
-  for (const auto& alias : generator.aliases)
-    table.add_row({"also called", fmt::format("{} ({}){}", alias.name, alias.dialect,
-                                              alias.defaults ? ", with its own defaults" : "")});
-  table.add_row({"needs", generator.requirements.text});
-  table.add_row({"source", generator.source});
-  return table;
-}
-
-}  // namespace
-
-Params example_params(const Generator& generator) {
-  Params params;
-  params.chunks = generator.requirements.default_chunks;
-  params.slices = generator.requirements.default_slices;
-  params.updates = std::min(generator.requirements.default_updates, kMostUpdates);
-  while (params.microbatches < kMostMicrobatches && !schedules::refusal(generator, params).empty())
-    ++params.microbatches;
-  return params;
-}
-
-std::string schedule_page(const Generator& generator, const Screen& screen) {
-  const Example example = make_example(generator);
-  const std::size_t width = std::min(kTextWidth, static_cast<std::size_t>(screen.width));
-  const bool colour = screen.has_colour();
+std::string picture(const ScheduleExample& example, const Screen& screen) {
   draw::TerminalOptions options;
   options.width = screen.width;
   options.colour = screen.colour;
   options.unicode = screen.unicode;
   options.title = fmt::format("{}; F = 1, B = 2, I = W = 1", letters(example.params));
+  return draw::terminal_chart(example.timeline, options);
+}
 
+/// 1f1b with as many ranks and microbatches per update: what most readers know.
+ScheduleExample well_known(const Params& params) {
+  const Generator& generator = *schedules::find("1f1b").generator;
+  return make_example(generator, {.ranks = params.ranks, .microbatches = params.microbatches});
+}
+
+std::string peak_text(const ScheduleExample& example) {
+  return fmt::format("{:.4g}", example.peak_microbatches());
+}
+
+/// What the picture costs, so that pages compare.
+std::string verdict(const Generator& generator, const ScheduleExample& example) {
+  std::string out = fmt::format("bubble ratio {}; the fullest rank holds {} microbatches of its layers",
+                                ratio_text(example.metrics.bubble_ratio), peak_text(example));
+  if (generator.name == "1f1b") return out;
+  const ScheduleExample other = well_known(example.params);
+  return out + fmt::format(" (1f1b: {} and {})", ratio_text(other.metrics.bubble_ratio), peak_text(other));
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  return texts.empty() ? "not measured" : fmt::format("{}", fmt::join(texts, " "));
+}
+
+std::string closed_form(const Generator& generator, const ClosedForm& form, const ScheduleExample& example,
+                        std::size_t width) {
+  const FormValues here = values_of(form, example);
+  std::string out = fmt::format("  {} = {}\n", form.quantity, form.formula);
+  const std::string condition = form.condition.empty() ? "always" : "for " + form.condition;
+  if (!here.value.empty())
+    return out + wrapped(fmt::format("here {}, simulated {}; holds {}", joined(here.value),
+                                     joined(here.simulated), condition),
+                         width, 6);
+  out +=
+      wrapped(fmt::format("does not hold here (simulated {}); holds {}", joined(here.simulated), condition),
+              width, 6);
+  const auto elsewhere = values_elsewhere(generator, form, example);
+  if (!elsewhere) return out;
+  return out + wrapped(fmt::format("with m = {}: {}, simulated {}", elsewhere->params.microbatches,
+                                   joined(elsewhere->value), joined(elsewhere->simulated)),
+                       width, 6);
+}
+
+std::string closed_forms(const Generator& generator, const ScheduleExample& example, std::size_t width) {
+  std::string out;
+  for (const ClosedForm& form : generator.closed_forms) out += closed_form(generator, form, example, width);
+  return out;
+}
+
+/// The variants with the example's parameters, side by side.
+Table variants(const Generator& generator, const ScheduleExample& example) {
+  Table table({{"variant", Align::Left},
+               {"makespan", Align::Right},
+               {"bubble ratio", Align::Right},
+               {"microbatches held", Align::Right}});
+  for (const std::string& variant : generator.requirements.variants) {
+    Params params = example.params;
+    params.variant = variant;
+    if (!schedules::refusal(generator, params).empty()) {
+      table.add_row({variant, "refused", "", ""});
+      continue;
+    }
+    const ScheduleExample run = make_example(generator, params);
+    table.add_row({variant, format_ticks(run.metrics.makespan, TimeUnit::Unit),
+                   ratio_text(run.metrics.bubble_ratio), peak_text(run)});
+  }
+  return table;
+}
+
+std::string command_text(const Generator& generator, const Params& params) {
+  std::string out = fmt::format("pipeloom simulate --schedule {} --ranks {} --microbatches {}",
+                                generator.name, params.ranks, params.microbatches);
+  if (params.updates != generator.requirements.default_updates)
+    out += fmt::format(" --set options.updates={}", params.updates);
+  return out + " --chart";
+}
+
+}  // namespace
+
+std::string schedule_page(const Generator& generator, const Screen& screen) {
+  const ScheduleExample example = make_example(generator, example_params(generator));
+  const std::size_t width = std::min(kTextWidth, static_cast<std::size_t>(screen.width));
+  const bool colour = screen.has_colour();
   std::string out = fmt::format("{}: {}\n\n", bold(generator.name, colour), generator.summary);
   out += facts(generator).text() + '\n' + wrapped(generator.when_to_use, width) + '\n';
-  out += draw::terminal_chart(example.timeline, options);
+  out += picture(example, screen) + wrapped(verdict(generator, example), width);
   if (!generator.closed_forms.empty())
     out += '\n' + bold("Closed forms, and what the simulation above gives", colour) + '\n' +
            closed_forms(generator, example, width);
-  return out;
+  if (generator.requirements.variants.size() > 1)
+    out += '\n' + bold("Variants, with the same parameters", colour) + '\n' +
+           variants(generator, example).text();
+  return out + "\nTry it: " + command_text(generator, example.params) + '\n';
 }
 
 }  // namespace pipeloom::cli

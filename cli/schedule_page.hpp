@@ -9,12 +9,12 @@
 
 namespace pipeloom::cli {
 
-/// The parameters of a schedule's picture: p = 4, m = 8 and the default chunks where these are legal, else the nearest
-/// more microbatches that are.
-[[nodiscard]] schedules::Params example_params(const schedules::Generator& generator);
-
-/// Name, source, requirements, the picture of the example, every closed form with its value and the simulated one, and
-/// when to choose the schedule.
+/// Name, other names, requirements, options with their legal values, source, when to choose the schedule, the picture of
+/// the example with what it costs against 1f1b, every closed form with its value and the simulated one, the variants side by
+/// side, and the command that makes the picture.
 [[nodiscard]] std::string schedule_page(const schedules::Generator& generator, const Screen& screen);
+
+/// The same as a JSON object, without the picture.
+[[nodiscard]] std::string schedule_json(const schedules::Generator& generator);
 
 }  // namespace pipeloom::cli

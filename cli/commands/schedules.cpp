@@ -10,7 +10,6 @@
 #include "cli/options.hpp"
 #include "cli/schedule_page.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json_text.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -46,63 +45,11 @@ std::string list_of_schedules(const Screen& screen) {
   return out + "\n`pipeloom schedules NAME` shows picture and formulas of one.\n";
 }
 
-void append_member(std::string& out, std::string_view key, std::string_view text) {
-  out += fmt::format("\"{}\": ", key);
-  io::append_json_string(out, text);
-}
-
-std::string requirements_json(const schedules::Requirements& r) {
-  std::string out = "{";
-  append_member(out, "text", r.text);
-  return out +
-         fmt::format(
-             ", \"min_ranks\": {}, \"even_ranks\": {}, \"min_chunks\": {}, \"max_chunks\": {}, "
-             "\"default_chunks\": {}, \"even_microbatches\": {}, \"min_microbatches\": \"{} * ranks + {}\", "
-             "\"splits_backward\": {}, \"overlaps\": {}, \"bidirectional\": {}, \"takes_group_size\": {}}}",
-             r.min_ranks, r.even_ranks, r.min_chunks, r.max_chunks, r.default_chunks, r.even_microbatches,
-             r.min_microbatches_per_rank, r.min_microbatches_offset, r.splits_backward, r.overlaps,
-             r.bidirectional, r.takes_group_size);
-}
-
-std::string aliases_json(const Generator& generator) {
-  std::string out = "[";
-  for (const auto& alias : generator.aliases) {
-    out += &alias == generator.aliases.data() ? "{" : ", {";
-    append_member(out, "name", alias.name);
-    append_member(out += ", ", "dialect", alias.dialect);
-    out += '}';
-  }
-  return out + "]";
-}
-
-std::string closed_forms_json(const Generator& generator) {
-  std::string out = "[";
-  for (const auto& form : generator.closed_forms) {
-    out += &form == generator.closed_forms.data() ? "{" : ", {";
-    append_member(out, "quantity", form.quantity);
-    append_member(out += ", ", "formula", form.formula);
-    append_member(out += ", ", "condition", form.condition);
-    out += '}';
-  }
-  return out + "]";
-}
-
-std::string as_json(const Generator& generator) {
-  std::string out = "{";
-  append_member(out, "name", generator.name);
-  append_member(out += ",\n   ", "summary", generator.summary);
-  append_member(out += ",\n   ", "source", generator.source);
-  append_member(out += ",\n   ", "when_to_use", generator.when_to_use);
-  out += ",\n   \"aliases\": " + aliases_json(generator);
-  out += ",\n   \"requirements\": " + requirements_json(generator.requirements);
-  return out + ",\n   \"closed_forms\": " + closed_forms_json(generator) + "}";
-}
-
 std::string list_as_json() {
   std::string out = "{\n  \"schema_version\": 1,\n  \"schedules\": [";
   for (const Generator& generator : schedules::all()) {
     out += &generator == schedules::all().data() ? "\n  " : ",\n  ";
-    out += as_json(generator);
+    out += schedule_json(generator);
   }
   return out + "\n  ]\n}\n";
 }
@@ -114,7 +61,7 @@ ExitCode run_schedules(const SchedulesOptions& options) {
     return ExitCode::Ok;
   }
   const Generator& generator = *schedules::find(options.name).generator;
-  print(options.json ? as_json(generator) + "\n" : schedule_page(generator, screen));
+  print(options.json ? schedule_json(generator) + "\n" : schedule_page(generator, screen));
   return ExitCode::Ok;
 }
 
@@ -123,7 +70,7 @@ ExitCode run_schedules(const SchedulesOptions& options) {
 Run schedules(CLI::App& app) {
   auto options = std::make_shared<SchedulesOptions>();
   app.add_option("NAME", options->name, "Name or alias: show its page")->type_name("SCHEDULE");
-  app.add_flag("--json", options->json, "Print names, requirements and formulas as JSON");
+  app.add_flag("--json", options->json, "Print names, requirements, example and formulas as JSON");
   add_output_options(app, options->output);
   return [options] { return run_schedules(*options); };
 }
