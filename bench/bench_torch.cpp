@@ -31,10 +31,10 @@ const Schedule& million(const char* name) {
   return made.emplace(name, schedules::make(generator, params)).first->second;
 }
 
-/// Time per op in nanoseconds, in the report's column "ns/op".
+/// The report's column "time/op".
 void per_op(benchmark::State& state, const Schedule& schedule) {
-  state.counters["ns/op"] =
-      benchmark::Counter(static_cast<double>(schedule.num_ops()) * 1e-9,
+  state.counters["time/op"] =
+      benchmark::Counter(static_cast<double>(schedule.num_ops()),
                          benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 

@@ -53,6 +53,12 @@ void ActionLists::add_cell(std::span<const Action> parts) {
   row_begin_.back() = actions_.size();
 }
 
+void ActionLists::replace_row(Rank rank, std::span<const Action> row) {
+  if (row.size() != row_end(rank) - row_begin(rank))
+    throw InternalError("action lists: a row must keep its size");
+  std::copy(row.begin(), row.end(), actions_.begin() + static_cast<std::ptrdiff_t>(row_begin(rank)));
+}
+
 bool operator==(const ActionLists& a, const ActionLists& b) {
   const auto same = [](Action x, Action y) { return x == y && x.joined() == y.joined(); };
   return a.row_begin_ == b.row_begin_ &&

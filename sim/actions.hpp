@@ -186,6 +186,8 @@ class ActionLists {
   /// Appends a cell of several parts; nothing if there are none.
   void add_cell(std::span<const Action> parts);
   void reserve(std::size_t actions) { actions_.reserve(actions); }
+  /// Puts the row's actions into another order. REQUIRES: `row` has as many actions as the row of that rank.
+  void replace_row(Rank rank, std::span<const Action> row);
 
   /// Rows, cells and their actions.
   friend bool operator==(const ActionLists& a, const ActionLists& b);

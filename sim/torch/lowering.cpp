@@ -141,7 +141,8 @@ ActionLists lower(const Schedule& schedule, const LowerOptions& options) {
   if (transfers.stuck)
     throw ScheduleError(
         fmt::format("the schedule hangs, so it cannot be lowered: {}", describe(*transfers.stuck, lists)));
-  return options.defer_receives ? defer_receives(transfers.lists, homes) : std::move(transfers.lists);
+  if (!options.defer_receives) return std::move(transfers.lists);
+  return defer_receives(std::move(transfers.lists), homes);
 }
 
 ActionLists merge_backwards(const ActionLists& lists) {

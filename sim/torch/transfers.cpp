@@ -124,30 +124,36 @@ class Rounds {
   std::vector<std::size_t> heads_;  // by rank: index of its next action
 };
 
-/// The rows of defer_receives(). One rank at a time holds receives.
+/// The rows of defer_receives(): the same actions in another order. One rank at a time holds receives.
 class HeldReceives {
  public:
   HeldReceives(const Homes& homes, int ranks)
       : homes_(homes), held_(homes.pairs(), 0), from_(static_cast<std::size_t>(ranks)) {}
 
-  void lower(Rank rank, std::span<const Action> row, ActionLists& out) {
+  /// The row in its new order, until the next call.
+  std::span<const Action> lower(Rank rank, std::span<const Action> row) {
     rank_ = rank;
-    for_each_cell(row, [&](std::size_t first, std::size_t last) {
-      const auto cell = row.subspan(first, last - first);
-      if (is_recv(cell[0].kind())) {
-        hold(cell[0]);
-        return;
+    out_.clear();
+    std::size_t first_of_cell = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Action part = row[i];
+      if (is_recv(part.kind())) {
+        hold(part);
+        first_of_cell = i + 1;
+        continue;
       }
-      if (is_send(cell[0].kind())) release_before_send(cell[0], out);
-      for (const Action part : cell) release_input(part, out);
-      out.add_cell(cell);
-    });
+      if (is_send(part.kind())) release_before_send(part);
+      release_input(part);
+      if (part.joined()) continue;
+      while (first_of_cell <= i) out_.push_back(row[first_of_cell++]);
+    }
     for (auto& queue : from_) queue.clear();
     if (count_ > 0)
       throw ScheduleError(
           fmt::format("rank {} receives {} messages that no later computation of its row uses, so their "
                       "receives cannot be deferred",
                       rank.value(), count_));
+    return out_;
   }
 
  private:
@@ -163,26 +169,26 @@ class HeldReceives {
     if (rank_ < from) from_[from.at()].push_back(recv);
   }
 
-  void release(Action recv, ActionLists& out) {
-    std::uint8_t& held = held_[homes_.pair_of(recv)];
-    if ((held & bit_of(recv.kind())) == 0) return;
-    held = static_cast<std::uint8_t>(held & ~bit_of(recv.kind()));
+  void release(ActionKind kind, Action part) {
+    std::uint8_t& held = held_[homes_.pair_of(part)];
+    if ((held & bit_of(kind)) == 0) return;
+    held = static_cast<std::uint8_t>(held & ~bit_of(kind));
     --count_;
-    out.add(recv);
+    out_.push_back(part.as(kind, part.stage()));
   }
 
-  void release_before_send(Action send, ActionLists& out) {
+  void release_before_send(Action send) {
     const Stage receiver = send.stage() + (send.kind() == ActionKind::SendForward ? 1 : -1);
     auto& queue = from_[homes_.rank_of(receiver, send).at()];
-    for (const Action recv : queue) release(recv, out);
+    for (const Action recv : queue) release(recv.kind(), recv);
     queue.clear();
   }
 
-  void release_input(Action part, ActionLists& out) {
+  void release_input(Action part) {
     if (part.kind() == ActionKind::Forward)
-      release(part.as(ActionKind::RecvForward, part.stage()), out);
+      release(ActionKind::RecvForward, part);
     else if (part.kind() == ActionKind::Backward || part.kind() == ActionKind::BackwardInput)
-      release(part.as(ActionKind::RecvBackward, part.stage()), out);
+      release(ActionKind::RecvBackward, part);
   }
 
   const Homes& homes_;
@@ -191,6 +197,7 @@ class HeldReceives {
   std::vector<std::vector<Action>>
       from_;  // by sending rank, if it is above this one: in the order of the row
   std::size_t count_ = 0;
+  std::vector<Action> out_;
 };
 
 }  // namespace
@@ -199,15 +206,11 @@ Transfers add_transfers(const ActionLists& lists, const Homes& homes) {
   return Rounds(lists, homes).run();
 }
 
-ActionLists defer_receives(const ActionLists& lists, const Homes& homes) {
-  ActionLists out;
-  out.reserve(lists.num_actions());
+ActionLists defer_receives(ActionLists lists, const Homes& homes) {
   HeldReceives held(homes, lists.ranks());
-  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
-    out.begin_rank();
-    held.lower(rank, lists.row(rank), out);
-  }
-  return out;
+  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank)
+    lists.replace_row(rank, held.lower(rank, lists.row(rank)));
+  return lists;
 }
 
 }  // namespace pipeloom::torch
