@@ -233,7 +233,7 @@ TEST_CASE("a group that is too short or too long for grouped interleaving is ref
 TEST_CASE("variants are refused by name") {
   CHECK(refusal(named("grouped-interleaved"), {.chunks = 2, .variant = "gis-x"}) ==
         "grouped-interleaved has the variants gis, gis-h, not gis-x");
-  CHECK(refusal(named("gpipe"), {.variant = "gis"}) == "gpipe has no variants: remove variant");
+  CHECK(refusal(named("1f1b"), {.variant = "gis"}) == "1f1b has no variants: remove variant");
 }
 
 TEST_CASE("every suggested value is accepted") {
