@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "sim/costs.hpp"
 #include "sim/error.hpp"
+#include "sim/program.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::schedules {
@@ -90,6 +92,13 @@ struct Alias {
   std::function<void(Params&)> defaults = {};
 };
 
+/// The ways in which frameworks order the messages of a schedule.
+enum class MessageStyle : std::uint8_t {
+  Blocking,      ///< groups of sends and receives that the rank waits for
+  Overlap,       ///< in the steady phase issue and wait are separate
+  OverlapFlush,  ///< in warm-up and cool-down too
+};
+
 /// One schedule: a name, what it needs, and how to make it.
 struct Generator {
   std::string name;
@@ -112,6 +121,12 @@ struct Generator {
   /// The blanks that the schedule's own framework draws (PyTorch's compute_only files have them), for these parameters and the
   /// schedule that emit() makes of them; empty where it draws none. REQUIRES: as emit.
   std::function<IdleCells(const Params&, const Schedule&)> idle_cells = {};
+  /// The program that the schedule's own framework makes of it: of what emit() returned for these parameters, perhaps with its
+  /// backwards dropped or with R, O and L added. Nothing for a style or a size that the framework does not have; empty if
+  /// it prescribes no messages at all. What the framework refuses because its messages would be mispaired is returned all
+  /// the same: check_program() tells.
+  std::function<std::optional<Program>(const Params&, std::shared_ptr<const Schedule>, MessageStyle)>
+      messages = {};
 };
 
 /// Every schedule, in the order of registry.def.
