@@ -63,6 +63,10 @@ struct Costs {
   std::vector<Ticks> forward_delay;
   /// The same for the gradient that B or I of the slot waits for; 0 for the last stage.
   std::vector<Ticks> backward_delay;
+  /// The part of these delays that a link is busy with sending (bytes / bandwidth, without latency); empty: none. Only links
+  /// that queue ask.
+  std::vector<Ticks> forward_sending;
+  std::vector<Ticks> backward_sending;
 
   /// The duration of an op that runs alone.
   [[nodiscard]] Ticks op_duration(Op op, Slot slot) const {

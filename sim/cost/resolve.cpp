@@ -114,38 +114,50 @@ void warn_about_short_groups(const CostSpec& spec, const Schedule& schedule, Res
                   place.empty() ? "" : ": ", count, first_text));
 }
 
-/// Delay of a hop over one kind of link.
-Ticks hop_delay(const TransferSpec& spec, const LinkSpec& own, const Where& where) {
+/// A hop over one kind of link: all of its delay, and the part that keeps the link busy.
+struct Hop {
+  Ticks delay = 0;
+  Ticks sending = 0;
+};
+Hop hop_over(const TransferSpec& spec, const LinkSpec& own, const Where& where) {
   const Ticks latency = own.latency.value_or(spec.link.latency.value_or(0));
   const auto speed = own.bits_per_second ? own.bits_per_second : spec.link.bits_per_second;
-  if (!speed || spec.bytes == 0) return latency;
+  if (!speed || spec.bytes == 0) return {latency, 0};
   // Bytes to picoseconds: 8 bits each, 1e12 ticks a second.
   const auto sending = scaled(Wide{spec.bytes} * 8, Wide{1'000'000'000'000}, *speed);
   if (!sending || *sending + latency >= kMaxTicks)
     throw InputError(
         where, "costs.transfer: latency + bytes / bandwidth overflows; use fewer bytes or more bandwidth");
-  return latency + *sending;
+  return {latency + *sending, static_cast<Ticks>(*sending)};
 }
 
 void resolve_transfers(const CostSpec& spec, const Placement& placement, Costs& costs) {
   const TransferSpec& transfer = spec.transfer;
-  const Ticks within = hop_delay(transfer, transfer.intra, spec.where);
-  const Ticks between = hop_delay(transfer, transfer.inter, spec.where);
-  const auto delay = [&](Rank from, Rank to) -> Ticks {
-    if (from == to) return 0;
-    if (!transfer.ranks_per_node) return hop_delay(transfer, {}, spec.where);
+  const Hop within = hop_over(transfer, transfer.intra, spec.where);
+  const Hop between = hop_over(transfer, transfer.inter, spec.where);
+  const auto hop = [&](Rank from, Rank to) -> Hop {
+    if (from == to) return {};
+    if (!transfer.ranks_per_node) return hop_over(transfer, {}, spec.where);
     const auto node = [&](Rank rank) { return rank.value() / *transfer.ranks_per_node; };
     return node(from) == node(to) ? within : between;
   };
   const auto slots = static_cast<std::size_t>(placement.slots());
   costs.forward_delay.assign(slots, 0);
   costs.backward_delay.assign(slots, 0);
+  costs.forward_sending.assign(slots, 0);
+  costs.backward_sending.assign(slots, 0);
+  const auto set = [](const Hop& of, Ticks& delay, Ticks& sending) {
+    delay = of.delay;
+    sending = of.sending;
+  };
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
     const Stage stage = placement.stage_of(slot);
     if (stage > Stage(0))
-      costs.forward_delay[slot.at()] = delay(placement.rank_of(slot - 1), placement.rank_of(slot));
+      set(hop(placement.rank_of(slot - 1), placement.rank_of(slot)), costs.forward_delay[slot.at()],
+          costs.forward_sending[slot.at()]);
     if (stage < Stage(placement.stages() - 1))
-      costs.backward_delay[slot.at()] = delay(placement.rank_of(slot + 1), placement.rank_of(slot));
+      set(hop(placement.rank_of(slot + 1), placement.rank_of(slot)), costs.backward_delay[slot.at()],
+          costs.backward_sending[slot.at()]);
   }
 }
 

@@ -1,0 +1,134 @@
+#pragma once
+
+// The engine for transfers that block, queue or share links: runs a Program.
+//
+//   a message may start when    both ends are posted, it is at the head of its queue at both ends, and (link) the engines are free
+//   it is done                  a latency and its sending time later
+//   a rank waits                only in Wait: until all messages of the batch are done
+//
+// What a group computes is posted behind the group, also where its parts run one after another.
+//
+// Where nothing is shared but queues, every time is a maximum of sums over a fixed graph (each queue serves in the order of its
+// rank's instructions), so no clock is needed and work is done in any order, like the cursor engine does. Shared links serve
+// whoever is ready first, so there the same work is taken in time order.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/costs.hpp"
+#include "sim/idle_causes.hpp"
+#include "sim/memory.hpp"
+#include "sim/metrics.hpp"
+#include "sim/program.hpp"
+#include "sim/steps.hpp"
+#include "sim/timeline.hpp"
+
+namespace pipeloom {
+
+/// Which messages of a rank wait for each other. A queue serves batches (what NCCL calls a group) in the order in which the rank
+/// posted them, one at a time; the messages of one batch run together.
+enum class QueueDiscipline : std::uint8_t {
+  None,          ///< no message waits for another
+  PerRank,       ///< one queue per rank for everything: one communicator for all
+  PerDirection,  ///< one for activations, one for gradients: a communicator per direction
+  PerPair,       ///< one per peer and way: a communicator per directed rank pair
+};
+
+struct MessageRules {
+  QueueDiscipline queue = QueueDiscipline::None;
+  /// Each rank has one send and one receive engine, each node one NIC per way, busy for a message's sending time
+  /// (Costs::forward_sending). First ready, first served; at equal times in the order of events.
+  bool shared_links = false;
+  /// Rank r is on node r / ranks_per_node; 0: all on one node, no NIC. Only with shared_links.
+  int ranks_per_node = 0;
+};
+
+/// The life of one message. posted: handed over by that end; ready: both posted and first in their queues; start: links free;
+/// end: done at both ends.
+struct MessageTimes {
+  Ticks sent = -1;
+  Ticks received = -1;
+  Ticks ready = -1;
+  Ticks start = -1;
+  Ticks end = -1;
+  /// The message that it waited for in a queue or on a link last; kNoMessage if it started as soon as both ends were posted.
+  MessageId behind = kNoMessage;
+  [[nodiscard]] Ticks posted() const { return sent > received ? sent : received; }
+};
+
+/// Time that a rank spent in waits between two entries.
+struct RankWait {
+  static constexpr std::uint32_t kAtEnd = ~std::uint32_t{0};
+  Ticks start = 0;
+  Ticks end = 0;
+  MessageId message = kNoMessage;    ///< the one that ended the wait; kNoMessage: a reload did
+  std::uint32_t before_op = kAtEnd;  ///< op index of the entry that runs next
+};
+
+struct ProgramRun {
+  Timeline timeline;
+  std::vector<MessageTimes> messages;        ///< [step * messages + id]
+  std::vector<std::vector<RankWait>> waits;  ///< of the first step, [rank]
+};
+
+/// A rank that stands in a Wait for ever.
+struct BlockedWait {
+  Rank rank;
+  std::size_t instruction = 0;  ///< position in its list
+  MessageId message = kNoMessage;
+  bool is_send = false;  ///< which end of it this rank holds
+  /// The message at the root: `message` itself, or the one that it queues behind, and the rank that has not posted it.
+  MessageId root = kNoMessage;
+  Rank on;
+  bool never_posted = false;  ///< no later instruction of `on` posts it
+};
+
+struct ProgramDeadlock {
+  std::vector<BlockedWait> blocked;
+  std::vector<std::size_t> cycle;  ///< as Deadlock::cycle
+  std::size_t entries_done = 0;
+};
+
+/// "rank 2 waits in RECV_F of stage 3 microbatch 1 from rank 1, which waits in ...": one line per rank, the cycle first.
+[[nodiscard]] std::vector<std::string> wait_lines(const ProgramDeadlock& deadlock, const Program& program);
+/// The same in one line, for error messages.
+[[nodiscard]] std::string describe(const ProgramDeadlock& deadlock, const Program& program);
+
+/// Runs steps.count steps. Under the barrier rule all steps are the first one, shifted by makespan + optimizer; under
+/// post-validation each rank goes on with the next step by itself, its queues still filled.
+/// REQUIRES: check_program() finds nothing but mispairing; costs fit the placement. O(instructions), times their logarithm with
+/// shared links. Throws InputError if a time would pass kMaxTicks.
+[[nodiscard]] std::variant<ProgramRun, ProgramDeadlock> run_program(const Program& program,
+                                                                    const Costs& costs,
+                                                                    const MessageRules& rules,
+                                                                    const Steps& steps = {});
+
+/// Time per step of the endlessly repeated program, optimizer included. Barrier: makespan + optimizer. Post-validation: found by
+/// repeating until every rank's step takes the same time as the one before, at most 32 times; then the last step's.
+[[nodiscard]] Ticks steady_period(const Program& program, const Costs& costs, const MessageRules& rules,
+                                  const Steps& steps);
+
+/// Idle time of a rank in the first step, cause by cause; the spans cover exactly what lies between its entries, from the
+/// step's first start to its last end. Of a wait, the part before both ends of its message were posted is the phase's
+/// (warmup, cooldown, imbalance), then `queueing` until it starts, then `transfer`; waiting for a reload is `memory`.
+[[nodiscard]] std::vector<IdleSpan> idle_spans(const ProgramRun& run, Rank rank);
+[[nodiscard]] std::vector<IdleCauses> idle_causes(const ProgramRun& run);
+
+/// What the messages of one step cost. Times are sums over messages.
+struct MessageTotals {
+  std::size_t count = 0;
+  Ticks transfer = 0;      ///< from start to end
+  Ticks queued = 0;        ///< from both ends posted to the start
+  Ticks head_of_line = 0;  ///< the part of `queued` spent behind others in a queue; the rest waits for links
+  Ticks exposed = 0;       ///< what ranks waited: transfer and queueing of idle_causes
+};
+[[nodiscard]] MessageTotals message_totals(const ProgramRun& run, const Program& program);
+
+/// The chain of entries and messages that sets the makespan, as op indices of entries in time order.
+[[nodiscard]] std::vector<std::size_t> critical_entries(const ProgramRun& run, const Program& program);
+
+}  // namespace pipeloom
