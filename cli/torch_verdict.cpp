@@ -53,10 +53,27 @@ std::string shape_of(const torch::LoadingRun& run) {
   return fmt::format("{}, p={}, m={}, stages={}", name_of(run.form), run.ranks, run.microbatches, run.stages);
 }
 
+std::string_view doing(std::string_view phase) {
+  return phase == "parse" ? "parsing" : phase == "validate" ? "validating" : "lowering";
+}
+
+/// Without the blanks that pad a line to its columns.
+std::string without_padding(const std::string& text) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::size_t last = text.find_last_not_of(' ', end - 1);
+    if (last != std::string::npos && last >= begin) out += text.substr(begin, last + 1 - begin);
+    out += '\n';
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::string refused_text(const TorchFindings& findings, bool everything) {
   const torch::Verdict& verdict = findings.verdict;
-  std::string out = fmt::format("PyTorch: refuses it ({}) on {} with {}: {}\n", shape_of(findings.run),
-                                verdict.phase, verdict.exception, verdict.message);
+  std::string out = fmt::format("PyTorch: refuses it ({}), {} while {}: {}\n", shape_of(findings.run),
+                                verdict.exception, doing(verdict.phase), verdict.message);
   if (!verdict.place) return out;
   torch::GridOptions grid;
   grid.error_step = verdict.place->step;
@@ -64,21 +81,30 @@ std::string refused_text(const TorchFindings& findings, bool everything) {
     grid.first = verdict.place->step - std::min(verdict.place->step, kStepsAround);
     grid.last = verdict.place->step + kStepsAround + 1;
   }
-  return out + '\n' + torch::grid_text(findings.lists, grid) + '\n';
+  return out + '\n' + without_padding(torch::grid_text(findings.lists, grid)) + '\n';
 }
 
 std::string loaded_text(const TorchFindings& findings) {
   std::string out = fmt::format("PyTorch: loads it ({})", shape_of(findings.run));
-  if (findings.hangs())
-    return out + fmt::format(" and hangs, since it checks no messages of such a file: {}\n",
-                             torch::describe(*findings.dry_run->stuck, findings.lists));
-  if (!findings.lints.empty())
-    return out +
-           fmt::format(" and fails while it runs: {}\n", count_text(findings.lints.size(), "assertion"));
+  if (findings.hangs()) return out + ", checks no message of such a file, and hangs\n";
+  if (!findings.lints.empty()) return out + " and fails while it runs\n";
   if (findings.dry_run)
     out +=
-        fmt::format("; the messages meet, in {} of its dry run", count_text(findings.dry_run->steps, "step"));
+        fmt::format("; its messages meet after {} of a dry run", count_text(findings.dry_run->steps, "step"));
   return out + '\n';
+}
+
+/// The place of the first rank's action that waits for ever.
+Where first_blocked(const TorchFindings& findings, const io::SchedulePlaces& places) {
+  const auto& heads = findings.dry_run->stuck->heads;
+  for (std::size_t r = 0; r < heads.size(); ++r) {
+    const Rank rank(static_cast<std::int32_t>(r));
+    const auto row = findings.lists.row(rank).first(heads[r]);
+    if (heads[r] < findings.lists.row(rank).size())
+      return places.of_cell(rank, static_cast<std::size_t>(std::count_if(
+                                      row.begin(), row.end(), [](Action a) { return !a.joined(); })));
+  }
+  return Where{findings.name};
 }
 
 std::string slots_line(std::string_view what, const torch::Liveness& live) {
@@ -121,24 +147,31 @@ std::string torch_page_of_unreadable(const InputOptions& input) {
     findings.verdict = io::torch_verdict(text, findings.name, *form);
     findings.run.form = *form;
     if (findings.verdict.phase == "parse")
-      return fmt::format("PyTorch: refuses it on parse with {}\n", findings.verdict.exception);
+      return fmt::format("PyTorch: refuses it, {} while parsing\n", findings.verdict.exception);
     findings.lists = io::read_torch_actions(text, findings.name).lists;
     findings.run = torch::loading_run(findings.lists, *form);
-    return torch_page(findings, text, false);
+    return torch_page(findings, false);
   } catch (const Error&) {
     return {};
   }
 }
 
-std::string torch_page(const TorchFindings& findings, const std::string& text, bool everything) {
+std::string torch_problems(const TorchFindings& findings, const std::string& text) {
+  if (findings.problems() == 0) return {};
+  const io::SchedulePlaces places(text, findings.name);
   std::string out;
-  if (!findings.lints.empty()) {
-    const io::SchedulePlaces places(text, findings.name);
-    for (const torch::Lint& lint : findings.lints)
-      out += fmt::format("{}: error: {} [{}]\n", places.of_cell(lint.rank, lint.step).text(), lint.message,
-                         lint.code);
-  }
-  return out + (findings.verdict.ok() ? loaded_text(findings) : refused_text(findings, everything));
+  for (const torch::Lint& lint : findings.lints)
+    out += fmt::format("{}: error: {} [{}]\n", places.of_cell(lint.rank, lint.step).text(), lint.message,
+                       lint.code);
+  if (findings.hangs())
+    out += fmt::format("{}: error: the messages never meet: {} [message-hang]\n",
+                       first_blocked(findings, places).text(),
+                       torch::describe(*findings.dry_run->stuck, findings.lists));
+  return out;
+}
+
+std::string torch_page(const TorchFindings& findings, bool everything) {
+  return findings.verdict.ok() ? loaded_text(findings) : refused_text(findings, everything);
 }
 
 std::string torch_json(const TorchFindings& findings) {

@@ -22,8 +22,11 @@ struct TorchFindings {
   std::vector<torch::Lint> lints;
   std::optional<torch::DryRun> dry_run;
 
+  /// The messages of a lowered file never meet.
   [[nodiscard]] bool hangs() const { return dry_run && dry_run->stuck; }
-  [[nodiscard]] bool ok() const { return verdict.ok() && lints.empty() && !hangs(); }
+  /// What is wrong with the actions that are no computations: our verdict, since PyTorch does not look.
+  [[nodiscard]] std::size_t problems() const { return lints.size() + (hangs() ? 1 : 0); }
+  [[nodiscard]] bool ok() const { return verdict.ok() && problems() == 0; }
 };
 
 /// Nothing unless the format is one of PyTorch's. `load` is "P,V,M": the run that loads the file; as the file shows if it is
@@ -36,9 +39,10 @@ struct TorchFindings {
 /// read at all, or came from standard input.
 [[nodiscard]] std::string torch_page_of_unreadable(const InputOptions& input);
 
-/// The lints, one line each with its place, then a line that begins with "PyTorch: " and, where it refuses a cell, its step grid around
-/// that cell; all steps if `everything`.
-[[nodiscard]] std::string torch_page(const TorchFindings& findings, const std::string& text, bool everything);
+/// What is wrong with messages and parameters, one line each with its place.
+[[nodiscard]] std::string torch_problems(const TorchFindings& findings, const std::string& text);
+/// A line that begins with "PyTorch: " and, where it refuses a cell, its step grid around that cell; all steps if `everything`.
+[[nodiscard]] std::string torch_page(const TorchFindings& findings, bool everything);
 /// The same as a JSON member: `,\n  "torch": {...}`.
 [[nodiscard]] std::string torch_json(const TorchFindings& findings);
 

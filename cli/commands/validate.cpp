@@ -38,6 +38,7 @@ struct Findings {
   /// Of PyTorch's files only.
   std::optional<TorchFindings> torch;
 
+  [[nodiscard]] std::size_t problems() const { return diagnostics.size() + (torch ? torch->problems() : 0); }
   [[nodiscard]] bool ok() const { return diagnostics.empty() && (!torch || torch->ok()); }
 };
 
@@ -60,8 +61,8 @@ std::string verdict(const Findings& findings) {
   const Schedule& s = *findings.schedule;
   const std::string shape = fmt::format("p={}, m={}, stages={}; {}", s.ranks(), s.microbatches(), s.stages(),
                                         count_text(s.num_ops(), "op"));
-  if (findings.diagnostics.empty()) return fmt::format("legal: {}\n", shape);
-  return fmt::format("illegal: {}; {}\n", shape, count_text(findings.diagnostics.size(), "problem"));
+  if (findings.problems() == 0) return fmt::format("legal: {}\n", shape);
+  return fmt::format("illegal: {}; {}\n", shape, count_text(findings.problems(), "problem"));
 }
 
 void append_diagnostic(std::string& out, const Diagnostic& diagnostic) {
@@ -84,7 +85,7 @@ std::string as_json(const Findings& findings) {
   out += fmt::format(
       ",\n  \"legal\": {},\n  \"ranks\": {}, \"stages\": {}, \"microbatches\": {}, \"num_ops\": {},\n  "
       "\"diagnostics\": [",
-      findings.diagnostics.empty(), s.ranks(), s.stages(), s.microbatches(), s.num_ops());
+      findings.problems() == 0, s.ranks(), s.stages(), s.microbatches(), s.num_ops());
   for (const Diagnostic& diagnostic : findings.diagnostics) {
     out += &diagnostic == findings.diagnostics.data() ? "\n    " : ",\n    ";
     append_diagnostic(out, diagnostic);
@@ -95,8 +96,18 @@ std::string as_json(const Findings& findings) {
   return out + "\n}\n";
 }
 
+/// A file of PyTorch's that we cannot read gets its verdict before our error.
+RunInput read_or_explain(const ValidateOptions& options) {
+  try {
+    return read_input(options.input);
+  } catch (const InputError&) {
+    if (!options.json) print(torch_page_of_unreadable(options.input));
+    throw;
+  }
+}
+
 Findings examine(const ValidateOptions& options) {
-  const RunInput input = read_input(options.input);
+  const RunInput input = read_or_explain(options);
   Findings out;
   out.name = input.name;
   out.warnings = input.warnings;
@@ -116,18 +127,8 @@ Findings examine(const ValidateOptions& options) {
   return out;
 }
 
-/// A file of PyTorch's that we cannot read gets its verdict before our error.
-Findings examine_or_explain(const ValidateOptions& options) {
-  try {
-    return examine(options);
-  } catch (const InputError&) {
-    if (!options.json) print(torch_page_of_unreadable(options.input));
-    throw;
-  }
-}
-
 ExitCode run_validate(const ValidateOptions& options) {
-  const Findings findings = examine_or_explain(options);
+  const Findings findings = examine(options);
   options.output.warn(findings.warnings);
   std::string out;
   if (options.json) {
@@ -138,9 +139,10 @@ ExitCode run_validate(const ValidateOptions& options) {
       for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
     }
     if (hangs(findings)) out += hang_page(*findings.schedule, options.output.verbose);
+    if (findings.torch) out += torch_problems(*findings.torch, findings.text);
     if (!options.output.quiet) out += verdict(findings);
     if (findings.torch && !(options.output.quiet && findings.torch->ok()))
-      out += torch_page(*findings.torch, findings.text, options.output.verbose);
+      out += torch_page(*findings.torch, options.output.verbose);
     if (options.output.verbose && findings.diagnostics.empty()) out += slots_page(*findings.schedule);
   }
   print(out);

@@ -180,8 +180,9 @@ class CsvReader {
     constexpr const char* kWhy =
         "uses the letters of PyTorch before 2025, where BW was the whole backward and B its input part: "
         "write B for BW and I for B";
-    if (wanted_ != Wanted::ActionsOnly) fail(cell, kWhy);
-    add_warning(fmt::format("{}: '{}' {}", where_.text(), shortened(cell, 60), kWhy));
+    const std::string text = fmt::format("'{}' {}", shortened(cell, 60), kWhy);
+    if (wanted_ != Wanted::ActionsOnly) throw InputError(where_, text);
+    add_warning(where_.text() + ": " + text);
   }
 
   void queue_ops() {
