@@ -179,9 +179,10 @@ class Planner {
 
   void add_advice(LayoutPlan& plan) const {
     const int stages = plan.placement.stages();
-    if (request_.framework != layout::Framework::Megatron)
+    const bool is_megatron = request_.framework == layout::Framework::Megatron;
+    if (!is_megatron && stages > 1)
       plan.advice.push_back(layout::microbatch_advice(request_.ranks, stages, request_.microbatches));
-    else if (stages > request_.ranks)
+    if (is_megatron && stages > request_.ranks)
       plan.advice.push_back(layout::megatron_microbatch_advice(request_.ranks, request_.microbatches));
     if (!schedule_ || !schedule_->generator.requirements.splits_backward) return;
     for (auto& advice : layout::split_backward_advice(plan.schedule, request_.training))

@@ -224,13 +224,17 @@ LayoutRequest request_of(const LayoutOptions& options) {
   return request;
 }
 
-std::int64_t decimal(const char* option, const Text& text, std::int64_t one, std::int64_t fallback) {
+/// Work in layers, times 1e9.
+constexpr std::int64_t kOneLayer = 1'000'000'000;
+constexpr std::int64_t kMostLayers = kMaxIndex * kOneLayer;
+
+std::int64_t decimal(const char* option, const Text& text, std::int64_t one, std::int64_t most,
+                     std::int64_t fallback) {
   if (!text) return fallback;
   const auto number = parse_fixed(*text, one);
-  if (!number || number->value < 0)
-    throw InputError(Where{option},
-                     fmt::format("found '{}'; allowed is a decimal number from 0, times below 2^62 ticks",
-                                 shortened(*text, 64)));
+  if (!number || number->value < 0 || number->value > most)
+    throw InputError(Where{option}, fmt::format("found '{}'; allowed is a decimal number from 0 to {}",
+                                                shortened(*text, 64), most / one));
   return number->value;
 }
 
@@ -241,11 +245,10 @@ LayerCosts layer_costs(const LayoutOptions& options) {
     costs.unit = *time_unit_named(*options.time_unit);
   }
   const Ticks one = ticks_per(costs.unit);
-  costs.forward = decimal("--layer-forward", options.layer_forward, one, one);
-  if (costs.forward > kMaxTicks / 2) throw InputError(Where{"--layer-forward"}, "the time is too long");
-  costs.backward = decimal("--layer-backward", options.layer_backward, one, 2 * costs.forward);
-  costs.embedding = decimal("--embedding", options.embedding, 1'000'000'000, 0);
-  costs.head = decimal("--head", options.head, 1'000'000'000, 0);
+  costs.forward = decimal("--layer-forward", options.layer_forward, one, kMaxTicks / 2, one);
+  costs.backward = decimal("--layer-backward", options.layer_backward, one, kMaxTicks, 2 * costs.forward);
+  costs.embedding = decimal("--embedding", options.embedding, kOneLayer, kMostLayers, 0);
+  costs.head = decimal("--head", options.head, kOneLayer, kMostLayers, 0);
   return costs;
 }
 

@@ -53,9 +53,10 @@ struct LayerWeights {
 /// The cut whose largest stage sum is smallest. Only the first and the last stage may have no layer, so S - 2 <= L. Of
 /// equal cuts the one is taken whose last stage begins earliest; the stages before it are cut by the same rule for themselves,
 /// which may leave them better than the largest sum asks for.
-/// Source: AReaL's MegatronEngine. O(S L log L); S (L + 1) is limited to 2^26.
+/// Source: AReaL's MegatronEngine. O(S L log L); S (L + 1) is limited to 2^24.
 [[nodiscard]] std::vector<int> min_max_split(const LayerWeights& weights, int stages);
-/// The sum of each stage, embedding and output included.
+/// The sum of each stage, embedding and output included. REQUIRES: as many layers as weights. Throws InputError as above for
+/// weights that are negative or too large.
 [[nodiscard]] std::vector<std::int64_t> stage_weights(const LayerWeights& weights,
                                                       const std::vector<int>& layers_per_stage);
 

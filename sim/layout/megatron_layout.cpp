@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace pipeloom::layout {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::string_view kLetters = "EtmL";
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& source) : text_(text), source_(source) {}
+  Parser(std::string_view text, std::string source) : text_(text), source_(std::move(source)) {}
 
   MegatronLayout parse() {
     for (skip_commas(); !at_end(); skip_commas()) {

@@ -8,7 +8,7 @@
 namespace pipeloom::layout {
 namespace {
 
-constexpr std::int64_t kMostCells = std::int64_t{1} << 26;
+constexpr std::int64_t kMostCells = std::int64_t{1} << 24;
 constexpr std::int64_t kMostWeight = std::int64_t{1} << 62;
 
 /// sums[j]: weight of the layers before j.
@@ -116,12 +116,13 @@ std::vector<int> min_max_split(const LayerWeights& weights, int stages) {
 
 std::vector<std::int64_t> stage_weights(const LayerWeights& weights,
                                         const std::vector<int>& layers_per_stage) {
+  const std::vector<std::int64_t> before = prefix_sums(weights);
   std::vector<std::int64_t> sums;
-  auto layer = weights.layers.begin();
+  std::size_t layer = 0;
   for (const int count : layers_per_stage) {
-    std::int64_t sum = 0;
-    for (int i = 0; i < count; ++i) sum += *layer++;
-    sums.push_back(sum);
+    const std::size_t end = layer + static_cast<std::size_t>(count);
+    sums.push_back(before[end] - before[layer]);
+    layer = end;
   }
   sums.front() += weights.embedding;
   sums.back() += weights.output;

@@ -122,8 +122,16 @@ TEST_CASE("min-max split: one stage, no layer, too many of either") {
   CHECK_THROWS_WITH(min_max_split({.layers = {1, -1}}, 2), Contains("-1 is negative"));
   CHECK_THROWS_WITH(min_max_split({.layers = {1}, .embedding = std::int64_t{1} << 62}, 2), Contains("2^62"));
   const LayerWeights many = {.layers = std::vector<std::int64_t>(1 << 20, 1)};
-  CHECK_THROWS_WITH(min_max_split(many, 65), Contains("at most 67108864"));
+  CHECK_THROWS_WITH(min_max_split(many, 17), Contains("at most 16777216"));
   CHECK(min_max_split(many, 2) == Layers{1 << 19, 1 << 19});
+}
+
+TEST_CASE("stage weights: the ends are counted, sums beyond 2^62 are refused") {
+  const LayerWeights weights = {.layers = {1, 2, 4}, .embedding = 8, .output = 16};
+  CHECK(stage_weights(weights, {2, 0, 1}) == std::vector<std::int64_t>{11, 0, 20});
+  CHECK(stage_weights(weights, {3}) == std::vector<std::int64_t>{31});
+  const std::int64_t large = std::int64_t{1} << 61;
+  CHECK_THROWS_WITH(stage_weights({.layers = {large, large, large}}, {3}), Contains("2^62"));
 }
 
 TEST_CASE("even split: Megatron-LM's rules") {
