@@ -1,0 +1,100 @@
+#pragma once
+
+// Message plans: from a schedule to a program, by the rules of a framework or by a rule of our own.
+//
+//   plan                            receives are posted               the rank waits for
+//   entry_blocking                  in front of their entry           everything, at once
+//   megatron_1f1b_blocking          one op before their entry         everything, at once
+//   megatron_interleaved_blocking   one op before their entry         everything, at once
+//   megatron_interleaved_overlap    one op before their entry         sends forward at once, the rest before it is needed
+//   dualpipe_blocking               in front of their entry           everything, one entry later
+//   async_plan                      where ReceivePlacement says       receives, in front of their entry; sends never
+//
+// All take a schedule without structural errors that does not hang, and all put every entry of a queue into the program, in queue
+// order. O and L take part in no message: they stand directly behind the entry that they stand behind in the queue. All are O(ops).
+//
+// Messages between two ranks carry no tags, so that a plan may mispair them on a schedule that it was not made for;
+// check_program() tells.
+
+#include <cstdint>
+#include <memory>
+
+#include "sim/program.hpp"
+
+namespace pipeloom {
+
+/// Any schedule. Between two entries one group: what the first sends, then what the second receives. One group more in front
+/// of the first entry and behind the last.
+[[nodiscard]] Program entry_blocking(std::shared_ptr<const Schedule> schedule);
+
+/// Megatron-LM without virtual stages (forward_backward_pipelining_without_interleaving), for schedules that run F and B on
+/// linear ranks: w forwards, then F and B in turns, then w backwards. A `/` separates what is waited for in turn.
+///
+///   warm-up     [receive from r-1] F [send to r+1]
+///   steady      F [send to r+1, receive from r+1] B [send to r-1, receive from r-1]
+///   cool-down   [receive from r+1] B [send to r-1]
+///
+/// The first steady F has a receive of its own, the last steady B receives nothing. With m <= p-1-r all is warm-up and
+/// cool-down. Throws ScheduleError if the schedule is of another shape.
+[[nodiscard]] Program megatron_1f1b_blocking(std::shared_ptr<const Schedule> schedule);
+
+/// Megatron-LM with virtual stages (forward_backward_pipelining_with_interleaving), for interleaved-1f1b and
+/// interleaved-1f1b-overlap (pairs). N is read off the schedule, w(r) = min(m v, 2(p-1-r) + (v-1) N), one more with pairs.
+///
+/// Behind the k-th forward a rank receives the input of its next one. Only rank 0, where a microbatch comes back for its
+/// next chunk, receives what rank p-1 sent p-1 forwards ago: N - p forwards before it is needed. Likewise rank p-1 and
+/// the backwards. Groups list: send to the rank before, receive from it, send to the rank behind, receive from it.
+///
+///   warm-up     F [receive, send]
+///   steady      F B [send, receive, send, receive]           (F;B) counts as F B
+///   cool-down   B [send, receive]
+///
+/// The last warm-up group also holds the receive of the first gradient; a rank all of whose forwards are warm-up waits for it alone.
+/// On two ranks both neighbours are the same rank, and an activation is received as a gradient: Megatron-LM refuses that, and
+/// check_program() reports "mispaired". Throws ScheduleError if the schedule is of another shape or has a group of fewer than
+/// p microbatches.
+[[nodiscard]] Program megatron_interleaved_blocking(std::shared_ptr<const Schedule> schedule);
+
+/// The same with overlap_p2p_comm: in the steady phase each message is a batch of its own. A send forward is waited for at once; a
+/// send backward after the next one was posted; receives in the order in which they were posted, one in front of each op
+/// that has an input. (Where N > p, rank 0 waits for the first of them sooner than it must: warm-up received some inputs already.)
+///
+///   steady      F <receive <send >send    B <send <receive >the send before
+///
+/// With `flush` (overlap_p2p_comm_warmup_flush) warm-up and cool-down do so too, and post each receive in front of the op before its
+/// consumer; rank 0, for forwards, and rank p-1, for backwards, behind it.
+enum class OverlapFlush : std::uint8_t { No, Yes };
+[[nodiscard]] Program megatron_interleaved_overlap(std::shared_ptr<const Schedule> schedule,
+                                                   OverlapFlush flush);
+
+/// DeepSeek's DualPipe and DualPipeV: sends are collected, and posted with the receives of the next entry as one group that
+/// the rank waits for. So an output is on its way as soon as the next entry's turn comes, except that
+///   - where forwards of both lanes alternate in warm-up, lane 0's input is received one entry early and its output sent
+///     one entry late (at once on the two ranks where DualPipe's directions meet),
+///   - the ranks where the lanes meet keep the last of these outputs of lane 1 back by one entry, and then all of the next two entries
+///     until both have run,
+///   - a forward behind a W is received in front of the W.
+/// Throws ScheduleError if the schedule is of another shape.
+[[nodiscard]] Program dualpipe_blocking(std::shared_ptr<const Schedule> schedule);
+
+/// Where a receive is posted.
+struct ReceivePlacement {
+  enum class Rule : std::uint8_t {
+    /// Where its sender ran when ranks take turns, entry by entry: what torch::lower() writes, and PyTorch's runtime issues.
+    AtSender,
+    /// In front of its entry, or of an earlier send to the rank it comes from if that rank has the higher number: PyTorch with
+    /// deferred receives.
+    BeforeUse,
+    /// `entries` entries before its own; 0 is directly in front of it. O and L do not count.
+    Ahead,
+  };
+  Rule rule = Rule::AtSender;
+  int entries = 0;
+};
+
+/// Any schedule. Each message is a batch of its own: a send is posted directly behind its producer and never waited for, a
+/// receive is posted where `placement` says and waited for in front of its consumer. Throws ScheduleError if the
+/// schedule hangs (AtSender, BeforeUse).
+[[nodiscard]] Program async_plan(std::shared_ptr<const Schedule> schedule, ReceivePlacement placement);
+
+}  // namespace pipeloom
