@@ -20,6 +20,7 @@
 #include "schedules/closed_form.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "sim/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -79,6 +80,11 @@ Generator one_f_one_b() {
       .requirements = {.text = "any ranks, any microbatches"},
       .closed_forms = closed_forms(),
       .emit = emit,
+      .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
+                     MessageStyle style) -> std::optional<Program> {
+        if (style != MessageStyle::Blocking) return std::nullopt;
+        return megatron_1f1b_blocking(std::move(schedule));
+      },
   };
 }
 

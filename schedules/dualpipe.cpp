@@ -27,6 +27,7 @@
 #include "schedules/closed_form.hpp"
 #include "schedules/dualpipe_steps.hpp"
 #include "schedules/registry.hpp"
+#include "sim/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -91,6 +92,11 @@ Generator dualpipe() {
                        .text = "even ranks, even microbatches, microbatches >= 2 ranks - 2"},
       .closed_forms = closed_forms(),
       .emit = emit,
+      .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
+                     MessageStyle style) -> std::optional<Program> {
+        if (style != MessageStyle::Blocking) return std::nullopt;
+        return dualpipe_blocking(std::move(schedule));
+      },
   };
 }
 

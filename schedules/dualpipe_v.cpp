@@ -22,6 +22,7 @@
 #include "schedules/closed_form.hpp"
 #include "schedules/dualpipe_steps.hpp"
 #include "schedules/registry.hpp"
+#include "sim/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -80,6 +81,11 @@ Generator dualpipe_v() {
                        .text = "2 chunks, microbatches >= 2 ranks - 1"},
       .closed_forms = closed_forms(),
       .emit = emit,
+      .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
+                     MessageStyle style) -> std::optional<Program> {
+        if (style != MessageStyle::Blocking) return std::nullopt;
+        return dualpipe_blocking(std::move(schedule));
+      },
   };
 }
 

@@ -128,6 +128,7 @@ Generator interleaved_1f1b() {
       .predicate = [](const Params& params) { return hangs(params) ? hang_text(params, emit) : ""; },
       .accepts = [](const Params& params) { return !hangs(params); },
       .idle_cells = idle_cells,
+      .messages = megatron_interleaved_messages,
   };
 }
 

@@ -102,6 +102,7 @@ Generator interleaved_1f1b_overlap() {
       .emit = emit,
       .predicate = [](const Params& params) { return hangs(params) ? hang_text(params, emit) : ""; },
       .accepts = [](const Params& params) { return !hangs(params); },
+      .messages = megatron_interleaved_messages,
   };
 }
 

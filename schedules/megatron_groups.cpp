@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "schedules/interleaved_order.hpp"
 #include "schedules/nearest.hpp"
+#include "sim/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -35,6 +38,19 @@ std::string refusal_of(const Params& params) {
 }
 
 }  // namespace
+
+bool takes_megatron_groups(const Params& params) {
+  return group_fits(params.ranks, params.microbatches, group_size_of(params));
+}
+
+std::optional<Program> megatron_interleaved_messages(const Params& params,
+                                                     std::shared_ptr<const Schedule> schedule,
+                                                     MessageStyle style) {
+  if (!takes_megatron_groups(params)) return std::nullopt;
+  if (style == MessageStyle::Blocking) return megatron_interleaved_blocking(std::move(schedule));
+  return megatron_interleaved_overlap(
+      std::move(schedule), style == MessageStyle::OverlapFlush ? OverlapFlush::Yes : OverlapFlush::No);
+}
 
 std::function<void(Params&)> megatron_groups(std::string alias) {
   return [alias = std::move(alias)](Params& params) {

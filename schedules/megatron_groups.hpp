@@ -3,6 +3,8 @@
 // Which group sizes Megatron-LM takes: stricter than what would run.
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "schedules/generator.hpp"
@@ -13,5 +15,13 @@ namespace pipeloom::schedules {
 /// throws ScheduleError unless p >= 2, v >= 2, p <= N <= m, and m mod N is 0 or at least p. (Without overlap_p2p_comm it
 /// wants p >= 3 besides; the order is the same.) What it takes never hangs.
 [[nodiscard]] std::function<void(Params&)> megatron_groups(std::string alias);
+
+/// Whether N and m are such.
+[[nodiscard]] bool takes_megatron_groups(const Params& params);
+
+/// Generator::messages of the interleaved schedules: Megatron-LM's loops, for the N and m that it takes.
+[[nodiscard]] std::optional<Program> megatron_interleaved_messages(const Params& params,
+                                                                   std::shared_ptr<const Schedule> schedule,
+                                                                   MessageStyle style);
 
 }  // namespace pipeloom::schedules
