@@ -117,6 +117,16 @@ Table summary_table(const study::Evaluation& run) {
                  fmt::format("1 - busiest / longest window ({})", time.text(m.max_window))});
   table.add_row({"peak memory", bytes_text(m.ranks[m.peak_rank.at()].memory.peak_bytes),
                  fmt::format("on rank {}", m.peak_rank.value())});
+  if (run.messages) {
+    const MessageTotals& totals = run.messages->totals;
+    table.add_row(
+        {"messages", count_text(totals.count),
+         fmt::format("plan {}; ranks wait {} for them", run.messages->plan, time.text(totals.exposed))});
+    if (totals.queued > 0)
+      table.add_row({"head of line", time.text(totals.head_of_line),
+                     fmt::format("messages behind others; it costs {} of the makespan",
+                                 time.text(run.messages->lost_to_queues))});
+  }
   if (run.critical_path)
     table.add_row(
         {"critical path", count_text(run.critical_path->entries.size()), "entries set the makespan"});

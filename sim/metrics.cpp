@@ -51,13 +51,14 @@ void add_totals(Metrics& metrics) {
 
 }  // namespace
 
-Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory, const Steps& steps) {
+Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory, const Steps& steps,
+                const RunFacts* facts) {
   const Schedule& schedule = *timeline.schedule;
   Metrics metrics;
   metrics.makespan = span_of(timeline).length();
   metrics.num_ops = schedule.num_ops();
   metrics.num_entries = schedule.num_entries();
-  const auto causes = idle_causes(timeline, costs);
+  const auto causes = facts != nullptr ? facts->idle_causes : idle_causes(timeline, costs);
   const auto peaks = measure_memory(timeline, memory);
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     RankMetrics& own = metrics.ranks.emplace_back(measure_rank(timeline, rank));
@@ -67,8 +68,9 @@ Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel&
   }
   add_totals(metrics);
   const bool barrier = steps.rule == StepRule::Barrier;
-  metrics.steady_period =
-      barrier ? metrics.makespan + steps.optimizer : steady_period(schedule, costs, steps);
+  metrics.steady_period = barrier            ? metrics.makespan + steps.optimizer
+                          : facts != nullptr ? facts->steady_period
+                                             : steady_period(schedule, costs, steps);
   metrics.step_time = metrics.steady_period;
   metrics.lower_bound = lower_bound(schedule, costs, steps);
   return metrics;

@@ -52,8 +52,14 @@ struct Metrics {
   Rank peak_rank;
 };
 
-/// REQUIRES: tables of costs and memory fit the timeline's placement.
+/// What a timeline alone does not tell where messages block or queue: it comes from the program's run.
+struct RunFacts {
+  std::vector<IdleCauses> idle_causes;  ///< [rank]
+  Ticks steady_period = 0;
+};
+
+/// REQUIRES: tables of costs and memory fit the timeline's placement. Without `facts` transfers are those of the `latency` model.
 [[nodiscard]] Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory,
-                              const Steps& steps);
+                              const Steps& steps, const RunFacts* facts = nullptr);
 
 }  // namespace pipeloom

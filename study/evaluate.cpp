@@ -14,6 +14,7 @@
 #include "sim/io/schedule_places.hpp"
 #include "sim/simulator.hpp"
 #include "sim/validate.hpp"
+#include "study/messages.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -181,8 +182,53 @@ std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> sche
   return schedule;
 }
 
+/// How much the queues cost: the same program without them is as fast as its messages allow.
+Ticks lost_to_queues(const Program& program, const Costs& costs, const MessageRules& rules, Ticks makespan) {
+  if (rules.queue == QueueDiscipline::None) return 0;
+  MessageRules free = rules;
+  free.queue = QueueDiscipline::None;
+  const auto outcome = run_program(program, costs, free);
+  const auto* run = std::get_if<ProgramRun>(&outcome);
+  return run == nullptr ? 0 : std::max<Ticks>(0, makespan - span_of(run->timeline).length());
+}
+
+/// Runs the program that the transfer model makes of the schedule.
+void run_messages(const io::RunConfig& config, const FrameworkProgram& framework, Evaluation& out) {
+  Messages messages = make_messages(out.schedule, config.costs.transfer, framework);
+  out.program = std::move(messages.program);
+  auto outcome = run_program(*out.program, out.costs, messages.rules, out.steps);
+  if (const auto* deadlock = std::get_if<ProgramDeadlock>(&outcome))
+    throw ScheduleError(
+        config.costs.transfer.plan_where,
+        fmt::format("with plan \"{}\" of transfer model \"{}\" the schedule hangs after {} of {} "
+                    "entries: {}",
+                    messages.plan, name_of(config.costs.transfer.model), deadlock->entries_done,
+                    out.schedule->num_entries(), describe(*deadlock, *out.program)));
+  out.program_run = std::get<ProgramRun>(std::move(outcome));
+  out.timeline = out.program_run->timeline;
+  out.messages = io::MessageSummary{
+      messages.plan, message_totals(*out.program_run, *out.program),
+      lost_to_queues(*out.program, out.costs, messages.rules, span_of(out.timeline).length())};
+  out.facts.idle_causes = idle_causes(*out.program_run);
+  if (out.steps.rule == StepRule::PostValidation)
+    out.facts.steady_period = steady_period(*out.program, out.costs, messages.rules, out.steps);
+}
+
+void measure_timeline(const Limits& limits, Evaluation& out) {
+  out.metrics =
+      measure(out.timeline, out.costs, out.memory, out.steps, out.program_run ? &out.facts : nullptr);
+  if (out.schedule->num_entries() > limits.critical_path_entries)
+    out.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}",
+                                       out.schedule->num_entries(), limits.critical_path_entries));
+  else if (out.program_run)
+    out.critical_path = {out.metrics.makespan, critical_entries(*out.program_run, *out.program)};
+  else
+    out.critical_path = critical_path(out.timeline, out.costs);
+}
+
 Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunConfig& config,
-                       const Limits& limits, io::EffectiveConfig effective) {
+                       const Limits& limits, io::EffectiveConfig effective,
+                       const FrameworkProgram& framework = {}) {
   Evaluation out;
   out.schedule = std::move(schedule);
   out.warnings = config.warnings;
@@ -204,15 +250,12 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   out.costs = out.effective.resolved.costs;
   out.memory = out.effective.memory;
   out.steps = config.step;
-  out.timeline = simulate(out.schedule, out.costs, out.steps);
-  out.over_limit = find_over_limit(out.timeline, out.memory);
-  if (!limits.with_metrics) return out;
-  out.metrics = measure(out.timeline, out.costs, out.memory, out.steps);
-  if (out.schedule->num_entries() <= limits.critical_path_entries)
-    out.critical_path = critical_path(out.timeline, out.costs);
+  if (config.costs.transfer.model == cost::TransferModel::Latency)
+    out.timeline = simulate(out.schedule, out.costs, out.steps);
   else
-    out.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}",
-                                       out.schedule->num_entries(), limits.critical_path_entries));
+    run_messages(config, framework, out);
+  out.over_limit = find_over_limit(out.timeline, out.memory);
+  if (limits.with_metrics) measure_timeline(limits, out);
   return out;
 }
 
@@ -223,7 +266,9 @@ double default_max_memory() {
 }
 
 io::Report Evaluation::report() const {
-  return {&effective, &timeline, &metrics, critical_path ? &*critical_path : nullptr, over_limit};
+  return {&effective, &timeline,
+          &metrics,   critical_path ? &*critical_path : nullptr,
+          over_limit, messages ? &*messages : nullptr};
 }
 
 namespace {
@@ -321,7 +366,14 @@ IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule) {
 Evaluation evaluate(const io::RunConfig& config, const Limits& limits) {
   io::EffectiveConfig effective;
   auto schedule = make_schedule(config, limits, effective);
-  return measure_run(std::move(schedule), config, limits, std::move(effective));
+  FrameworkProgram framework;
+  if (config.schedule != io::kCustomSchedule)
+    framework = [&config, schedule](schedules::MessageStyle style) -> std::optional<Program> {
+      const schedules::Found found = schedules::find(config.schedule, config.schedule_where);
+      if (!found.generator->messages) return std::nullopt;
+      return found.generator->messages(params_of(config, found), schedule, style);
+    };
+  return measure_run(std::move(schedule), config, limits, std::move(effective), framework);
 }
 
 Evaluation evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,

@@ -39,6 +39,11 @@ struct Evaluation {
   Timeline timeline;
   Metrics metrics;
   std::optional<CriticalPath> critical_path;
+  /// Under any transfer model but `latency`: the program that ran, its run, and what its messages cost.
+  std::optional<Program> program;
+  std::optional<ProgramRun> program_run;
+  std::optional<io::MessageSummary> messages;
+  RunFacts facts;  ///< of program_run
   /// Set if a rank needs more than memory.limit_bytes: the program reports, and exits with 1.
   std::optional<OverLimit> over_limit;
   io::EffectiveConfig effective;

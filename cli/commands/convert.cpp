@@ -70,7 +70,16 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   options.output.warn(run.warnings);
   if (run.over_limit) options.output.warn({over_limit_text(*run.over_limit)});
   const io::Report report = run.report();
-  const draw::SceneOptions picture = options.picture.scene_options(run.timeline);
+  draw::SceneOptions picture = options.picture.scene_options(run.timeline);
+  std::vector<std::vector<IdleSpan>> idle;
+  std::vector<std::size_t> critical;
+  if (run.program_run && (picture.show_idle_causes || picture.show_critical_path)) {
+    for (Rank rank{0}; rank < Rank(run.schedule->ranks()); ++rank)
+      idle.push_back(idle_spans(*run.program_run, rank));
+    critical = critical_entries(*run.program_run, *run.program);
+    picture.idle = &idle;
+    picture.critical = &critical;
+  }
   io::Exported exported;
   exported.schedule = run.schedule.get();
   exported.timeline = &run.timeline;

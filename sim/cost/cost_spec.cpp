@@ -17,7 +17,8 @@ std::string_view name_of(Per per) {
 }
 
 std::string_view name_of(TransferModel model) {
-  return model == TransferModel::Latency ? "latency" : "";
+  static constexpr std::string_view kNames[] = {"latency", "blocking", "async", "link"};
+  return kNames[static_cast<std::size_t>(model)];
 }
 
 namespace {

@@ -66,15 +66,26 @@ struct LinkSpec {
   std::optional<std::int64_t> bits_per_second;
 };
 
-/// How transfers behave. This version has one model.
-enum class TransferModel : std::uint8_t { Latency };
-/// "latency".
+/// How transfers behave (docs/model.md, section 3).
+enum class TransferModel : std::uint8_t {
+  Latency,   ///< arrive a delay after their producer; hidden
+  Blocking,  ///< matched groups that both ranks wait for
+  Async,     ///< issue and wait apart, messages queue
+  Link,      ///< as Async, over engines and NICs that are shared
+};
+/// "latency", "blocking", "async", "link".
 [[nodiscard]] std::string_view name_of(TransferModel model);
 
 struct TransferSpec {
   TransferModel model = TransferModel::Latency;
-  /// Queue discipline of P2P messages; only models in which messages wait read it.
+  /// Queue discipline of P2P messages: "per-rank", "per-direction", "per-pair"; async and link read it.
   std::string queue = "per-pair";
+  /// Which program of sends, receives and waits the schedule becomes: "auto", "entry", "overlap", "overlap-flush", "at-sender",
+  /// "before-use", "ahead". Where it stands, for those who must refuse it.
+  std::string plan = "auto";
+  Where plan_where;
+  /// Entries by which "ahead" posts a receive before its use.
+  std::int32_t ahead = 1;
   LinkSpec link;  ///< every hop between different ranks, unless intra or inter say otherwise
   Bytes bytes = 0;
   /// Rank r is on node r / ranks_per_node; needed by intra and inter.

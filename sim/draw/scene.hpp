@@ -14,6 +14,7 @@
 
 #include "sim/draw/marks.hpp"
 #include "sim/draw/palette.hpp"
+#include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
 
@@ -159,6 +160,10 @@ struct SceneOptions {
   /// Outlines the entries of the critical path (first step). REQUIRES costs.
   bool show_critical_path = false;
   const Costs* costs = nullptr;
+  /// Where messages block or queue, causes and path are the run's own: idle spans of the first step, [rank], and op indices of the
+  /// critical entries. Null: found from `costs`.
+  const std::vector<std::vector<IdleSpan>>* idle = nullptr;
+  const std::vector<std::size_t>* critical = nullptr;
   const MemoryModel* memory = nullptr;
 
   std::string title = {};

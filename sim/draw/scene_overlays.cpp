@@ -15,7 +15,9 @@ void SceneBuilder::add_idle_causes() {
   for (const Row& row : scene_.rows) {
     if (row.last != row.first + 1) continue;
     double drawn_to = scene_.time.x;
-    for (const IdleSpan& span : idle_spans(timeline_, *options_.costs, row.first)) {
+    const auto spans = options_.idle != nullptr ? (*options_.idle)[row.first.at()]
+                                                : idle_spans(timeline_, *options_.costs, row.first);
+    for (const IdleSpan& span : spans) {
       const double x = clipped_x(span.start);
       const double end = clipped_x(span.end);
       // One shape per pixel at most; a gap narrower than a pixel still gets one.
@@ -36,7 +38,9 @@ void SceneBuilder::add_critical_path() {
   constexpr double kStroke = 1.6;
   const Row* last_row = nullptr;
   double last_x = 0;
-  for (const std::size_t op : critical_path(timeline_, *options_.costs).entries) {
+  const auto entries =
+      options_.critical != nullptr ? *options_.critical : critical_path(timeline_, *options_.costs).entries;
+  for (const std::size_t op : entries) {
     const Row* const row = row_of(timeline_.schedule->rank_of_op(op));
     const double x = clipped_x(timeline_.start_of(op));
     const double end = clipped_x(timeline_.end_of(op));

@@ -68,6 +68,8 @@ void write_transfer(TextWriter& out, const cost::TransferSpec& transfer, TimeUni
   write_link(out, transfer.link, {}, unit);
   out << ", \"bytes\": " << transfer.bytes << ", \"queue\": ";
   out.quoted(transfer.queue);
+  if (transfer.model != cost::TransferModel::Latency) (out << ", \"plan\": ").quoted(transfer.plan);
+  if (transfer.plan == "ahead") out << ", \"ahead\": " << transfer.ahead;
   if (transfer.ranks_per_node) {
     out << ", \"ranks_per_node\": " << *transfer.ranks_per_node << ", \"intra\": {";
     write_link(out, transfer.intra, transfer.link, unit);

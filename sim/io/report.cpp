@@ -20,6 +20,7 @@ class ReportWriter {
     write_summary();
     write_memory();
     write_ranks();
+    write_messages();
     write_critical_path();
     if (parts.orders) write_orders();
     if (parts.timeline) write_timeline();
@@ -85,6 +86,22 @@ class ReportWriter {
       out_.ticks(m.idle_causes.of(cause), unit_);
     }
     out_ << "}}";
+  }
+
+  void write_messages() {
+    const MessageSummary* messages = report_.messages;
+    if (messages == nullptr) return;
+    const MessageTotals& totals = messages->totals;
+    (key("messages") << "{\"plan\": ").quoted(messages->plan) << ", \"count\": " << totals.count;
+    const auto time_of = [&](const char* name, Ticks ticks) {
+      (out_ << ", \"" << name << "\": ").ticks(ticks, unit_);
+    };
+    time_of("transfer", totals.transfer);
+    time_of("queued", totals.queued);
+    time_of("head_of_line", totals.head_of_line);
+    time_of("exposed", totals.exposed);
+    time_of("lost_to_queues", messages->lost_to_queues);
+    out_ << '}';
   }
 
   void write_critical_path() {

@@ -12,6 +12,7 @@
 #include "sim/io/run_config.hpp"
 #include "sim/memory.hpp"
 #include "sim/metrics.hpp"
+#include "sim/program_engine.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::io {
@@ -35,6 +36,14 @@ struct EffectiveConfig {
   std::vector<cost::Origin> origins;
 };
 
+/// What messages cost where they block or queue; times of one step.
+struct MessageSummary {
+  std::string plan;  ///< as the configuration spells it, or "schedule"
+  MessageTotals totals;
+  /// How much shorter the makespan would be if no message waited in a queue behind another.
+  Ticks lost_to_queues = 0;
+};
+
 /// The numbers that a report is written from. Views: what they point at outlives the call of write_report.
 struct Report {
   const EffectiveConfig* config = nullptr;
@@ -43,6 +52,8 @@ struct Report {
   /// Null for runs too large for it; then the report has no such key.
   const CriticalPath* critical_path = nullptr;
   std::optional<OverLimit> over_limit;
+  /// Null under the `latency` model.
+  const MessageSummary* messages = nullptr;
 };
 
 /// What a report carries besides the numbers.

@@ -10,6 +10,11 @@ namespace {
 
 using cost::OverlapSpec;
 
+Where where_of(const ConfigReader& object, std::string_view name) {
+  const Value* value = object.find(name);
+  return value ? value->where() : object.where();
+}
+
 /// The unit comes before any time is read, wherever it stands in the file.
 TimeUnit read_unit(const ConfigReader& costs) {
   const auto name = costs.choice("time_unit");
@@ -78,36 +83,47 @@ void require_nodes(const ConfigReader& transfer, const char* name, const cost::T
                     name, name));
 }
 
-/// Models of the file format that this version cannot simulate get an answer of their own.
-void refuse_other_models(const ConfigReader& transfer) {
-  const Value* model = transfer.find("model");
-  if (model == nullptr || !model->is(ValueKind::String)) return;
-  for (const char* other : {"blocking", "async", "link"})
-    if (model->text() == other)
-      throw InputError(model->where(),
-                       fmt::format("costs.transfer.model \"{}\" is not available in this version; available: "
-                                   "latency",
-                                   other));
+cost::TransferModel read_model(const ConfigReader& transfer) {
+  const auto name = transfer.choice("model");
+  using cost::TransferModel;
+  for (const auto model :
+       {TransferModel::Latency, TransferModel::Blocking, TransferModel::Async, TransferModel::Link})
+    if (name == name_of(model)) return model;
+  return TransferModel::Latency;
+}
+
+/// Each plan belongs to some models.
+void require_plan_fits(const cost::TransferSpec& spec) {
+  using cost::TransferModel;
+  const bool separate = spec.model == TransferModel::Async || spec.model == TransferModel::Link;
+  const bool fits =
+      spec.plan == "auto" || (spec.plan == "entry" ? spec.model == TransferModel::Blocking : separate);
+  if (fits) return;
+  const char* allowed = separate ? "auto, overlap, overlap-flush, at-sender, before-use, ahead"
+                        : spec.model == TransferModel::Blocking ? "auto, entry"
+                                                                : "auto";
+  throw InputError(
+      spec.plan_where,
+      fmt::format("costs.transfer.plan \"{}\" does not go with costs.transfer.model \"{}\"; with it: {}",
+                  spec.plan, name_of(spec.model), allowed));
 }
 
 cost::TransferSpec read_transfer(const ConfigReader& transfer, TimeUnit unit) {
-  refuse_other_models(transfer);
-  (void)transfer.choice("model");
   cost::TransferSpec out;
+  out.model = read_model(transfer);
   out.link = read_link(transfer, unit);
   out.bytes = transfer.bytes("bytes").value_or(0);
   if (auto queue = transfer.choice("queue")) out.queue = *queue;
+  if (auto plan = transfer.choice("plan")) out.plan = *plan;
+  out.plan_where = where_of(transfer, "plan");
+  out.ahead = transfer.count("ahead").value_or(out.ahead);
+  require_plan_fits(out);
   out.ranks_per_node = transfer.count("ranks_per_node");
   out.intra = read_link(transfer.child("intra"), unit);
   out.inter = read_link(transfer.child("inter"), unit);
   require_nodes(transfer, "intra", out);
   require_nodes(transfer, "inter", out);
   return out;
-}
-
-Where where_of(const ConfigReader& object, std::string_view name) {
-  const Value* value = object.find(name);
-  return value ? value->where() : object.where();
 }
 
 cost::CostSpec read_costs(const ConfigReader& costs, TimeUnit unit) {

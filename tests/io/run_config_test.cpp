@@ -143,8 +143,14 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "\"default\" and \"stages\""},
       {with(R"("costs": {"rank_scale": 2})"),
        "c:2:25: error: costs.rank_scale is 2; it must be an array of factors, such as [1, 1, 1.1, 1]"},
-      {with(R"("costs": {"transfer": {"model": "link"}})"),
-       "c:2:33: error: costs.transfer.model \"link\" is not available in this version; available: latency"},
+      {with(R"("costs": {"transfer": {"model": "lnk"}})"),
+       "c:2:33: error: unknown costs.transfer.model 'lnk'; did you mean 'link'? valid: latency, blocking, "
+       "async, "
+       "link"},
+      {with(R"("costs": {"transfer": {"model": "blocking", "plan": "ahead"}})"),
+       "c:2:53: error: costs.transfer.plan \"ahead\" does not go with costs.transfer.model \"blocking\"; "
+       "with it: "
+       "auto, entry"},
       {with(R"("costs": {"transfer": {"bandwidth_gbps": 400}})"),
        "c:2:42: error: costs.transfer.bandwidth_gbps needs a real time unit, but costs.time_unit is "
        "\"unit\"; set it to s, ms, "
