@@ -95,7 +95,7 @@ BENCHMARK_CAPTURE(lower, interleaved_1f1b, "interleaved-1f1b", torch::LowerOptio
 BENCHMARK_CAPTURE(lower, zb_h1, "zb-h1", torch::LowerOptions{});
 BENCHMARK_CAPTURE(lower, dualpipe_v, "dualpipe-v", torch::LowerOptions{});
 BENCHMARK_CAPTURE(lower, interleaved_1f1b_deferred, "interleaved-1f1b",
-                  torch::LowerOptions{.target = torch::Target::V2_13, .defer_receives = true});
+                  torch::LowerOptions{.target = torch::Target::V213, .defer_receives = true});
 BENCHMARK(read_compute)->Unit(benchmark::kMillisecond);
 BENCHMARK(read_comms)->Unit(benchmark::kMillisecond);
 BENCHMARK(write_comms)->Unit(benchmark::kMillisecond);

@@ -19,9 +19,9 @@ torch::LowerOptions LowerChoices::read() const {
   if (target)
     options.target = torch::find_target(*target, Where{"--target"});
   else if (options.max_active_stages != torch::kMaxActiveStages)
-    options.target = torch::Target::V2_15;
+    options.target = torch::Target::V215;
   else if (defer_receives)
-    options.target = torch::Target::V2_13;
+    options.target = torch::Target::V213;
   if (const std::string text = torch::refusal(options); !text.empty())
     throw InputError(Where{"--target"}, text);
   return options;

@@ -121,10 +121,10 @@ std::string refusal(const LowerOptions& options) {
   if (options.max_active_stages < 1)
     return fmt::format("max_active_stages is {}; at least one stage must be resident",
                        options.max_active_stages);
-  if (options.max_active_stages != kMaxActiveStages && options.target != Target::V2_15)
+  if (options.max_active_stages != kMaxActiveStages && options.target != Target::V215)
     return fmt::format("PyTorch {} always keeps {} stages resident, not {}; take the target 2.15",
                        name_of(options.target), kMaxActiveStages, options.max_active_stages);
-  if (options.defer_receives && options.target < Target::V2_13)
+  if (options.defer_receives && options.target < Target::V213)
     return fmt::format("PyTorch {} cannot defer receives; take the target 2.13 or 2.15",
                        name_of(options.target));
   return {};

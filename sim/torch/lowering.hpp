@@ -22,9 +22,9 @@ namespace pipeloom::torch {
 /// The release whose lowering is wanted.
 enum class Target : std::uint8_t {
   Legacy,  ///< mid-2025: no REDUCE_GRAD, parameters left gathered at the end of a row
-  V2_10,   ///< REDUCE_GRAD, RESHARD at the end
-  V2_13,   ///< and receives may be deferred
-  V2_15,   ///< and the number of resident stages is an argument
+  V210,    ///< REDUCE_GRAD, RESHARD at the end
+  V213,    ///< and receives may be deferred
+  V215,    ///< and the number of resident stages is an argument
 };
 
 /// The names of the targets as options spell them, in the order of the enumerators.
@@ -37,9 +37,9 @@ inline constexpr std::array<std::string_view, 4> kTargetNames = {"legacy", "2.10
 inline constexpr int kMaxActiveStages = 3;
 
 struct LowerOptions {
-  Target target = Target::V2_10;
-  int max_active_stages = kMaxActiveStages;  ///< other values need V2_15
-  bool defer_receives = false;               ///< needs V2_13 or later
+  Target target = Target::V210;
+  int max_active_stages = kMaxActiveStages;  ///< other values need V215
+  bool defer_receives = false;               ///< needs V213 or later
   bool merge = false;                        ///< merge_backwards() first; no release does so by itself
 
   friend bool operator==(const LowerOptions&, const LowerOptions&) = default;

@@ -50,13 +50,13 @@ TEST_CASE("torch lowering: other numbers of resident stages") {
   int compared = 0;
   for (const int n : {1, 2, 4})
     compared += compare_lowered("comms_mas" + std::to_string(n), [n](const Schedule& s) {
-      return lower(s, {.target = Target::V2_15, .max_active_stages = n});
+      return lower(s, {.target = Target::V215, .max_active_stages = n});
     });
   CHECK(compared == 10);
 }
 
 TEST_CASE("torch lowering: deferred receives") {
-  for (const Target target : {Target::V2_13, Target::V2_15})
+  for (const Target target : {Target::V213, Target::V215})
     CHECK(compare_lowered("defer", [target](const Schedule& s) {
             return lower(s, {.target = target, .defer_receives = true});
           }) == 56);
@@ -89,14 +89,14 @@ TEST_CASE("torch lowering: merging takes only neighbours of one stage and microb
 }
 
 TEST_CASE("torch lowering: which release takes which option") {
-  CHECK(error_of({.target = Target::V2_10, .defer_receives = true}) ==
+  CHECK(error_of({.target = Target::V210, .defer_receives = true}) ==
         "PyTorch 2.10 cannot defer receives; take the target 2.13 or 2.15");
-  CHECK(error_of({.target = Target::V2_13, .max_active_stages = 2}) ==
+  CHECK(error_of({.target = Target::V213, .max_active_stages = 2}) ==
         "PyTorch 2.13 always keeps 3 stages resident, not 2; take the target 2.15");
-  CHECK(error_of({.target = Target::V2_15, .max_active_stages = 0}) ==
+  CHECK(error_of({.target = Target::V215, .max_active_stages = 0}) ==
         "max_active_stages is 0; at least one stage must be resident");
   CHECK(error_of({.target = Target::Legacy, .merge = true}) == "accepted");
-  CHECK(find_target("2.13") == Target::V2_13);
+  CHECK(find_target("2.13") == Target::V213);
   CHECK_THROWS_AS(find_target("2.12"), InputError);
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("torch lowering: a receive that nothing uses cannot be deferred") {
 
 TEST_CASE("torch lowering: two stages in a group are resident together, and leave together") {
   const Schedule schedule = parse_schedule("0F0 1F0 (0F1;1B0)OVERLAP_F_B 1F1 0B0 1B1 0B1");
-  CHECK(rows_text(lower(schedule, {.target = Target::V2_15, .max_active_stages = 1})) ==
+  CHECK(rows_text(lower(schedule, {.target = Target::V215, .max_active_stages = 1})) ==
         "0UNSHARD 0F0 0RESHARD 1UNSHARD 1F0 0UNSHARD (0F1;1B0)OVERLAP_F_B 0RESHARD 1F1 1RESHARD 0UNSHARD 0B0 "
         "0RESHARD 1UNSHARD 1B1 1REDUCE_GRAD 1RESHARD 0UNSHARD 0B1 0REDUCE_GRAD 0RESHARD\n");
 }

@@ -104,8 +104,8 @@ TEST_CASE(
   using torch::Target;
   const torch::LowerOptions choices[] = {{.target = Target::Legacy},
                                          {},
-                                         {.target = Target::V2_13, .defer_receives = true},
-                                         {.target = Target::V2_15, .max_active_stages = 1},
+                                         {.target = Target::V213, .defer_receives = true},
+                                         {.target = Target::V215, .max_active_stages = 1},
                                          {.merge = true}};
   for_each_schedule([&](const auto&, const auto&, const Schedule& schedule) {
     if (!has_text(schedule)) return;
