@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/numbers.hpp"
 #include "cli/schedule_example.hpp"
@@ -19,8 +20,8 @@ using schedules::Requirements;
 
 constexpr std::size_t kTextWidth = 100;
 
-/// An option of a schedule, as the page explains it.
-struct OptionText {
+/// A fact or an option of a schedule, as the page explains it.
+struct Fact {
   std::string name;
   std::string text;
 };
@@ -33,8 +34,8 @@ std::string chunks_text(const Requirements& needs) {
   return fmt::format("{}{}, default {}", needs.min_chunks, most, needs.default_chunks);
 }
 
-std::vector<OptionText> option_texts(const Requirements& needs) {
-  std::vector<OptionText> out;
+std::vector<Fact> option_texts(const Requirements& needs) {
+  std::vector<Fact> out;
   if (needs.max_chunks > 1) out.push_back({"chunks", chunks_text(needs)});
   if (needs.takes_group_size) out.push_back({"options.group_size", "microbatches of a group, default ranks"});
   if (needs.takes_slices)
@@ -55,15 +56,23 @@ std::string alias_note(const schedules::Alias& alias) {
   return alias.defaults ? ", with its defaults and rules" : "";
 }
 
-Table facts(const Generator& generator) {
-  Table table({{"", Align::Left}, {"", Align::Left}});
+std::vector<Fact> facts(const Generator& generator) {
+  std::vector<Fact> rows;
   for (const auto& alias : generator.aliases)
-    table.add_row({"also called", fmt::format("{} ({}){}", alias.name, alias.dialect, alias_note(alias))});
-  table.add_row({"needs", generator.requirements.text});
-  for (const OptionText& option : option_texts(generator.requirements))
-    table.add_row({option.name, option.text});
-  table.add_row({"source", generator.source});
-  return table;
+    rows.push_back({"also called", fmt::format("{} ({}){}", alias.name, alias.dialect, alias_note(alias))});
+  rows.push_back({"needs", generator.requirements.text});
+  for (Fact& option : option_texts(generator.requirements)) rows.push_back(std::move(option));
+  rows.push_back({"source", generator.source});
+  return rows;
+}
+
+/// Names on the left, texts on the right, broken between words.
+std::string two_columns(const std::vector<Fact>& rows, std::size_t width) {
+  std::size_t indent = 0;
+  for (const Fact& row : rows) indent = std::max(indent, row.name.size() + 2);
+  std::string out;
+  for (const Fact& row : rows) out += wrapped(row.text, width, indent).replace(0, row.name.size(), row.name);
+  return out;
 }
 
 /// "p = 4, m = 8, v = 1", and slices n and updates u where there are several.
@@ -131,22 +140,32 @@ std::string closed_forms(const Generator& generator, const ScheduleExample& exam
   return out;
 }
 
-/// The variants with the example's parameters, side by side.
+/// The example's parameters for a variant, with the nearest chunks that it takes; nothing if it takes none.
+std::optional<Params> params_of_variant(const Generator& generator, const ScheduleExample& example,
+                                        const std::string& variant) {
+  constexpr int kMostChunks = 8;
+  Params params = example.params;
+  params.variant = variant;
+  if (schedules::refusal(generator, params).empty()) return params;
+  for (params.chunks = 1; params.chunks <= kMostChunks; ++params.chunks)
+    if (schedules::refusal(generator, params).empty()) return params;
+  return std::nullopt;
+}
+
+/// The variants side by side.
 Table variants(const Generator& generator, const ScheduleExample& example) {
   Table table({{"variant", Align::Left},
+               {"chunks", Align::Right},
                {"makespan", Align::Right},
                {"bubble ratio", Align::Right},
                {"microbatches held", Align::Right}});
   for (const std::string& variant : generator.requirements.variants) {
-    Params params = example.params;
-    params.variant = variant;
-    if (!schedules::refusal(generator, params).empty()) {
-      table.add_row({variant, "refused", "", ""});
-      continue;
-    }
-    const ScheduleExample run = make_example(generator, params);
-    table.add_row({variant, format_ticks(run.metrics.makespan, TimeUnit::Unit),
-                   ratio_text(run.metrics.bubble_ratio), peak_text(run)});
+    const auto params = params_of_variant(generator, example, variant);
+    if (!params) continue;
+    const ScheduleExample run = make_example(generator, *params);
+    table.add_row({variant, std::to_string(params->chunks),
+                   format_ticks(run.metrics.makespan, TimeUnit::Unit), ratio_text(run.metrics.bubble_ratio),
+                   peak_text(run)});
   }
   return table;
 }
@@ -166,14 +185,14 @@ std::string schedule_page(const Generator& generator, const Screen& screen) {
   const std::size_t width = std::min(kTextWidth, static_cast<std::size_t>(screen.width));
   const bool colour = screen.has_colour();
   std::string out = fmt::format("{}: {}\n\n", bold(generator.name, colour), generator.summary);
-  out += facts(generator).text() + '\n' + wrapped(generator.when_to_use, width) + '\n';
+  out += two_columns(facts(generator), width) + '\n' + wrapped(generator.when_to_use, width) + '\n';
   out += picture(example, screen) + wrapped(verdict(generator, example), width);
   if (!generator.closed_forms.empty())
     out += '\n' + bold("Closed forms, and what the simulation above gives", colour) + '\n' +
            closed_forms(generator, example, width);
   if (generator.requirements.variants.size() > 1)
-    out += '\n' + bold("Variants, with the same parameters", colour) + '\n' +
-           variants(generator, example).text();
+    out +=
+        '\n' + bold("Variants, with the same p and m", colour) + '\n' + variants(generator, example).text();
   return out + "\nTry it: " + command_text(generator, example.params) + '\n';
 }
 

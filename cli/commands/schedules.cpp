@@ -42,7 +42,10 @@ std::string block(const Generator& generator, const Screen& screen) {
 std::string list_of_schedules(const Screen& screen) {
   std::string out;
   for (const Generator& generator : schedules::all()) out += block(generator, screen);
-  return out + "\n`pipeloom schedules NAME` shows picture and formulas of one.\n";
+  return out +
+         "\n`pipeloom schedules NAME` shows picture, options and formulas of one. Every schedule also takes\n"
+         "options.recompute, options.offload and options.forward_only; `pipeloom schema --keys` explains "
+         "them.\n";
 }
 
 std::string list_as_json() {
