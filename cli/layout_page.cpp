@@ -140,9 +140,19 @@ std::string layout_page(const LayoutRequest& request, const LayoutPlan& plan, co
 
 namespace {
 
+/// ["layers.4", "layers.5"].
+std::string list_json(const std::vector<std::string>& modules) {
+  std::vector<std::string> names;
+  for (const std::string& module : modules) names.push_back(quoted(module));
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+std::vector<std::vector<std::string>> all_modules(const LayoutRequest& request, const LayoutPlan& plan) {
+  return layout::modules_of(plan.contents, layout::module_names(request.framework, request.critic));
+}
+
 std::string stages_json(const LayoutRequest& request, const LayoutPlan& plan) {
-  const auto modules =
-      layout::modules_of(plan.contents, layout::module_names(request.framework, request.critic));
+  const auto modules = all_modules(request, plan);
   const auto first = layout::first_layers(plan.contents);
   std::string out;
   for (std::size_t k = 0; k < plan.contents.size(); ++k) {
@@ -153,9 +163,7 @@ std::string stages_json(const LayoutRequest& request, const LayoutPlan& plan) {
         "\"mtp\": {}, ",
         k == 0 ? "" : ",", k, fmt::join(home.ranks, ", "), home.chunk, first[k], content.layers, content.mtp);
     if (!plan.weights.empty()) out += fmt::format("\"weight\": {}, ", plan.weights[k]);
-    std::vector<std::string> names;
-    for (const std::string& module : modules[k]) names.push_back(quoted(module));
-    out += fmt::format("\"modules\": [{}]}}", fmt::join(names, ", "));
+    out += fmt::format("\"modules\": {}}}", list_json(modules[k]));
   }
   return out;
 }
@@ -200,6 +208,12 @@ std::string layout_json(const LayoutRequest& request, const LayoutPlan& plan) {
   out += "  \"stages\": [" + stages_json(request, plan) + "\n  ],\n";
   out += "  \"per_rank\": [" + ranks_json(plan) + "\n  ],\n";
   return out + "  \"advice\": [" + advice_json(plan) + "\n  ]\n}\n";
+}
+
+std::string modules_json(const LayoutRequest& request, const LayoutPlan& plan) {
+  std::vector<std::string> stages;
+  for (const auto& modules : all_modules(request, plan)) stages.push_back(list_json(modules));
+  return fmt::format("[{}]\n", fmt::join(stages, ",\n "));
 }
 
 std::string costs_json(const LayoutPlan& plan, const LayerCosts& costs) {

@@ -17,6 +17,10 @@ namespace pipeloom::cli {
 /// The same as JSON, modules one by one.
 [[nodiscard]] std::string layout_json(const LayoutRequest& request, const LayoutPlan& plan);
 
+/// [["tok_embeddings", "layers.0"], ["layers.1", ..], ..]: the modules by stage, as torchtitan's module_fqns_per_model_part takes
+/// them.
+[[nodiscard]] std::string modules_json(const LayoutRequest& request, const LayoutPlan& plan);
+
 /// What a layer costs, for a table of costs by stage.
 struct LayerCosts {
   TimeUnit unit = TimeUnit::Unit;

@@ -73,7 +73,8 @@ void add_split_options(CLI::App& app, LayoutOptions& options) {
 
 void add_output(CLI::App& app, LayoutOptions& options) {
   app.add_flag("--json", options.json, "Print everything as JSON");
-  add(app, options.to, "--to,--format", "megatron-layout", "Print the layout string alone");
+  add(app, options.to, "--to,--format", "megatron-layout|modules",
+      "Print the layout string alone, or the modules of each stage as a JSON list of lists");
   add(app, options.costs_out, "--costs-out", "FILE", "Write costs by stage, for `simulate --set costs=...`");
   add(app, options.layer_forward, "--layer-forward", "TIME", "Costs: forward of one layer; default 1.0");
   add(app, options.layer_backward, "--layer-backward", "TIME",
@@ -151,6 +152,9 @@ layout::Framework framework_of(const LayoutOptions& options) {
     return *layout::framework_named(*options.framework);
   }
   if (options.critic) return layout::Framework::Areal;
+  const schedules::Alias* alias =
+      options.schedule ? schedules::find(*options.schedule, Where{"--schedule"}).alias : nullptr;
+  if (alias != nullptr && alias->dialect == "Megatron-LM") return layout::Framework::Megatron;
   const bool is_megatron = options.megatron_layout || options.mtp || options.split == "even" ||
                            options.split == "megatron-layout" || options.split == "min-max";
   return is_megatron ? layout::Framework::Megatron : layout::Framework::Torchtitan;
@@ -263,19 +267,19 @@ void require_costs_out(const LayoutOptions& options) {
 
 ExitCode run_layout(const LayoutOptions& options) {
   const Screen screen = options.output.screen();
-  if (options.to) require_choice("--to", *options.to, {"megatron-layout"});
+  if (options.to) require_choice("--to", *options.to, {"megatron-layout", "modules"});
   require_costs_out(options);
   const LayoutRequest request = request_of(options);
   const LayerCosts costs = layer_costs(options);
   const LayoutPlan plan = plan_layout(request);
-  if (options.to && plan.megatron_layout.empty())
+  if (options.to == "megatron-layout" && plan.megatron_layout.empty())
     throw InputError(Where{"--to"}, "there is no layout string for this: " + plan.megatron_refusal);
   if (options.costs_out)
     io::write_file(*options.costs_out, overwrite_if(options.force),
                    [&](std::ostream& out) { out << costs_json(plan, costs); });
   if (options.costs_out == "-") return ExitCode::Ok;
   if (options.to)
-    print(plan.megatron_layout + '\n');
+    print(options.to == "modules" ? modules_json(request, plan) : plan.megatron_layout + '\n');
   else if (options.json)
     print(layout_json(request, plan));
   else if (!options.output.quiet)
