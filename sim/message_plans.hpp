@@ -13,8 +13,9 @@
 // All take a schedule without structural errors that does not hang, and all put every entry of a queue into the program, in queue
 // order. O and L take part in no message: they stand directly behind the entry that they stand behind in the queue. All are O(ops).
 //
-// Messages between two ranks carry no tags, so that a plan may mispair them on a schedule that it was not made for;
-// check_program() tells.
+// Messages between two ranks carry no tags and pair in order. Where ranks need messages in another order than they are sent (V
+// placements do), entry_blocking and Ahead receive a message together with what its sender sends sooner; the frameworks' rules
+// do not, so there check_program() may report "mispaired".
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,8 @@
 namespace pipeloom {
 
 /// Any schedule. Between two entries one group: what the first sends, then what the second receives. One group more in front
-/// of the first entry and behind the last.
+/// of the first entry and behind the last. Such a program hangs where two ranks both send before they receive: schedules that
+/// run ahead of their neighbours (zb-h2, interleaving, both directions) need a plan of their own.
 [[nodiscard]] Program entry_blocking(std::shared_ptr<const Schedule> schedule);
 
 /// Megatron-LM without virtual stages (forward_backward_pipelining_without_interleaving), for schedules that run F and B on
@@ -83,7 +85,7 @@ struct ReceivePlacement {
     /// Where its sender ran when ranks take turns, entry by entry: what torch::lower() writes, and PyTorch's runtime issues.
     AtSender,
     /// In front of its entry, or of an earlier send to the rank it comes from if that rank has the higher number: PyTorch with
-    /// deferred receives.
+    /// deferred receives. On V placements that mispairs messages of opposite directions.
     BeforeUse,
     /// `entries` entries before its own; 0 is directly in front of it. O and L do not count.
     Ahead,

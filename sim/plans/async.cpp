@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "sim/message_plans.hpp"
+#include "sim/plans/inbox.hpp"
 #include "sim/torch/lowering.hpp"
 
 namespace pipeloom {
@@ -19,10 +20,6 @@ class AsyncWriter {
   void receive(MessageId message) {
     const Endpoint end{message, false};
     receive_[message] = out_.post({&end, 1});
-  }
-  void receive_inputs(std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i)
-      if (const MessageId id = out_.messages().needed_by(i); id != kNoMessage) receive(id);
   }
   void wait_and_run(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
@@ -47,6 +44,7 @@ std::size_t entry_end(const Schedule& schedule, std::size_t first) {
 Program receives_ahead(std::shared_ptr<const Schedule> schedule, int entries) {
   AsyncWriter writer(std::move(schedule));
   const Schedule& queues = writer.schedule();
+  plans::Inbox inbox(writer.out().messages(), queues.ranks());
   const auto is_copy_at = [&](std::size_t i) { return is_copy(queues.ops()[i].kind()); };
   for (Rank rank{0}; rank < Rank(queues.ranks()); ++rank) {
     const std::size_t end = queues.queue_end(rank);
@@ -55,10 +53,12 @@ Program receives_ahead(std::shared_ptr<const Schedule> schedule, int entries) {
       while (posted < end && is_copy_at(posted)) ++posted;
       if (posted == end) return;
       const std::size_t last = entry_end(queues, posted);
-      writer.receive_inputs(posted, last);
-      posted = last;
+      for (; posted < last; ++posted)
+        if (const MessageId id = writer.out().messages().needed_by(posted); id != kNoMessage)
+          inbox.take(id, [&](MessageId taken) { writer.receive(taken); });
     };
     writer.out().begin_rank(rank);
+    inbox.begin_rank(rank);
     for (int i = 0; i < entries && posted < end; ++i) post_for_one();
     for_each_entry(queues, queues.queue_begin(rank), end, [&](std::size_t first, std::size_t last) {
       if (is_copy_at(first)) return writer.out().run(first);
