@@ -159,21 +159,23 @@ void MessageFlow::move_up(std::uint32_t number, std::vector<std::uint32_t>& read
   }
 }
 
-std::uint32_t MessageFlow::ahead_of(std::uint32_t message) const {
-  if (rules_.queue == QueueDiscipline::None) return message;
+MessageFlow::Ahead MessageFlow::ahead_of(std::uint32_t message) const {
   const auto rank_of = [&](std::uint32_t end) {
     return end % 2 == 1 ? info(end / 2).from_rank : info(end / 2).to_rank;
   };
+  const auto stands_behind = [&](std::uint32_t end) {
+    return rules_.queue != QueueDiscipline::None && ends_[end].group != kNone &&
+           groups_[ends_[end].group].head_since < 0;
+  };
   for (const std::uint32_t own : {2 * message, 2 * message + 1}) {
-    if (ends_[own].group == kNone || groups_[ends_[own].group].head_since >= 0) continue;
+    if (!stands_behind(own)) continue;
     const std::uint64_t queue = queue_of(rank_of(own), info(message), own % 2 == 1);
     for (std::uint32_t other = 0; other < ends_.size(); ++other)
-      if (ends_[other].group != kNone && times_[other / 2].end < 0 &&
-          groups_[ends_[other].group].head_since >= 0 &&
+      if (ends_[other].group != kNone && times_[other / 2].end < 0 && !stands_behind(other) &&
           queue_of(rank_of(other), info(other / 2), other % 2 == 1) == queue)
-        return other / 2;
+        return {other / 2, rank_of(own)};
   }
-  return message;
+  return {message, rank_of(2 * message)};
 }
 
 }  // namespace pipeloom

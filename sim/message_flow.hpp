@@ -39,8 +39,13 @@ class MessageFlow {
   [[nodiscard]] bool is_posted(std::uint32_t message, bool is_send) const {
     return (is_send ? times_[message].sent : times_[message].received) >= 0;
   }
-  /// A message not yet done that stands before this one in a queue at one of its ends, or itself if none does.
-  [[nodiscard]] std::uint32_t ahead_of(std::uint32_t message) const;
+  /// The end at which a message stands in a queue behind another, and a message not yet done at the head of that queue; the
+  /// message itself if it stands behind none.
+  struct Ahead {
+    std::uint32_t message = 0;
+    Rank rank;
+  };
+  [[nodiscard]] Ahead ahead_of(std::uint32_t message) const;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};

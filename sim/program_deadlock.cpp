@@ -11,17 +11,6 @@ namespace {
 
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-/// The message whose other end is missing: the stuck one, or one that it queues behind.
-std::uint32_t root_of(const MessageFlow& flow, std::uint32_t message) {
-  for (int hops = 0; hops < 1024; ++hops) {
-    if (!flow.is_posted(message, true) || !flow.is_posted(message, false)) break;
-    const std::uint32_t ahead = flow.ahead_of(message);
-    if (ahead == message) break;
-    message = ahead;
-  }
-  return message;
-}
-
 bool posts_later(const Program& program, Rank rank, std::size_t from, MessageId message) {
   const auto list = program.instructions(rank);
   for (std::size_t at = from; at < list.size(); ++at) {
@@ -65,10 +54,10 @@ std::string action_text(const MessageInfo& message, bool is_send) {
 std::string wait_text(const BlockedWait& blocked, const Program& program) {
   std::string text = fmt::format("rank {} waits in {}", blocked.rank.value(),
                                  action_text(program.messages()[blocked.message], blocked.is_send));
-  if (blocked.root != blocked.message) {
-    const MessageInfo& root = program.messages()[blocked.root];
-    text += fmt::format(", queued behind the output of {} from rank {} to rank {}", to_text(root.producer),
-                        root.from_rank.value(), root.to_rank.value());
+  if (blocked.behind != kNoMessage) {
+    const MessageInfo& first = program.messages()[blocked.behind];
+    text += fmt::format(" (queued on rank {} behind {})", blocked.queue_of.value(),
+                        action_text(first, first.from_rank == blocked.queue_of));
   }
   if (blocked.never_posted) text += fmt::format(", which rank {} never posts", blocked.on.value());
   return text;
@@ -82,15 +71,34 @@ ProgramDeadlock explain_stuck(const Program& program, const MessageFlow& flow,
   ProgramDeadlock deadlock;
   deadlock.entries_done = entries_done;
   for (const StuckRank& rank : stuck) {
-    const std::uint32_t root = root_of(flow, rank.waits.message);
-    const MessageInfo& info = program.messages()[root % count];
-    const bool lacks_send = !flow.is_posted(root, true);
-    const Rank on = lacks_send ? info.from_rank : info.to_rank;
-    std::size_t from = program.instructions(on).size();
-    for (const StuckRank& other : stuck)
-      if (other.rank == on) from = other.instruction;
-    deadlock.blocked.push_back({rank.rank, rank.instruction, rank.waits.message % count, rank.waits.is_send,
-                                root % count, on, !posts_later(program, on, from, root % count)});
+    const std::uint32_t message = rank.waits.message;
+    BlockedWait blocked;
+    blocked.rank = rank.rank;
+    blocked.instruction = rank.instruction;
+    blocked.message = message % count;
+    blocked.is_send = rank.waits.is_send;
+    // The message that must move first: this one, or the one at the head of a queue that it stands in.
+    std::uint32_t first = message;
+    Rank own = rank.rank;
+    if (flow.is_posted(message, true) && flow.is_posted(message, false)) {
+      const auto ahead = flow.ahead_of(message);
+      first = ahead.message;
+      own = ahead.rank;
+      if (first != message) {
+        blocked.behind = first % count;
+        blocked.queue_of = own;
+      }
+    }
+    const MessageInfo& info = program.messages()[first % count];
+    const bool lacks_send = info.from_rank != own;
+    blocked.on = lacks_send ? info.from_rank : info.to_rank;
+    if (!flow.is_posted(first, lacks_send)) {
+      std::size_t from = program.instructions(blocked.on).size();
+      for (const StuckRank& other : stuck)
+        if (other.rank == blocked.on) from = other.instruction;
+      blocked.never_posted = !posts_later(program, blocked.on, from, first % count);
+    }
+    deadlock.blocked.push_back(blocked);
   }
   deadlock.cycle = cycle_of(deadlock.blocked);
   return deadlock;
@@ -117,7 +125,8 @@ std::string describe(const ProgramDeadlock& deadlock, const Program& program) {
   constexpr std::size_t kMostShown = 8;
   const auto lines = wait_lines(deadlock, program);
   std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += (i == 0 ? "" : " ") + lines[i];
+  for (std::size_t i = 0; i < std::min(lines.size(), kMostShown); ++i)
+    text += (i == 0 ? "" : i < deadlock.cycle.size() ? " " : "; ") + lines[i];
   if (lines.size() > kMostShown) text += fmt::format(" ... {} more ranks", lines.size() - kMostShown);
   return text;
 }

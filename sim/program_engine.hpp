@@ -81,10 +81,13 @@ struct BlockedWait {
   std::size_t instruction = 0;  ///< position in its list
   MessageId message = kNoMessage;
   bool is_send = false;  ///< which end of it this rank holds
-  /// The message at the root: `message` itself, or the one that it queues behind, and the rank that has not posted it.
-  MessageId root = kNoMessage;
+  /// The rank that holds it up: it has not posted its end of the message, or of the one that must be done first, or has others in
+  /// front of it.
   Rank on;
   bool never_posted = false;  ///< no later instruction of `on` posts it
+  MessageId behind =
+      kNoMessage;  ///< the message that must be done first: at the head of a queue that this one stands in
+  Rank queue_of;   ///< whose queue that is
 };
 
 struct ProgramDeadlock {

@@ -269,7 +269,7 @@ TEST_CASE("a message that nobody receives is named") {
   const auto outcome = run_program(program, hop_costs(*schedule), {});
   REQUIRE(std::holds_alternative<ProgramDeadlock>(outcome));
   CHECK(describe(std::get<ProgramDeadlock>(outcome), program) ==
-        "rank 1 waits in RECV_F of stage 1 microbatch 0 from rank 0, which rank 0 never posts "
+        "rank 1 waits in RECV_F of stage 1 microbatch 0 from rank 0, which rank 0 never posts; "
         "rank 0 waits in RECV_B of stage 0 microbatch 0 from rank 1");
 }
 
