@@ -124,6 +124,10 @@ Findings examine(const ValidateOptions& options) {
   out.schedule = run.schedule;
   out.warnings = run.warnings;
   if (run.over_limit) out.warnings.push_back(over_limit_text(*run.over_limit));
+  const Schedule& s = *out.schedule;
+  const std::string refusal =
+      torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());
+  if (!refusal.empty()) out.warnings.push_back(refusal);
   return out;
 }
 

@@ -250,6 +250,23 @@ LoadingRun loading_run(const ActionLists& lists, Form form) {
   return run;
 }
 
+std::string class_refusal(std::string_view name, int ranks, int chunks, int microbatches) {
+  const bool single = name == "1F1B" || name == "GPipe";
+  const bool needs_two = name == "ZBVZeroBubble" || name == "DualPipeV";
+  const int wanted = single ? 1 : needs_two ? 2 : chunks;
+  if (chunks != wanted)
+    return fmt::format("PyTorch's {} takes {} per rank, not {}", name, single ? "one stage" : "two stages",
+                       chunks);
+  if ((name == "1F1B" || name == "DualPipeV") && microbatches < ranks * chunks)
+    return fmt::format("PyTorch's {} refuses {} microbatches for {} stages; it needs as many", name,
+                       microbatches, ranks * chunks);
+  if (name != "Interleaved1F1B" && name != "InterleavedZeroBubble") return {};
+  const int rounds = std::max(1, microbatches / ranks);
+  if (microbatches % rounds == 0) return {};
+  return fmt::format("PyTorch's {} runs {} rounds of the same size, which {} microbatches cannot be dealt to",
+                     name, rounds, microbatches);
+}
+
 Verdict verdict_of(const ActionLists& lists, const LoadingRun& run) {
   Verdict verdict = Loader(lists, run).load();
   if (!verdict.ok() || run.form == Form::ComputeComms) return verdict;

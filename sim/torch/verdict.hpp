@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/actions.hpp"
@@ -51,6 +52,10 @@ struct Verdict {
 /// The checks of PyTorch's loader, in its order; the first that fails is the verdict. For ComputeOnly what follows is the lowering,
 /// whose SEND/RECV pass refuses an order in which no rank can go on. Blank cells count as steps. O(actions).
 [[nodiscard]] Verdict verdict_of(const ActionLists& lists, const LoadingRun& run);
+
+/// Why PyTorch's class of this name ("1F1B", "ZBVZeroBubble", ...) refuses a run with a ValueError, although the order may exist; "" if it
+/// does not, or if there is no such class. A schedule from a file knows none of these rules.
+[[nodiscard]] std::string class_refusal(std::string_view name, int ranks, int chunks, int microbatches);
 
 /// Something the runtime would assert on, or that a lowered program should not have.
 struct Lint {

@@ -131,6 +131,13 @@ std::vector<CustomFile> custom_files() {
   return out;
 }
 
+std::vector<RefusedRun> refused_runs() {
+  std::vector<RefusedRun> out;
+  for (const auto& one : torch_index()["rejected"])
+    out.push_back({one["schedule"], one["pp"], one["stages_per_rank"], one["microbatches"]});
+  return out;
+}
+
 std::string rows_text(const ActionLists& lists) {
   std::string text;
   for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) text += row_text(lists.row(rank)) + '\n';

@@ -50,6 +50,15 @@ struct CustomFile {
 };
 std::vector<CustomFile> custom_files();
 
+/// Parameters that the constructor of a PyTorch class refuses.
+struct RefusedRun {
+  std::string name;
+  int ranks = 0;
+  int chunks = 0;
+  int microbatches = 0;
+};
+std::vector<RefusedRun> refused_runs();
+
 /// Rows of cells as text, one line per rank: what a failing comparison shows.
 std::string rows_text(const ActionLists& lists);
 

@@ -126,6 +126,22 @@ TEST_CASE("verdict: microbatch numbers far apart make no large tables") {
         "no rank can go on, so no messages can be placed: neighbouring stages run different microbatches");
 }
 
+TEST_CASE("verdict: what PyTorch's classes refuse to be built for") {
+  const auto refused = recorded::refused_runs();
+  CHECK(refused.size() == 7);
+  for (const auto& one : refused) {
+    INFO(one.name);
+    CHECK(!class_refusal(one.name, one.ranks, one.chunks, one.microbatches).empty());
+  }
+  for (const auto& one : recorded::torch_schedules()) {
+    INFO(one.id);
+    CHECK(class_refusal(one.name, one.ranks, one.stages / one.ranks, one.microbatches).empty());
+  }
+  CHECK(class_refusal("1F1B", 4, 1, 3) ==
+        "PyTorch's 1F1B refuses 3 microbatches for 4 stages; it needs as many");
+  CHECK(class_refusal("LoopedBFS", 4, 3, 1).empty());
+}
+
 TEST_CASE("lints: run-time assertions seen beforehand") {
   CHECK(codes("0UNSHARD 0F0 0SEND_F0 0RECV_B0 0B0 0RESHARD | 1UNSHARD 1RECV_F0 1F0 1B0 1SEND_B0 1RESHARD")
             .empty());
