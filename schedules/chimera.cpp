@@ -47,10 +47,10 @@ bool is_direct(const Params& params) {
 
 /// Backwards first, then the earlier microbatch, then the later stage.
 ListKey backward_first(OpKind kind, int stage, int microbatch) {
-  return {kind == OpKind::Forward ? 1 : 0, microbatch, -stage};
+  return list_key(kind == OpKind::Forward ? 1 : 0, microbatch, -stage);
 }
 ListKey forward_first(OpKind kind, int stage, int microbatch) {
-  return {kind == OpKind::Forward ? 0 : 1, microbatch, -stage};
+  return list_key(kind == OpKind::Forward ? 0 : 1, microbatch, -stage);
 }
 
 Schedule emit(const Params& params) {

@@ -18,8 +18,6 @@
 // Closed forms, F and B per chunk pass, equal stages, no transfers: makespan v(m + p - 1)(F + B), idle
 // v(p - 1)(F + B), peak_live m v on every rank.
 
-#include <fmt/format.h>
-
 #include "schedules/closed_form.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
@@ -57,8 +55,8 @@ bool accepts(const Params& params) {
 
 std::string reason(const Params& params) {
   if (accepts(params)) return "";
-  return fmt::format("has {} as variant {}", is_v(params) ? "two chunks per rank" : "one chunk per rank",
-                     is_v(params) ? "v" : "linear");
+  return is_v(params) ? "has two chunks per rank as variant v: set chunks = 2"
+                      : "has one chunk per rank, or two with variant = v";
 }
 
 void take_v(Params& params) {
@@ -76,7 +74,7 @@ std::vector<ClosedForm> closed_forms() {
                 }),
       time_form("idle", "v(p - 1)(F + B), so that bubble_overhead = (p - 1)/m", "equal stages, no transfers",
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  return params.chunks * (params.ranks - 1) * (costs.forward + costs.backward);
+                  return std::int64_t{params.chunks} * (params.ranks - 1) * (costs.forward + costs.backward);
                 }),
       order_form("peak_live", "m v", "",
                  [](const Params& params, Rank) -> Value {

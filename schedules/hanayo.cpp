@@ -31,10 +31,10 @@ namespace pipeloom::schedules {
 namespace {
 
 ListKey last_stage(OpKind kind, int stage, int microbatch) {
-  return {kind == OpKind::Forward ? 1 : 0, -stage, microbatch};
+  return list_key(kind == OpKind::Forward ? 1 : 0, -stage, microbatch);
 }
 ListKey oldest(OpKind kind, int stage, int microbatch) {
-  return {kind == OpKind::Forward ? 1 : 0, microbatch, -stage};
+  return list_key(kind == OpKind::Forward ? 1 : 0, microbatch, -stage);
 }
 
 Schedule emit(const Params& params) {

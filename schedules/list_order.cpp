@@ -1,7 +1,7 @@
 #include "schedules/list_order.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <vector>
 
 #include "schedules/queue_builder.hpp"
@@ -9,16 +9,19 @@
 namespace pipeloom::schedules {
 namespace {
 
-/// Microbatches of one stage of one replica, which pass it in order: how many may and how many did.
+/// One stage of one replica. Its microbatches pass in order: how many may and how many did.
 struct Progress {
+  Stage stage;
+  Rank rank;
+  int first = 0;  ///< the replica's first microbatch
   int forwards_ready = 0;
   int forwards = 0;
   int backwards_ready = 0;
   int backwards = 0;
 };
 
-struct Choice {
-  ListKey key;
+/// A pass that runs: when it ends, what waits for it may start.
+struct Running {
   Slot slot;
   OpKind kind;
   int count;  ///< microbatches
@@ -42,13 +45,14 @@ class Player {
   std::vector<std::vector<Op>> play();
 
  private:
-  [[nodiscard]] std::vector<Choice>& ends_at(int slot) {
+  [[nodiscard]] std::vector<Running>& ends_at(int slot) {
     return ends_[static_cast<std::size_t>(slot) % ends_.size()];
   }
-  [[nodiscard]] std::optional<Choice> forward_of(Slot slot) const;
-  [[nodiscard]] std::optional<Choice> backward_of(Slot slot) const;
+  /// Microbatches that the slot's next forward would take now; 0 if it cannot run.
+  [[nodiscard]] int forward_count(const Progress& here) const;
   void start(Rank rank);
-  void finish(const Choice& done);
+  void run(Rank rank, const Running& pass);
+  void finish(const Running& done);
 
   const Placement& placement_;
   const ListRule& rule_;
@@ -57,70 +61,75 @@ class Player {
   int running_ = 0;
   std::vector<Progress> progress_;
   std::vector<int> free_at_;
-  std::vector<std::vector<Choice>> ends_;  // a ring over time
+  std::vector<std::vector<Running>> ends_;  // a ring over time
   std::vector<Rank> awake_;
   std::vector<std::vector<Op>> queues_;
 };
 
-std::optional<Choice> Player::forward_of(Slot slot) const {
-  const Progress& here = progress_[slot.at()];
+int Player::forward_count(const Progress& here) const {
   const int count = std::min(rule_.forwards_together, per_replica_ - here.forwards);
-  const int live = here.forwards - here.backwards;
-  if (count == 0 || here.forwards_ready - here.forwards < count || live > rule_.max_live - count)
-    return std::nullopt;
-  const auto key = rule_.key(OpKind::Forward, placement_.stage_of(slot).value(), here.forwards);
-  return Choice{key, slot, OpKind::Forward, count};
-}
-
-std::optional<Choice> Player::backward_of(Slot slot) const {
-  const Progress& here = progress_[slot.at()];
-  if (here.backwards_ready == here.backwards) return std::nullopt;
-  const auto key = rule_.key(OpKind::Backward, placement_.stage_of(slot).value(), here.backwards);
-  return Choice{key, slot, OpKind::Backward, 1};
+  if (here.forwards_ready - here.forwards < count) return 0;
+  return here.forwards - here.backwards > rule_.max_live - count ? 0 : count;
 }
 
 void Player::start(Rank rank) {
   if (free_at_[rank.at()] > now_) return;
-  std::optional<Choice> best;
-  for (const Slot slot : placement_.slots_of(rank))
-    for (const auto& choice : {forward_of(slot), backward_of(slot)})
-      if (choice && (!best || choice->key < best->key)) best = choice;
-  if (!best) return;
-  const bool forward = best->kind == OpKind::Forward;
-  Progress& here = progress_[best->slot.at()];
-  int& next = forward ? here.forwards : here.backwards;
-  const int first = placement_.replica_of(best->slot).value() * per_replica_;
-  for (int i = 0; i < best->count; ++i)
-    queues_[rank.at()].emplace_back(best->kind, placement_.stage_of(best->slot), Microbatch(first + next++));
-  free_at_[rank.at()] = now_ + (forward ? rule_.forward_slots : rule_.backward_slots);
-  ends_at(free_at_[rank.at()]).push_back(*best);
+  Running best = {.slot = Slot(0), .kind = OpKind::Forward, .count = 0};
+  ListKey best_key = std::numeric_limits<ListKey>::max();
+  const auto consider = [&](Slot slot, OpKind kind, int microbatch, int count) {
+    const ListKey key = rule_.key(kind, progress_[slot.at()].stage.value(), microbatch);
+    if (key >= best_key) return;
+    best_key = key;
+    best = {.slot = slot, .kind = kind, .count = count};
+  };
+  for (const Slot slot : placement_.slots_of(rank)) {
+    const Progress& here = progress_[slot.at()];
+    if (const int count = forward_count(here)) consider(slot, OpKind::Forward, here.forwards, count);
+    if (here.backwards_ready > here.backwards) consider(slot, OpKind::Backward, here.backwards, 1);
+  }
+  if (best.count > 0) run(rank, best);
+}
+
+void Player::run(Rank rank, const Running& pass) {
+  const bool is_forward = pass.kind == OpKind::Forward;
+  Progress& here = progress_[pass.slot.at()];
+  int& next = is_forward ? here.forwards : here.backwards;
+  for (int i = 0; i < pass.count; ++i)
+    queues_[rank.at()].emplace_back(pass.kind, here.stage, Microbatch(here.first + next++));
+  free_at_[rank.at()] = now_ + (is_forward ? rule_.forward_slots : rule_.backward_slots);
+  ends_at(free_at_[rank.at()]).push_back(pass);
   ++running_;
 }
 
 /// Makes ready what waited for the pass.
-void Player::finish(const Choice& done) {
-  const Stage stage = placement_.stage_of(done.slot);
-  awake_.push_back(placement_.rank_of(done.slot));
-  if (done.kind == OpKind::Forward && stage.value() + 1 == placement_.stages()) {
-    progress_[done.slot.at()].backwards_ready += done.count;
+void Player::finish(const Running& done) {
+  Progress* here = &progress_[done.slot.at()];
+  awake_.push_back(here->rank);
+  const int stage = here->stage.value();
+  if (done.kind == OpKind::Forward && stage + 1 == placement_.stages()) {
+    here->backwards_ready += done.count;
   } else if (done.kind == OpKind::Forward) {
-    progress_[done.slot.at() + 1].forwards_ready += done.count;
-    awake_.push_back(placement_.rank_of(done.slot + 1));
-  } else if (stage.value() > 0) {
-    progress_[done.slot.at() - 1].backwards_ready += done.count;
-    awake_.push_back(placement_.rank_of(done.slot - 1));
+    here[1].forwards_ready += done.count;
+    awake_.push_back(here[1].rank);
+  } else if (stage > 0) {
+    here[-1].backwards_ready += done.count;
+    awake_.push_back(here[-1].rank);
   }
 }
 
 std::vector<std::vector<Op>> Player::play() {
-  for (int replica = 0; replica < placement_.replicas(); ++replica) {
-    const Slot first = placement_.slot_of(Stage(0), Replica(replica));
-    progress_[first.at()].forwards_ready = per_replica_;
-    awake_.push_back(placement_.rank_of(first));
+  for (Slot slot{0}; slot < Slot(placement_.slots()); ++slot) {
+    Progress& here = progress_[slot.at()];
+    here.stage = placement_.stage_of(slot);
+    here.rank = placement_.rank_of(slot);
+    here.first = placement_.replica_of(slot).value() * per_replica_;
+    if (here.stage != Stage(0)) continue;
+    here.forwards_ready = per_replica_;
+    awake_.push_back(here.rank);
   }
   for (;; ++now_) {
     auto& ended = ends_at(now_);
-    for (const Choice& done : ended) finish(done);
+    for (const Running& done : ended) finish(done);
     running_ -= static_cast<int>(ended.size());
     ended.clear();
     for (const Rank rank : awake_) start(rank);

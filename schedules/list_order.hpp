@@ -3,15 +3,21 @@
 // Orders that come from playing a rule: every rank that is free takes, of the passes that are ready, the one
 // that the rule puts first.
 
-#include <array>
+#include <cstdint>
 #include <limits>
 
 #include "sim/schedule.hpp"
 
 namespace pipeloom::schedules {
 
-/// What a list order compares; smaller runs first, entry by entry.
-using ListKey = std::array<int, 3>;
+/// What a list order compares; smaller runs first. Packed, because it is asked for several times an op.
+using ListKey = std::int64_t;
+
+/// Compares `first`, then `second`, then `third`. REQUIRES: each lies between -kMaxIndex and kMaxIndex.
+[[nodiscard]] constexpr ListKey list_key(int first, int second, int third) {
+  constexpr ListKey kSpan = 2 * ListKey{kMaxIndex} + 1;
+  return (first * kSpan + second) * kSpan + third;
+}
 
 /// How the order is made. Slots are the rule's own time: the order does not depend on the run's costs.
 struct ListRule {

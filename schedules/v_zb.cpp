@@ -47,7 +47,7 @@ std::vector<ClosedForm> closed_forms() {
       time_form("max_window", "6m F", "equal stages, no transfers, F = I = W, m >= 2p",
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
                   if (params.microbatches < 2 * params.ranks || !equal_passes(costs)) return std::nullopt;
-                  return 6 * params.microbatches * costs.forward;
+                  return std::int64_t{6} * params.microbatches * costs.forward;
                 }),
       time_form("makespan", "(6m + p - 1) F", "equal stages, no transfers, F = I = W, m >= 2p",
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
