@@ -9,6 +9,9 @@
 #include "sim/io/json_text.hpp"
 #include "sim/simulator.hpp"
 #include "sim/text.hpp"
+#include "sim/torch/dry_run.hpp"
+#include "sim/torch/hang.hpp"
+#include "sim/torch/homes.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -73,6 +76,32 @@ std::string moves_json(const Schedule& schedule) {
   return "[" + out + "]";
 }
 
+/// The text of every cell of a row, in order.
+std::vector<std::string> cell_texts(std::span<const Action> row) {
+  std::vector<std::string> texts;
+  for_each_cell(row, [&](std::size_t first, std::size_t last) {
+    texts.push_back(cell_text(row.subspan(first, last - first)));
+  });
+  return texts;
+}
+
+/// The last steps of a dry run, and what each rank stands at in the end.
+HangGrid lowered_grid(const ActionLists& lists, const torch::DryRun& run, int ranks, std::size_t steps) {
+  HangGrid grid;
+  grid.first_step = run.steps > steps ? run.steps - steps : 0;
+  grid.cells.resize(run.steps - grid.first_step);
+  for (Rank rank{0}; rank < Rank(ranks); ++rank) {
+    grid.ranks.push_back(rank);
+    auto column = cell_texts(run.grid.row(rank));
+    column.resize(run.steps);
+    const auto rest = cell_texts(lists.row(rank).subspan(run.stuck->heads[rank.at()]));
+    column.back() = rest.empty() ? "" : rest.front();
+    for (std::size_t step = grid.first_step; step < run.steps; ++step)
+      grid.cells[step - grid.first_step].push_back(column[step]);
+  }
+  return grid;
+}
+
 }  // namespace
 
 std::string hang_page(const Schedule& schedule, bool everything) {
@@ -87,6 +116,27 @@ std::string hang_page(const Schedule& schedule, bool everything) {
   if (shown < lines.size())
     out += fmt::format("... and {} more ranks (-v shows all)\n", lines.size() - shown);
   return out + "\n" + moves_text(schedule) + "\n";
+}
+
+std::string lowered_hang_page(const ActionLists& lists, const std::vector<Rank>& rank_of_stage,
+                              bool everything) {
+  int microbatches = 0;
+  for (const Action action : lists.actions())
+    if (action.has_microbatch()) microbatches = std::max(microbatches, action.microbatch().value() + 1);
+  const std::size_t cells = rank_of_stage.size() * static_cast<std::size_t>(microbatches);
+  if (cells > 16 * lists.num_actions()) return "";
+  const torch::Homes homes(rank_of_stage, microbatches);
+  const torch::DryRun run = torch::dry_run(lists, homes);
+  if (!run.stuck) return "";
+  const int shown = everything ? lists.ranks() : std::min(lists.ranks(), 12);
+  std::string out =
+      "\n" + grid_text(lowered_grid(lists, run, shown, everything ? 24 : 6), lists.ranks()) + "\n";
+  for (const std::string& line :
+       torch::wait_lines(torch::explain_hang(lists, homes, *run.stuck), lists, homes))
+    out += line + "\n";
+  const auto edit = torch::find_edit(lists, homes, *run.stuck);
+  return out + (edit ? "\nit runs if you: " + torch::describe(*edit, lists) + "\n\n"
+                     : "\nno change of one action was found that lets it run\n\n");
 }
 
 std::string hang_json(const Schedule& schedule) {

@@ -3,13 +3,20 @@
 // Why a schedule hangs, as a page of text: the steps before it stands still, who waits for whom, and what would let it run.
 
 #include <string>
+#include <vector>
 
+#include "sim/actions.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::cli {
 
 /// "" if the schedule runs. REQUIRES: no structural errors (validate_structure). `everything` shows all ranks and more steps.
 [[nodiscard]] std::string hang_page(const Schedule& schedule, bool everything);
+
+/// The same for a lowered file of PyTorch's: "" if its messages meet, or if its microbatches are numbered so sparsely that they need no
+/// table. REQUIRES: rank_of_stage covers every stage in the lists.
+[[nodiscard]] std::string lowered_hang_page(const ActionLists& lists, const std::vector<Rank>& rank_of_stage,
+                                            bool everything);
 
 /// The same as JSON members, each line indented by two and beginning with a comma: "hang": {"waits": [...], "cycle": [...],
 /// "moves": [...]}; "" if the schedule runs.

@@ -144,6 +144,9 @@ ExitCode run_validate(const ValidateOptions& options) {
     }
     if (hangs(findings)) out += hang_page(*findings.schedule, options.output.verbose);
     if (findings.torch) out += torch_problems(*findings.torch, findings.text);
+    if (findings.torch && findings.torch->hangs())
+      out += lowered_hang_page(findings.torch->lists, findings.torch->verdict.rank_of_stage,
+                               options.output.verbose);
     if (!options.output.quiet) out += verdict(findings);
     if (findings.torch && !(options.output.quiet && findings.torch->ok()))
       out += torch_page(*findings.torch, options.output.verbose);

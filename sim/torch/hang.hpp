@@ -1,0 +1,61 @@
+#pragma once
+
+// Why the messages of a lowered program never meet, and the smallest change after which they do.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/actions.hpp"
+#include "sim/torch/dry_run.hpp"
+#include "sim/torch/homes.hpp"
+
+namespace pipeloom::torch {
+
+/// A rank that cannot go on.
+struct ActionWait {
+  Rank rank;
+  std::size_t head = 0;  ///< index into lists.actions() of what it stands at
+  Action waits_for;      ///< the action that must be done first, of which another rank or this one
+  Rank on;               ///< its rank
+  bool missing = false;  ///< it is not ahead in that rank's row
+};
+
+struct LoweredHang {
+  std::vector<ActionWait> waits;  ///< by rank
+  std::vector<std::size_t>
+      cycle;  ///< indices into waits, each waiting for the next, the last for the first; may be empty
+};
+
+/// REQUIRES: `stuck` is dry_run()'s of these lists. O(actions).
+[[nodiscard]] LoweredHang explain_hang(const ActionLists& lists, const Homes& homes, const Stuck& stuck);
+
+/// "rank 2 waits in RECV_F of stage 3 microbatch 1 from rank 1, which waits in ...": a line per rank, the cycle first, else what is
+/// missing first.
+[[nodiscard]] std::vector<std::string> wait_lines(const LoweredHang& hang, const ActionLists& lists,
+                                                  const Homes& homes);
+
+/// One change of a row. Positions count cells from 0.
+struct ListEdit {
+  enum class Kind : unsigned char { Insert, Move };
+  Kind kind = Kind::Move;
+  Rank rank;
+  Action action;         ///< what is put in, or the first part of the cell that is moved
+  std::size_t from = 0;  ///< of a move
+  std::size_t to = 0;    ///< where it stands afterwards
+};
+
+/// The lists with the change made.
+[[nodiscard]] ActionLists edited(const ActionLists& lists, const ListEdit& edit);
+
+/// The smallest single change after which the dry run comes to its end: a missing message put in (behind what makes it, or in
+/// front of what needs it), else a cell moved over the fewest others. Nothing if there is none, or if trying would take more than
+/// about `budget` action visits.
+[[nodiscard]] std::optional<ListEdit> find_edit(const ActionLists& lists, const Homes& homes,
+                                                const Stuck& stuck, std::size_t budget = 200'000'000);
+
+/// "on rank 1, insert 1SEND_F0 at position 2, behind 1F0"; "on rank 0, move 1SEND_F1 from position 7 to 5, in front of 1RECV_B0".
+[[nodiscard]] std::string describe(const ListEdit& edit, const ActionLists& lists);
+
+}  // namespace pipeloom::torch
