@@ -86,8 +86,8 @@ std::string refused_text(const TorchFindings& findings, bool everything) {
 
 std::string loaded_text(const TorchFindings& findings) {
   std::string out = fmt::format("PyTorch: loads it ({})", shape_of(findings.run));
-  if (findings.hangs()) return out + ", checks no message of such a file, and hangs\n";
   if (!findings.lints.empty()) return out + " and fails while it runs\n";
+  if (findings.hangs()) return out + ", checks no message of such a file, and hangs\n";
   if (findings.dry_run)
     out +=
         fmt::format("; its messages meet after {} of a dry run", count_text(findings.dry_run->steps, "step"));
