@@ -40,6 +40,7 @@ MessageTable::MessageTable(const Schedule& schedule)
     : sent_(schedule.num_ops(), kNoMessage), needed_(schedule.num_ops(), kNoMessage) {
   const TensorIndex tensors(schedule);
   std::vector<MessageId> of_tensor(tensors.size(), kNoMessage);
+  messages_.reserve(schedule.num_ops());
   for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
     const Op op = schedule.ops()[i];
     Slot from;
@@ -63,6 +64,12 @@ ProgramBuilder::ProgramBuilder(std::shared_ptr<const Schedule> schedule) {
   program_.messages_ = std::make_shared<const MessageTable>(*schedule);
   program_.schedule_ = std::move(schedule);
   program_.batch_begin_ = {0};
+}
+
+void ProgramBuilder::reserve(std::size_t batches) {
+  program_.instructions_.reserve(program_.schedule_->num_entries() + 2 * batches);
+  program_.endpoints_.reserve(2 * program_.messages_->size());
+  program_.batch_begin_.reserve(batches + 1);
 }
 
 void ProgramBuilder::begin_rank(Rank rank) {

@@ -111,6 +111,8 @@ class ProgramBuilder {
   [[nodiscard]] const Schedule& schedule() const { return *program_.schedule_; }
   [[nodiscard]] const MessageTable& messages() const { return *program_.messages_; }
 
+  /// Room for this many batches, each with a wait, to avoid growing; optional.
+  void reserve(std::size_t batches);
   /// REQUIRES: called for 0, 1, .. p-1 in this order.
   void begin_rank(Rank rank);
   /// REQUIRES: `first_op` begins an entry of the rank's queue.

@@ -12,7 +12,9 @@ namespace {
 class AsyncWriter {
  public:
   explicit AsyncWriter(std::shared_ptr<const Schedule> schedule)
-      : out_(std::move(schedule)), receive_(out_.messages().size(), 0) {}
+      : out_(std::move(schedule)), receive_(out_.messages().size(), 0) {
+    out_.reserve(2 * out_.messages().size());
+  }
 
   [[nodiscard]] const Schedule& schedule() const { return out_.schedule(); }
   [[nodiscard]] ProgramBuilder& out() { return out_; }

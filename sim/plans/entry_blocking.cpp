@@ -9,6 +9,7 @@ namespace pipeloom {
 Program entry_blocking(std::shared_ptr<const Schedule> schedule) {
   ProgramBuilder out(std::move(schedule));
   const Schedule& queues = out.schedule();
+  out.reserve(queues.num_entries());
   plans::Inbox inbox(out.messages(), queues.ranks());
   std::vector<Endpoint> group;
   const auto exchange = [&] {

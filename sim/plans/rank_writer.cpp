@@ -11,7 +11,10 @@
 namespace pipeloom::plans {
 
 RankWriter::RankWriter(std::shared_ptr<const Schedule> schedule, std::string_view plan)
-    : out_(std::move(schedule)), plan_(plan) {}
+    : out_(std::move(schedule)), plan_(plan) {
+  // Enough for any plan: every end of a message in a batch of its own.
+  out_.reserve(2 * messages().size());
+}
 
 void RankWriter::begin_rank(Rank rank) {
   out_.begin_rank(rank);
