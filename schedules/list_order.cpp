@@ -27,6 +27,26 @@ struct Running {
   int count;  ///< microbatches
 };
 
+/// Where the player stands, apart from how many microbatches have passed: what follows depends on this alone while
+/// there are forwards left to start.
+struct Snapshot {
+  int microbatches = 0;    ///< forwards of the first stage so far
+  std::vector<int> state;  ///< counts of all stages less `microbatches`, what each rank runs and for how long
+  std::vector<std::size_t> at;  ///< queue lengths by rank
+};
+
+/// Queues by rank of which a piece, [begin, end) of each, is to run `times` times more, each time `period`
+/// microbatches later.
+struct Played {
+  std::vector<std::vector<Op>> queues;
+  struct Repeat {
+    std::vector<std::size_t> begin;
+    std::vector<std::size_t> end;
+    int period = 0;
+    int times = 0;
+  } repeat = {};
+};
+
 class Player {
  public:
   Player(const Placement& placement, int microbatches, const ListRule& rule)
@@ -35,14 +55,11 @@ class Player {
         per_replica_(microbatches / placement.replicas()),
         progress_(static_cast<std::size_t>(placement.slots())),
         free_at_(static_cast<std::size_t>(placement.ranks()), 0),
+        runs_(static_cast<std::size_t>(placement.ranks())),
         ends_(static_cast<std::size_t>(std::max(rule.forward_slots, rule.backward_slots)) + 1),
-        queues_(static_cast<std::size_t>(placement.ranks())) {
-    const std::size_t passes = op_count(placement.chunks(), 2 * microbatches, 1);
-    for (auto& queue : queues_) queue.reserve(passes);
-  }
+        played_{.queues = std::vector<std::vector<Op>>(static_cast<std::size_t>(placement.ranks()))} {}
 
-  /// The queues, rank by rank.
-  std::vector<std::vector<Op>> play();
+  Played play();
 
  private:
   [[nodiscard]] std::vector<Running>& ends_at(int slot) {
@@ -53,6 +70,9 @@ class Player {
   void start(Rank rank);
   void run(Rank rank, const Running& pass);
   void finish(const Running& done);
+  [[nodiscard]] Snapshot snapshot() const;
+  void look_for_period();
+  void repeat(const Snapshot& before, const Snapshot& now);
 
   const Placement& placement_;
   const ListRule& rule_;
@@ -61,9 +81,15 @@ class Player {
   int running_ = 0;
   std::vector<Progress> progress_;
   std::vector<int> free_at_;
+  std::vector<Running> runs_;               // by rank, until free_at_
   std::vector<std::vector<Running>> ends_;  // a ring over time
   std::vector<Rank> awake_;
-  std::vector<std::vector<Op>> queues_;
+  Played played_;
+
+  Snapshot before_;
+  int next_look_ = 0;
+  int looks_ = 0;
+  int looks_at_before_ = 0;
 };
 
 int Player::forward_count(const Progress& here) const {
@@ -95,8 +121,9 @@ void Player::run(Rank rank, const Running& pass) {
   Progress& here = progress_[pass.slot.at()];
   int& next = is_forward ? here.forwards : here.backwards;
   for (int i = 0; i < pass.count; ++i)
-    queues_[rank.at()].emplace_back(pass.kind, here.stage, Microbatch(here.first + next++));
+    played_.queues[rank.at()].emplace_back(pass.kind, here.stage, Microbatch(here.first + next++));
   free_at_[rank.at()] = now_ + (is_forward ? rule_.forward_slots : rule_.backward_slots);
+  runs_[rank.at()] = pass;
   ends_at(free_at_[rank.at()]).push_back(pass);
   ++running_;
 }
@@ -117,7 +144,57 @@ void Player::finish(const Running& done) {
   }
 }
 
-std::vector<std::vector<Op>> Player::play() {
+Snapshot Player::snapshot() const {
+  Snapshot now;
+  now.microbatches = progress_[0].forwards;
+  now.state.reserve(4 * progress_.size() + 2 * free_at_.size());
+  for (const Progress& here : progress_)
+    for (const int count : {here.stage == Stage(0) ? now.microbatches : here.forwards_ready, here.forwards,
+                            here.backwards_ready, here.backwards})
+      now.state.push_back(count - now.microbatches);
+  for (std::size_t rank = 0; rank < free_at_.size(); ++rank) {
+    const int left = std::max(0, free_at_[rank] - now_);
+    const Running& pass = runs_[rank];
+    now.state.push_back(left);
+    now.state.push_back(left == 0 ? 0
+                                  : 2 * pass.slot.value() + static_cast<int>(pass.kind == OpKind::Forward));
+  }
+  for (const auto& queue : played_.queues) now.at.push_back(queue.size());
+  return now;
+}
+
+/// Once the player stands where it stood before, it will go on in the same way. Compares with one snapshot, which is
+/// renewed after 1, 2, 4, .. looks, so that a period of any length is found (Brent's algorithm).
+void Player::look_for_period() {
+  const int every = placement_.ranks() * rule_.forwards_together;
+  if (played_.repeat.period > 0 || progress_[0].forwards < next_look_) return;
+  next_look_ = (progress_[0].forwards / every + 1) * every;
+  ++looks_;
+  Snapshot now = snapshot();
+  if (!before_.state.empty() && now.state == before_.state) {
+    repeat(before_, now);
+  } else if (looks_ >= 2 * looks_at_before_) {
+    before_ = std::move(now);
+    looks_at_before_ = looks_;
+  }
+}
+
+/// Has what was played since `before` run again, as often as the forwards of all replicas last, and goes on behind it.
+void Player::repeat(const Snapshot& before, const Snapshot& now) {
+  const int period = now.microbatches - before.microbatches;
+  int most = 0;
+  for (const Progress& here : progress_) most = std::max(most, here.forwards);
+  const int times = std::max(0, (per_replica_ - rule_.forwards_together - most) / period);
+  played_.repeat = {.begin = before.at, .end = now.at, .period = period, .times = times};
+  for (Progress& here : progress_) {
+    if (here.stage != Stage(0)) here.forwards_ready += times * period;
+    here.forwards += times * period;
+    here.backwards_ready += times * period;
+    here.backwards += times * period;
+  }
+}
+
+Played Player::play() {
   for (Slot slot{0}; slot < Slot(placement_.slots()); ++slot) {
     Progress& here = progress_[slot.at()];
     here.stage = placement_.stage_of(slot);
@@ -134,7 +211,8 @@ std::vector<std::vector<Op>> Player::play() {
     ended.clear();
     for (const Rank rank : awake_) start(rank);
     awake_.clear();
-    if (running_ == 0) return std::move(queues_);
+    look_for_period();
+    if (running_ == 0) return std::move(played_);
   }
 }
 
@@ -149,12 +227,19 @@ std::vector<std::uint8_t> halves(const Placement& placement, int microbatches) {
 }  // namespace
 
 Schedule list_order(const Placement& placement, int microbatches, const ListRule& rule) {
-  const auto queues = Player(placement, microbatches, rule).play();
+  const Played played = Player(placement, microbatches, rule).play();
+  const auto& repeat = played.repeat;
   ScheduleBuilder out(placement, microbatches, halves(placement, microbatches));
   out.reserve(op_count(placement.stages(), microbatches, 2));
   for (Rank rank{0}; rank < Rank(placement.ranks()); ++rank) {
     out.begin_rank(rank);
-    for (const Op op : queues[rank.at()]) out.add(op);
+    const auto& queue = played.queues[rank.at()];
+    const std::size_t middle = repeat.times > 0 ? repeat.end[rank.at()] : 0;
+    for (std::size_t i = 0; i < middle; ++i) out.add(queue[i]);
+    for (int time = 1; time <= repeat.times; ++time)
+      for (std::size_t i = repeat.begin[rank.at()]; i < middle; ++i)
+        out.add({queue[i].kind(), queue[i].stage(), queue[i].microbatch() + time * repeat.period});
+    for (std::size_t i = middle; i < queue.size(); ++i) out.add(queue[i]);
   }
   return std::move(out).build();
 }

@@ -36,7 +36,9 @@ struct ListRule {
 /// replica 1, if there are two.
 ///
 /// REQUIRES: microbatches is a multiple of the replicas; `rule.key` prefers the earlier of two microbatches of
-/// one stage and kind, and max_live allows a pass. Steps: one per op and stage of its rank.
+/// one stage and kind, and compares microbatches by their difference only; max_live allows a pass.
+///
+/// Steps: one per op and stage of its rank until the order repeats, then one per op.
 [[nodiscard]] Schedule list_order(const Placement& placement, int microbatches, const ListRule& rule);
 
 }  // namespace pipeloom::schedules

@@ -6,6 +6,7 @@
 
 #include "schedules/recorded.hpp"
 #include "sim/text.hpp"
+#include "sim/validate.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom {
@@ -106,6 +107,22 @@ TEST_CASE("hanayo: chunks follow waves") {
         "needs any ranks, any microbatches, chunks = 2 waves");
   CHECK(refusal(hanayo, {.chunks = 4, .waves = 2}).empty());
   CHECK(refusal(hanayo, {.chunks = 2, .waves = 0}) == "hanayo needs waves from 1 to 524288, not 0");
+}
+
+TEST_CASE(
+    "played orders of long runs, whose middle is not played, are complete and as fast as they should be") {
+  for (const int waves : {1, 2, 3})
+    for (const char* variant : {"last-stage", "oldest"}) {
+      const Params params{
+          .ranks = 4, .microbatches = 301, .chunks = 2 * waves, .waves = waves, .variant = variant};
+      CHECK(validate(recorded::make_named("hanayo", params)).empty());
+    }
+  for (const char* variant : {"direct", "doubling"})
+    CHECK(validate(recorded::make_named("chimera", {.ranks = 6, .microbatches = 302, .variant = variant}))
+              .empty());
+  CHECK(totals_of("chimera", {.ranks = 8, .microbatches = 800}, kEqual).makespan == 2 * 800 + 6);
+  CHECK(totals_of("chimera", {.ranks = 8, .microbatches = 800, .variant = "doubling"}, kTwice).makespan ==
+        3 * 800 + 9);
 }
 
 TEST_CASE("seq-1f1b: forwards of slices in order, backwards in reverse") {
