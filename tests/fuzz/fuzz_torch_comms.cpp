@@ -41,8 +41,7 @@ void judge(std::string_view text) {
 void lower_and_back(const Schedule& schedule) {
   for (const torch::LowerOptions options :
        {torch::LowerOptions{}, torch::LowerOptions{.target = torch::Target::Legacy, .merge = true},
-        torch::LowerOptions{
-            .target = torch::Target::V215, .max_active_stages = 1, .defer_receives = true}}) {
+        torch::LowerOptions{.target = torch::Target::V215, .max_active_stages = 1, .defer_receives = true}}) {
     const ActionLists lists = torch::lower(schedule, options);
     const torch::Homes homes(schedule);
     fuzz::require(torch::fits(lists, homes) && !torch::dry_run(lists, homes, torch::KeepGrid::No).stuck);

@@ -7,6 +7,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/error.hpp"
+#include "sim/io/schedule_places.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"
@@ -182,6 +183,20 @@ TEST_CASE("torch files: both forms are told apart by what they hold") {
   CHECK(looks_like_torch_comms("0F0,0SEND_F0"));
   CHECK(!looks_like_torch_csv("rank,op,start,end"));
   CHECK(!looks_like_torch_csv("{}"));
+}
+
+TEST_CASE("torch files: entries and cells have their places") {
+  // Entries are the computations alone, cells are all.
+  const std::string text = "0UNSHARD,0F0,0SEND_F0,(0F1;0B0)OVERLAP_F_B\n,1RECV_F0, 1F0\n";
+  const SchedulePlaces places(text, "f");
+  CHECK(places.of(Rank(0), 0).text() == "f:1:10");
+  CHECK(places.of(Rank(0), 1).text() == "f:1:23");
+  CHECK(places.of(Rank(1), 0).text() == "f:2:12");
+  CHECK(places.of(Rank(1), 1).text() == "f:2:1");
+  CHECK(places.of_cell(Rank(0), 2).text() == "f:1:14");
+  CHECK(places.of_cell(Rank(1), 0).text() == "f:2:1");
+  CHECK(places.of_cell(Rank(1), 2).text() == "f:2:12");
+  CHECK(places.of_cell(Rank(7), 0).text() == "f");
 }
 
 TEST_CASE("torch files: ops that PyTorch has no text for are refused") {
