@@ -15,6 +15,7 @@
 #include "schedules/recompute.hpp"
 #include "sim/message_plans.hpp"
 #include "sim/program_engine.hpp"
+#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
