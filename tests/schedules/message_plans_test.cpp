@@ -3,6 +3,8 @@
 
 #include "sim/message_plans.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -131,6 +133,32 @@ TEST_CASE("megatron: blocking messages of two interleaved ranks are mispaired, o
     CHECK(check_program(framework_program(name, params, MessageStyle::Overlap)).empty());
     CHECK(check_program(framework_program(name, params, MessageStyle::OverlapFlush)).empty());
   }
+}
+
+TEST_CASE("megatron: without latency every mode takes (m v + p - 1)(F + B), for every N that it takes") {
+  // F = 2, B = 3, a pair F + B. p to 6, v to 8, N from p to m, the last group with none or at least p microbatches.
+  int checked = 0;
+  for (const char* name : {"interleaved-1f1b", "interleaved-1f1b-overlap"})
+    for (int p = 2; p <= 6; ++p)
+      for (const int v : {2, 3, 8})
+        for (int m = p; m <= 3 * p; ++m)
+          for (int n = p; n <= m; ++n) {
+            if (m % n > 0 && m % n < p) continue;
+            INFO(fmt::format("{}, p = {}, v = {}, m = {}, N = {}", name, p, v, m, n));
+            const schedules::Params params{.ranks = p, .microbatches = m, .chunks = v, .group_size = n};
+            for (const auto& [mode, style] : kStyles) {
+              if (p == 2 && style == MessageStyle::Blocking) continue;
+              const Program program = framework_program(name, params, style);
+              CHECK(check_program(program).empty());
+              const Costs costs =
+                  uniform_costs(program.schedule().placement(), {.forward = 2, .backward = 3});
+              const auto outcome = run_program(program, costs, {});
+              REQUIRE(std::holds_alternative<ProgramRun>(outcome));
+              CHECK(span_of(std::get<ProgramRun>(outcome).timeline).length() == (m * v + p - 1) * 5);
+              ++checked;
+            }
+          }
+  CHECK(checked > 1'000);
 }
 
 // DualPipe ---------------------------------------------------------------------------------------------------------------
