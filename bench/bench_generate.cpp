@@ -24,7 +24,7 @@ constexpr std::int64_t kOps = 1'000'000;
 /// About kOps ops; m is a multiple of 2p, which every schedule takes.
 Params sized(const Generator& generator, const std::string& variant) {
   const auto& needs = generator.requirements;
-  Params params{.ranks = kRanks, .chunks = needs.default_chunks, .variant = variant};
+  Params params{.ranks = kRanks, .chunks = schedules::default_chunks(needs, variant), .variant = variant};
   params.slices = needs.default_slices;
   params.updates = needs.default_updates;
   params.microbatches = 2 * kRanks;

@@ -65,9 +65,14 @@ struct Requirements {
   int default_updates = 1;
   /// Legal Params::variant, the default first; empty if the schedule has none.
   std::vector<std::string> variants = {};
+  /// Default v of each of them where that is not default_chunks; else empty.
+  std::vector<int> variant_chunks = {};
   /// In words, for people: "even p, m >= 2p, m even".
   std::string text = {};
 };
+
+/// v where the user names the variant but no chunks.
+[[nodiscard]] int default_chunks(const Requirements& requirements, std::string_view variant);
 
 /// The smallest legal m for p ranks, parity apart.
 [[nodiscard]] std::int64_t min_microbatches(const Requirements& requirements, int ranks);

@@ -98,6 +98,7 @@ Generator gpipe() {
           "The baseline. As fast as 1f1b, but every rank holds the activations of all m microbatches.",
       .requirements = {.max_chunks = 2,
                        .variants = {"linear", "v"},
+                       .variant_chunks = {1, 2},
                        .text = "any ranks, any microbatches; 2 chunks as variant v, else 1"},
       .closed_forms = closed_forms(),
       .emit = emit,

@@ -190,6 +190,13 @@ std::string advice(const Generator& generator, const Params& params, Field field
 
 }  // namespace
 
+int default_chunks(const Requirements& requirements, std::string_view variant) {
+  const auto& known = requirements.variants;
+  const auto index = static_cast<std::size_t>(std::find(known.begin(), known.end(), variant) - known.begin());
+  return index < requirements.variant_chunks.size() ? requirements.variant_chunks[index]
+                                                    : requirements.default_chunks;
+}
+
 std::int64_t min_microbatches(const Requirements& requirements, int ranks) {
   const std::int64_t by_ranks = std::int64_t{requirements.min_microbatches_per_rank} * ranks;
   return std::max<std::int64_t>(1, by_ranks + requirements.min_microbatches_offset);

@@ -37,7 +37,7 @@ schedules::Params params_of(const io::RunConfig& config, const schedules::Found&
   schedules::Params params;
   params.ranks = config.ranks;
   params.microbatches = config.microbatches;
-  params.chunks = found.generator->requirements.default_chunks;
+  params.chunks = schedules::default_chunks(found.generator->requirements, config.options.variant);
   const io::RunOptions& options = config.options;
   const schedules::Requirements& requirements = found.generator->requirements;
   params.forward_only = options.forward_only;
@@ -133,6 +133,8 @@ bool is_shown(const io::EffectiveConfig& effective, std::string_view key) {
   if (key.starts_with("costs.transfer.intra") || key.starts_with("costs.transfer.inter") ||
       key.ends_with("ranks_per_node"))
     return transfer.ranks_per_node.has_value();
+  if (key == "costs.transfer.plan") return transfer.model != cost::TransferModel::Latency;
+  if (key == "costs.transfer.ahead") return transfer.plan == "ahead";
   if (key == "costs.transfer.bandwidth_gbps") return transfer.link.bits_per_second.has_value();
   return row->type != io::KeyType::Scales;
 }

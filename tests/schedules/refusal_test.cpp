@@ -230,6 +230,15 @@ TEST_CASE("a group that is too short or too long for grouped interleaving is ref
     }
 }
 
+TEST_CASE("a variant brings its chunks") {
+  CHECK(default_chunks(named("gpipe").requirements, "") == 1);
+  CHECK(default_chunks(named("gpipe").requirements, "linear") == 1);
+  CHECK(default_chunks(named("gpipe").requirements, "v") == 2);
+  CHECK(default_chunks(named("hanayo").requirements, "oldest") == 2);
+  CHECK_THAT(refusal(named("gpipe"), {.chunks = 2}),
+             Catch::Contains("has one chunk per rank, or two with variant = v"));
+}
+
 TEST_CASE("variants are refused by name") {
   CHECK(refusal(named("grouped-interleaved"), {.chunks = 2, .variant = "gis-x"}) ==
         "grouped-interleaved has the variants gis, gis-h, not gis-x");
