@@ -30,7 +30,7 @@ namespace pipeloom {
 [[nodiscard]] Program entry_blocking(std::shared_ptr<const Schedule> schedule);
 
 /// Megatron-LM without virtual stages (forward_backward_pipelining_without_interleaving), for schedules that run F and B on
-/// linear ranks: w forwards, then F and B in turns, then w backwards. A `/` separates what is waited for in turn.
+/// linear ranks: w forwards, then F and B in turns, then w backwards.
 ///
 ///   warm-up     [receive from r-1] F [send to r+1]
 ///   steady      F [send to r+1, receive from r+1] B [send to r-1, receive from r-1]
