@@ -27,6 +27,8 @@ void QueueReader::add(std::span<const Op> ops, const Where& where) {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     stages_ = std::max(stages_, ops[i].stage().value() + 1);
     microbatches_ = std::max(microbatches_, ops[i].microbatch().value() + 1);
+    slices_ = std::max(slices_, ops[i].slice() + 1);
+    (ops[i].is_sliced() ? has_sliced_ : has_whole_) = true;
     // The joined mark keeps the grouping: the engine's own form.
     queues_.back().push_back(ops[i].with_joined(i + 1 < ops.size()));
     if (std::find(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end(), ops[i]) != ops.end())
@@ -36,8 +38,19 @@ void QueueReader::add(std::span<const Op> ops, const Where& where) {
   num_ops_ += ops.size();
 }
 
-void QueueReader::require_dense(int stages, int microbatches) const {
-  const auto pairs = static_cast<std::int64_t>(stages) * microbatches;
+int QueueReader::slices_for(int microbatches) const {
+  if (has_sliced_ && has_whole_)
+    throw InputError(
+        where_,
+        "some ops name a sequence slice (0F0.1) and others do not (0F0); name it everywhere or nowhere");
+  if (static_cast<std::int64_t>(microbatches) * slices_ > kMaxIndex)
+    throw InputError(where_, fmt::format("{} microbatches of {} slices are more than the {} units allowed",
+                                         microbatches, slices_, kMaxIndex));
+  return slices_;
+}
+
+void QueueReader::require_dense(int stages, std::int64_t microbatches) const {
+  const std::int64_t pairs = stages * microbatches;
   if (pairs > std::max(kAlwaysAllowedPairs, kMaxPairsPerOp * static_cast<std::int64_t>(num_ops_)))
     throw InputError(
         where_,
@@ -56,7 +69,9 @@ InferredPlacement QueueReader::infer() const {
 }
 
 Schedule QueueReader::build(InferredPlacement placement) const {
-  require_dense(placement.placement.stages(), placement.microbatches * placement.slices);
+  placement.slices = slices_for(placement.microbatches);
+  require_dense(placement.placement.stages(),
+                static_cast<std::int64_t>(placement.microbatches) * placement.slices);
   if (placement.placement.replicas() > 1)
     placement.replica_of_microbatch.resize(static_cast<std::size_t>(placement.microbatches), 0);
   ScheduleBuilder out(std::move(placement.placement), placement.microbatches,

@@ -35,13 +35,18 @@ class QueueReader {
   [[nodiscard]] Schedule build(InferredPlacement placement) const;
 
  private:
-  void require_dense(int stages, int microbatches) const;
+  void require_dense(int stages, std::int64_t microbatches) const;
+  /// Throws InputError if only some ops name a slice, or if there would be too many units.
+  [[nodiscard]] int slices_for(int microbatches) const;
 
   Where where_;
   std::vector<std::vector<Op>> queues_;
   std::size_t num_ops_ = 0;
   int stages_ = 0;
   int microbatches_ = 0;
+  int slices_ = 1;
+  bool has_sliced_ = false;
+  bool has_whole_ = false;
 };
 
 }  // namespace pipeloom::io
