@@ -85,7 +85,8 @@ struct ReceivePlacement {
     /// Where its sender ran when ranks take turns, entry by entry: what torch::lower() writes, and PyTorch's runtime issues.
     AtSender,
     /// In front of its entry, or of an earlier send to the rank it comes from if that rank has the higher number: PyTorch with
-    /// deferred receives. On V placements that mispairs messages of opposite directions.
+    /// deferred receives. Where activations and gradients go from one rank to the same other one (a V, two ranks with chunks)
+    /// that may mispair them, unless each direction has a communicator of its own.
     BeforeUse,
     /// `entries` entries before its own; 0 is directly in front of it. O and L do not count.
     Ahead,
