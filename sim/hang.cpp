@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/simulator.hpp"
 #include "sim/text.hpp"
@@ -76,7 +77,7 @@ std::vector<Rank> shown_ranks(const Schedule& schedule, const Deadlock& deadlock
 /// Looks for moves by trying them.
 class MoveSearch {
  public:
-  MoveSearch(const Schedule& schedule, std::size_t budget) : schedule_(schedule), budget_(budget) {}
+  MoveSearch(Schedule schedule, std::size_t budget) : schedule_(std::move(schedule)), budget_(budget) {}
 
   std::optional<std::vector<Move>> run() {
     constexpr std::size_t kMostMoves = 3;

@@ -84,8 +84,8 @@ void MessageFlow::enqueue(Rank rank, std::uint32_t end, std::uint32_t batch, Tic
 bool MessageFlow::is_ready(std::uint32_t message) const {
   if (times_[message].sent < 0 || times_[message].received < 0) return false;
   if (rules_.queue == QueueDiscipline::None) return true;
-  return groups_[ends_[2 * message].group].head_since >= 0 &&
-         groups_[ends_[2 * message + 1].group].head_since >= 0;
+  return groups_[end_of(message, false).group].head_since >= 0 &&
+         groups_[end_of(message, true).group].head_since >= 0;
 }
 
 void MessageFlow::note_ready(std::uint32_t message) {

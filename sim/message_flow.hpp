@@ -34,7 +34,7 @@ class MessageFlow {
   [[nodiscard]] std::vector<MessageTimes> take_times() && { return std::move(times_); }
   /// Batches (instances) that hold the sending and the receiving end.
   [[nodiscard]] std::uint32_t batch_of(std::uint32_t message, bool is_send) const {
-    return ends_[2 * message + (is_send ? 1 : 0)].batch;
+    return end_of(message, is_send).batch;
   }
   [[nodiscard]] bool is_posted(std::uint32_t message, bool is_send) const {
     return (is_send ? times_[message].sent : times_[message].received) >= 0;
@@ -75,6 +75,9 @@ class MessageFlow {
     std::uint32_t last = kNoMessage;
   };
 
+  [[nodiscard]] const End& end_of(std::uint32_t message, bool is_send) const {
+    return ends_[std::size_t{2} * message + (is_send ? 1 : 0)];
+  }
   [[nodiscard]] const MessageInfo& info(std::uint32_t message) const { return table_[message % count_]; }
   /// Names a queue: the same number for messages of one queue.
   [[nodiscard]] std::uint64_t queue_of(Rank rank, const MessageInfo& message, bool is_send) const;

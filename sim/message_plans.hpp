@@ -4,6 +4,7 @@
 //
 //   plan                            receives are posted               the rank waits for
 //   entry_blocking                  in front of their entry           everything, at once
+//   step_blocking                   in the step of their sender       everything, at once
 //   megatron_1f1b_blocking          one op before their entry         everything, at once
 //   megatron_interleaved_blocking   one op before their entry         everything, at once
 //   megatron_interleaved_overlap    one op before their entry         sends forward at once, the rest before it is needed
@@ -28,6 +29,11 @@ namespace pipeloom {
 /// of the first entry and behind the last. Such a program hangs where two ranks both send before they receive: schedules that
 /// run ahead of their neighbours (zb-h2, interleaving, both directions) need a plan of their own.
 [[nodiscard]] Program entry_blocking(std::shared_ptr<const Schedule> schedule);
+
+/// Any schedule. Ranks take lock steps, each entry in the first one in which its inputs are there; behind each step one group:
+/// what the rank's entry sends, and what the entries of others in that step send to it. Both ends of a message are in the groups of
+/// the same step, so this never hangs and never mispairs. It is how PyTorch's older multi-stage runtime runs a schedule.
+[[nodiscard]] Program step_blocking(std::shared_ptr<const Schedule> schedule);
 
 /// Megatron-LM without virtual stages (forward_backward_pipelining_without_interleaving), for schedules that run F and B on
 /// linear ranks: w forwards, then F and B in turns, then w backwards.

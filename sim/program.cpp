@@ -110,9 +110,10 @@ namespace {
 /// One pass over the instruction lists, then one over the messages.
 class ProgramCheck {
  public:
-  explicit ProgramCheck(const Program& program)
+  ProgramCheck(const Program& program, bool directions_apart)
       : program_(program),
         schedule_(program.schedule()),
+        directions_apart_(directions_apart),
         runs_(schedule_.num_ops(), 0),
         ends_(program.messages().size()),
         arrived_at_(program.messages().size(), Rank(-1)) {}
@@ -133,7 +134,13 @@ class ProgramCheck {
     int sends = 0;
     int receives = 0;
   };
-  using Pair = std::pair<Rank, Rank>;
+  /// Messages that pair in order: from, to, and the direction where that matters.
+  struct Pair {
+    Rank from;
+    Rank to;
+    bool gradients = false;
+    friend auto operator<=>(const Pair&, const Pair&) = default;
+  };
   struct Posted {
     MessageId message;
     std::size_t slot;
@@ -185,7 +192,8 @@ class ProgramCheck {
     if (end.is_send && runs_[message.producer_op] == 0)
       report("sent-early", rank, slot, message.producer,
              fmt::format("sends the output of {} before it has run", to_text(message.producer)));
-    (end.is_send ? sends_ : receives_)[{message.from_rank, message.to_rank}].push_back({end.message, slot});
+    const Pair pair{message.from_rank, message.to_rank, directions_apart_ && !message.is_forward()};
+    (end.is_send ? sends_ : receives_)[pair].push_back({end.message, slot});
   }
 
   void check_ends(MessageId id) {
@@ -208,11 +216,11 @@ class ProgramCheck {
         if (sends[n].message == receives[n].message) continue;
         const Op sent = program_.messages()[sends[n].message].producer;
         const Op expected = program_.messages()[receives[n].message].producer;
-        report("mispaired", pair.second, receives[n].slot, expected,
+        report("mispaired", pair.to, receives[n].slot, expected,
                fmt::format(
                    "message {} from rank {} is received as {}, but rank {} sends {} then; messages carry no "
                    "tags, so they pair in order: change the order on one side",
-                   n, pair.first.value(), to_text(expected), pair.first.value(), to_text(sent)));
+                   n, pair.from.value(), to_text(expected), pair.from.value(), to_text(sent)));
         break;
       }
     }
@@ -220,6 +228,7 @@ class ProgramCheck {
 
   const Program& program_;
   const Schedule& schedule_;
+  bool directions_apart_;
   std::vector<int> runs_;         // [op index]
   std::vector<Ends> ends_;        // [message]
   std::vector<Rank> arrived_at_;  // the rank that has waited for its receive, [message]
@@ -230,8 +239,8 @@ class ProgramCheck {
 
 }  // namespace
 
-std::vector<Diagnostic> check_program(const Program& program) {
-  return ProgramCheck(program).run();
+std::vector<Diagnostic> check_program(const Program& program, bool directions_apart) {
+  return ProgramCheck(program, directions_apart).run();
 }
 
 std::string program_text(const Program& program, Rank rank) {

@@ -133,9 +133,10 @@ class ProgramBuilder {
 /// What is wrong with a program, each finding naming rank and messages: "not-run" (an entry runs never or twice), "unsent",
 /// "unreceived" (a message lacks one of its ends), "sent-early" (before its producer ran), "unwaited" (a consumer runs before
 /// its receive was waited for), "mispaired": messages between two ranks carry no tags, so the n-th send of one pairs with the n-th
-/// receive of the other; here those are different tensors. Diagnostic::slot is the position in the rank's instruction list.
+/// receive of the other; here those are different tensors. With `directions_apart` (a communicator per direction) activations and
+/// gradients pair among themselves. Diagnostic::slot is the position in the rank's instruction list.
 /// The first of each code and rank pair are listed; O(instructions).
-[[nodiscard]] std::vector<Diagnostic> check_program(const Program& program);
+[[nodiscard]] std::vector<Diagnostic> check_program(const Program& program, bool directions_apart = false);
 
 /// One rank's list: entries as in queue_text; "[s0F0>1,r1B0<1]" a blocking group that sends the output of 0F0 to rank 1 and receives
 /// that of 1B0 from rank 1; "<s0F0>1#3" and ">#3" an asynchronous batch, number 3 of the rank, and its wait.

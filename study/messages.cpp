@@ -35,6 +35,7 @@ Planned generic_plan(std::shared_ptr<const Schedule> schedule, const cost::Trans
                      const std::string& plan) {
   using Rule = ReceivePlacement::Rule;
   if (plan == "entry") return {entry_blocking(std::move(schedule)), plan};
+  if (plan == "step") return {step_blocking(std::move(schedule)), plan};
   if (plan == "before-use") return {async_plan(std::move(schedule), {Rule::BeforeUse, 0}), plan};
   if (plan == "ahead") return {async_plan(std::move(schedule), {Rule::Ahead, spec.ahead}), plan};
   return {async_plan(std::move(schedule), {Rule::AtSender, 0}), "at-sender"};
@@ -46,7 +47,7 @@ Planned plan_of(std::shared_ptr<const Schedule> schedule, const cost::TransferSp
   if (spec.plan == "auto") {
     auto own = ask(framework, blocking ? MessageStyle::Blocking : MessageStyle::Overlap);
     if (own) return {*std::move(own), "schedule"};
-    return generic_plan(std::move(schedule), spec, blocking ? "entry" : "at-sender");
+    return generic_plan(std::move(schedule), spec, blocking ? "step" : "at-sender");
   }
   if (spec.plan == "overlap" || spec.plan == "overlap-flush") {
     auto own = ask(framework, spec.plan == "overlap" ? MessageStyle::Overlap : MessageStyle::OverlapFlush);
@@ -65,7 +66,8 @@ Planned plan_of(std::shared_ptr<const Schedule> schedule, const cost::TransferSp
 Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,
                        const FrameworkProgram& framework) {
   auto [program, plan] = plan_of(std::move(schedule), spec, framework);
-  const auto found = check_program(program);
+  const auto found =
+      check_program(program, spec.queue == "per-direction" && spec.model != TransferModel::Blocking);
   if (!found.empty())
     throw ScheduleError(spec.plan_where,
                         fmt::format("with plan \"{}\" of transfer model \"{}\" {} [{}]{}", plan,

@@ -80,7 +80,7 @@ struct TransferSpec {
   TransferModel model = TransferModel::Latency;
   /// Queue discipline of P2P messages: "per-rank", "per-direction", "per-pair"; async and link read it.
   std::string queue = "per-pair";
-  /// Which program of sends, receives and waits the schedule becomes: "auto", "entry", "overlap", "overlap-flush", "at-sender",
+  /// Which program of sends, receives and waits the schedule becomes: "auto", "step", "entry", "overlap", "overlap-flush", "at-sender",
   /// "before-use", "ahead". Where it stands, for those who must refuse it.
   std::string plan = "auto";
   Where plan_where;

@@ -147,9 +147,9 @@ constexpr ConfigKey kKeys[] = {
      "how transfers behave: hidden, groups that block, issue and wait apart, shared links",
      "latency|blocking|async|link"},
     {"costs.transfer.plan", T::Choice, C::Transfer, "", "auto",
-     "where sends, receives and waits stand: auto takes the schedule's own framework's, else entry "
+     "where sends, receives and waits stand: auto takes the schedule's own framework's, else step "
      "(blocking) or at-sender",
-     "auto|entry|overlap|overlap-flush|at-sender|before-use|ahead"},
+     "auto|step|entry|overlap|overlap-flush|at-sender|before-use|ahead"},
     {"costs.transfer.ahead",
      T::Count,
      C::Transfer,

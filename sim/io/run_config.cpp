@@ -97,10 +97,11 @@ void require_plan_fits(const cost::TransferSpec& spec) {
   using cost::TransferModel;
   const bool separate = spec.model == TransferModel::Async || spec.model == TransferModel::Link;
   const bool fits =
-      spec.plan == "auto" || (spec.plan == "entry" ? spec.model == TransferModel::Blocking : separate);
+      spec.plan == "auto" ||
+      (spec.plan == "entry" || spec.plan == "step" ? spec.model == TransferModel::Blocking : separate);
   if (fits) return;
   const char* allowed = separate ? "auto, overlap, overlap-flush, at-sender, before-use, ahead"
-                        : spec.model == TransferModel::Blocking ? "auto, entry"
+                        : spec.model == TransferModel::Blocking ? "auto, step, entry"
                                                                 : "auto";
   throw InputError(
       spec.plan_where,

@@ -150,7 +150,7 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {with(R"("costs": {"transfer": {"model": "blocking", "plan": "ahead"}})"),
        "c:2:53: error: costs.transfer.plan \"ahead\" does not go with costs.transfer.model \"blocking\"; "
        "with it: "
-       "auto, entry"},
+       "auto, step, entry"},
       {with(R"("costs": {"transfer": {"bandwidth_gbps": 400}})"),
        "c:2:42: error: costs.transfer.bandwidth_gbps needs a real time unit, but costs.time_unit is "
        "\"unit\"; set it to s, ms, "

@@ -67,7 +67,10 @@ TEST_CASE("every schedule under every transfer model: runs or is refused, and is
                                     why.find("hangs after") != std::string::npos;
               INFO(why);
               REQUIRE(says_why);
-              ++refused[fmt::format("{} {}", model, queue)];
+              // Megatron-LM's blocking groups mispair on two ranks, as it says itself.
+              const bool known = p == 2 && generator.name.starts_with("interleaved-1f1b") &&
+                                 std::string(model) == "blocking";
+              if (!known) ++refused[fmt::format("{} {}", model, queue)];
             }
           }
       }
@@ -76,6 +79,8 @@ TEST_CASE("every schedule under every transfer model: runs or is refused, and is
   // sends that others need, which on one communicator stand behind them.
   CHECK(refused["async per-pair"] == 0);
   CHECK(refused["link per-pair"] == 0);
+  // Neither do groups in lock step.
+  CHECK(refused["blocking per-pair"] == 0);
   CHECK(refused["async per-rank"] > 0);
 }
 
