@@ -151,4 +151,30 @@ std::string hang_json(const Schedule& schedule) {
       deadlock->entries_done, waits_json(schedule, *deadlock), cycle, moves_json(schedule));
 }
 
+std::string message_hang_page(const study::MessageProblem& hang, bool everything) {
+  constexpr std::size_t kRanksShown = 12;
+  const auto lines_of = [&](const std::vector<std::string>& lines) {
+    const std::size_t shown = everything ? lines.size() : std::min(lines.size(), kRanksShown);
+    std::string out;
+    for (std::size_t i = 0; i < shown; ++i) out += lines[i] + "\n";
+    if (shown < lines.size())
+      out += fmt::format("... and {} more ranks (-v shows all)\n", lines.size() - shown);
+    return out + "\n";
+  };
+  if (hang.waits().empty()) return hang.line() + "\n";
+  std::string out = hang.line() + " [message-hang]\n\n" + lines_of(hang.lists()) + lines_of(hang.waits());
+  return hang.remedy().empty() ? out : out + "it runs with --set " + hang.remedy() + "\n\n";
+}
+
+std::string message_hang_json(const study::MessageProblem& hang) {
+  const auto array = [](const std::vector<std::string>& lines) {
+    std::string out;
+    for (const std::string& line : lines) out += (out.empty() ? "" : ", ") + quoted(line);
+    return "[" + out + "]";
+  };
+  return fmt::format(",\n  \"message_hang\": {{\"message\": {}, \"waits\": {}, \"remedy\": {}}}",
+                     quoted(hang.what()), array(hang.waits()),
+                     hang.remedy().empty() ? "null" : quoted(hang.remedy()));
+}
+
 }  // namespace pipeloom::cli

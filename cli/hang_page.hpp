@@ -7,6 +7,7 @@
 
 #include "sim/actions.hpp"
 #include "sim/schedule.hpp"
+#include "study/messages.hpp"
 
 namespace pipeloom::cli {
 
@@ -17,6 +18,11 @@ namespace pipeloom::cli {
 /// table. REQUIRES: rank_of_stage covers every stage in the lists.
 [[nodiscard]] std::string lowered_hang_page(const ActionLists& lists, const std::vector<Rank>& rank_of_stage,
                                             bool everything);
+
+/// The same for a configuration whose messages hang or mispair under its transfer model.
+[[nodiscard]] std::string message_hang_page(const study::MessageProblem& hang, bool everything);
+/// As a JSON member: `,\n  "message_hang": {...}`.
+[[nodiscard]] std::string message_hang_json(const study::MessageProblem& hang);
 
 /// The same as JSON members, each line indented by two and beginning with a comma: "hang": {"waits": [...], "cycle": [...],
 /// "moves": [...]}; "" if the schedule runs.

@@ -244,26 +244,35 @@ std::vector<Diagnostic> check_program(const Program& program, bool directions_ap
 }
 
 std::string program_text(const Program& program, Rank rank) {
+  const std::size_t count = program.instructions(rank).size();
+  return program_text(program, rank, 0, count, count);
+}
+
+std::string program_text(const Program& program, Rank rank, std::size_t first, std::size_t last,
+                         std::size_t marked) {
   const Schedule& schedule = program.schedule();
   const auto list = program.instructions(rank);
   std::string text;
   std::map<std::uint32_t, std::size_t> number;  // of asynchronous batches within the rank
-  const auto add = [&text](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
-  for (std::size_t at = 0; at < list.size(); ++at) {
+  const auto add = [&](std::size_t at, const std::string& word) {
+    if (at < first || at >= last) return;
+    text += (text.empty() ? "" : " ") + word + (at == marked ? "?" : "");
+  };
+  for (std::size_t at = 0; at < last; ++at) {
     const auto [code, index] = list[at];
     if (code == Program::Code::Run) {
-      std::size_t last = index + std::size_t{1};
-      while (schedule.ops()[last - 1].joined()) ++last;
-      add(entry_text(schedule, index, last));
+      std::size_t end = index + std::size_t{1};
+      while (schedule.ops()[end - 1].joined()) ++end;
+      add(at, entry_text(schedule, index, end));
     } else if (code == Program::Code::Wait) {
-      add(fmt::format(">#{}", number.at(index)));
+      add(at, fmt::format(">#{}", number.at(index)));
     } else if (at + 1 < list.size() && list[at + 1] == Program::Instruction{Program::Code::Wait, index}) {
-      add("[" + batch_text(program, index) + "]");
-      ++at;
+      ++at;  // a blocking group stands where its wait stands
+      add(at, "[" + batch_text(program, index) + "]");
     } else {
       const std::size_t own = number.size();
       number[index] = own;
-      add(fmt::format("<{}#{}", batch_text(program, index), own));
+      add(at, fmt::format("<{}#{}", batch_text(program, index), own));
     }
   }
   return text;

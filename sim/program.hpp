@@ -141,5 +141,8 @@ class ProgramBuilder {
 /// One rank's list: entries as in queue_text; "[s0F0>1,r1B0<1]" a blocking group that sends the output of 0F0 to rank 1 and receives
 /// that of 1B0 from rank 1; "<s0F0>1#3" and ">#3" an asynchronous batch, number 3 of the rank, and its wait.
 [[nodiscard]] std::string program_text(const Program& program, Rank rank);
+/// The instructions [first, last) of the rank, "?" behind instruction `marked`; batches are numbered as in the whole list.
+[[nodiscard]] std::string program_text(const Program& program, Rank rank, std::size_t first, std::size_t last,
+                                       std::size_t marked);
 
 }  // namespace pipeloom

@@ -184,36 +184,12 @@ std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> sche
   return schedule;
 }
 
-/// How much the queues cost: the same program without them is as fast as its messages allow.
-Ticks lost_to_queues(const Program& program, const Costs& costs, const MessageRules& rules, Ticks makespan) {
-  if (rules.queue == QueueDiscipline::None) return 0;
-  MessageRules free = rules;
-  free.queue = QueueDiscipline::None;
-  const auto outcome = run_program(program, costs, free);
-  const auto* run = std::get_if<ProgramRun>(&outcome);
-  return run == nullptr ? 0 : std::max<Ticks>(0, makespan - span_of(run->timeline).length());
-}
-
-/// Runs the program that the transfer model makes of the schedule.
-void run_messages(const io::RunConfig& config, const FrameworkProgram& framework, Evaluation& out) {
-  Messages messages = make_messages(out.schedule, config.costs.transfer, framework);
+void take_messages(MessageRun messages, Evaluation& out) {
+  out.timeline = messages.run.timeline;
   out.program = std::move(messages.program);
-  auto outcome = run_program(*out.program, out.costs, messages.rules, out.steps);
-  if (const auto* deadlock = std::get_if<ProgramDeadlock>(&outcome))
-    throw ScheduleError(
-        config.costs.transfer.plan_where,
-        fmt::format("with plan \"{}\" of transfer model \"{}\" the schedule hangs after {} of {} "
-                    "entries: {}",
-                    messages.plan, name_of(config.costs.transfer.model), deadlock->entries_done,
-                    out.schedule->num_entries(), describe(*deadlock, *out.program)));
-  out.program_run = std::get<ProgramRun>(std::move(outcome));
-  out.timeline = out.program_run->timeline;
-  out.messages = io::MessageSummary{
-      messages.plan, message_totals(*out.program_run, *out.program),
-      lost_to_queues(*out.program, out.costs, messages.rules, span_of(out.timeline).length())};
-  out.facts.idle_causes = idle_causes(*out.program_run);
-  if (out.steps.rule == StepRule::PostValidation)
-    out.facts.steady_period = steady_period(*out.program, out.costs, messages.rules, out.steps);
+  out.program_run = std::move(messages.run);
+  out.messages = std::move(messages.summary);
+  out.facts = std::move(messages.facts);
 }
 
 void measure_timeline(const Limits& limits, Evaluation& out) {
@@ -255,7 +231,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   if (config.costs.transfer.model == cost::TransferModel::Latency)
     out.timeline = simulate(out.schedule, out.costs, out.steps);
   else
-    run_messages(config, framework, out);
+    take_messages(run_messages(out.schedule, config.costs.transfer, out.costs, out.steps, framework), out);
   out.over_limit = find_over_limit(out.timeline, out.memory);
   if (limits.with_metrics) measure_timeline(limits, out);
   return out;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "sim/error.hpp"
 #include "sim/message_plans.hpp"
@@ -69,11 +71,89 @@ Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::Tra
   const auto found =
       check_program(program, spec.queue == "per-direction" && spec.model != TransferModel::Blocking);
   if (!found.empty())
-    throw ScheduleError(spec.plan_where,
-                        fmt::format("with plan \"{}\" of transfer model \"{}\" {} [{}]{}", plan,
-                                    name_of(spec.model), found.front().message, found.front().code,
-                                    found.size() > 1 ? fmt::format(", and {} more", found.size() - 1) : ""));
+    throw MessageProblem(spec.plan_where,
+                         fmt::format("with plan \"{}\" of transfer model \"{}\" {} [{}]{}", plan,
+                                     name_of(spec.model), found.front().message, found.front().code,
+                                     found.size() > 1 ? fmt::format(", and {} more", found.size() - 1) : ""),
+                         {}, {}, "");
   return {std::move(program), rules_of(spec), std::move(plan)};
+}
+
+namespace {
+
+/// How much the queues cost: the same program without them is as fast as its messages allow.
+Ticks lost_to_queues(const Messages& messages, const Costs& costs, Ticks makespan) {
+  if (messages.rules.queue == QueueDiscipline::None) return 0;
+  MessageRules free = messages.rules;
+  free.queue = QueueDiscipline::None;
+  const auto outcome = run_program(messages.program, costs, free);
+  const auto* run = std::get_if<ProgramRun>(&outcome);
+  return run == nullptr ? 0 : std::max<Ticks>(0, makespan - span_of(run->timeline).length());
+}
+
+/// The first other queue or plan with which the schedule runs, queues first: they change the least.
+std::string remedy_for(const std::shared_ptr<const Schedule>& schedule, const cost::TransferSpec& spec,
+                       const Costs& costs, const FrameworkProgram& framework) {
+  const auto runs = [&](const cost::TransferSpec& other) {
+    try {
+      const Messages messages = make_messages(schedule, other, framework);
+      return std::holds_alternative<ProgramRun>(run_program(messages.program, costs, messages.rules));
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const bool blocking = spec.model == TransferModel::Blocking;
+  for (const char* queue : {"per-direction", "per-pair"}) {
+    cost::TransferSpec other = spec;
+    other.queue = queue;
+    if (!blocking && queue != spec.queue && runs(other)) return std::string("costs.transfer.queue=") + queue;
+  }
+  cost::TransferSpec other = spec;
+  other.plan = blocking ? "step" : "at-sender";
+  return runs(other) ? "costs.transfer.plan=" + other.plan : "";
+}
+
+/// A few instructions around the one at which a blocked rank stands.
+std::string list_around(const Program& program, const BlockedWait& blocked) {
+  constexpr std::size_t kAround = 5;
+  const std::size_t first = blocked.instruction > kAround ? blocked.instruction - kAround : 0;
+  const auto count = program.instructions(blocked.rank).size();
+  const std::size_t last = std::min(count, blocked.instruction + kAround + 1);
+  return fmt::format("rank {}: {}{}{}", blocked.rank.value(), first > 0 ? "... " : "",
+                     program_text(program, blocked.rank, first, last, blocked.instruction),
+                     last < count ? " ..." : "");
+}
+
+[[noreturn]] void fail_hanging(const std::shared_ptr<const Schedule>& schedule,
+                               const cost::TransferSpec& spec, const Costs& costs,
+                               const FrameworkProgram& framework, const Messages& messages,
+                               const ProgramDeadlock& deadlock) {
+  const std::string remedy = remedy_for(schedule, spec, costs, framework);
+  std::vector<std::string> lists;
+  for (const BlockedWait& blocked : deadlock.blocked) lists.push_back(list_around(messages.program, blocked));
+  throw MessageProblem(
+      spec.plan_where,
+      fmt::format("with plan \"{}\" of transfer model \"{}\" the schedule hangs after {} of {} entries: {}{}",
+                  messages.plan, name_of(spec.model), deadlock.entries_done, schedule->num_entries(),
+                  describe(deadlock, messages.program), remedy.empty() ? "" : "; it runs with " + remedy),
+      wait_lines(deadlock, messages.program), std::move(lists), remedy);
+}
+
+}  // namespace
+
+MessageRun run_messages(const std::shared_ptr<const Schedule>& schedule, const cost::TransferSpec& spec,
+                        const Costs& costs, const Steps& steps, const FrameworkProgram& framework) {
+  Messages messages = make_messages(schedule, spec, framework);
+  auto outcome = run_program(messages.program, costs, messages.rules, steps);
+  if (const auto* deadlock = std::get_if<ProgramDeadlock>(&outcome))
+    fail_hanging(schedule, spec, costs, framework, messages, *deadlock);
+  auto& run = std::get<ProgramRun>(outcome);
+  io::MessageSummary summary{messages.plan, message_totals(run, messages.program),
+                             lost_to_queues(messages, costs, span_of(run.timeline).length())};
+  RunFacts facts{idle_causes(run), 0};
+  if (steps.rule == StepRule::PostValidation)
+    facts.steady_period = steady_period(messages.program, costs, messages.rules, steps);
+  return {std::move(messages.program), std::move(run), std::move(summary), std::move(facts)};
 }
 
 }  // namespace pipeloom::study

@@ -6,9 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schedules/generator.hpp"
 #include "sim/cost/cost_spec.hpp"
+#include "sim/error.hpp"
+#include "sim/io/report.hpp"
 #include "sim/program.hpp"
 #include "sim/program_engine.hpp"
 
@@ -24,9 +27,45 @@ struct Messages {
   std::string plan;
 };
 
-/// Throws InputError if the schedule's framework lacks the plan that is asked for, ScheduleError if messages would be mispaired
+/// The messages of a program hang or would be mispaired: what() is one line, the parts are for those who explain a hang at length;
+/// they are empty where messages are mispaired.
+class MessageProblem : public ScheduleError {
+ public:
+  MessageProblem(const Where& where, const std::string& message, std::vector<std::string> waits,
+                 std::vector<std::string> lists, std::string remedy)
+      : ScheduleError(where, message),
+        waits_(std::move(waits)),
+        lists_(std::move(lists)),
+        remedy_(std::move(remedy)) {}
+  /// Who waits for whom, a line per rank, the cycle first.
+  [[nodiscard]] const std::vector<std::string>& waits() const { return waits_; }
+  /// What each rank did last, where it stands ("?"), and what comes next, a line per rank.
+  [[nodiscard]] const std::vector<std::string>& lists() const { return lists_; }
+  /// A setting with which the same schedule runs: "costs.transfer.queue=per-pair"; "" if none was found.
+  [[nodiscard]] const std::string& remedy() const { return remedy_; }
+
+ private:
+  std::vector<std::string> waits_;
+  std::vector<std::string> lists_;
+  std::string remedy_;
+};
+
+/// Throws InputError if the schedule's framework lacks the plan that is asked for, MessageProblem if messages would be mispaired
 /// (both ranks and both messages are named). REQUIRES: spec.model is not Latency.
 [[nodiscard]] Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,
                                      const FrameworkProgram& framework);
+
+/// The program of a schedule, run, and what its messages cost.
+struct MessageRun {
+  Program program;
+  ProgramRun run;
+  io::MessageSummary summary;
+  RunFacts facts;
+};
+
+/// Throws as make_messages(), and MessageProblem if they hang. REQUIRES: as make_messages(); costs fit the schedule.
+[[nodiscard]] MessageRun run_messages(const std::shared_ptr<const Schedule>& schedule,
+                                      const cost::TransferSpec& spec, const Costs& costs, const Steps& steps,
+                                      const FrameworkProgram& framework);
 
 }  // namespace pipeloom::study

@@ -37,9 +37,13 @@ struct Findings {
   std::string text;
   /// Of PyTorch's files only.
   std::optional<TorchFindings> torch;
+  /// Of a configuration whose messages hang.
+  std::optional<study::MessageProblem> message_hang;
 
-  [[nodiscard]] std::size_t problems() const { return diagnostics.size() + (torch ? torch->problems() : 0); }
-  [[nodiscard]] bool ok() const { return diagnostics.empty() && (!torch || torch->ok()); }
+  [[nodiscard]] std::size_t problems() const {
+    return diagnostics.size() + (torch ? torch->problems() : 0) + (message_hang ? 1 : 0);
+  }
+  [[nodiscard]] bool ok() const { return diagnostics.empty() && !message_hang && (!torch || torch->ok()); }
 };
 
 /// An op that stands nowhere has no place in a queue.
@@ -92,6 +96,7 @@ std::string as_json(const Findings& findings) {
   }
   out += findings.diagnostics.empty() ? "]" : "\n  ]";
   if (hangs(findings)) out += hang_json(s);
+  if (findings.message_hang) out += message_hang_json(*findings.message_hang);
   if (findings.torch) out += torch_json(*findings.torch);
   return out + "\n}\n";
 }
@@ -120,7 +125,15 @@ Findings examine(const ValidateOptions& options) {
   }
   if (options.load_as) (void)examine_torch({}, input.name, {}, options.load_as);
   // The proof that a configuration can run is to run it.
-  const study::Evaluation run = evaluate(input, options.input.limits());
+  study::Evaluation run;
+  try {
+    run = evaluate(input, options.input.limits());
+  } catch (const study::MessageProblem& hang) {
+    io::EffectiveConfig effective;
+    out.schedule = study::make_schedule(input.config, options.input.limits(), effective);
+    out.message_hang = hang;
+    return out;
+  }
   out.schedule = run.schedule;
   out.warnings = run.warnings;
   if (run.over_limit) out.warnings.push_back(over_limit_text(*run.over_limit));
@@ -142,6 +155,7 @@ ExitCode run_validate(const ValidateOptions& options) {
       const io::SchedulePlaces places(findings.text, findings.name);
       for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
     }
+    if (findings.message_hang) out += message_hang_page(*findings.message_hang, options.output.verbose);
     if (hangs(findings)) out += hang_page(*findings.schedule, options.output.verbose);
     if (findings.torch) out += torch_problems(*findings.torch, findings.text);
     if (findings.torch && findings.torch->hangs())
