@@ -44,7 +44,7 @@ std::vector<std::vector<Arrival>> arrivals_of(const MessageTable& messages, int 
 
 Program step_blocking(std::shared_ptr<const Schedule> schedule) {
   const auto steps = steps_of(schedule);
-  ProgramBuilder out(schedule);
+  ProgramBuilder out(std::move(schedule));
   const Schedule& queues = out.schedule();
   out.reserve(queues.num_entries());
   const auto arrivals = arrivals_of(out.messages(), queues.ranks(), steps);
