@@ -144,6 +144,8 @@ Table rank_table(const study::Evaluation& run, const std::vector<Rank>& ranks, b
   columns.push_back({"peak live", Align::Right});
   if (activations) columns.push_back({"activations", Align::Right});
   if (total) columns.push_back({"peak memory", Align::Right});
+  const bool host = run.schedule->has_copies();
+  if (host) columns.push_back({"on the host", Align::Right});
 
   Table table(std::move(columns));
   for (const Rank rank : ranks) {
@@ -155,6 +157,7 @@ Table rank_table(const study::Evaluation& run, const std::vector<Rank>& ranks, b
     row.push_back(count_text(static_cast<std::size_t>(m.memory.peak_live)));
     if (activations) row.push_back(bytes_text(m.memory.peak_activation_bytes));
     if (total) row.push_back(bytes_text(m.memory.peak_bytes));
+    if (host) row.push_back(bytes_text(m.memory.peak_host_bytes));
     table.add_row(std::move(row));
   }
   return table;

@@ -135,6 +135,18 @@ RankMemory activation_peaks(const Timeline& timeline, const ActivationEffects& e
   return memory;
 }
 
+/// One stream runs a rank's copies in queue order, so their bytes on the host follow from that order alone.
+Bytes host_peak(const Schedule& schedule, const ActivationEffects& effects, Rank rank) {
+  Bytes held = 0;
+  Bytes peak = 0;
+  for (const Op op : schedule.queue(rank)) {
+    if (op.kind() == OpKind::Offload) held += effects.of(op).given;
+    peak = std::max(peak, held);
+    if (op.kind() == OpKind::Reload) held -= effects.of(op).taken;
+  }
+  return peak;
+}
+
 }  // namespace
 
 MemoryModel default_memory(const Placement& placement) {
@@ -248,6 +260,7 @@ std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryMod
   std::vector<RankMemory> result;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     RankMemory memory = activation_peaks(timeline, effects, rank);
+    if (schedule.has_copies()) memory.peak_host_bytes = host_peak(schedule, effects, rank);
     Bytes bytes = static_of(schedule, model, rank);
     memory.peak_bytes = bytes;
     memory.peak_op = schedule.queue_begin(rank);

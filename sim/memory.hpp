@@ -113,6 +113,8 @@ struct RankMemory {
   Bytes peak_bytes = 0;
   /// Op index of the first entry at whose start peak_bytes is reached.
   std::size_t peak_op = 0;
+  /// Most bytes of this rank's activations on the host at once: from the start of O to the end of L.
+  Bytes peak_host_bytes = 0;
 };
 
 /// The memory of rank r in step `step` of a timeline; changes at the same instant are merged,

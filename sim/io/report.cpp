@@ -79,7 +79,9 @@ class ReportWriter {
     (out_ << ", \"first_start\": ").ticks(m.first_start, unit_);
     (out_ << ", \"last_end\": ").ticks(m.last_end, unit_);
     out_ << ", \"peak_live\": " << m.memory.peak_live
-         << ", \"peak_activation_bytes\": " << m.memory.peak_activation_bytes << ", \"idle_causes\": {";
+         << ", \"peak_activation_bytes\": " << m.memory.peak_activation_bytes;
+    if (schedule_.has_copies()) out_ << ", \"peak_host_bytes\": " << m.memory.peak_host_bytes;
+    out_ << ", \"idle_causes\": {";
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       const auto cause = static_cast<IdleCause>(i);
       out_ << (i > 0 ? ", \"" : "\"") << name_of(cause) << "\": ";

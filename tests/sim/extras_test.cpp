@@ -71,6 +71,14 @@ TEST_CASE("offloading frees at the end of O and allocates at the start of L") {
   CHECK(peak_of("0F0 0O0 0F1 0F2 0B2 0L0 0B1 0B0", {.copy = 1}) == 20);
 }
 
+TEST_CASE("what is offloaded is on the host from the start of O to the end of L") {
+  // O0 and O1 before the first L: two passes of 10 bytes.
+  const Timeline timeline = times_in(scene("0F0 0O0 0F1 0O1 0F2 0L1 0B2 0B1 0L0 0B0"), {.copy = 1});
+  MemoryModel model = default_memory(timeline.schedule->placement());
+  model.activation = {10};
+  CHECK(measure_memory(timeline, model).front().peak_host_bytes == 20);
+}
+
 TEST_CASE("time that a rank waits for a reload is memory's") {
   const Timeline timeline = times_in(scene("0F0 0O0 0L0 0B0"), {.copy = 5});
   // F 0-1, O 1-6, L 6-11, B 11-13: idle 10, all of it waiting for the copies.
