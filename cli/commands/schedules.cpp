@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/schedule_page.hpp"
 #include "cli/table.hpp"
+#include "sim/io/run_config.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -45,8 +46,25 @@ std::string list_of_schedules(const Screen& screen) {
   return out +
          "\n`pipeloom schedules NAME` shows picture, options and formulas of one. Every schedule also takes\n"
          "options.recompute, options.offload and options.forward_only; `pipeloom schema --keys` explains "
-         "them.\n";
+         "them.\n`custom` is a schedule from a file; `pipeloom schedules custom` says how.\n";
 }
+
+constexpr const char* kCustomPage =
+    "custom: a schedule from a file\n"
+    "\n"
+    "needs   options.file, relative to the configuration: Pipeloom's JSON or PyTorch's CSV, compute or "
+    "lowered\n"
+    "source  whoever wrote the file; `pipeloom validate FILE` says whether it is legal, and why it hangs if "
+    "it does\n"
+    "\n"
+    "Ranks, microbatches and chunks are the file's. Costs, memory, transfers, recomputation and offload are "
+    "the\n"
+    "configuration's, as for any schedule.\n"
+    "\n"
+    "  {\"schedule\": \"custom\", \"options\": {\"file\": \"mine.csv\"}, \"costs\": {\"forward\": 1, "
+    "\"backward\": 2}}\n"
+    "\n"
+    "Without a configuration: pipeloom simulate mine.csv --set costs.forward=1 --set costs.backward=2\n";
 
 std::string list_as_json() {
   std::string out = "{\n  \"schema_version\": 1,\n  \"schedules\": [";
@@ -61,6 +79,10 @@ ExitCode run_schedules(const SchedulesOptions& options) {
   const Screen screen = options.output.screen();
   if (options.name.empty()) {
     print(options.json ? list_as_json() : list_of_schedules(screen));
+    return ExitCode::Ok;
+  }
+  if (options.name == io::kCustomSchedule && !options.json) {
+    print(kCustomPage);
     return ExitCode::Ok;
   }
   const Generator& generator = *schedules::find(options.name).generator;
