@@ -30,10 +30,11 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
   const std::size_t no_input = 2 * stages;
   const std::size_t no_output = no_input + 1;
   const bool forward_only = schedule.is_forward_only();
+  extras_begin_ = kPlainKinds * static_cast<std::size_t>(placement.slots());
   actions_.assign(kOpKinds * static_cast<std::size_t>(placement.slots()), {});
   for (const OpKind kind : kAllOpKinds)
     for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
-      Action& action = actions_[slot.at() * kOpKinds + index_of(kind)];
+      Action& action = actions_[position_of(kind, slot.at())];
       const std::size_t s = placement.stage_of(slot).at();
       const bool last = s + 1 == stages;
       const bool is_forward = kind == OpKind::Forward;
@@ -168,7 +169,7 @@ CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times
     for (; next < end; ++next) {
       const Op op = ops[next];
       const std::size_t slot = kReplicas ? schedule.slot_of(op).at() : op.stage().at();
-      const Action& action = actions[slot * kOpKinds + index_of(op.kind())];
+      const Action& action = actions[slot * kPlainKinds + index_of(op.kind())];
       const std::int32_t microbatch = op.microbatch().value();
       const std::size_t place = op.microbatch().at() & mask;
       Cell& input = cells[action.input_ring + place];

@@ -113,11 +113,19 @@ class CursorEngine {
     return op.stage().at() * static_cast<std::size_t>(schedule.units()) + schedule.unit_of(op);
   }
 
+  /// F, B, I and W of a slot lie side by side, so that plain schedules touch few cache lines; R, O and L come behind all of them.
+  static constexpr std::size_t kPlainKinds = 4;
+  [[nodiscard]] std::size_t position_of(OpKind kind, std::size_t slot) const {
+    const std::size_t k = index_of(kind);
+    return k < kPlainKinds ? slot * kPlainKinds + k
+                           : extras_begin_ + slot * (kOpKinds - kPlainKinds) + (k - kPlainKinds);
+  }
   [[nodiscard]] const Action& action_of(const Schedule& schedule, Op op) const {
-    return actions_[schedule.slot_of(op).at() * kOpKinds + index_of(op.kind())];
+    return actions_[position_of(op.kind(), schedule.slot_of(op).at())];
   }
 
-  std::vector<Action> actions_;         // [slot * kOpKinds + kind]
+  std::vector<Action> actions_;         // [position_of(kind, slot)]
+  std::size_t extras_begin_ = 0;        // of R, O and L in actions_
   std::vector<Cell> cells_;             // [row * ring + microbatch % ring]
   std::vector<Cursor> cursors_;         // [rank]
   std::vector<std::int32_t> runnable_;  // a stack; a rank is on it at most once, so p places suffice
