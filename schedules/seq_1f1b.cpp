@@ -35,7 +35,10 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
   const int n = params.slices;
-  const auto pass = [n](Op op, int slice) { return n == 1 ? op : op.with_slice(slice); };
+  const auto pass = [n](Op op, int slice) {
+    if (n > 1) op = op.with_slice(slice);
+    return op;
+  };
 
   ScheduleBuilder out(Placement::linear(p), m, {}, n);
   out.reserve(op_count(p, m * n, 2));
