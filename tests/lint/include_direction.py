@@ -21,6 +21,8 @@ MAY_INCLUDE = {
     "sim/io": ["sim", "sim/cost", "sim/draw"],
     "schedules": ["sim", "sim/cost"],
     "study": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules"],
+    "gui/model": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study"],
+    "gui": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "gui/model"],
     "cli": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study"],
 }
 
@@ -29,8 +31,12 @@ MAY_INCLUDE = {
 HEAVY = {
     "boost/": ["sim"],
     "cairo": ["sim/io"],
-    "nlohmann/": ["sim/io", "study", "cli"],
-    "CLI/": ["cli"],
+    "nlohmann/": ["sim/io", "study", "gui/model", "cli"],
+    "CLI/": ["cli", "gui"],
+    "imgui": ["gui"],
+    "GLFW/": ["gui"],
+    "EGL/": ["gui"],
+    "GL/": ["gui"],
     "catch2/": [],
     "benchmark/": [],
 }

@@ -1,0 +1,88 @@
+#include "gui/model/command.hpp"
+
+#include <algorithm>
+
+#include "gui/model/session.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::gui {
+
+// The functions of commands.def; each file under gui/model/commands defines those of its group.
+namespace commands {
+#define PIPELOOM_UI_COMMAND(function, title, group, keys, argument) \
+  void function(Session& session, std::string_view text);
+#define PIPELOOM_UI_HELD_COMMAND(function, title, group, keys) \
+  void function(Session& session, std::string_view text);
+#include "gui/model/commands.def"
+#undef PIPELOOM_UI_COMMAND
+#undef PIPELOOM_UI_HELD_COMMAND
+}  // namespace commands
+
+namespace {
+
+std::string id_of(std::string_view function) {
+  std::string id(function);
+  std::replace(id.begin(), id.end(), '_', '-');
+  return id;
+}
+
+/// "w ctrl+plus": chords apart by blanks.
+std::vector<Chord> chords_of(std::string_view text) {
+  std::vector<Chord> chords;
+  while (!text.empty()) {
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    const auto chord = parse_chord(text.substr(0, blank));
+    if (!chord) throw InternalError("commands.def names an unknown key: " + std::string(text));
+    chords.push_back(*chord);
+    text.remove_prefix(std::min(blank + 1, text.size()));
+  }
+  return chords;
+}
+
+std::vector<Command> make_commands() {
+  std::vector<Command> all;
+#define PIPELOOM_UI_COMMAND(function, title, group, keys, argument) \
+  all.push_back({id_of(#function), title, group, chords_of(keys), argument, false, commands::function});
+#define PIPELOOM_UI_HELD_COMMAND(function, title, group, keys) \
+  all.push_back({id_of(#function), title, group, chords_of(keys), "", true, commands::function});
+#include "gui/model/commands.def"
+#undef PIPELOOM_UI_COMMAND
+#undef PIPELOOM_UI_HELD_COMMAND
+  return all;
+}
+
+const std::vector<Command>& table() {
+  static const std::vector<Command> all = make_commands();
+  return all;
+}
+
+}  // namespace
+
+std::span<const Command> all_commands() {
+  return table();
+}
+
+const Command* find_command(std::string_view id) {
+  const auto found =
+      std::find_if(table().begin(), table().end(), [&](const Command& c) { return c.id == id; });
+  return found == table().end() ? nullptr : &*found;
+}
+
+const Command* command_of(const Chord& chord) {
+  for (const Command& command : table())
+    if (std::find(command.keys.begin(), command.keys.end(), chord) != command.keys.end()) return &command;
+  return nullptr;
+}
+
+bool run_command(Session& session, std::string_view id, std::string_view argument) {
+  const Command* command = find_command(id);
+  if (command == nullptr) return false;
+  try {
+    command->run(session, argument);
+  } catch (const Error& error) {
+    session.say(error.line(), MessageKind::Problem);
+  }
+  return true;
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,65 @@
+// Commands of the program as a whole.
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "gui/model/session.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::gui::commands {
+namespace {
+
+constexpr double kSmallest = 0.5;
+constexpr double kLargest = 4;
+constexpr double kStep = 1.1;
+
+void set_scale(Session& session, double scale) {
+  session.preferences.scale = std::clamp(scale, kSmallest, kLargest);
+}
+
+double scale_now(const Session& session) {
+  return session.preferences.scale > 0 ? session.preferences.scale : 1;
+}
+
+}  // namespace
+
+void quit(Session& session, std::string_view) {
+  session.quit = true;
+}
+
+void toggle_panel(Session& session, std::string_view text) {
+  const std::string id(text);
+  if (!session.panel_defaults.contains(id)) {
+    std::vector<std::string> names;
+    for (const auto& [name, open] : session.panel_defaults) names.push_back(name);
+    throw InputError::unknown_name(Where{"toggle-panel"}, "panel", id, names);
+  }
+  session.preferences.panels[id] = !session.panel_open(id);
+}
+
+void theme(Session& session, std::string_view text) {
+  if (!text.empty() && text != "dark" && text != "light")
+    throw InputError::unknown_name(Where{"theme"}, "theme", text, {"dark", "light"});
+  session.preferences.dark = text.empty() ? !session.preferences.dark : text == "dark";
+}
+
+void scale(Session& session, std::string_view text) {
+  double factor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (error != std::errc{} || end != text.data() + text.size() ||
+      !(factor >= kSmallest && factor <= kLargest))
+    throw InputError(Where{"scale"},
+                     "found '" + shortened(text, 40) + "'; allowed is a factor from 0.5 to 4");
+  set_scale(session, factor);
+}
+
+void scale_up(Session& session, std::string_view) {
+  set_scale(session, scale_now(session) * kStep);
+}
+
+void scale_down(Session& session, std::string_view) {
+  set_scale(session, scale_now(session) / kStep);
+}
+
+}  // namespace pipeloom::gui::commands

@@ -1,0 +1,97 @@
+#include "gui/model/jobs.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pipeloom::gui {
+namespace {
+
+double thread_cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+Jobs::Jobs(std::function<void()> wake) : wake_(std::move(wake)), thread_([this] { run(); }) {}
+
+Jobs::~Jobs() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    waiting_.clear();
+    if (running_) running_->cancelled.set();
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Jobs::cancel_locked(const std::string& lane) {
+  std::erase_if(waiting_, [&](const Job& job) { return job.lane == lane; });
+  if (running_ && running_->lane == lane) running_->cancelled.set();
+}
+
+void Jobs::submit(const std::string& lane, Work work) {
+  {
+    const std::lock_guard lock(mutex_);
+    cancel_locked(lane);
+    waiting_.push_back({lane, std::move(work), {}});
+  }
+  changed_.notify_one();
+}
+
+void Jobs::cancel(const std::string& lane) {
+  const std::lock_guard lock(mutex_);
+  cancel_locked(lane);
+}
+
+bool Jobs::poll() {
+  std::deque<Result> results;
+  {
+    const std::lock_guard lock(mutex_);
+    results.swap(finished_);
+  }
+  bool any = false;
+  for (const Result& result : results) {
+    if (result.cancelled || !result.finish) continue;
+    result.finish();
+    any = true;
+  }
+  return any;
+}
+
+bool Jobs::idle() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && !running_ && finished_.empty();
+}
+
+std::size_t Jobs::pending() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size() + (running_ ? 1 : 0);
+}
+
+void Jobs::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    if (stop_) return;
+    running_ = std::move(waiting_.front());
+    waiting_.pop_front();
+    const Work work = std::move(running_->work);
+    const Cancelled cancelled = running_->cancelled;
+    lock.unlock();
+    Finish finish = work(cancelled);
+    cpu_seconds_.store(thread_cpu_seconds());
+    lock.lock();
+    running_.reset();
+    finished_.push_back({std::move(finish), cancelled});
+    lock.unlock();
+    if (wake_) wake_();
+    lock.lock();
+  }
+}
+
+}  // namespace pipeloom::gui

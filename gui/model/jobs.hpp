@@ -1,0 +1,83 @@
+#pragma once
+
+// Work off the frame thread.
+//
+// A job runs on the one background thread and returns a closure; that closure runs on the frame thread, in poll(), and is the
+// only way in which a job changes what the window shows. So nothing but the queue itself is shared and locked.
+//
+// Jobs are submitted to lanes by name ("simulate", "schedules"). A newer job of a lane replaces an older one that has not
+// started and cancels one that runs: while a slider is dragged, the newest value is the next to be simulated.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace pipeloom::gui {
+
+/// What a job may ask while it works; long loops should, once in a while.
+class Cancelled {
+ public:
+  Cancelled() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
+  [[nodiscard]] explicit operator bool() const { return flag_->load(std::memory_order_relaxed); }
+  void set() const { flag_->store(true, std::memory_order_relaxed); }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> flag_;
+};
+
+class Jobs {
+ public:
+  /// What the frame thread does with the result; may be empty. Not called for cancelled jobs.
+  using Finish = std::function<void()>;
+  /// Runs on the background thread. It must not throw: what goes wrong is a result too.
+  using Work = std::function<Finish(const Cancelled&)>;
+
+  /// `wake` is called from the background thread when a result waits for poll().
+  explicit Jobs(std::function<void()> wake = {});
+  /// Cancels everything and waits for the job that runs.
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  void submit(const std::string& lane, Work work);
+  void cancel(const std::string& lane);
+  /// Runs what finished jobs left to do. True if there was any. Frame thread only.
+  bool poll();
+  /// Nothing waits, runs, or has a result that poll() did not take.
+  [[nodiscard]] bool idle() const;
+  /// Jobs that wait or run, by lane: for the status line.
+  [[nodiscard]] std::size_t pending() const;
+  /// Seconds of processor time that the background thread has used; for benchmarks and the status line.
+  [[nodiscard]] double cpu_seconds() const { return cpu_seconds_.load(); }
+
+ private:
+  struct Job {
+    std::string lane;
+    Work work;
+    Cancelled cancelled;
+  };
+  struct Result {
+    Finish finish;
+    Cancelled cancelled;
+  };
+  void run();
+  void cancel_locked(const std::string& lane);
+
+  std::function<void()> wake_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> waiting_;
+  std::deque<Result> finished_;
+  std::optional<Job> running_;
+  bool stop_ = false;
+  std::atomic<double> cpu_seconds_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace pipeloom::gui

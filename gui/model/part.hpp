@@ -1,0 +1,29 @@
+#pragma once
+
+// A feature's share of the session: its state and what it does between frames. Session::part<T>() makes it when first asked for, so
+// that a feature is its own files and nobody else's.
+
+#include <string>
+#include <string_view>
+
+namespace pipeloom::gui {
+
+struct Session;
+
+class Part {
+ public:
+  Part() = default;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  virtual ~Part() = default;
+
+  /// Once per frame, before drawing. True if something changed that another frame must show.
+  virtual bool update(Session&) { return false; }
+  /// Nothing under way besides jobs, such as a file that is waited for to be stable.
+  [[nodiscard]] virtual bool idle() const { return true; }
+  /// Its key in the state dump, "" for none, and the JSON value there.
+  [[nodiscard]] virtual std::string_view state_key() const { return ""; }
+  [[nodiscard]] virtual std::string state_json(const Session&) const { return "null"; }
+};
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,122 @@
+#include "gui/model/session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pipeloom::gui {
+
+std::string_view name_of(GanttColour colour) {
+  constexpr std::string_view kNames[] = {"kind", "chunk", "stage", "microbatch", "slack"};
+  return kNames[static_cast<std::size_t>(colour)];
+}
+
+Session::Session() : jobs([this] { wake(); }) {}
+Session::~Session() = default;
+
+const RunModel* Session::active_run() const {
+  return active < runs.size() ? runs[active].run.get() : nullptr;
+}
+
+const OpenRun* Session::find_run(std::uint64_t id) const {
+  const auto found =
+      std::find_if(runs.begin(), runs.end(), [&](const OpenRun& open) { return open.run->id == id; });
+  return found == runs.end() ? nullptr : &*found;
+}
+
+namespace {
+
+bool shows_all(const ViewState& view, Span span) {
+  return view.range.start <= static_cast<double>(span.start) &&
+         view.range.end >= static_cast<double>(span.end);
+}
+
+/// From the first start to the last end of all runs.
+Span span_of_all(const std::vector<OpenRun>& runs) {
+  Span all = runs.front().run->span();
+  for (const OpenRun& open : runs) {
+    all.start = std::min(all.start, open.run->span().start);
+    all.end = std::max(all.end, open.run->span().end);
+  }
+  return all;
+}
+
+void show_everything(Session& session) {
+  if (session.runs.empty()) return;
+  const Span all = span_of_all(session.runs);
+  session.view.range = {static_cast<double>(all.start),
+                        static_cast<double>(std::max(all.end, all.start + 1))};
+  session.view.placed = true;
+}
+
+/// What pointed into the run `old` points nowhere now, or to the op of the same name in its successor.
+void forget_run(Session& session, std::uint64_t old) {
+  Selection& selection = session.selection;
+  if (selection.op && selection.op->run == old) selection.op.reset();
+  if (selection.gap && selection.gap->run == old) selection.gap.reset();
+  if (selection.hover && selection.hover->run == old) selection.hover.reset();
+}
+
+/// The op of `next` that does what `old` op `position` did, if it has one on the same rank's queue.
+std::optional<OpRef> same_op(const RunModel& old, std::size_t position, const RunModel& next) {
+  const Op op = old.schedule->ops()[position % old.schedule->num_ops()];
+  const auto ops = next.schedule->ops();
+  const auto found = std::find(ops.begin(), ops.end(), op);
+  if (found == ops.end()) return std::nullopt;
+  return OpRef{next.id, static_cast<std::size_t>(found - ops.begin())};
+}
+
+}  // namespace
+
+void Session::show_live(RunPtr run) {
+  const auto live = std::find_if(runs.begin(), runs.end(), [](const OpenRun& open) { return open.live; });
+  const bool everything = !view.placed || runs.empty() || shows_all(view, span_of_all(runs));
+  if (live == runs.end()) {
+    runs.insert(runs.begin(), OpenRun{std::move(run), true, false});
+    active = 0;
+  } else {
+    const RunPtr old = std::exchange(live->run, std::move(run));
+    std::optional<OpRef> selected;
+    if (selection.op && selection.op->run == old->id) selected = same_op(*old, selection.op->op, *live->run);
+    forget_run(*this, old->id);
+    selection.op = selection.op ? selection.op : selected;
+  }
+  if (everything) show_everything(*this);
+}
+
+void Session::add_run(RunPtr run, bool compared) {
+  const bool everything = !view.placed || runs.empty() || shows_all(view, span_of_all(runs));
+  runs.push_back(OpenRun{std::move(run), false, compared});
+  if (everything) show_everything(*this);
+}
+
+void Session::close_run(std::size_t index) {
+  if (index >= runs.size()) return;
+  forget_run(*this, runs[index].run->id);
+  runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(index));
+  if (active >= index && active > 0) --active;
+}
+
+void Session::say(std::string text, MessageKind kind) {
+  message = {std::move(text), kind};
+}
+
+bool Session::panel_open(const std::string& id) const {
+  const auto set = preferences.panels.find(id);
+  if (set != preferences.panels.end()) return set->second;
+  const auto usual = panel_defaults.find(id);
+  return usual != panel_defaults.end() && usual->second;
+}
+
+bool Session::update() {
+  bool changed = jobs.poll();
+  // Parts may make others while they work.
+  for (std::size_t i = 0; i < parts_.size(); ++i) changed = parts_[i].second->update(*this) || changed;
+  return changed;
+}
+
+bool Session::idle() const {
+  return jobs.idle() &&
+         std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part.second->idle(); });
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,118 @@
+#pragma once
+
+// Everything that the window knows and the user can change, without a window: views draw it, commands change it, scripts and
+// tests drive it. Used from the frame thread only; jobs hand their results over through Jobs::poll().
+//
+// What belongs to one feature only is a Part with its own file; here is what features share.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "gui/model/jobs.hpp"
+#include "gui/model/part.hpp"
+#include "gui/model/run_model.hpp"
+#include "gui/model/view_state.hpp"
+
+namespace pipeloom::gui {
+
+enum class MessageKind : std::uint8_t { Note, Problem };
+
+/// What the status line says.
+struct Message {
+  std::string text;
+  MessageKind kind = MessageKind::Note;
+};
+
+/// One of the runs that are stacked on screen.
+struct OpenRun {
+  RunPtr run;
+  /// The configuration panel and the schedule editor change this one; at most one has it.
+  bool live = false;
+  /// Ticked in the table of schedules, or opened for comparison.
+  bool compared = false;
+};
+
+/// What the user set for the program as a whole; kept between sessions.
+struct Preferences {
+  bool dark = true;
+  std::string palette = "default";  ///< "default", "colour-blind", "greyscale"
+  bool hatching = false;
+  double scale = 0;                      ///< 0: the display's own
+  bool wheel_zooms = false;              ///< plain wheel zooms instead of scrolling
+  std::map<std::string, bool> panels;    ///< panel id -> open; absent: its default
+  std::map<std::string, double> splits;  ///< splitter id -> share or pixels
+  std::vector<std::string> recent;
+};
+
+struct Session {
+  Session();
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Called by anything that changes what is drawn while no input comes, such as jobs.
+  std::function<void()> wake = [] {};
+
+  std::vector<OpenRun> runs;
+  std::size_t active = 0;  ///< the run that panels speak of; an index of `runs`
+
+  ViewState view;
+  Selection selection;
+  std::optional<MeasuredRange> range;
+  std::vector<Mark> marks;
+  Preferences preferences;
+  Message message;
+
+  /// Seconds that the frame in progress stands for; what held keys move by.
+  double frame_seconds = 1.0 / 60;
+  bool quit = false;
+  /// A panel that wants the keyboard next frame: "search", "palette"; taken by the view of that name.
+  std::string focus_request;
+
+  /// The part of this type; made as T(Session&) when it is first asked for.
+  template <class T>
+  [[nodiscard]] T& part() {
+    for (const auto& [type, part] : parts_)
+      if (type == typeid(T)) return static_cast<T&>(*part);
+    parts_.emplace_back(typeid(T), std::make_unique<T>(*this));
+    return static_cast<T&>(*parts_.back().second);
+  }
+  [[nodiscard]] const std::vector<std::pair<std::type_index, std::unique_ptr<Part>>>& parts() const {
+    return parts_;
+  }
+
+  /// Null if nothing is open.
+  [[nodiscard]] const RunModel* active_run() const;
+  [[nodiscard]] const OpenRun* find_run(std::uint64_t id) const;
+  /// Puts `run` in the place of the live run, or on top of the stack if there is none; the view stays unless the new run
+  /// has another span and everything was visible.
+  void show_live(RunPtr run);
+  /// Adds a run below the others.
+  void add_run(RunPtr run, bool compared);
+  void close_run(std::size_t index);
+  void say(std::string text, MessageKind kind = MessageKind::Note);
+  [[nodiscard]] bool panel_open(const std::string& id) const;
+
+  /// Once per frame, before drawing: takes the results of jobs and lets every part do its work. True if anything changed.
+  bool update();
+  /// Nothing under way: what `wait idle` of scripts waits for.
+  [[nodiscard]] bool idle() const;
+
+  /// Ids and default states of the panels; the window fills it from views.def.
+  std::map<std::string, bool> panel_defaults;
+
+ private:
+  std::vector<std::pair<std::type_index, std::unique_ptr<Part>>> parts_;
+
+ public:
+  Jobs jobs;  ///< last: it stops before anything that its results would change goes away
+};
+
+}  // namespace pipeloom::gui

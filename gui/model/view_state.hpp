@@ -1,0 +1,96 @@
+#pragma once
+
+// What of the runs is visible and how it is drawn: plain state, changed by commands, read by the panels.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gui/model/run_model.hpp"
+#include "sim/op.hpp"
+#include "sim/units.hpp"
+
+namespace pipeloom::gui {
+
+/// The visible stretch of time, in ticks. Floating point, so that zooming at the pointer is exact to a pixel and returns to where
+/// it came from. All stacked runs share it.
+struct TimeRange {
+  double start = 0;
+  double end = 1;
+  [[nodiscard]] double length() const { return end - start; }
+  friend bool operator==(const TimeRange&, const TimeRange&) = default;
+};
+
+enum class GanttColour : std::uint8_t { Kind, Chunk, Stage, Microbatch, Slack };
+/// "kind", "chunk", "stage", "microbatch", "slack".
+[[nodiscard]] std::string_view name_of(GanttColour colour);
+inline constexpr GanttColour kAllGanttColours[] = {GanttColour::Kind, GanttColour::Chunk, GanttColour::Stage,
+                                                   GanttColour::Microbatch, GanttColour::Slack};
+
+struct ViewState {
+  TimeRange range;
+  /// False until the first run is shown: then everything is.
+  bool placed = false;
+  /// Vertical scroll of the rows, in pixels.
+  double scroll = 0;
+  /// Height of a rank's work row in pixels at scale 1; 0 fits all ranks if they can be told apart.
+  double row_height = 0;
+
+  GanttColour colour = GanttColour::Kind;
+  /// Kinds that the legend switched off, by index_of(kind).
+  unsigned hidden_kinds = 0;
+  bool show_critical = false;
+  bool show_idle = true;
+  bool show_memory = false;
+  bool show_messages = false;  ///< send and receive rows
+  bool show_copies = true;     ///< rows of the copy stream, where there are copies
+  bool show_minimap = true;
+  bool show_overview = true;  ///< all ranks in a strip on the right, where not all fit
+  bool show_arrows = true;    ///< dependencies of the selection
+
+  std::set<int> pinned;     ///< ranks that stay on top
+  std::set<int> collapsed;  ///< ranks drawn as a thin line
+  std::set<int> hidden;     ///< ranks that the filter leaves out
+};
+
+/// An op of one of the runs on screen.
+struct OpRef {
+  std::uint64_t run = 0;  ///< RunModel::id
+  std::size_t op = 0;     ///< position in timeline.start: step * num_ops + op index
+  friend bool operator==(const OpRef&, const OpRef&) = default;
+};
+/// A gap of a rank: the span `span` of RunModel::idle[rank].
+struct GapRef {
+  std::uint64_t run = 0;
+  Rank rank;
+  std::size_t span = 0;
+  friend bool operator==(const GapRef&, const GapRef&) = default;
+};
+
+struct Selection {
+  std::optional<OpRef> op;
+  std::optional<GapRef> gap;
+  std::optional<OpRef> hover;
+  /// Every op of a kind, from a double click in the legend.
+  std::optional<OpKind> kind;
+  void clear() { *this = {}; }
+};
+
+/// A stretch of time that the user measures.
+struct MeasuredRange {
+  Ticks start = 0;
+  Ticks end = 0;
+  friend bool operator==(const MeasuredRange&, const MeasuredRange&) = default;
+};
+
+/// A vertical line at a time, perhaps with a note. Persistent ones are kept in the sidecar of the run's file.
+struct Mark {
+  Ticks time = 0;
+  std::string note;
+  bool persistent = false;
+  friend bool operator==(const Mark&, const Mark&) = default;
+};
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,42 @@
+#pragma once
+
+// Colours, sizes and fonts of the frame in progress. Views take all of theirs from here.
+
+#include "gui/model/run_model.hpp"
+#include "gui/platform/platform.hpp"
+#include "sim/draw/palette.hpp"
+
+struct ImFont;
+
+namespace pipeloom::gui {
+
+struct Skin {
+  bool dark = true;
+  /// Multiplies every length in pixels: display scale times the user's.
+  float scale = 1;
+  ImFont* font = nullptr;   ///< the interface's, already sized
+  ImFont* small = nullptr;  ///< labels in the chart, axis numbers
+
+  // Surfaces, 0xAABBGGRR.
+  Rgba background = 0;  ///< of the chart
+  Rgba row = 0;         ///< behind a rank's ops: idle time
+  Rgba grid = 0;
+  Rgba text = 0;
+  Rgba muted = 0;
+  Rgba accent = 0;    ///< selection, focus
+  Rgba critical = 0;  ///< critical path
+  Rgba problem = 0;   ///< errors, over the limit
+  Rgba good = 0;      ///< better in comparisons
+  Rgba memory_line = 0;
+  Rgba memory_fill = 0;
+  Rgba memory_limit = 0;
+};
+
+/// Of a theme at a scale; fonts are left null.
+[[nodiscard]] Skin make_skin(bool dark, float scale);
+/// Opaque.
+[[nodiscard]] Rgba to_rgba(draw::Colour colour);
+/// The same with `alpha` of 0 .. 255.
+[[nodiscard]] Rgba with_alpha(Rgba colour, unsigned alpha);
+
+}  // namespace pipeloom::gui

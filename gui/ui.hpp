@@ -1,0 +1,43 @@
+#pragma once
+
+// What a view gets to draw with.
+
+#include <span>
+
+#include "gui/items.hpp"
+#include "gui/model/session.hpp"
+#include "gui/platform/platform.hpp"
+#include "gui/skin.hpp"
+
+namespace pipeloom::gui {
+
+struct Ui {
+  Session& session;
+  Items& items;
+  Platform& platform;
+  Skin skin;
+  /// Whether a text field has the keyboard, so that letters are letters.
+  bool typing = false;
+};
+
+/// A panel: one function in one file under gui/views, one line in views.def.
+struct View {
+  enum class Dock : unsigned char {
+    Left,    ///< stacked in the left column
+    Centre,  ///< the timelines
+    Right,   ///< stacked in the right column
+    Bottom,  ///< side by side below the timelines
+    Overlay  ///< draws its own windows, if any: palette, sheet, dialogs. Called every frame, whether "open" or not.
+  };
+  const char* id;     ///< "params": prefix of its items, name for toggle-panel and in saved files
+  const char* title;  ///< "Parameters"
+  Dock dock;
+  bool open;  ///< at first start
+  /// Share of its column's height (or row's width) relative to its neighbours'.
+  double weight;
+  void (*draw)(Ui&);
+};
+/// Every view, in the order of views.def.
+[[nodiscard]] std::span<const View> all_views();
+
+}  // namespace pipeloom::gui

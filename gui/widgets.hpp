@@ -1,0 +1,40 @@
+#pragma once
+
+// Widgets that tell Items where they are. Each is Dear ImGui's own widget of that name, with an id ("params/ranks") instead of a label
+// for identity, and a text that explains it on hover. Views use these wherever a script may want to reach the widget.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gui/ui.hpp"
+
+namespace pipeloom::gui {
+
+/// Notes the rectangle of the widget that was drawn last.
+void note_item(Ui& ui, std::string_view id);
+/// A text on hover, after a short rest of the pointer; "" for none.
+void explain(std::string_view text);
+
+bool button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
+bool small_button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
+bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help = {});
+bool selectable(Ui& ui, std::string_view id, const char* label, bool selected, bool whole_row = false);
+/// True when Enter was pressed or the field left with another text.
+bool text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "",
+                std::string_view help = {});
+/// The same, true on every change.
+bool live_text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "");
+/// With - and + buttons; true when the number changed. Typed numbers count when Enter is pressed or the field is left.
+bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {});
+bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
+            std::string_view help = {});
+/// True when another entry was chosen; `chosen` is its index. Entries are items too: "id:entry".
+bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
+            std::string_view help = {});
+/// A line of text in the skin's colours.
+void muted_text(const Ui& ui, std::string_view text);
+void problem_text(const Ui& ui, std::string_view text);
+void wrapped_text(std::string_view text);
+
+}  // namespace pipeloom::gui
