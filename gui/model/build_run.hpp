@@ -1,0 +1,28 @@
+#pragma once
+
+// RunModels: everything the window needs of a run, made off the frame thread.
+
+#include <memory>
+#include <string>
+
+#include "gui/model/run_model.hpp"
+#include "study/evaluate.hpp"
+
+namespace pipeloom::gui {
+
+/// "1f1b p=4 m=8", with "v=2" where a rank has more than one stage.
+[[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);
+
+/// A simulated run. `file` is the schedule file or configuration it came from, "" if none.
+[[nodiscard]] RunPtr build_run(study::Evaluation evaluation, std::string title, RunSource source,
+                               std::string file);
+
+/// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
+[[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file);
+
+/// What runs of a schedule that hangs, and why it does: the timeline holds the ops that ended, its schedule the same prefix of every
+/// queue. REQUIRES: find_deadlock(*schedule) finds one; no structural errors.
+[[nodiscard]] RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const Costs& costs,
+                                       std::string title, RunSource source, std::string file);
+
+}  // namespace pipeloom::gui
