@@ -1,0 +1,155 @@
+#pragma once
+
+// From op to op: what an op waits for, who waits for it, its neighbours, and what ends a gap.
+//
+// Positions are those of OpRef: step * num_ops + op index. Every look-up stays within the step of its position.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+
+/// Why one op comes after another.
+enum class Link : std::uint8_t {
+  Queue,       ///< stands in front of it in its rank's queue
+  Activation,  ///< output of F for the next stage's F, or for its own backward, R, O
+  Gradient,    ///< of B or I, for the stage before, or for its own W
+  Slice,       ///< its neighbour slice of the same microbatch
+  Reload,      ///< its activation is back on the device
+};
+/// "queue", "activation", "gradient", "slice", "reload".
+[[nodiscard]] std::string_view name_of(Link link);
+
+/// One end of a dependency, seen from an op.
+struct Neighbour {
+  std::size_t position = 0;  ///< the op at the other end
+  Link link = Link::Queue;
+  /// When what the later op waits for is there: end of the earlier one, plus the transfer where costs are known.
+  Ticks arrival = 0;
+  /// Of predecessors: nothing else that the op's entry waited for came later.
+  bool binding = false;
+};
+
+/// Op -> op index: one array over (kind, stage, unit) for the kinds that the schedule has. At most 8 bytes per op for schedules that run
+/// every unit on every stage. Answers take O(parts of a group).
+///
+/// REQUIRES: no structural errors, fewer than 2^32 - 1 ops.
+class OpWalk {
+ public:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  /// O(ops).
+  explicit OpWalk(std::shared_ptr<const Schedule> schedule);
+
+  /// Op index; kNone if no queue has it.
+  [[nodiscard]] std::size_t find(Op op) const;
+
+  /// Everything that the op's entry waited for: the entry in front in the queue first, then the dependencies of the op, then those of the
+  /// others in its group. Of a queue neighbour that is a group the last op counts. An entry of copies is in its rank's queue, but nobody
+  /// waits for its end there.
+  [[nodiscard]] std::vector<Neighbour> predecessors(const RunModel& run, std::size_t position) const;
+  /// Everything that waits for the op: dependencies in order of their start, the queue's next entry last.
+  [[nodiscard]] std::vector<Neighbour> successors(const RunModel& run, std::size_t position) const;
+
+  /// What `[` and `]` go to: the binding predecessor; of the successors the dependency that starts first, else the queue's. kNone at the
+  /// ends.
+  [[nodiscard]] std::size_t back(const RunModel& run, std::size_t position) const;
+  [[nodiscard]] std::size_t forward(const RunModel& run, std::size_t position) const;
+
+  /// All ops of a microbatch in one step, by start, then by position: positions. O(stages log stages).
+  [[nodiscard]] std::vector<std::size_t> microbatch(const RunModel& run, Microbatch k, int step) const;
+
+ private:
+  struct Dependency {
+    std::size_t index;
+    Link link;
+  };
+  using Dependencies = std::vector<Dependency>;
+  [[nodiscard]] std::size_t at(OpKind kind, std::int32_t stage, Op like, int slice) const;
+  void add(Dependencies& out, OpKind kind, std::int32_t stage, Op like, int slice, Link link) const;
+  void add_gradients(Dependencies& out, std::int32_t stage, Op like, int slice, Link link) const;
+  [[nodiscard]] Dependencies needs(Op op) const;
+  [[nodiscard]] Dependencies needed_by(Op op) const;
+  [[nodiscard]] Ticks arrival(const RunModel& run, std::size_t base, std::size_t producer,
+                              std::size_t consumer) const;
+
+  std::shared_ptr<const Schedule> schedule_;
+  std::int8_t table_of_[kOpKinds] = {};  // [kind]: which table, -1 for none
+  std::vector<std::uint32_t> index_;     // [(table * stages + stage) * units + unit]
+};
+
+// Without an index, O(log ops), or O(ops of the rank) for ops that copies stand between.
+
+[[nodiscard]] Op op_at(const RunModel& run, std::size_t position);
+[[nodiscard]] int step_at(const RunModel& run, std::size_t position);
+[[nodiscard]] Rank rank_at(const RunModel& run, std::size_t position);
+/// The entry that holds the op, as positions [first, last).
+[[nodiscard]] std::pair<std::size_t, std::size_t> entry_at(const RunModel& run, std::size_t position);
+/// The next op of the rank's queue in the step; OpWalk::kNone at its end.
+[[nodiscard]] std::size_t next_in_queue(const RunModel& run, std::size_t position);
+[[nodiscard]] std::size_t previous_in_queue(const RunModel& run, std::size_t position);
+/// The op of this rank that runs at `time`, or the nearest one; kNone if the rank has none.
+[[nodiscard]] std::size_t op_near(const RunModel& run, Rank rank, Ticks time, int step = 0);
+/// The first op of a rank of work (no copy) that starts at or after `time`; kNone if there is none.
+[[nodiscard]] std::size_t first_op_from(const RunModel& run, Rank rank, Ticks time, int step = 0);
+
+/// "2/0F7" or "0F7", or "2/(0F7;3B1)OVERLAP_F_B" for its first op. Throws InputError naming what is allowed. O(ops).
+[[nodiscard]] std::size_t find_op(const RunModel& run, std::string_view text);
+/// "2/3": gap 3 of rank 2. Throws InputError.
+[[nodiscard]] GapRef find_gap(const RunModel& run, std::string_view text);
+/// "2/0F7", as find_op reads it.
+[[nodiscard]] std::string op_name(const RunModel& run, std::size_t position);
+
+/// What a gap of the first step waited for.
+struct GapCause {
+  IdleSpan span;
+  Rank rank;
+  /// The op that the rank ran next; kNone: none is left.
+  std::size_t before = OpWalk::kNone;
+  /// What that op waited for; kNone: nothing, or a measured run that started late by itself.
+  std::size_t producer = OpWalk::kNone;
+  Link link = Link::Queue;
+  Ticks produced = 0;  ///< end of the producer
+  Ticks arrival = 0;   ///< the same with its transfer
+  /// By how much the producer may be faster until something else holds the op up; 0 where it does not help by itself.
+  Ticks room = 0;
+  /// What holds it up then; kNone: the rank itself is free no sooner.
+  std::size_t next_producer = OpWalk::kNone;
+};
+[[nodiscard]] GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap);
+/// One or two sentences: "Rank 3 waits for 2F0 of rank 2, which ends at 3.0 and arrives at 3.5.".
+[[nodiscard]] std::string to_text(const GapCause& cause, const RunModel& run);
+/// The longest gap of a run; at equal lengths the first of the lowest rank. No value where there is none.
+[[nodiscard]] std::optional<GapRef> largest_gap(const RunModel& run);
+
+/// The index of each run that needed one.
+class OpWalks : public Part {
+ public:
+  explicit OpWalks(Session&) {}
+  /// Runs `then` with the index: now if it is there or quickly made, else when a job has made it. Of several that wait, the last counts.
+  void with(Session& session, const RunPtr& run, std::function<void(Session&, const OpWalk&)> then);
+  /// Null until it is made; asks for it.
+  [[nodiscard]] const OpWalk* find(Session& session, const RunPtr& run);
+  bool update(Session& session) override;
+
+ private:
+  [[nodiscard]] const OpWalk* ready(std::uint64_t run) const;
+  void make(Session& session, const RunPtr& run);
+
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<const OpWalk>>> made_;
+  std::uint64_t under_way_ = 0;
+  std::function<void(Session&, const OpWalk&)> then_;
+};
+
+/// Ops above which the index is made in a job.
+inline constexpr std::size_t kWalkNow = 300'000;
+
+}  // namespace pipeloom::gui
