@@ -6,6 +6,7 @@
 // same numbers: a run of zooms at one place is kept as its start and a sum of steps, and the view is computed from these.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,19 +31,8 @@ class Navigation : public Part {
  public:
   explicit Navigation(Session&);
 
-  // What the chart says about itself, once per frame or event; used by keys, which have no place of their own.
-
   /// Where the pointer is over the chart, as a share of its width; no value while it is elsewhere. Keys zoom there, else in the middle.
   std::optional<double> pointer_share;
-  /// Height of what is visible of the rows, and of all rows, in pixels.
-  double page_height = 0;
-  double rows_height = 0;
-  /// A rank whose row is to be scrolled into sight, taken by the chart when it knows where that is (take_reveal in chart_pointer.hpp).
-  struct Row {
-    std::uint64_t run = 0;
-    Rank rank;
-  };
-  std::optional<Row> reveal;
 
   /// Call before the view changes: keeps the place for Alt+Left, unless `gesture` goes on.
   void remember(const Session& session, Gesture gesture);
@@ -113,8 +103,10 @@ void focus_selection(Session& session);
 /// Pans as little as needed to have all of `span` in sight, or its start where it is longer than the view; scrolls the rank's row there.
 void bring_into_sight(Session& session, Span span, std::uint64_t run, Rank rank);
 
-/// Scrolls the rows by this many pixels, as far as there are rows.
-void scroll_rows(Session& session, double pixels);
+/// Scrolls the rows by this many pixels, as far as there are rows in the chart that was laid out last.
+void scroll_rows(Session& session, double pixels, Gesture gesture);
+/// The same by `pages` of the height in which rows scroll.
+void scroll_pages(Session& session, double pages);
 
 /// The place before the last gesture, and the way back from there. Nothing happens at the ends.
 void history_back(Session& session);

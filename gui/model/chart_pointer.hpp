@@ -1,0 +1,75 @@
+#pragma once
+
+// What the mouse does in the chart.
+//
+//   on ops       click selects, double click fits; on a gap the same
+//   in the rows  left drag measures a range, Alt + drag and middle drag zoom to it, right drag pans, Shift + click extends the range
+//   wheel        scrolls rows, Shift pans, Ctrl zooms at the pointer (preferences.wheel_zooms: plain zooms, Ctrl scrolls)
+//   ruler        drag zooms to the range, double click fits all
+//   minimap      drag moves the window, a click elsewhere centres it there, right or Alt + drag draws a new one
+//   overview     click and drag scroll the rows; so does the scroll bar
+//   legend       click hides or shows a kind, double click selects all ops of it
+//   row header   click selects the rank's op in sight; its buttons pin and collapse, a double click collapses
+//
+// While the schedule is edited, a left drag that starts on an op of the edited run moves that op instead (schedule_editor.hpp).
+
+#include <cstdint>
+#include <optional>
+
+#include "gui/model/chart_layout.hpp"
+#include "gui/model/keys.hpp"
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+
+struct ChartPointer {
+  enum class Type : std::uint8_t { Move, Press, Release, DoubleClick, Wheel, Leave };
+  Type type = Type::Move;
+  /// Pixels of the layout.
+  double x = 0;
+  double y = 0;
+  MouseButton button = MouseButton::Left;  ///< of Press, Release, DoubleClick
+  bool ctrl = false;
+  bool shift = false;
+  bool alt = false;
+  double wheel_x = 0;  ///< steps to the right
+  double wheel_y = 0;  ///< steps up
+};
+
+/// Changes selection, hover, view, range and rows. A drag goes on outside of the chart until Release; pass Move there too. DoubleClick
+/// comes instead of the second Press.
+void chart_pointer(Session& session, const ChartLayout& layout, const ChartPointer& event);
+
+/// What the chart draws of the pointer.
+class PointerPart : public Part {
+ public:
+  explicit PointerPart(Session&) {}
+
+  enum class Drag : std::uint8_t { None, Pending, Measure, Zoom, Pan, Window, NewWindow, Rows, Op };
+
+  /// Where the pointer is; no value outside of the chart.
+  std::optional<Hit> hit;
+  /// Time under the pointer, where the line through all rows stands; no value outside of plot and ruler.
+  std::optional<double> time;
+  Drag drag = Drag::None;
+  /// The stretch that a Zoom or NewWindow drag has covered so far, in ticks, start <= end.
+  std::optional<TimeRange> band;
+
+ private:
+  friend class PointerEvent;
+  MouseButton button_ = MouseButton::Left;
+  double press_x_ = 0;
+  double press_y_ = 0;
+  double press_time_ = 0;
+  Hit press_hit_;
+  bool press_alt_ = false;
+  bool press_shift_ = false;
+  /// View when the drag started: drags are computed from it, so that they return exactly.
+  TimeRange press_range_;
+  double press_scroll_ = 0;
+};
+
+/// A press that moves less than this many pixels, at scale 1, is a click.
+inline constexpr double kDragThreshold = 4;
+
+}  // namespace pipeloom::gui
