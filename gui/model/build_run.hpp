@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gui/model/run_model.hpp"
 #include "study/evaluate.hpp"
@@ -19,6 +20,11 @@ namespace pipeloom::gui {
 
 /// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
 [[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file);
+
+/// slack[i] of op index i: how much later it could start with the makespan unchanged. Empty where nothing says: measured runs, runs
+/// that hang, runs whose messages block or queue, more than kMaxSlackEntries entries. O(ops), about 0.3 us each: a job's work.
+[[nodiscard]] std::vector<Ticks> run_slack(const RunModel& run);
+inline constexpr std::size_t kMaxSlackEntries = std::size_t{1} << 22;
 
 /// What runs of a schedule that hangs, and why it does: the timeline holds the ops that ended, its schedule the same prefix of every
 /// queue. REQUIRES: find_deadlock(*schedule) finds one; no structural errors.

@@ -20,6 +20,7 @@
 namespace pipeloom::gui {
 
 class LaneIndex;
+class MessageLanes;
 
 /// Where a run's times come from.
 enum class RunSource : std::uint8_t {
@@ -88,6 +89,8 @@ struct RunModel {
 
   /// What of each row is visible at a scale (level of detail).
   std::shared_ptr<const LaneIndex> lanes;
+  /// The same for message_bars; null where there are none.
+  std::shared_ptr<const MessageLanes> message_lanes;
 
   [[nodiscard]] Span span() const { return span_; }
   [[nodiscard]] int ranks() const { return schedule->ranks(); }

@@ -1,0 +1,56 @@
+#pragma once
+
+// The least and most bytes that a rank holds, at every scale. Runs with few changes keep their curve and answer exactly; others keep
+// extremes per cell as 16-bit parts of the rank's peak, rounded outwards.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gui/model/view_state.hpp"
+#include "sim/memory.hpp"
+#include "sim/timeline.hpp"
+
+namespace pipeloom::gui {
+
+struct MemoryExtent {
+  Bytes least = 0;
+  Bytes most = 0;
+  friend bool operator==(const MemoryExtent&, const MemoryExtent&) = default;
+};
+
+class MemoryPyramid {
+ public:
+  MemoryPyramid() = default;
+  /// `curve` in time order, as memory_curve() gives it; the last value holds to span.end. In about `cells` cells; `keep_curve` answers
+  /// bins narrower than a cell exactly.
+  MemoryPyramid(const std::vector<MemoryStep>& curve, Span span, std::size_t cells, bool keep_curve);
+
+  /// Bins outside of the span are 0. REQUIRES: range longer than 0, bins >= 1. O(bins), plus the changes within the range where the
+  /// curve answers.
+  void extents(TimeRange range, int bins, std::vector<MemoryExtent>& out) const;
+  [[nodiscard]] Bytes peak() const { return peak_; }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  struct Cell {
+    std::uint16_t least = 0;
+    std::uint16_t most = 0;
+  };
+  struct Level {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+  };
+  void add_cells(const std::vector<MemoryStep>& curve);
+  void add_levels();
+  [[nodiscard]] MemoryExtent of_curve(double from, double to) const;
+
+  Span span_;
+  Ticks width_ = 1;
+  Bytes peak_ = 0;
+  std::vector<Level> levels_;
+  std::vector<Cell> cells_;
+  std::vector<MemoryStep> curve_;
+};
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,60 @@
+#pragma once
+
+// Opening files: whatever Pipeloom reads becomes a run on screen.
+//
+//   configuration                 the parameters, and with them the live run
+//   schedule (JSON, PyTorch CSV)  a simulated run; one that hangs shows what did run and who waits for whom
+//   timeline, report with one     a run with the file's times
+//
+// Reading and simulating happen in a job. What is wrong with a file becomes the message, and what was on screen stays.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/part.hpp"
+#include "gui/model/run_model.hpp"
+
+namespace pipeloom::gui {
+
+/// What a file turned out to be.
+struct OpenedFile {
+  enum class Kind : std::uint8_t { Configuration, Run, Problem };
+  Kind kind = Kind::Problem;
+  /// Null for a problem.
+  RunPtr run;
+  /// Of a configuration: its text.
+  std::string text;
+  /// Of a problem: one line, "file:line:column: what was found; what is allowed; what to do".
+  std::string problem;
+};
+
+/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs.
+[[nodiscard]] OpenedFile read_run_file(const std::string& path);
+/// The same for a text that is already there.
+[[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path);
+
+/// Files that are being opened.
+class FileOpener : public Part {
+ public:
+  explicit FileOpener(Session&) {}
+
+  /// What to do with a configuration that was opened for editing; without it, it is shown as a run. The parameters panel sets it.
+  std::function<void(Session&, const OpenedFile&, const std::string& path)> on_configuration;
+  /// Called after a file was opened: for the list of recent files.
+  std::vector<std::function<void(Session&, const std::string& path)>> on_opened;
+
+  /// Several files may be under way: each has a lane of its own.
+  void open(Session& session, const std::string& path, bool compared);
+
+ private:
+  void finish(Session& session, OpenedFile opened, const std::string& path, bool compared);
+};
+
+/// Opens a file as the run on top, or, `compared`, below those that are there. A path that is open already is read again in its
+/// place. Returns at once.
+void open_path(Session& session, const std::string& path, bool compared);
+
+}  // namespace pipeloom::gui
