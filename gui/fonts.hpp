@@ -1,0 +1,40 @@
+#pragma once
+
+// The interface's letters: DejaVu Sans, carried in the program, rasterised at the size in use.
+//
+// Dear ImGui 1.86 has no fonts of changing size, so that every scale has an atlas of its own. Making one takes some 10 ms of a
+// processor, which no frame has: it may be made on any thread, and becomes the frame thread's when it is used.
+
+#include <memory>
+
+#include "gui/platform/platform.hpp"
+
+struct ImFont;
+struct ImFontAtlas;
+
+namespace pipeloom::gui {
+
+/// Heights of lines of text in pixels at scale 1.
+inline constexpr float kFontPixels = 15;
+inline constexpr float kSmallFontPixels = 12;
+
+struct AtlasDeleter {
+  void operator()(ImFontAtlas* atlas) const;
+};
+
+struct Fonts {
+  std::unique_ptr<ImFontAtlas, AtlasDeleter> atlas;
+  ImFont* font = nullptr;   ///< for Skin::font
+  ImFont* small = nullptr;  ///< for Skin::small
+  float scale = 0;
+};
+
+/// Rasterises both sizes at `scale`: Latin letters with accents, Greek, arrows, and the mathematical and geometric signs that the
+/// interface uses. REQUIRES: 0.5 <= scale <= 8. Any thread.
+[[nodiscard]] Fonts build_fonts(float scale);
+
+/// Makes `fonts` those of the ImGui context, whose former atlas is freed, and uploads their picture. Frame thread, between frames.
+/// Fonts::atlas is the context's afterwards (null in the result); the pointers for the skin stay.
+Fonts use_fonts(Fonts fonts, Platform& platform);
+
+}  // namespace pipeloom::gui

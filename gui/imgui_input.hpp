@@ -1,0 +1,23 @@
+#pragma once
+
+// A frame's input, told to Dear ImGui. The one place that knows how its versions want to hear it: arrays before 1.87, events since.
+
+#include <span>
+
+#include "gui/model/keys.hpp"
+#include "gui/platform/platform.hpp"
+
+namespace pipeloom::gui {
+
+/// Once, after the ImGui context is made and before its first frame: key table, clipboard of `platform`, keyboard navigation of
+/// widgets, no file of ImGui's own. `platform` must outlive the context's last frame.
+void set_up_input(Platform& platform);
+
+/// Before ImGui::NewFrame: what InputQueue::take_frame() gave, in its order. Tab and its reverse walk every widget that takes the
+/// keyboard; Space and Enter press it; arrows move among neighbours.
+void feed_input(std::span<const InputEvent> events);
+
+/// After a frame: the pointer's shape that the widget under it asks for.
+[[nodiscard]] PointerShape wanted_pointer();
+
+}  // namespace pipeloom::gui

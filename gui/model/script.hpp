@@ -1,0 +1,98 @@
+#pragma once
+
+// Scripts that drive the window: one command a line, what stands behind `#` is a comment. They are how the window is tested, and how
+// its pictures are made.
+//
+//   open FILE                        set KEY VALUE                 do COMMAND [ARG]          (an id of the command palette)
+//   key CHORD [FRAMES]               type "text"                   move T
+//   click T [HELD] [BUTTON]          double T [HELD]               drag T T [HELD] [BUTTON]  wheel N T [HELD]
+//   wait idle [MS]                   wait MS                       expect /json/pointer OP VALUE
+//   screenshot FILE.png              state FILE.json               size W H      scale S      theme dark|light      quit
+//
+// T is a place: `X,Y` in pixels, `op:RANK/0F7`, `gap:RANK/N`, `legend:F`, or `item:params/ranks`. HELD is `ctrl`, `shift`, `alt` or
+// `ctrl+shift`; BUTTON is `left`, `right` or `middle`. OP is one of == != < <= > >= contains size; VALUE is JSON, or a bare text.
+// `contains` looks for a part of a text, an entry of an array or a key of an object; `size N` counts them. `exists` and `absent` take
+// no value. A word with blanks is written in double quotes, as JSON writes texts.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/keys.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::gui {
+
+enum class ScriptVerb : std::uint8_t {
+  Open,
+  Set,
+  Do,
+  Key,
+  Type,
+  Move,
+  Click,
+  Double,
+  Drag,
+  Wheel,
+  WaitIdle,
+  WaitMs,
+  Expect,
+  Screenshot,
+  State,
+  Size,
+  Scale,
+  Theme,
+  Quit
+};
+
+enum class Comparison : std::uint8_t {
+  Equal,
+  Unequal,
+  Less,
+  LessOrEqual,
+  Greater,
+  GreaterOrEqual,
+  Contains,
+  Size,
+  Exists,
+  Absent
+};
+
+/// A place on screen, as written. Only the program knows where "op:2/0F7" is right now.
+struct ScriptTarget {
+  std::string text;
+  /// Of `X,Y`.
+  bool is_point = false;
+  float x = 0;
+  float y = 0;
+};
+
+/// One line. Which fields are meant follows from the verb.
+struct ScriptCommand {
+  Where where;  ///< of the verb
+  ScriptVerb verb = ScriptVerb::Quit;
+  /// Open, Screenshot, State: the file. Set: the key. Do: the command. Type: what is typed. Theme: its name. Expect: the pointer.
+  std::string word;
+  /// Set: the value. Do: the argument. Expect: the value.
+  std::string value;
+  Comparison comparison = Comparison::Equal;
+  Chord chord;  ///< Key; for pointer verbs what is held (key None)
+  MouseButton button = MouseButton::Left;
+  std::vector<ScriptTarget> targets;  ///< two for Drag
+  double number = 0;                  ///< Wheel: steps. Key: frames. waits: milliseconds. Scale.
+  int width = 0;
+  int height = 0;
+};
+
+using Script = std::vector<ScriptCommand>;
+
+/// `file` is the name in messages. Throws InputError with file, line and column of the first word that cannot be meant. Commands that
+/// `do` names must exist.
+[[nodiscard]] Script parse_script(std::string_view text, const std::string& file);
+
+/// What is wrong with `state` (the state dump), "" if the expectation holds: "/runs/0/ranks is 4; wanted == 8".
+/// REQUIRES: expectation.verb is Expect.
+[[nodiscard]] std::string check_expectation(const ScriptCommand& expectation, const std::string& state);
+
+}  // namespace pipeloom::gui

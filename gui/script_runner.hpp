@@ -1,0 +1,46 @@
+#pragma once
+
+// Runs a script against the program, by the same input queue and the same commands that people use.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gui/items.hpp"
+#include "gui/model/script.hpp"
+#include "gui/model/session.hpp"
+#include "gui/platform/platform.hpp"
+
+namespace pipeloom::gui {
+
+/// What a script needs of the program. All of it outlives the run.
+struct ScriptHost {
+  Session& session;
+  Items& items;
+  Platform& platform;
+  InputQueue& queue;
+  /// One frame: takes from `queue`, updates the session, draws, presents. Frames of a headless run stand for 1/60 s each.
+  std::function<void()> frame;
+  /// The state dump.
+  std::function<std::string()> state;
+  /// Where `op:RANK/0F7`, `gap:RANK/N` and `legend:F` are, scrolled into view if need be; nothing if there is no such thing. Items need
+  /// no entry here. May be empty.
+  std::function<std::optional<ItemRect>(std::string_view)> resolve;
+};
+
+struct ScriptResult {
+  /// "" if every command ran and every `expect` held; else the line to print: "walk.script:7:1: error: ...".
+  std::string failure;
+  /// The script said `quit`, or the window was closed.
+  bool quit = false;
+};
+
+/// Every command is followed by as many frames as its input needs, and by the end of the jobs it started. Stops at the first `expect`
+/// that does not hold. Throws InputError where a target or file does not exist, or the program does not come to rest in time.
+[[nodiscard]] ScriptResult run_script(const Script& script, const ScriptHost& host);
+
+/// Writes what the platform drew last. Throws SystemError if it draws nothing (null platform) or the file cannot be written.
+void write_screenshot(Platform& platform, const std::string& path);
+
+}  // namespace pipeloom::gui
