@@ -1,0 +1,232 @@
+#include "gui/app.hpp"
+
+#include <imgui.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gui/fonts.hpp"
+#include "gui/imgui_input.hpp"
+#include "gui/layout.hpp"
+#include "gui/model/command.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+/// Dear ImGui needs a frame to learn a window's size and another to place what depends on it.
+constexpr int kSettlingFrames = 3;
+/// While nothing happens, parts may still look at the world (files that change) this often, in seconds.
+constexpr double kRest = 0.5;
+
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+bool is_modifier(Key key) {
+  return key == Key::Shift || key == Key::Control || key == Key::Alt || key == Key::Super;
+}
+
+void style_colours(const Skin& skin) {
+  ImGuiStyle& style = ImGui::GetStyle();
+  const auto set = [&style](ImGuiCol index, Rgba colour) {
+    style.Colors[index] = ImGui::ColorConvertU32ToFloat4(colour);
+  };
+  set(ImGuiCol_Text, skin.text);
+  set(ImGuiCol_TextDisabled, skin.muted);
+  set(ImGuiCol_NavHighlight, skin.accent);
+  set(ImGuiCol_CheckMark, skin.accent);
+  set(ImGuiCol_SliderGrab, with_alpha(skin.accent, 180));
+  set(ImGuiCol_SliderGrabActive, skin.accent);
+}
+
+/// Everything of Dear ImGui that depends on theme and scale.
+void apply_style(const Skin& skin) {
+  ImGui::GetStyle() = ImGuiStyle();
+  if (skin.dark)
+    ImGui::StyleColorsDark();
+  else
+    ImGui::StyleColorsLight();
+  style_colours(skin);
+  ImGuiStyle& style = ImGui::GetStyle();
+  style.FrameRounding = 3;
+  style.WindowRounding = 4;
+  style.GrabRounding = 3;
+  style.ScrollbarSize = 12;
+  style.ItemSpacing = ImVec2(6, 4);
+  style.ScaleAllSizes(skin.scale);
+}
+
+}  // namespace
+
+void FrameTimes::add(double milliseconds) {
+  latest_[count_ % kKept] = milliseconds;
+  ++count_;
+}
+
+double FrameTimes::p95() const {
+  const std::size_t kept = std::min(count_, kKept);
+  if (kept == 0) return 0;
+  auto sorted = latest_;
+  const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::sort(sorted.begin(), end);
+  return sorted[std::min(kept * 95 / 100, kept - 1)];
+}
+
+double FrameTimes::max() const {
+  const std::size_t kept = std::min(count_, kKept);
+  return kept == 0 ? 0
+                   : *std::max_element(latest_.begin(), latest_.begin() + static_cast<std::ptrdiff_t>(kept));
+}
+
+ImGuiScope::ImGuiScope() {
+  IMGUI_CHECKVERSION();
+  ImGui::CreateContext();
+  // Panels and sizes are the session's business, so that they can be tested and saved in one place.
+  ImGui::GetIO().IniFilename = nullptr;
+  ImGui::GetIO().LogFilename = nullptr;
+}
+
+ImGuiScope::~ImGuiScope() {
+  ImGui::DestroyContext();
+}
+
+App::App(std::unique_ptr<Platform> platform)
+    : platform_(std::move(platform)),
+      session_(std::make_unique<Session>()),
+      ui_{*session_, items_, *platform_, {}, false} {
+  session_->wake = [window = platform_.get()] { window->wake(); };
+  for (const View& view : all_views())
+    if (view.dock != View::Dock::Centre && view.dock != View::Dock::Overlay)
+      session_->panel_defaults[view.id] = view.open;
+  set_up_input(*platform_);
+}
+
+App::~App() = default;
+
+bool App::finished() const {
+  return session_->quit || platform_->close_requested();
+}
+
+void App::take_chord(const InputEvent& event) {
+  if (is_modifier(event.key)) return;
+  const Chord chord{event.key, is_down(Key::Control), is_down(Key::Shift), is_down(Key::Alt)};
+  const Command* command = command_of(chord);
+  if (command == nullptr || command->repeats) return;
+  // While a text is typed, letters are letters and editing keys are the field's; chords and function keys stay commands.
+  const bool is_text = !chord.ctrl && !chord.alt && (event.key < Key::F1 || event.key > Key::F12);
+  if (ImGui::GetIO().WantTextInput && (is_text || chord.key == key_of('Z') || chord.key == key_of('Y')))
+    return;
+  run_command(*session_, command->id);
+}
+
+void App::take_input() {
+  const std::vector<InputEvent> events = input_.take_frame();
+  feed_input(events);
+  for (const InputEvent& event : events) {
+    const auto key = static_cast<std::size_t>(event.key);
+    if (event.type == InputEvent::Type::KeyDown) {
+      down_[key] = true;
+      take_chord(event);
+    }
+    if (event.type == InputEvent::Type::KeyUp) down_[key] = false;
+    if (event.type == InputEvent::Type::Focus && !event.focused) down_.fill(false);
+    if (event.type == InputEvent::Type::Drop)
+      for (const std::string& path : event.paths) run_command(*session_, "open", path);
+  }
+}
+
+void App::run_held_commands() {
+  if (ImGui::GetIO().WantTextInput) return;
+  for (const Command& command : all_commands()) {
+    if (!command.repeats) continue;
+    for (const Chord& chord : command.keys)
+      if (is_down(chord.key) && chord.ctrl == is_down(Key::Control) && chord.shift == is_down(Key::Shift) &&
+          chord.alt == is_down(Key::Alt))
+        run_command(*session_, command.id);
+  }
+}
+
+void App::restyle(float scale, bool dark) {
+  scale_ = scale;
+  dark_ = dark;
+  ui_.skin = make_skin(dark_, scale_);
+  ui_.skin.font = fonts_.font;
+  ui_.skin.small = fonts_.small;
+  apply_style(ui_.skin);
+}
+
+void App::apply_preferences() {
+  const Preferences& preferences = session_->preferences;
+  const auto scale =
+      static_cast<float>(preferences.scale > 0 ? preferences.scale : platform_->display_scale());
+  if (fonts_.scale == 0) {
+    fonts_ = use_fonts(build_fonts(scale), *platform_);
+    wanted_scale_ = scale;
+    restyle(scale, preferences.dark);
+  }
+  if (preferences.dark != dark_) restyle(scale_, preferences.dark);
+  if (scale == wanted_scale_) return;
+  // The old letters stay until the new ones are there.
+  wanted_scale_ = scale;
+  session_->jobs.submit("fonts", [this, scale](const Cancelled&) -> Jobs::Finish {
+    auto fonts = std::make_shared<Fonts>(build_fonts(scale));
+    return [this, fonts, scale] {
+      fonts_ = use_fonts(std::move(*fonts), *platform_);
+      restyle(scale, dark_);
+    };
+  });
+}
+
+void App::draw() {
+  const double start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  ImGui::NewFrame();
+  ui_.typing = ImGui::GetIO().WantTextInput;
+  items_.begin_frame();
+  draw_layout(ui_);
+  ImGui::Render();
+  times_.add(1e3 * (seconds_of(CLOCK_THREAD_CPUTIME_ID) - start));
+}
+
+void App::frame() {
+  const bool busy = !input_.empty();
+  take_input();
+  const double now = seconds_of(CLOCK_MONOTONIC);
+  session_->frame_seconds = frame_step_ > 0 ? frame_step_ : std::clamp(now - last_frame_at_, 1e-3, 0.1);
+  last_frame_at_ = now;
+  run_held_commands();
+  const bool changed = session_->update();
+  apply_preferences();
+  ImGuiIO& io = ImGui::GetIO();
+  const PixelSize size = platform_->size();
+  io.DisplaySize = ImVec2(static_cast<float>(size.width), static_cast<float>(size.height));
+  io.DeltaTime = static_cast<float>(session_->frame_seconds);
+  platform_->begin_frame();
+  draw();
+  platform_->set_pointer(wanted_pointer());
+  platform_->present(*ImGui::GetDrawData());
+  ++frames_;
+  if (busy || changed)
+    settling_ = kSettlingFrames;
+  else if (settling_ > 0)
+    --settling_;
+}
+
+bool App::wants_frame() const {
+  const bool held = std::any_of(down_.begin(), down_.end(), [](bool down) { return down; });
+  return frames_ < kSettlingFrames || settling_ > 0 || held || !input_.empty();
+}
+
+void App::run() {
+  while (!finished()) {
+    // A caret blinks only while a text is typed; nothing else moves by itself.
+    platform_->collect(input_, wants_frame() ? 0 : kRest);
+    const bool changed = !wants_frame() && session_->update();
+    if (changed) settling_ = kSettlingFrames;
+    if (wants_frame()) frame();
+  }
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,98 @@
+#pragma once
+
+// The program without its main(): input, session, layout and platform, one frame at a time. The window, scripts, tests and benchmarks
+// all run this.
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "gui/fonts.hpp"
+#include "gui/model/keys.hpp"
+#include "gui/model/session.hpp"
+#include "gui/platform/platform.hpp"
+#include "gui/ui.hpp"
+
+namespace pipeloom::gui {
+
+/// Thread CPU time from ImGui::NewFrame to ImGui::Render of the latest frames.
+class FrameTimes {
+ public:
+  void add(double milliseconds);
+  [[nodiscard]] std::size_t count() const { return count_; }
+  /// Of the latest 200 frames; 0 before the first.
+  [[nodiscard]] double p95() const;
+  [[nodiscard]] double max() const;
+  void clear() { count_ = 0; }
+
+ private:
+  static constexpr std::size_t kKept = 200;
+  std::array<double, kKept> latest_{};
+  std::size_t count_ = 0;
+};
+
+/// A Dear ImGui context that goes away with its owner.
+class ImGuiScope {
+ public:
+  ImGuiScope();
+  ~ImGuiScope();
+  ImGuiScope(const ImGuiScope&) = delete;
+  ImGuiScope& operator=(const ImGuiScope&) = delete;
+};
+
+class App {
+ public:
+  /// REQUIRES: an ImGuiScope lives as long as the App and its platform do.
+  explicit App(std::unique_ptr<Platform> platform);
+  ~App();
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+
+  [[nodiscard]] Session& session() { return ui_.session; }
+  [[nodiscard]] Ui& ui() { return ui_; }
+  [[nodiscard]] Platform& platform() { return *platform_; }
+  /// Where window, scripts and fuzzers put what happens.
+  [[nodiscard]] InputQueue& input() { return input_; }
+  [[nodiscard]] const FrameTimes& times() const { return times_; }
+  FrameTimes& times() { return times_; }
+
+  /// One frame: takes what input it can, lets the session work, draws and shows.
+  void frame();
+  /// How much time every frame stands for; 0: as much as it took. Scripts choose a step, so that they do the same everywhere.
+  void set_frame_step(double seconds) { frame_step_ = seconds; }
+  /// Whether the next frame would differ from the last: input waits, a job finished, keys are held, or widgets settle.
+  [[nodiscard]] bool wants_frame() const;
+  /// Frames until the session quits or the platform closes, at rest while nothing changes.
+  void run();
+  [[nodiscard]] bool finished() const;
+  /// Frames shown so far.
+  [[nodiscard]] std::size_t frames() const { return frames_; }
+
+ private:
+  void take_input();
+  void take_chord(const InputEvent& event);
+  void run_held_commands();
+  void apply_preferences();
+  void restyle(float scale, bool dark);
+  [[nodiscard]] bool is_down(Key key) const { return down_[static_cast<std::size_t>(key)]; }
+  void draw();
+
+  std::unique_ptr<Platform> platform_;
+  std::unique_ptr<Session> session_;
+  Items items_;
+  InputQueue input_;
+  Ui ui_;
+  FrameTimes times_;
+  std::array<bool, kKeys> down_{};
+  Fonts fonts_;
+  float wanted_scale_ = 0;  ///< of the fonts that are there or being made
+  float scale_ = 0;
+  bool dark_ = true;
+  std::size_t frames_ = 0;
+  /// Frames still to draw after the last change: Dear ImGui needs a few to settle sizes and hovers.
+  int settling_ = 0;
+  double last_frame_at_ = 0;
+  double frame_step_ = 0;
+};
+
+}  // namespace pipeloom::gui

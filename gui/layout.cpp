@@ -1,0 +1,257 @@
+#include "gui/layout.hpp"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gui/chrome.hpp"
+#include "gui/widgets.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr ImGuiWindowFlags kHost = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                                   ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_MenuBar;
+constexpr float kSplitter = 4;
+// Shares of the window at first start.
+constexpr double kLeft = 0.21;
+constexpr double kRight = 0.20;
+constexpr double kBottom = 0.27;
+
+struct Area {
+  float x = 0;
+  float y = 0;
+  float width = 0;
+  float height = 0;
+};
+
+std::vector<const View*> open_views(const Ui& ui, View::Dock dock) {
+  std::vector<const View*> open;
+  for (const View& view : all_views())
+    if (view.dock == dock && ui.session.panel_open(view.id)) open.push_back(&view);
+  return open;
+}
+
+double& split(Ui& ui, const std::string& id, double usual) {
+  return ui.session.preferences.splits.try_emplace(id, usual).first->second;
+}
+
+bool is_folded(Ui& ui, const View& view) {
+  const auto found = ui.session.preferences.splits.find(std::string("folded/") + view.id);
+  return found != ui.session.preferences.splits.end() && found->second != 0;
+}
+
+float title_height() {
+  return ImGui::GetFrameHeight();
+}
+
+/// A bar between two areas: how far it was dragged this frame.
+float splitter(Ui& ui, const std::string& id, const Area& bar, bool vertical) {
+  ImGui::SetCursorScreenPos(ImVec2(bar.x, bar.y));
+  ImGui::InvisibleButton(id.c_str(), ImVec2(std::max(bar.width, 1.0F), std::max(bar.height, 1.0F)));
+  note_item(ui, "split/" + id);
+  const bool active = ImGui::IsItemActive();
+  if (active || ImGui::IsItemHovered()) {
+    ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(bar.x, bar.y),
+                                              ImVec2(bar.x + bar.width, bar.y + bar.height), ui.skin.accent);
+  }
+  if (!active) return 0;
+  return vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
+}
+
+void draw_title(Ui& ui, const View& view, float width) {
+  const std::string id = view.id;
+  double& folded = split(ui, "folded/" + id, 0);
+  const float close = title_height();
+  ImGui::PushStyleColor(ImGuiCol_Header, ImGui::GetStyleColorVec4(ImGuiCol_TitleBgActive));
+  ImGui::PushStyleVar(ImGuiStyleVar_SelectableTextAlign, ImVec2(0, 0.5F));
+  const std::string label = std::string(folded != 0 ? "\xe2\x96\xb8 " : "\xe2\x96\xbe ") + view.title;
+  if (ImGui::Selectable(label.c_str(), true, 0, ImVec2(std::max(width - close, 1.0F), title_height())))
+    folded = folded == 0;
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  note_item(ui, "panel/" + id + "/title");
+  ImGui::SameLine(0, 0);
+  if (ImGui::InvisibleButton("close", ImVec2(close, title_height())))
+    ui.session.preferences.panels[id] = false;
+  note_item(ui, "panel/" + id + "/close");
+  const ImVec2 a = ImGui::GetItemRectMin();
+  const ImVec2 size = ImGui::CalcTextSize("\xc3\x97");
+  ImGui::GetWindowDrawList()->AddText(ImVec2(a.x + (close - size.x) / 2, a.y + (close - size.y) / 2),
+                                      ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted, "\xc3\x97");
+  explain("Close this panel (the View menu brings it back)");
+}
+
+/// A panel without scrolling of its own title.
+void draw_panel(Ui& ui, const View& view, const Area& area) {
+  ImGui::PushID(view.id);
+  ImGui::SetCursorScreenPos(ImVec2(area.x, area.y));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::BeginChild("frame", ImVec2(std::max(area.width, 1.0F), std::max(area.height, 1.0F)), false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
+  draw_title(ui, view, area.width);
+  if (!is_folded(ui, view)) {
+    const float pad = 6 * ui.skin.scale;
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(pad, pad));
+    ImGui::BeginChild(view.id, ImVec2(0, 0), false, ImGuiWindowFlags_AlwaysUseWindowPadding);
+    ImGui::PopStyleVar();
+    if (ui.session.focus_request == view.id) {
+      ImGui::SetWindowFocus();
+      ui.session.focus_request.clear();
+    }
+    view.draw(ui);
+    ImGui::EndChild();
+    note_item(ui, std::string("panel/") + view.id);
+  }
+  ImGui::EndChild();
+  ImGui::PopID();
+}
+
+/// Panels one below the other (or, `across`, side by side), splitters between them.
+class Stack {
+ public:
+  Stack(Ui& ui, std::vector<const View*> views, const Area& area, bool across)
+      : ui_(ui), views_(std::move(views)), area_(area), across_(across) {
+    for (const View* view : views_) {
+      if (folds(*view))
+        fixed_ += title_height();
+      else
+        weights_ += weight(*view);
+    }
+    const float length = across_ ? area_.width : area_.height;
+    free_ = std::max(length - fixed_ - bar() * static_cast<float>(views_.size() - 1), 1.0F);
+  }
+
+  void draw() {
+    float at = across_ ? area_.x : area_.y;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      const float length = length_of(*views_[i]);
+      draw_panel(ui_, *views_[i], part(at, length));
+      at += length;
+      if (i + 1 < views_.size()) draw_splitter(i, at);
+      at += bar();
+    }
+  }
+
+ private:
+  [[nodiscard]] bool folds(const View& view) const { return !across_ && is_folded(ui_, view); }
+  [[nodiscard]] float bar() const { return kSplitter * ui_.skin.scale; }
+  double& weight(const View& view) { return split(ui_, std::string("weight/") + view.id, view.weight); }
+  float length_of(const View& view) {
+    if (folds(view)) return title_height();
+    return static_cast<float>(static_cast<double>(free_) * weight(view) / std::max(weights_, 1e-6));
+  }
+  [[nodiscard]] Area part(float at, float length) const {
+    return across_ ? Area{at, area_.y, length, area_.height} : Area{area_.x, at, area_.width, length};
+  }
+
+  void draw_splitter(std::size_t i, float at) {
+    const float moved = splitter(ui_, std::string("panels/") + views_[i]->id, part(at, bar()), across_);
+    if (moved == 0 || folds(*views_[i]) || folds(*views_[i + 1])) return;
+    const double change = static_cast<double>(moved) / static_cast<double>(free_) * weights_;
+    double& before = weight(*views_[i]);
+    double& after = weight(*views_[i + 1]);
+    const double least = 0.05 * weights_;
+    const double allowed = std::clamp(change, least - before, after - least);
+    before += allowed;
+    after -= allowed;
+  }
+
+  Ui& ui_;
+  std::vector<const View*> views_;
+  Area area_;
+  bool across_;
+  float fixed_ = 0;
+  float free_ = 1;
+  double weights_ = 0;
+};
+
+/// Takes a column or row of the whole for `views`, if there are any, with a splitter at its inner edge.
+class Carver {
+ public:
+  Carver(Ui& ui, const Area& all) : ui_(ui), rest_(all), all_(all) {}
+
+  void left(std::vector<const View*> views) { column("left", std::move(views), kLeft, true); }
+  void right(std::vector<const View*> views) { column("right", std::move(views), kRight, false); }
+
+  void bottom(std::vector<const View*> views) {
+    if (views.empty()) return;
+    double& share = split(ui_, "bottom", kBottom);
+    const float bar = kSplitter * ui_.skin.scale;
+    const float height = all_.height * static_cast<float>(share);
+    rest_.height -= height + bar;
+    share -= static_cast<double>(
+        splitter(ui_, "bottom", {rest_.x, rest_.y + rest_.height, rest_.width, bar}, false) / all_.height);
+    share = std::clamp(share, 0.08, 0.7);
+    Stack(ui_, std::move(views), {rest_.x, rest_.y + rest_.height + bar, rest_.width, height}, true).draw();
+  }
+
+  [[nodiscard]] const Area& rest() const { return rest_; }
+
+ private:
+  void column(const char* id, std::vector<const View*> views, double usual, bool on_left) {
+    if (views.empty()) return;
+    double& share = split(ui_, id, usual);
+    const float bar = kSplitter * ui_.skin.scale;
+    const float width = all_.width * static_cast<float>(share);
+    const float x = on_left ? rest_.x : rest_.x + rest_.width - width;
+    const float bar_x = on_left ? x + width : x - bar;
+    const double moved =
+        static_cast<double>(splitter(ui_, id, {bar_x, rest_.y, bar, rest_.height}, true) / all_.width);
+    share = std::clamp(share + (on_left ? moved : -moved), 0.08, 0.45);
+    rest_.width -= width + bar;
+    if (on_left) rest_.x += width + bar;
+    Stack(ui_, std::move(views), {x, rest_.y, width, rest_.height}, false).draw();
+  }
+
+  Ui& ui_;
+  Area rest_;
+  Area all_;
+};
+
+void draw_centre(Ui& ui, const Area& area) {
+  ImGui::SetCursorScreenPos(ImVec2(area.x, area.y));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::BeginChild("centre", ImVec2(std::max(area.width, 1.0F), std::max(area.height, 1.0F)), false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
+  for (const View& view : all_views())
+    if (view.dock == View::Dock::Centre) view.draw(ui);
+  ImGui::EndChild();
+}
+
+}  // namespace
+
+void draw_layout(Ui& ui) {
+  const ImVec2 size = ImGui::GetIO().DisplaySize;
+  ImGui::SetNextWindowPos(ImVec2(0, 0));
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::Begin("pipeloom", nullptr, kHost);
+  ImGui::PopStyleVar(3);
+  if (ImGui::BeginMenuBar()) {
+    draw_menu_bar(ui);
+    ImGui::EndMenuBar();
+  }
+  const float top = ImGui::GetCursorScreenPos().y;
+  const float status = ImGui::GetFrameHeight();
+  Carver carver(ui, {0, top, size.x, std::max(size.y - top - status, 1.0F)});
+  carver.left(open_views(ui, View::Dock::Left));
+  carver.right(open_views(ui, View::Dock::Right));
+  carver.bottom(open_views(ui, View::Dock::Bottom));
+  draw_centre(ui, carver.rest());
+  ImGui::SetCursorScreenPos(ImVec2(6 * ui.skin.scale, size.y - status));
+  draw_status_line(ui);
+  ImGui::End();
+  for (const View& view : all_views())
+    if (view.dock == View::Dock::Overlay) view.draw(ui);
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,117 @@
+#include "gui/program.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gui/app.hpp"
+#include "gui/model/command.hpp"
+#include "version.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string script;
+  std::string state;
+  std::string size = "1280x720";
+  std::string theme;
+  std::string palette;
+  double scale = 0;
+  bool headless = false;
+  bool no_drawing = false;
+  bool no_session = false;
+};
+
+constexpr const char* kFooter =
+    "\nKeys: ? shows all of them, Ctrl+Shift+P finds a command.\n"
+    "Without a display: --headless with a script, or `pipeloom convert CONFIG FILE.svg`.\n"
+    "Exit codes: 0 fine, 1 an `expect` of the script failed, 2 wrong usage or input, 3 no display or no "
+    "OpenGL 3.3.";
+
+void add_options(CLI::App& app, Options& options) {
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", std::string(kVersion), "Print the version");
+  app.add_option("FILE", options.files, "Configurations, schedules or timelines to open; the first is on top")
+      ->type_name("FILE");
+  app.add_option("--script", options.script, "Run the commands of this file, - for standard input")
+      ->type_name("FILE");
+  app.add_flag("--headless", options.headless, "Draw without a display (EGL)");
+  app.add_flag("--no-drawing", options.no_drawing, "Do not draw at all: for tests and measurements");
+  app.add_option("--size", options.size, "Size of the window in pixels")->type_name("WxH");
+  app.add_option("--scale", options.scale, "Scale of everything; default: the display's")
+      ->type_name("FACTOR")
+      ->check(CLI::Range(0.5, 4.0));
+  app.add_option("--theme", options.theme, "dark or light")->type_name("dark|light");
+  app.add_option("--palette", options.palette, "default, colour-blind or greyscale")
+      ->type_name("default|colour-blind|greyscale");
+  app.add_option("--state", options.state,
+                 "Write the state as JSON to this file at the end, - for standard output")
+      ->type_name("FILE");
+  app.add_flag("--no-session", options.no_session, "Neither read nor write saved settings");
+  app.footer(kFooter);
+}
+
+PixelSize parse_size(const std::string& text) {
+  PixelSize size;
+  const char* const end = text.data() + text.size();
+  const auto [x, bad_width] = std::from_chars(text.data(), end, size.width);
+  const bool separated = bad_width == std::errc{} && x != end && *x == 'x';
+  const auto [last, bad_height] = std::from_chars(separated ? x + 1 : end, end, size.height);
+  if (!separated || bad_height != std::errc{} || last != end || size.width < 320 || size.height < 200 ||
+      size.width > 16384 || size.height > 16384)
+    throw InputError(Where{"--size"},
+                     fmt::format("found '{}'; allowed is WIDTHxHEIGHT in pixels, from 320x200 to 16384x16384",
+                                 shortened(text, 40)));
+  return size;
+}
+
+std::unique_ptr<Platform> open_platform(const Options& options) {
+  const PixelSize size = parse_size(options.size);
+  if (options.no_drawing) return open_null(size);
+  return options.headless ? open_offscreen(size) : open_window("Pipeloom", size);
+}
+
+/// As if the user had typed it; here a refusal ends the program.
+void require_command(Session& session, std::string_view id, const std::string& argument) {
+  session.message = {};
+  run_command(session, id, argument);
+  if (session.message.kind == MessageKind::Problem) throw InputError(session.message.text);
+}
+
+}  // namespace
+
+ExitCode run_program(int argc, char** argv) {
+  Options options;
+  CLI::App arguments("Explores pipeline schedules: change a number and see the schedule move.",
+                     "pipeloom-gui");
+  add_options(arguments, options);
+  try {
+    arguments.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << arguments.help();
+    return ExitCode::Ok;
+  } catch (const CLI::CallForVersion&) {
+    std::cout << "pipeloom-gui " << kVersion << '\n';
+    return ExitCode::Ok;
+  } catch (const CLI::ParseError& error) {
+    throw InputError(fmt::format("{}; see `pipeloom-gui --help`", error.what()));
+  }
+  const ImGuiScope scope;
+  App app(open_platform(options));
+  if (options.scale > 0) app.session().preferences.scale = options.scale;
+  if (!options.theme.empty()) require_command(app.session(), "theme", options.theme);
+  for (const std::string& file : options.files) run_command(app.session(), "open", file);
+  app.run();
+  return ExitCode::Ok;
+}
+
+}  // namespace pipeloom::gui
