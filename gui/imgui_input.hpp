@@ -16,6 +16,8 @@ void set_up_input(Platform& platform);
 /// Before ImGui::NewFrame: what InputQueue::take_frame() gave, in its order. Tab and its reverse walk every widget that takes the
 /// keyboard; Space and Enter press it; arrows move among neighbours.
 void feed_input(std::span<const InputEvent> events);
+/// One of them. ImGuiIO's KeyCtrl, KeyShift, KeyAlt and KeySuper are right for it when it returns.
+void feed_input(const InputEvent& event);
 
 /// After a frame: the pointer's shape that the widget under it asks for.
 [[nodiscard]] PointerShape wanted_pointer();

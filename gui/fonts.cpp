@@ -1,0 +1,70 @@
+#include "gui/fonts.hpp"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "gui/font_data.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+// Pairs of first and last code point, ended by 0. Static: an atlas reads them when it is built.
+constexpr ImWchar kAllSigns[] = {0x0020, 0x017F,  // Latin with accents
+                                 0x0370, 0x03FF,  // Greek
+                                 0x2010, 0x2027,  // dashes, quotes, bullets, ellipsis
+                                 0x2030, 0x203A,  // per mille, primes, single angle quotes
+                                 0x2070, 0x208E,  // superscripts and subscripts
+                                 0x2190, 0x21FF,  // arrows
+                                 0x2200, 0x22A5,  // mathematical operators
+                                 0x2318, 0x2318,  // command key
+                                 0x25A0, 0x25FF,  // geometric shapes
+                                 0x2605, 0x2606,  // stars
+                                 0x2713, 0x2717,  // ticks and crosses
+                                 0};
+constexpr ImWchar kSmallSigns[] = {0x0020, 0x00FF, 0x0370, 0x03FF, 0x2010, 0x2027, 0x2190,
+                                   0x2199, 0x2248, 0x2265, 0x25A0, 0x25CF, 0};
+
+ImFont* add_font(ImFontAtlas& atlas, float pixels, const ImWchar* signs) {
+  const std::span<const unsigned char> data = font_data();
+  ImFontConfig config;
+  config.FontDataOwnedByAtlas = false;
+  config.OversampleH = 2;
+  config.OversampleV = 1;
+  config.PixelSnapH = true;
+  // Dear ImGui only reads the bytes, but asks for them as its own.
+  return atlas.AddFontFromMemoryTTF(const_cast<unsigned char*>(data.data()), static_cast<int>(data.size()),
+                                    std::round(pixels), &config, signs);
+}
+
+}  // namespace
+
+void AtlasDeleter::operator()(ImFontAtlas* atlas) const {
+  IM_DELETE(atlas);
+}
+
+Fonts build_fonts(float scale) {
+  const float bounded = std::clamp(scale, 0.5F, 8.0F);
+  Fonts fonts;
+  fonts.atlas.reset(IM_NEW(ImFontAtlas)());
+  fonts.atlas->TexDesiredWidth = bounded > 1.5F ? 2048 : 1024;
+  fonts.font = add_font(*fonts.atlas, kFontPixels * bounded, kAllSigns);
+  fonts.small = add_font(*fonts.atlas, kSmallFontPixels * bounded, kSmallSigns);
+  fonts.atlas->Build();
+  fonts.scale = scale;
+  return fonts;
+}
+
+Fonts use_fonts(Fonts fonts, Platform& platform) {
+  ImGuiIO& io = ImGui::GetIO();
+  // The context made the first atlas itself and frees whichever it has when it ends.
+  IM_DELETE(io.Fonts);
+  io.Fonts = fonts.atlas.release();
+  io.FontDefault = fonts.font;
+  platform.upload_fonts();
+  return fonts;
+}
+
+}  // namespace pipeloom::gui
