@@ -63,7 +63,7 @@ std::optional<InputError> extra_argument(const CLI::App& app) {
   const CLI::App& command = selected(app);
   if (const auto before = app.remaining(); !before.empty()) return misplaced(command, before.front());
   const auto left = command.remaining();
-  if (left.empty()) return std::nullopt;
+  if (left.empty() || command.get_prefix_command()) return std::nullopt;
   const auto option = std::find_if(left.begin(), left.end(), is_option);
   if (option != left.end()) return unknown_option(command, *option);
   return InputError(

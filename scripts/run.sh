@@ -2,6 +2,7 @@
 # Builds Pipeloom if needed and runs it, from any directory.
 #
 #   scripts/run.sh ARGS...   is `pipeloom ARGS...`
+#   scripts/run.sh gui       opens the window
 #   scripts/run.sh           simulates configs/showcase.json: table and chart here, report, figure and trace in ./out
 #
 # PIPELOOM_OUT names another output directory; PIPELOOM_SKIP_DEPS=1 leaves the system's packages alone.
@@ -18,7 +19,7 @@ build_program() {
   mkdir -p "$build"
   [[ -x $pipeloom ]] || echo "Building pipeloom; this takes some minutes the first time." >&2
   if ! { { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset release; } &&
-    cmake --build "$build" --target pipeloom; } >"$log" 2>&1; then
+    cmake --build "$build" --target programs; } >"$log" 2>&1; then
     cat "$log" >&2
     echo "run.sh: the build failed; its output is above and in $log" >&2
     return 3
