@@ -2,11 +2,8 @@
 
 #include <imgui.h>
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-
 #include "gui/platform/platform.hpp"
+#include "gui/platform/wake_up.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -27,22 +24,9 @@ class NullPlatform final : public Platform {
   [[nodiscard]] double display_scale() const override { return 1; }
 
   void collect(InputQueue& queue, double seconds) override {
-    if (!queue.empty() || seconds == 0) return;
-    std::unique_lock lock(mutex_);
-    const auto woken = [this] { return woken_; };
-    if (seconds < 0)
-      changed_.wait(lock, woken);
-    else
-      changed_.wait_for(lock, std::chrono::duration<double>(seconds), woken);
-    woken_ = false;
+    if (queue.empty() && seconds != 0) wake_up_.wait(seconds);
   }
-  void wake() override {
-    {
-      const std::lock_guard lock(mutex_);
-      woken_ = true;
-    }
-    changed_.notify_one();
-  }
+  void wake() override { wake_up_.wake(); }
   [[nodiscard]] bool close_requested() const override { return false; }
 
   void begin_frame() override {}
@@ -67,9 +51,7 @@ class NullPlatform final : public Platform {
  private:
   PixelSize size_;
   std::string clipboard_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
+  WakeUp wake_up_;
 };
 
 }  // namespace

@@ -1,0 +1,23 @@
+#pragma once
+
+// A wait that another thread can end: what a platform without a display has for events.
+
+#include <condition_variable>
+#include <mutex>
+
+namespace pipeloom::gui {
+
+class WakeUp {
+ public:
+  /// From any thread. A wake-up before the wait ends the next one at once.
+  void wake();
+  /// For at most `seconds`; without end if negative.
+  void wait(double seconds);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;
+};
+
+}  // namespace pipeloom::gui
