@@ -86,6 +86,10 @@ struct RunModel {
   /// Op indices of the critical path, in time order; empty if unknown or too large to find.
   std::vector<std::size_t> critical;
   std::optional<Hang> hang;
+  /// Of a run that hangs: the schedule as it was given, of which `schedule` is the part that ran. Null otherwise.
+  std::shared_ptr<const Schedule> whole;
+  /// Text pages on what is wrong, as `pipeloom validate` writes them: the steps around the standstill, PyTorch's verdict. May be "".
+  std::string explanation;
 
   /// What of each row is visible at a scale (level of detail).
   std::shared_ptr<const LaneIndex> lanes;

@@ -1,0 +1,81 @@
+#pragma once
+
+// The timelines as files: pictures (SVG, PNG, PDF) and tables (CSV), of what is seen or of everything.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "gui/model/part.hpp"
+#include "gui/model/session.hpp"
+#include "sim/draw/scene.hpp"
+
+namespace pipeloom::gui {
+
+/// A length as people give it for paper or for a screen.
+struct ExportSize {
+  enum class Unit : unsigned char { Pixels, Millimetres };
+  /// 0: chosen from the number of ranks and ops.
+  double width = 0;
+  double height = 0;
+  Unit unit = Unit::Pixels;
+  /// In CSS pixels, 1/96 inch: what pictures are laid out in. 25.4 mm are 96.
+  [[nodiscard]] double width_pixels() const { return pixels(width); }
+  [[nodiscard]] double height_pixels() const { return pixels(height); }
+
+ private:
+  [[nodiscard]] double pixels(double length) const {
+    return unit == Unit::Pixels ? length : length * 96 / 25.4;
+  }
+};
+
+struct ExportOptions {
+  /// What is visible (time range, ranks that are not hidden), or the whole run.
+  bool view_only = false;
+  ExportSize size;
+  std::string caption;
+  /// No value: that of the window. Pictures for paper want light.
+  std::optional<bool> dark;
+};
+
+/// What a writer needs of a session, and nothing that changes meanwhile: made on the frame thread, used by a job.
+struct ExportJob {
+  RunPtr run;
+  ExportOptions options;
+  draw::SceneOptions scene;
+};
+
+/// REQUIRES: a run is active.
+[[nodiscard]] ExportJob export_job(const Session& session, const ExportOptions& options);
+
+/// Writes by the path's extension: .svg, .png, .pdf, .csv, .jsonl, .trace.json and whatever `convert` writes from times. An existing file
+/// is replaced. Throws InputError for other extensions (naming those there are) and for pictures that are too large, SystemError
+/// if the disk refuses.
+void write_export(const ExportJob& job, const std::string& path);
+
+/// The rows that are visible as a table with tabs, heading first: rank, op, start, end, duration; for the clipboard. At most `most` rows,
+/// in order of rank and start.
+[[nodiscard]] std::string visible_rows(const Session& session, std::size_t most = 100'000);
+
+/// What the dialog for exports holds.
+class ExportPart : public Part {
+ public:
+  explicit ExportPart(Session&) {}
+
+  bool dialog_open = false;
+  std::string path;
+  ExportOptions options;
+  /// Text for the clipboard, taken by the view in the next frame.
+  std::optional<std::string> clipboard;
+
+  /// Writes in a job; the status line says how it went. Throws InputError if no run is active or the extension is unknown.
+  void start(Session& session, const std::string& to, const ExportOptions& with);
+  [[nodiscard]] std::string_view state_key() const override { return "export"; }
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  std::size_t written_ = 0;
+  std::string last_;
+};
+
+}  // namespace pipeloom::gui

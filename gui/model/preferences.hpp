@@ -1,0 +1,49 @@
+#pragma once
+
+// What the user set, kept between sessions: $XDG_CONFIG_HOME/pipeloom/window.json, or ~/.config/pipeloom/window.json. JSON with the
+// fields of Preferences; unknown keys are left alone, so that an older program does not lose what a newer one wrote.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/part.hpp"
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+
+inline constexpr std::size_t kMaxRecentFiles = 12;
+
+/// "" where the environment names no home: then nothing is kept.
+[[nodiscard]] std::string preferences_path();
+
+/// Puts what the text says over `preferences`. What does not fit (a scale of 40) is left as it was. Throws InputError for what is no JSON
+/// object.
+void read_preferences(std::string_view text, const std::string& name, Preferences& preferences);
+/// `before` is the text that the file has now, "" if none: its unknown keys stay.
+[[nodiscard]] std::string preferences_text(const Preferences& preferences, std::string_view before = {});
+
+/// Puts a path in front of the recent files, once. Relative paths become absolute.
+void add_recent(Preferences& preferences, const std::string& path);
+
+class PreferencesStore : public Part {
+ public:
+  explicit PreferencesStore(Session&) {}
+
+  /// Reads the file, if there is one, and writes changes to it from now on. What is wrong with it becomes the session's message.
+  /// Never called: nothing is read or written (--no-session).
+  void load(Session& session, std::string path = preferences_path());
+  /// Writes now what has changed: at the end of the program.
+  void save(Session& session);
+  /// As at first start; recent files too.
+  static void reset(Session& session);
+
+  [[nodiscard]] std::string_view state_key() const override { return "preferences"; }
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  std::string path_;
+  std::string saved_;
+};
+
+}  // namespace pipeloom::gui

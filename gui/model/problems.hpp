@@ -1,0 +1,92 @@
+#pragma once
+
+// What is wrong with the active run, for people: diagnostics of its queues, who waits for whom, the shortest moves that would help, what
+// PyTorch would say, limits and warnings. Made by a job when the run or its edits change; the panel shows the result.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/model/part.hpp"
+#include "gui/model/session.hpp"
+#include "sim/hang.hpp"
+#include "sim/validate.hpp"
+
+namespace pipeloom::gui {
+
+/// One line of the panel.
+struct Problem {
+  enum class Kind : std::uint8_t { Error, Warning, Note };
+  Kind kind = Kind::Error;
+  /// "hang", "missing-weight", "over-limit", "warning": stable, for scripts.
+  std::string code;
+  std::string message;
+  /// "file.csv:3:7", "" if no file says it.
+  std::string place;
+  /// What a click selects; no value where there is nothing to select.
+  std::optional<Rank> rank;
+  std::optional<Op> op;
+  /// Entry of the rank's queue, where `op` stands in one.
+  std::optional<std::size_t> slot;
+};
+
+/// All that is wrong, as text that does not change any more.
+struct ProblemReport {
+  std::vector<Problem> problems;
+  /// Who waits for whom, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
+  std::vector<std::string> waits;
+  /// The ranks of the wait cycle, in its order.
+  std::vector<Rank> cycle;
+  /// The steps before the ranks stand still.
+  std::optional<HangGrid> grid;
+  /// Moves that let it run, to be done in order, with their words. Empty if none was found or nothing hangs.
+  std::vector<Move> moves;
+  std::vector<std::string> remedies;
+  /// A setting that would help: "costs.transfer.queue=per-pair".
+  std::string setting;
+  /// Pages of text: a lowered file's messages, PyTorch's verdict with its grid.
+  std::string page;
+
+  [[nodiscard]] std::size_t errors() const;
+};
+
+/// Of a schedule: diagnostics, and of one that hangs the rest. `text` and `file` are those of the file that holds it, "" if none holds
+/// it as it is. O(ops) and the search for moves: for jobs. Throws nothing.
+[[nodiscard]] ProblemReport examine_schedule(const Schedule& schedule, std::string_view text,
+                                             const std::string& file);
+/// Of a run: what its schedule, limits and warnings say, and of a file what PyTorch would say. Reads the file. For jobs.
+[[nodiscard]] ProblemReport examine_run(const RunModel& run);
+/// Of a file that may not even be readable. For jobs.
+[[nodiscard]] ProblemReport examine_file(const std::string& path);
+
+class Problems : public Part {
+ public:
+  explicit Problems(Session&) {}
+
+  /// Of the latest look at the active run; never null.
+  [[nodiscard]] const ProblemReport& report() const { return *report_; }
+  /// Changes with the report: what a view's caches compare.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
+  [[nodiscard]] bool pending() const { return pending_; }
+  /// Shows what is wrong with a file that could not be opened, until another run is active.
+  void show_file(Session& session, const std::string& path);
+  /// Selects the op that a problem speaks of and brings it into view; false if it has none on screen.
+  bool select(Session& session, std::size_t problem);
+
+  bool update(Session& session) override;
+  [[nodiscard]] std::string_view state_key() const override { return "problems"; }
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  void look(Session& session, const RunPtr& run);
+
+  std::shared_ptr<const ProblemReport> report_ = std::make_shared<ProblemReport>();
+  std::uint64_t revision_ = 0;
+  std::uint64_t run_ = 0;
+  std::uint64_t edit_ = 0;
+  bool pending_ = false;
+};
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,153 @@
+#pragma once
+
+// Editing the queues of the run that is active: the picture, the metrics and what is wrong follow every edit.
+//
+//   edit -> job "edit": validate, simulate with the run's own costs -> "1f1b p=4 m=8 (edited)" in the place of the run
+//
+// Edits that leave no schedule (an op missing, or in front of what it needs) keep the last picture and say what is wrong; those that
+// make ranks wait for each other show what does run, with the wait cycle. The run from before the edits is kept: undoing all of them,
+// or discarding, shows it again.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/model/part.hpp"
+#include "gui/model/queue_edits.hpp"
+#include "gui/model/session.hpp"
+#include "sim/hang.hpp"
+#include "sim/io/run_config.hpp"
+#include "sim/validate.hpp"
+
+namespace pipeloom::gui {
+
+/// What became of the queues after an edit.
+struct EditOutcome {
+  /// Of ScheduleEditor::revision() when the job was started.
+  std::uint64_t revision = 0;
+  /// Null where there is nothing to simulate: structural errors, or messages that hang.
+  RunPtr run;
+  std::vector<Diagnostic> diagnostics;
+  /// Messages that hang or mispair, costs that do not fit: one line, "" if none.
+  std::string problem;
+  /// The page that explains a hang of queues or messages, "" if none.
+  std::string page;
+};
+
+/// Where a dragged op would go.
+struct DragPreview {
+  std::uint64_t run = 0;
+  /// Position of the dragged op in the run's timeline.
+  std::size_t op = 0;
+  Rank rank;
+  /// Where it would go in: a line in the rank's row at this time.
+  Ticks time = 0;
+};
+
+class ScheduleEditor : public Part {
+ public:
+  explicit ScheduleEditor(Session&) {}
+
+  [[nodiscard]] bool editing() const { return edits_ != nullptr; }
+  /// Starts to edit the active run, unless it is being edited already. Throws InputError if nothing is open, or the run was measured.
+  void begin(Session& session);
+  /// Stops editing; what was edited stays on screen.
+  void end();
+  /// Shows the run from before the edits again, and stops editing.
+  void discard(Session& session);
+  /// The rank and op that edits without an argument work on: the selected op of the edited run. Throws InputError without one.
+  [[nodiscard]] std::pair<Rank, Op> selected(const Session& session) const;
+
+  // Edits. Each begins editing if need be, and throws as QueueEdits does.
+  void move(Session& session, Rank rank, Op op, std::size_t position);
+  /// By `by` entries later (negative: earlier); stays within the queue.
+  void shift(Session& session, Rank rank, Op op, int by);
+  void remove_weight(Session& session, Rank rank, Op op);
+  void insert_weight(Session& session, Rank rank, Op op, std::size_t position);
+  void split(Session& session, Rank rank, Op op);
+  void join_next(Session& session, Rank rank, Op op);
+  /// Finds the shortest moves that let the run run (a job), and does them.
+  void apply_remedy(Session& session);
+
+  [[nodiscard]] bool can_undo() const { return editing() && edits_->can_undo(); }
+  [[nodiscard]] bool can_redo() const { return editing() && edits_->can_redo(); }
+  void undo(Session& session);
+  void redo(Session& session);
+  /// When the latest edit was made or redone: whoever shares Ctrl+Z undoes what is newer.
+  [[nodiscard]] std::chrono::steady_clock::time_point last_edit_at() const { return last_edit_at_; }
+  /// When the latest undo happened; the same for Ctrl+Shift+Z.
+  [[nodiscard]] std::chrono::steady_clock::time_point last_undo_at() const { return last_undo_at_; }
+
+  // A drag of an op within its row, in the picture as it is.
+  /// False if this is no op of the edited run.
+  bool begin_drag(Session& session, const OpRef& op);
+  /// `time` in ticks. Another rank than the op's own, and its own place, preview nothing.
+  void drag_to(Session& session, Rank rank, double time);
+  /// Moves the op to where the preview is, if there is one.
+  void drop(Session& session);
+  void cancel_drag();
+  [[nodiscard]] bool dragging() const { return drag_.has_value(); }
+  [[nodiscard]] std::optional<DragPreview> drag_preview() const;
+
+  /// The queues as they are now. REQUIRES: editing().
+  [[nodiscard]] const QueueEdits& queues() const { return *edits_; }
+  /// Changes with every edit and undo.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
+  /// The run from before the edits. REQUIRES: editing().
+  [[nodiscard]] const RunModel& before() const { return *before_; }
+  /// RunModel::id of the run that edits change; 0 if none.
+  [[nodiscard]] std::uint64_t shown() const { return shown_; }
+  /// Of the latest job that is done: of older queues while one is under way.
+  [[nodiscard]] const EditOutcome& outcome() const { return outcome_; }
+  [[nodiscard]] bool pending() const { return editing() && outcome_.revision != revision_; }
+
+  bool update(Session& session) override;
+  [[nodiscard]] std::string_view state_key() const override { return "edit"; }
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  struct Drag {
+    std::uint64_t run = 0;
+    std::size_t op = 0;
+    Rank rank;
+    Op name;
+    /// Where it goes: in front of this op, or behind it.
+    std::optional<Op> anchor;
+    bool behind = false;
+    Ticks time = 0;
+  };
+  void edited(Session& session);
+  void evaluate(Session& session);
+  void take(Session& session, EditOutcome outcome);
+  void show(Session& session, const RunPtr& run);
+
+  std::unique_ptr<QueueEdits> edits_;
+  RunPtr before_;
+  io::RunConfig config_;
+  std::uint64_t shown_ = 0;
+  std::uint64_t revision_ = 0;
+  EditOutcome outcome_;
+  std::optional<Drag> drag_;
+  std::chrono::steady_clock::time_point last_edit_at_;
+  std::chrono::steady_clock::time_point last_undo_at_;
+};
+
+/// The configuration that a simulated run's costs, memory and step came from; the defaults for a run that has none. What changes queues
+/// (recomputation, offload, forward_only) is left out: the run's schedule has it already.
+[[nodiscard]] io::RunConfig config_of(const RunModel& run);
+
+/// The whole schedule of a run: of one that hangs, what it was given and not only what ran.
+[[nodiscard]] const std::shared_ptr<const Schedule>& whole_schedule(const RunModel& run);
+
+/// Validates and simulates: the job behind every edit. `title` is that of the run. Throws nothing.
+[[nodiscard]] EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::RunConfig& config,
+                                        const std::string& title, const RunModel& before);
+
+/// Writes a schedule as `.json` or PyTorch's `.csv` and reads it back. Throws InputError for other names, for what PyTorch has no text
+/// for, and if what was read back is another schedule; SystemError if the disk refuses.
+void save_schedule(const Schedule& schedule, const std::string& path);
+
+}  // namespace pipeloom::gui
