@@ -12,7 +12,7 @@ mark_as_advanced(PIPELOOM_FONT)
 
 set(gui_missing "")
 if(NOT TARGET OpenGL::OpenGL OR NOT TARGET OpenGL::EGL)
-  list(APPEND gui_missing "OpenGL and EGL (libegl-dev, libgl-dev)")
+  list(APPEND gui_missing "OpenGL and EGL (libegl-dev, libopengl-dev)")
 endif()
 if(NOT TARGET glfw)
   list(APPEND gui_missing "GLFW 3.3 (libglfw3-dev)")

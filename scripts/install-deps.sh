@@ -10,8 +10,9 @@ set -euo pipefail
 readonly build_packages=(
   g++ cmake ninja-build pkg-config
   libboost-dev libcairo2-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+  fonts-dejavu-core libegl-dev libgl1-mesa-dri libglfw3-dev libimgui-dev libopengl-dev
 )
-readonly test_packages=(catch2 python3)
+readonly test_packages=(catch2 python3 xdotool xvfb)
 readonly ci_packages=(ccache clang clang-format clang-tidy libbenchmark-dev python3-jsonschema shellcheck)
 
 say() { printf 'install-deps: %s\n' "$*" >&2; }
@@ -70,7 +71,8 @@ main() {
   [[ ${PIPELOOM_SKIP_DEPS:-} != 1 ]] || return 0
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     say "no apt-get here. Install by your own means: a C++20 compiler, CMake 3.25, Ninja, pkg-config, Boost 1.74"
-    say "(headers), cairo, CLI11 2.1, fmt, nlohmann_json 3.11, and for the tests Catch2 and python3."
+    say "(headers), cairo, CLI11 2.1, fmt, nlohmann_json 3.11; for the window Dear ImGui (its pkg-config file), GLFW 3.3,"
+    say "OpenGL, EGL and DejaVu Sans; for the tests Catch2, python3, Xvfb and xdotool."
     say "Then run again with PIPELOOM_SKIP_DEPS=1."
     return 1
   fi
