@@ -1,52 +1,23 @@
 #pragma once
 
-// What PyTorch would make of its own schedule files, said next to our verdict.
+// PyTorch's verdict on its own schedule files (study/torch_page.hpp), asked for by options.
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cli/options.hpp"
-#include "sim/torch/verdict.hpp"
+#include "study/torch_page.hpp"
 
 namespace pipeloom::cli {
 
-/// One file of PyTorch's, as PyTorch would load and run it.
-struct TorchFindings {
-  std::string name;
-  ActionLists lists;
-  torch::LoadingRun run;
-  torch::Verdict verdict;
-  /// Of the lowered form only.
-  std::vector<torch::Lint> lints;
-  std::optional<torch::DryRun> dry_run;
+/// study::examine_torch() for the run "P,V,M" of --load-as. Throws InputError if that is given for another format or does not read.
+[[nodiscard]] std::optional<study::TorchFindings> examine_torch(const std::string& text,
+                                                                const std::string& name,
+                                                                const std::string& format,
+                                                                const std::optional<std::string>& load);
 
-  /// The messages of a lowered file never meet.
-  [[nodiscard]] bool hangs() const { return dry_run && dry_run->stuck; }
-  /// What is wrong with the actions that are no computations: our verdict, since PyTorch does not look.
-  [[nodiscard]] std::size_t problems() const { return lints.size() + (hangs() ? 1 : 0); }
-  [[nodiscard]] bool ok() const { return verdict.ok() && problems() == 0; }
-};
-
-/// Nothing unless the format is one of PyTorch's. `load` is "P,V,M": the run that loads the file; as the file shows if it is
-/// left out. Throws InputError if `load` is given for another format or does not read.
-[[nodiscard]] std::optional<TorchFindings> examine_torch(const std::string& text, const std::string& name,
-                                                         const std::string& format,
-                                                         const std::optional<std::string>& load);
-
-/// PyTorch's verdict on a file that our readers refuse, as torch_page() gives it; "" if the file is none of PyTorch's, cannot be
+/// PyTorch's verdict on a file that our readers refuse, as study::torch_page() gives it; "" if the file is none of PyTorch's, cannot be
 /// read at all, or came from standard input.
 [[nodiscard]] std::string torch_page_of_unreadable(const InputOptions& input);
-
-/// What is wrong with messages and parameters, one line each with its place.
-[[nodiscard]] std::string torch_problems(const TorchFindings& findings, const std::string& text);
-/// A line that begins with "PyTorch: " and, where it refuses a cell, its step grid around that cell; all steps if `everything`.
-[[nodiscard]] std::string torch_page(const TorchFindings& findings, bool everything);
-/// The same as a JSON member: `,\n  "torch": {...}`.
-[[nodiscard]] std::string torch_json(const TorchFindings& findings);
-
-/// Activation slots of each rank by PyTorch's rule, apart and merged per microbatch: two lines.
-[[nodiscard]] std::string slots_page(const Schedule& schedule);
 
 }  // namespace pipeloom::cli

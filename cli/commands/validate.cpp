@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
-#include "cli/hang_page.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/summary.hpp"
@@ -17,6 +16,7 @@
 #include "sim/io/schedule_places.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
+#include "study/hang_page.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -36,7 +36,7 @@ struct Findings {
   std::vector<std::string> warnings;
   std::string text;
   /// Of PyTorch's files only.
-  std::optional<TorchFindings> torch;
+  std::optional<study::TorchFindings> torch;
   /// Of a configuration whose messages hang.
   std::optional<study::MessageProblem> message_hang;
 
@@ -95,9 +95,9 @@ std::string as_json(const Findings& findings) {
     append_diagnostic(out, diagnostic);
   }
   out += findings.diagnostics.empty() ? "]" : "\n  ]";
-  if (hangs(findings)) out += hang_json(s);
-  if (findings.message_hang) out += message_hang_json(*findings.message_hang);
-  if (findings.torch) out += torch_json(*findings.torch);
+  if (hangs(findings)) out += study::hang_json(s);
+  if (findings.message_hang) out += study::message_hang_json(*findings.message_hang);
+  if (findings.torch) out += study::torch_json(*findings.torch);
   return out + "\n}\n";
 }
 
@@ -155,16 +155,17 @@ ExitCode run_validate(const ValidateOptions& options) {
       const io::SchedulePlaces places(findings.text, findings.name);
       for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
     }
-    if (findings.message_hang) out += message_hang_page(*findings.message_hang, options.output.verbose);
-    if (hangs(findings)) out += hang_page(*findings.schedule, options.output.verbose);
-    if (findings.torch) out += torch_problems(*findings.torch, findings.text);
+    if (findings.message_hang)
+      out += study::message_hang_page(*findings.message_hang, options.output.verbose);
+    if (hangs(findings)) out += study::hang_page(*findings.schedule, options.output.verbose);
+    if (findings.torch) out += study::torch_problems(*findings.torch, findings.text);
     if (findings.torch && findings.torch->hangs())
-      out += lowered_hang_page(findings.torch->lists, findings.torch->verdict.rank_of_stage,
-                               options.output.verbose);
+      out += study::lowered_hang_page(findings.torch->lists, findings.torch->verdict.rank_of_stage,
+                                      options.output.verbose);
     if (!options.output.quiet) out += verdict(findings);
     if (findings.torch && !(options.output.quiet && findings.torch->ok()))
-      out += torch_page(*findings.torch, options.output.verbose);
-    if (options.output.verbose && findings.diagnostics.empty()) out += slots_page(*findings.schedule);
+      out += study::torch_page(*findings.torch, options.output.verbose);
+    if (options.output.verbose && findings.diagnostics.empty()) out += study::slots_page(*findings.schedule);
   }
   print(out);
   return findings.ok() ? ExitCode::Ok : ExitCode::AnswerIsNo;

@@ -9,7 +9,7 @@
 #include "sim/schedule.hpp"
 #include "study/messages.hpp"
 
-namespace pipeloom::cli {
+namespace pipeloom::study {
 
 /// "" if the schedule runs. REQUIRES: no structural errors (validate_structure). `everything` shows all ranks and more steps.
 [[nodiscard]] std::string hang_page(const Schedule& schedule, bool everything);
@@ -20,12 +20,12 @@ namespace pipeloom::cli {
                                             bool everything);
 
 /// The same for a configuration whose messages hang or mispair under its transfer model.
-[[nodiscard]] std::string message_hang_page(const study::MessageProblem& hang, bool everything);
+[[nodiscard]] std::string message_hang_page(const MessageProblem& hang, bool everything);
 /// As a JSON member: `,\n  "message_hang": {...}`.
-[[nodiscard]] std::string message_hang_json(const study::MessageProblem& hang);
+[[nodiscard]] std::string message_hang_json(const MessageProblem& hang);
 
 /// The same as JSON members, each line indented by two and beginning with a comma: "hang": {"waits": [...], "cycle": [...],
 /// "moves": [...]}; "" if the schedule runs.
 [[nodiscard]] std::string hang_json(const Schedule& schedule);
 
-}  // namespace pipeloom::cli
+}  // namespace pipeloom::study

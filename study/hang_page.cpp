@@ -1,10 +1,9 @@
-#include "cli/hang_page.hpp"
+#include "study/hang_page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cli/table.hpp"
 #include "sim/hang.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/simulator.hpp"
@@ -13,23 +12,40 @@
 #include "sim/torch/hang.hpp"
 #include "sim/torch/homes.hpp"
 
-namespace pipeloom::cli {
+namespace pipeloom::study {
 namespace {
 
+/// Lines of cells, every column as wide as its widest cell, two blanks apart, no blanks at the ends. Op texts are ASCII: a byte is a column.
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) line += "  ";
+      line += row[i] + std::string(widths[i] - row[i].size(), ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + '\n';
+  }
+  return out;
+}
+
 std::string grid_text(const HangGrid& grid, int ranks) {
-  std::vector<Column> columns = {{"", Align::Left}};
-  for (const Rank rank : grid.ranks) columns.push_back({fmt::format("rank {}", rank.value()), Align::Left});
-  columns.push_back({"", Align::Left});
-  Table table(columns);
+  std::vector<std::vector<std::string>> rows = {{""}};
+  for (const Rank rank : grid.ranks) rows.front().push_back(fmt::format("rank {}", rank.value()));
+  rows.front().emplace_back();
   for (std::size_t row = 0; row < grid.cells.size(); ++row) {
     const bool failing = row + 1 == grid.cells.size();
     std::vector<std::string> cells = {fmt::format("step {}", grid.first_step + row)};
     for (const std::string& cell : grid.cells[row])
       cells.push_back(failing && !cell.empty() ? cell + "?" : cell);
     cells.emplace_back(failing ? "<-- nothing can start" : "");
-    table.add_row(std::move(cells));
+    rows.push_back(std::move(cells));
   }
-  std::string out = table.text();
+  std::string out = aligned(rows);
   if (grid.ranks.size() < static_cast<std::size_t>(ranks))
     out +=
         fmt::format("({} of {} ranks: those of the cycle first; -v shows all)\n", grid.ranks.size(), ranks);
@@ -151,7 +167,7 @@ std::string hang_json(const Schedule& schedule) {
       deadlock->entries_done, waits_json(schedule, *deadlock), cycle, moves_json(schedule));
 }
 
-std::string message_hang_page(const study::MessageProblem& hang, bool everything) {
+std::string message_hang_page(const MessageProblem& hang, bool everything) {
   constexpr std::size_t kRanksShown = 12;
   const auto lines_of = [&](const std::vector<std::string>& lines) {
     const std::size_t shown = everything ? lines.size() : std::min(lines.size(), kRanksShown);
@@ -166,7 +182,7 @@ std::string message_hang_page(const study::MessageProblem& hang, bool everything
   return hang.remedy().empty() ? out : out + "it runs with --set " + hang.remedy() + "\n\n";
 }
 
-std::string message_hang_json(const study::MessageProblem& hang) {
+std::string message_hang_json(const MessageProblem& hang) {
   const auto array = [](const std::vector<std::string>& lines) {
     std::string out;
     for (const std::string& line : lines) out += (out.empty() ? "" : ", ") + quoted(line);
@@ -177,4 +193,4 @@ std::string message_hang_json(const study::MessageProblem& hang) {
                      hang.remedy().empty() ? "null" : quoted(hang.remedy()));
 }
 
-}  // namespace pipeloom::cli
+}  // namespace pipeloom::study
