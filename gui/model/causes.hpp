@@ -1,0 +1,72 @@
+#pragma once
+
+// Where the idle time of the active run comes from: by cause, in total and per rank, and the longest gaps one by one.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gui/model/session.hpp"
+#include "sim/idle_causes.hpp"
+
+namespace pipeloom::gui {
+
+struct CausesSummary {
+  std::uint64_t run = 0;  ///< RunModel::id
+  IdleCauses total;
+  std::vector<IdleCauses> of_rank;  ///< [rank]
+  /// The most that one rank idles: the scale of the bars.
+  Ticks most_of_rank = 0;
+  /// Longest first, then by rank and time: the order of longest_gap(). At most kMaxGaps.
+  std::vector<GapRef> longest;
+  std::size_t num_gaps = 0;
+};
+inline constexpr std::size_t kMaxGaps = 200;
+
+/// Of the first step. O(gaps + kept log kept).
+[[nodiscard]] CausesSummary summarise_causes(const RunModel& run);
+
+/// A line of the metrics: {"makespan", "33.0 ms", "how it is defined"}.
+struct MetricLine {
+  std::string name;
+  std::string value;
+  std::string help;
+};
+/// What is known of the run. Measured runs have makespan, idle share and counts only.
+[[nodiscard]] std::vector<MetricLine> metric_lines(const RunModel& run, const CausesSummary& causes);
+
+/// "transfer", and what it means in a sentence.
+[[nodiscard]] std::string_view explanation_of(IdleCause cause);
+
+class CausesModel : public Part {
+ public:
+  explicit CausesModel(Session&) {}
+  /// Of the active run, or while a job makes them those of the run before; null at first.
+  [[nodiscard]] const CausesSummary* summary() const { return summary_.get(); }
+  [[nodiscard]] const std::vector<MetricLine>& metrics() const { return metrics_; }
+  /// The run that summary() is of; null if it is no longer on screen.
+  [[nodiscard]] RunPtr run(const Session& session) const;
+  /// "3.0 ms, transfer" and, once the index of the run's ops is there, what the rank waits for. Kept, so that a list draws it every frame.
+  [[nodiscard]] const std::string& gap_text(Session& session, std::size_t i);
+  /// Selects the i-th longest gap and brings it into view. False if there is no such gap any more.
+  bool select(Session& session, std::size_t i) const;
+
+  bool update(Session& session) override;
+  [[nodiscard]] std::string_view state_key() const override { return "causes"; }
+  /// {"total": {"idle": 9.0, "warmup": ...}, "gaps", "largest": {"rank", "span", "start", "end", "length", "cause", "text"} or null}; times in the run's unit; null until known.
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  std::shared_ptr<const CausesSummary> summary_;
+  std::vector<MetricLine> metrics_;
+  std::uint64_t asked_ = 0;
+  std::vector<std::pair<std::string, bool>> texts_;  // [i]: text, and whether what it waits for is in it
+};
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,79 @@
+#pragma once
+
+// The command palette and the sheet of keys: both made from the table of commands.
+//
+// What is typed is matched letter by letter against titles, ids and groups, best first. A command's id with a blank and its argument runs it
+// with that ("colour stage"); where a command takes one of a few words, these are offered.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/command.hpp"
+#include "gui/model/part.hpp"
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+
+/// How well `typed` matches `text`: its letters must stand in it in this order, in either case. Beginnings of words and runs of neighbours count
+/// more, gaps less; 0 is no match, an empty `typed` matches everything. Fills `at`, if given, with the places of the letters.
+[[nodiscard]] int fuzzy_score(std::string_view typed, std::string_view text,
+                              std::vector<std::size_t>* at = nullptr);
+
+struct PaletteEntry {
+  std::string id;        ///< of the command
+  std::string argument;  ///< to run it with
+  std::string title;     ///< "Zoom in", "Colour ops by: stage"
+  std::string group;
+  std::string keys;   ///< "Ctrl+Shift+P, F1"
+  std::string wants;  ///< argument that is still to be typed, "" if it can run as it is
+  int score = 0;
+};
+
+/// Everything that fits what was typed, best first; equal ones in the order of the table. O(commands).
+[[nodiscard]] std::vector<PaletteEntry> palette_entries(const Session& session, std::string_view typed);
+
+/// "Ctrl+Shift+P, F1"
+[[nodiscard]] std::string keys_text(const Command& command);
+
+/// The sheet: groups in the order of the table, with their commands that have keys.
+struct SheetGroup {
+  std::string name;
+  std::vector<const Command*> commands;
+};
+[[nodiscard]] std::vector<SheetGroup> sheet_groups();
+
+/// What is open on top of the panels, and what was typed there.
+class PaletteModel : public Part {
+ public:
+  explicit PaletteModel(Session&) {}
+
+  [[nodiscard]] bool is_open() const { return open_; }
+  void open(Session& session);
+  void close() { open_ = false; }
+  [[nodiscard]] const std::string& typed() const { return typed_; }
+  void type(const Session& session, std::string text);
+  [[nodiscard]] const std::vector<PaletteEntry>& entries() const { return entries_; }
+  [[nodiscard]] std::size_t chosen() const { return chosen_; }
+  /// Up and down, round the ends.
+  void move(int by);
+  /// Runs entry `i`: closes, unless an argument is still to be typed; then what was typed becomes "id ".
+  void run(Session& session, std::size_t i);
+
+  bool sheet_open = false;
+  /// The hint of the tour that is shown; -1: none.
+  int tour = -1;
+
+  [[nodiscard]] std::string_view state_key() const override { return "palette"; }
+  /// {"open", "typed", "entries": [first ten titles], "chosen", "sheet", "tour"}
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  bool open_ = false;
+  std::string typed_;
+  std::vector<PaletteEntry> entries_;
+  std::size_t chosen_ = 0;
+};
+
+}  // namespace pipeloom::gui

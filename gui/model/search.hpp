@@ -1,0 +1,137 @@
+#pragma once
+
+// Finding ops by what they are:
+//
+//   type:B stage:3 mb:0-3,7 dur>2ms      all of these
+//   type:F,B or critical                 either
+//   not group    -group                  none of these
+//   (stage:0 or stage:3) slack<1         parentheses
+//   3F1          3F1.2                   that op
+//
+//   field       values                   field            values
+//   type, kind  F B I W R O L            dur, duration    time
+//   stage       number                   start, end       time
+//   mb, microbatch  number               slack            time: how much later it could start
+//   rank        number                   critical         a word: on the critical path
+//   chunk       number                   group            a word: of an overlapped group
+//   slice, step number
+//
+// After a field stand : or = (with commas and ranges: mb:0-3,7), != (none of them), < <= > >=. A time is a number in the run's unit, or with
+// s, ms, us or ns behind it. Letters may be of either case, but in the text of an op.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+
+/// A query that was understood. Cheap to copy and free of any run: threads may share it.
+class SearchQuery {
+ public:
+  /// Throws InputError "search:1:COLUMN: ..." naming what is allowed there. `unit` is the unit of bare times; the abstract one takes no s, ms,
+  /// us or ns. An empty text finds nothing to ask for: empty().
+  [[nodiscard]] static SearchQuery parse(std::string_view text, TimeUnit unit);
+
+  [[nodiscard]] bool empty() const { return program_.empty(); }
+  [[nodiscard]] bool asks_slack() const { return asks_slack_; }
+
+  /// Positions in timeline.start that match, ascending. `slack` is run_slack(run); empty: no op's slack is known, nothing with slack matches.
+  /// Columns of a few thousand ops are tested term by term: some 2 ns per op and term. Stops early, with what it has, when cancelled.
+  [[nodiscard]] std::vector<std::size_t> find(const RunModel& run, const std::vector<Ticks>& slack,
+                                              const Cancelled& cancelled) const;
+
+  enum class Field : std::uint8_t {
+    Kind,
+    Stage,
+    Microbatch,
+    Rank,
+    Chunk,
+    Slice,
+    Step,
+    Duration,
+    Start,
+    End,
+    Slack,
+    Critical,
+    Group,
+    Op
+  };
+  /// A test of one field: it lies in one of the ranges, ends included.
+  struct Term {
+    Field field = Field::Kind;
+    bool negated = false;
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  };
+  /// In postfix order: what an operator takes stands in front of it.
+  struct Step {
+    enum class What : std::uint8_t { Term, And, Or, Not } what = What::Term;
+    std::size_t term = 0;
+  };
+
+ private:
+  friend class SearchParser;
+  std::vector<Term> terms_;
+  std::vector<Step> program_;
+  bool asks_slack_ = false;
+};
+
+inline constexpr std::size_t kMaxSearchText = 4096;
+inline constexpr std::size_t kMaxSearchDepth = 32;
+
+/// Positions in timeline.start, ascending.
+using Found = std::shared_ptr<const std::vector<std::size_t>>;
+
+/// The search of the session: over every run on screen, its results found by a job. While one is active the chart dims all other ops
+/// (ChartPart::matches) and the table of ops shows only these.
+class SearchModel : public Part {
+ public:
+  explicit SearchModel(Session&) {}
+
+  /// Takes what was typed. A text that is not understood sets error() and leaves the results of the last one that was; an empty one clears.
+  void set(Session& session, std::string text);
+  void clear(Session& session) { set(session, ""); }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  /// "" if text() was understood.
+  [[nodiscard]] const std::string& error() const { return error_; }
+  /// Something is searched for: found() counts.
+  [[nodiscard]] bool active() const { return !query_text_.empty(); }
+  /// Null while nothing is searched for, or the job is under way.
+  [[nodiscard]] Found found(std::uint64_t run) const;
+  /// O(log found). True for all ops while nothing is searched for.
+  [[nodiscard]] bool matches(std::uint64_t run, std::size_t position) const;
+  /// Of the active run: index of the selected op in found(), if it is there.
+  [[nodiscard]] std::optional<std::size_t> current(const Session& session) const;
+  /// Changes whenever found() does: what caches compare.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
+
+  /// Selects the next match of the active run behind the selected op (rank by rank, in the order of the queues; round the end), and brings
+  /// it into view. Waits for the job if need be.
+  void step(Session& session, bool forward);
+
+  bool update(Session& session) override;
+  [[nodiscard]] std::string_view state_key() const override { return "search"; }
+  /// {"text", "error", "active", "count", "current"}: of the active run; current counts from 0, null if no match is selected.
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  void submit(Session& session);
+  void take(Session& session, const std::vector<std::pair<std::uint64_t, Found>>& results);
+
+  std::string text_;
+  std::string error_;
+  std::string query_text_;                // the last text that was understood
+  std::vector<std::uint64_t> runs_;       // searched, or being searched
+  std::map<std::uint64_t, Found> found_;  // by RunModel::id
+  std::optional<bool> pending_step_;      // forward or not, once the job is done
+  bool under_way_ = false;
+  std::uint64_t revision_ = 0;
+};
+
+}  // namespace pipeloom::gui
