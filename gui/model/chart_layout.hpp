@@ -94,6 +94,11 @@ enum class ChartArea : std::uint8_t {
 /// Of a row header.
 enum class HeaderButton : std::uint8_t { None, Pin, Collapse };
 
+struct HeaderButtons {
+  Box pin;
+  Box collapse;
+};
+
 /// What is at a point.
 struct Hit {
   ChartArea area = ChartArea::None;
@@ -167,6 +172,10 @@ struct ChartLayout {
   /// What of a strip of `row` is inside the plot.
   [[nodiscard]] Box clipped(const ChartRow& row, const Strip& strip) const;
 
+  /// Of a row's header; empty boxes where the row is too thin.
+  [[nodiscard]] HeaderButtons header_buttons(const ChartRow& row) const;
+
+  /// O(log ops) in the rows, else O(rows).
   [[nodiscard]] Hit hit(double x, double y) const;
   /// Where an op or a gap is drawn, clipped to the plot; no value if nothing of it is visible. At least one pixel wide.
   [[nodiscard]] std::optional<Box> rect_of(const OpRef& op) const;

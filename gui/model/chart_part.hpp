@@ -12,13 +12,18 @@
 
 namespace pipeloom::gui {
 
+class ChartColours;
+
 /// How an op compares with its counterpart: -127 much shorter .. 0 equal .. 127 much longer; kNoCounterpart where there is none.
 /// By position in timeline.start.
 using OpTints = std::shared_ptr<const std::vector<std::int8_t>>;
 inline constexpr std::int8_t kNoCounterpart = -128;
 
-/// How soon an op's delay delays the end: 0 on the critical path .. 255 any time. By op index.
+/// How much an op's delay would matter: 0 on the critical path .. 255 not at all. By op index, for the first step.
 using SlackLevels = std::shared_ptr<const std::vector<std::uint8_t>>;
+
+/// Positions in timeline.start, ascending.
+using OpMatches = std::shared_ptr<const std::vector<std::size_t>>;
 
 class ChartPart : public Part {
  public:
@@ -28,13 +33,25 @@ class ChartPart : public Part {
   ChartLayout layout;
   /// By RunModel::id; while a run is in here, its ops are coloured by it instead of by ViewState::colour.
   std::map<std::uint64_t, OpTints> tints;
+  /// By RunModel::id; while a run is in here, all its other ops are dimmed: what a search found.
+  std::map<std::uint64_t, OpMatches> matches;
   /// By RunModel::id; made by a job when ViewState::colour is Slack.
   std::map<std::uint64_t, SlackLevels> slack;
 
+  /// The paints of a run as the session wants them now; kept until that changes.
+  [[nodiscard]] const ChartColours& colours_of(const Session& session, const RunModel& run);
+
+  /// Forgets what belongs to runs that are gone, and asks for slack where it is shown.
   bool update(Session& session) override;
 
  private:
+  void ask_for_slack(Session& session, const RunPtr& run);
+
+  std::vector<std::shared_ptr<const ChartColours>> colours_;
   std::uint64_t slack_asked_ = 0;
 };
+
+/// 0 for no slack, then in proportion to the logarithm of slack over the longest op's duration; 255 from there on.
+[[nodiscard]] std::vector<std::uint8_t> slack_levels(const RunModel& run);
 
 }  // namespace pipeloom::gui

@@ -1,0 +1,116 @@
+#pragma once
+
+// How build_chart_list works inside: one builder, its steps spread over chart_*.cpp. Not for other folders.
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/chart_list.hpp"
+#include "gui/model/lane_index.hpp"
+#include "gui/model/message_lanes.hpp"
+
+namespace pipeloom::gui {
+
+class ChartListBuilder {
+ public:
+  ChartListBuilder(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list);
+  void build();
+
+ private:
+  /// A row's strip while it is drawn.
+  struct RowLane {
+    const ChartRow* row;
+    const RunModel* run;
+    const ChartColours* colours;
+    Strip strip;
+    Box clip = {};  ///< of the strip, inside the plot
+    const std::vector<std::int8_t>* tint = nullptr;
+    const std::vector<std::uint8_t>* slack = nullptr;
+    const std::vector<std::size_t>* matches = nullptr;
+    bool labels = false;
+    bool letters = false;
+    /// What was drawn last as a box: the next op may need a line, or a hole, in front of it.
+    Ticks end = -1;
+    float x1 = 0;
+    Rgba edge = 0;
+  };
+
+  // chart_list.cpp: frame, rows, ruler.
+  void add_ruler();
+  void add_titles();
+  void add_row(const ChartRow& row);
+  [[nodiscard]] RowLane lane_of(const ChartRow& row, ChartLane lane) const;
+
+  // chart_ops.cpp: work and copies.
+  void add_ops(RowLane& lane, Lane which);
+  [[nodiscard]] bool is_dense(const RowLane& lane, Lane which) const;
+  /// False if it is too narrow.
+  bool add_op(RowLane& lane, std::size_t op);
+  [[nodiscard]] const OpPaint& paint_of(const RowLane& lane, std::size_t op) const;
+  [[nodiscard]] bool is_left_out(const RowLane& lane, std::size_t op) const;
+  void add_edge(RowLane& lane, Ticks start, float x);
+  void add_op_label(const RowLane& lane, const Box& box, Op op, Rgba colour);
+  void add_hatching(const ChartQuad& quad, OpKind kind, Rgba colour);
+
+  // chart_strips.cpp: dense rows.
+  void add_dense(const RowLane& lane, Lane which, std::size_t first_quad);
+  void clear_under(Rgba* texels, std::size_t first_quad) const;
+  void colour_by_op(const RowLane& lane, Lane which, Rgba* texels) const;
+  void add_dense_gaps(const RowLane& lane, const Rgba* texels);
+  void add_dense_matches(const RowLane& lane, Lane which);
+  Rgba* new_texels(const RowLane& lane);
+
+  // chart_gaps.cpp
+  void add_gaps(const RowLane& lane);
+  void add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to);
+
+  // chart_memory.cpp, chart_messages.cpp
+  void add_memory(const RowLane& lane);
+  void add_memory_limit(const RowLane& lane, double per_byte);
+  void add_memory_peak(const RowLane& lane, double per_byte, std::size_t bin, Bytes most);
+  void add_messages(const RowLane& lane, MessageLane which);
+
+  // chart_overlays.cpp: what lies on top.
+  void add_critical(const ChartBlock& block);
+  void add_selection();
+  void add_microbatch();
+  void add_dependencies();
+  void add_waits(const ChartBlock& block);
+  void add_range();
+  void add_marks();
+  void add_pointer();
+
+  // chart_maps.cpp
+  void add_minimap();
+  void add_minimap_window(const Box& inner);
+  void add_overview();
+  void begin_map(ChartPicture& picture, const Box& box, std::uint64_t print);
+  void add_map_rows(ChartPicture& picture, const ChartBlock& block, int columns, int rows);
+
+  // Shapes.
+  [[nodiscard]] float clamp_x(double x) const;
+  void quad(std::vector<ChartQuad>& to, const Box& box, Rgba colour);
+  void label(std::vector<ChartLabel>& to, double x, double y, std::string_view text, Rgba colour,
+             ChartFace face = ChartFace::Small);
+  /// Centred in the box, if it fits there with a little air.
+  bool label_inside(const Box& box, std::string_view text, Rgba colour);
+
+  Session& session_;
+  ChartPart& part_;
+  const ChartLayout& layout_;
+  const ChartFonts& fonts_;
+  ChartList& list_;
+  ChartInk ink_;
+  double scale_;
+  double from_ = 0;  ///< visible ticks
+  double to_ = 0;
+  double pixels_per_tick_ = 0;
+  int columns_ = 0;  ///< texels of a strip
+  std::optional<Microbatch> hovered_;
+  std::vector<BusyShares> shares_;
+  std::vector<MessageShares> message_shares_;
+  std::vector<MemoryExtent> extents_;
+};
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,206 @@
+#include "gui/model/chart_colours.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace pipeloom::gui {
+namespace {
+
+using draw::Colour;
+using draw::Theme;
+using Kinds = std::array<Colour, kOpKinds>;
+
+// F, B, I, W, R, O, L. Tol's "high contrast" and "bright" schemes, spread in lightness: printed grey, neighbours still differ.
+constexpr Kinds kSafeLight = {Colour{0x00, 0x44, 0x88}, Colour{0xdd, 0xaa, 0x33}, Colour{0xbb, 0x55, 0x66},
+                              Colour{0x88, 0xcc, 0xee}, Colour{0x66, 0x33, 0x55}, Colour{0x44, 0x99, 0x77},
+                              Colour{0xcc, 0xdd, 0xaa}};
+constexpr Kinds kSafeDark = {Colour{0x3d, 0x82, 0xd0}, Colour{0xee, 0xbb, 0x44}, Colour{0xcc, 0x66, 0x77},
+                             Colour{0xaa, 0xdd, 0xf4}, Colour{0x99, 0x66, 0x99}, Colour{0x44, 0xaa, 0x88},
+                             Colour{0xdd, 0xee, 0xbb}};
+
+constexpr Colour grey(std::uint8_t level) {
+  return {level, level, level};
+}
+constexpr Kinds kGreyLight = {grey(0x46), grey(0x8c), grey(0x6a), grey(0xb4),
+                              grey(0x30), grey(0x9e), grey(0xc6)};
+constexpr Kinds kGreyDark = {grey(0x7a), grey(0xc4), grey(0x9e), grey(0xee),
+                             grey(0x5c), grey(0xb0), grey(0xd8)};
+
+Colour ground_of(Theme theme) {
+  return draw::surface_of(theme).row;
+}
+
+/// Shades of kinds as exported pictures have them: lighter on light ground, darker on dark ground.
+Colour shaded(Theme theme, Colour full, int shade, int shades) {
+  const int levels = std::clamp(shades, 1, 4);
+  if (levels == 1) return full;
+  const double most = theme == Theme::Light ? 0.55 : 0.45;
+  return draw::blend(full, draw::surface_of(theme).background, most * (shade % levels) / (levels - 1));
+}
+
+Colour greyed(Colour colour) {
+  const auto level = std::lround(0.299 * colour.red + 0.587 * colour.green + 0.114 * colour.blue);
+  return grey(static_cast<std::uint8_t>(level));
+}
+
+}  // namespace
+
+Colour kind_colour(std::string_view palette, Theme theme, OpKind kind, int shade, int shades) {
+  const bool light = theme == Theme::Light;
+  if (palette == "colour-blind")
+    return shaded(theme, (light ? kSafeLight : kSafeDark)[index_of(kind)], shade, shades);
+  if (palette == "greyscale")
+    return shaded(theme, (light ? kGreyLight : kGreyDark)[index_of(kind)], shade, shades);
+  return draw::kind_colour(theme, kind, shade, shades);
+}
+
+Colour gap_colour(std::string_view palette, Theme theme, IdleCause cause) {
+  // Calmer than in a printed picture: the ops are what is looked at.
+  const Colour colour = draw::blend(draw::idle_colour(theme, cause), ground_of(theme), 0.35);
+  return palette == "greyscale" ? greyed(colour) : colour;
+}
+
+Colour message_colour(std::string_view palette, Theme theme, bool gradient) {
+  if (palette == "greyscale") return grey(gradient ? 0xa0 : 0x70);
+  const bool light = theme == Theme::Light;
+  if (gradient) return light ? Colour{0xb0, 0x6a, 0x3c} : Colour{0xc9, 0x8a, 0x5e};
+  return light ? Colour{0x4a, 0x86, 0xa8} : Colour{0x6c, 0xa6, 0xc4};
+}
+
+ChartColours::ChartColours(const RunModel& run, Key key)
+    : key_(std::move(key)), schedule_(run.schedule.get()) {
+  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  dimmed_ = paint(draw::blend(ground_of(theme), draw::surface_of(theme).muted, 0.16));
+  for (const OpKind kind : kAllOpKinds) {
+    const Colour fill = kind_colour(key_.palette, theme, kind);
+    kind_fills_[index_of(kind)] = is_hidden(kind) ? dimmed_.fill : rgba(fill);
+  }
+  make_kinds(run);
+  if (key_.by == GanttColour::Chunk || key_.by == GanttColour::Stage || key_.by == GanttColour::Microbatch)
+    make_series(run);
+  if (key_.by == GanttColour::Slack) make_slack_ramp();
+  if (key_.has_tint) make_tint_ramp();
+  find_shortest(run);
+}
+
+OpPaint ChartColours::paint(Colour fill) const {
+  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  return {rgba(fill), rgba(draw::text_on(fill)),
+          rgba(draw::blend(fill, draw::surface_of(theme).background, 0.55))};
+}
+
+void ChartColours::find_shortest(const RunModel& run) {
+  // Every kind occurs early in the queue of the last rank, where forwards and backwards alternate from the start.
+  constexpr std::size_t kMostSeen = 4096;
+  const auto ops = schedule_->ops();
+  const Rank last(schedule_->ranks() - 1);
+  const std::size_t begin = schedule_->queue_begin(last);
+  const std::size_t end = std::min(schedule_->queue_end(last), begin + kMostSeen);
+  unsigned seen = 0;
+  for (std::size_t op = begin; op < end; ++op) {
+    const unsigned bit = 1U << index_of(ops[op].kind());
+    if ((seen & bit) != 0 || is_copy(ops[op].kind())) continue;
+    const Ticks length = run.timeline.end_of(op) - run.timeline.start_of(op);
+    shortest_ = seen == 0 ? length : std::min(shortest_, length);
+    seen |= bit;
+  }
+}
+
+void ChartColours::make_kinds(const RunModel& run) {
+  const Placement& placement = run.schedule->placement();
+  const auto slots = static_cast<std::size_t>(placement.slots());
+  chunk_.assign(slots, 0);
+  shade_.assign(slots, 0);
+  int chunks = 1;
+  for (Rank rank(0); rank.value() < placement.ranks(); ++rank) {
+    int next = 0;
+    Replica replica(0);
+    for (const Slot slot : placement.slots_of(rank)) {
+      if (placement.replica_of(slot) != replica) next = 0;
+      replica = placement.replica_of(slot);
+      chunk_[slot.at()] = static_cast<std::uint16_t>(next++);
+      chunks = std::max(chunks, next);
+    }
+  }
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    const int replica = placement.replica_of(Slot(static_cast<std::int32_t>(slot))).value();
+    shade_[slot] = static_cast<std::uint16_t>(chunk_[slot] + chunks * replica);
+  }
+  const int shades = chunks * placement.replicas();
+  series_ = static_cast<std::size_t>(shades);
+  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  paints_.clear();
+  for (const OpKind kind : kAllOpKinds)
+    for (int shade = 0; shade < shades; ++shade)
+      paints_.push_back(paint(kind_colour(key_.palette, theme, kind, shade, shades)));
+}
+
+void ChartColours::make_series(const RunModel& run) {
+  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  int count = run.schedule->microbatches();
+  if (key_.by == GanttColour::Stage) count = run.schedule->stages();
+  if (key_.by == GanttColour::Chunk) count = 1 + *std::max_element(chunk_.begin(), chunk_.end());
+  series_ = static_cast<std::size_t>(count);
+  paints_.clear();
+  for (const OpKind kind : kAllOpKinds) {
+    for (int index = 0; index < count; ++index) {
+      const Colour fill = draw::series_colour(theme, index, count, kind);
+      paints_.push_back(paint(key_.palette == "greyscale" ? greyed(fill) : fill));
+    }
+  }
+}
+
+void ChartColours::make_slack_ramp() {
+  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  const bool grey_only = key_.palette == "greyscale";
+  // From the critical path's red over amber to a quiet blue.
+  const Colour hot = draw::surface_of(theme).critical;
+  const Colour warm{0xe6, 0xa8, 0x3c};
+  const Colour cool = theme == Theme::Light ? Colour{0x9d, 0xb8, 0xd6} : Colour{0x3f, 0x5f, 0x86};
+  for (std::size_t level = 0; level < ramp_.size(); ++level) {
+    const double share = static_cast<double>(level) / 255;
+    const Colour fill =
+        share < 0.35 ? draw::blend(hot, warm, share / 0.35) : draw::blend(warm, cool, (share - 0.35) / 0.65);
+    ramp_[level] = paint(grey_only ? greyed(fill) : fill);
+  }
+}
+
+void ChartColours::make_tint_ramp() {
+  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  // Blue and orange: told apart by everybody. Grey when equal.
+  const Colour equal = theme == Theme::Light ? grey(0xc4) : grey(0x55);
+  const Colour less{0x2f, 0x86, 0xd2};
+  const Colour more{0xe8, 0x71, 0x1c};
+  for (int level = -127; level <= 127; ++level) {
+    // The smallest difference shows.
+    const double share = level == 0 ? 0 : 0.25 + 0.75 * std::abs(level) / 127;
+    ramp_[static_cast<std::uint8_t>(static_cast<std::int8_t>(level))] =
+        paint(draw::blend(equal, level < 0 ? less : more, share));
+  }
+  ramp_[static_cast<std::uint8_t>(kNoCounterpart)] =
+      paint(theme == Theme::Light ? Colour{0xb0, 0x7c, 0xd6} : Colour{0x8e, 0x62, 0xb0});
+}
+
+const OpPaint& ChartColours::of(Op op) const {
+  if (is_hidden(op.kind())) return dimmed_;
+  std::size_t index = 0;
+  switch (key_.by) {
+    case GanttColour::Stage:
+      index = op.stage().at();
+      break;
+    case GanttColour::Microbatch:
+      index = op.microbatch().at();
+      break;
+    case GanttColour::Chunk:
+      index = chunk_[schedule_->slot_of(op).at()];
+      break;
+    case GanttColour::Kind:
+    case GanttColour::Slack:
+      index = shade_[schedule_->slot_of(op).at()];
+      break;
+  }
+  return paints_[index_of(op.kind()) * series_ + index];
+}
+
+}  // namespace pipeloom::gui

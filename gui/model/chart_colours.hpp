@@ -1,0 +1,100 @@
+#pragma once
+
+// What colour an op has in the window: palettes, ways of colouring, dimming.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/chart_part.hpp"
+#include "gui/model/session.hpp"
+#include "sim/draw/palette.hpp"
+
+namespace pipeloom::gui {
+
+/// 0xAABBGGRR.
+using Rgba = std::uint32_t;
+
+[[nodiscard]] constexpr Rgba rgba(unsigned red, unsigned green, unsigned blue, unsigned alpha = 255) {
+  return red | (green << 8U) | (blue << 16U) | (alpha << 24U);
+}
+[[nodiscard]] constexpr Rgba rgba(draw::Colour colour, unsigned alpha = 255) {
+  return rgba(colour.red, colour.green, colour.blue, alpha);
+}
+
+/// "default" is that of exported pictures; "colour-blind" differs in lightness as well as in hue; "greyscale" in lightness only.
+/// Unknown names are the default. Theme: colours that vanish on one background have another version there.
+[[nodiscard]] draw::Colour kind_colour(std::string_view palette, draw::Theme theme, OpKind kind,
+                                       int shade = 0, int shades = 1);
+/// Of gaps; greys in "greyscale".
+[[nodiscard]] draw::Colour gap_colour(std::string_view palette, draw::Theme theme, IdleCause cause);
+[[nodiscard]] inline draw::Theme theme_of(const Preferences& preferences) {
+  return preferences.dark ? draw::Theme::Dark : draw::Theme::Light;
+}
+/// Of messages under way.
+[[nodiscard]] draw::Colour message_colour(std::string_view palette, draw::Theme theme, bool gradient);
+
+/// How an op is painted.
+struct OpPaint {
+  Rgba fill = 0;
+  /// Of its label: at least 4.5 : 1.
+  Rgba text = 0;
+  /// Of the line to the next op.
+  Rgba edge = 0;
+};
+
+/// The paints of one run. Made when the run or what colours it changes, not every frame: O(stages + microbatches).
+class ChartColours {
+ public:
+  struct Key {
+    std::uint64_t run = 0;
+    GanttColour by = GanttColour::Kind;
+    bool dark = true;
+    std::string palette;
+    unsigned hidden_kinds = 0;
+    bool has_tint = false;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  ChartColours(const RunModel& run, Key key);
+  [[nodiscard]] const Key& key() const { return key_; }
+
+  /// By kind, chunk, stage or microbatch. O(1).
+  [[nodiscard]] const OpPaint& of(Op op) const;
+  /// Of GanttColour::Slack: 0 critical .. 255 any time. REQUIRES: Key::by is Slack, and not Key::has_tint.
+  [[nodiscard]] const OpPaint& of_slack(std::uint8_t level) const { return ramp_[level]; }
+  /// Of a comparison: grey for equal, one hue for shorter, another for longer. REQUIRES: Key::has_tint.
+  [[nodiscard]] const OpPaint& of_tint(std::int8_t level) const {
+    return ramp_[static_cast<std::uint8_t>(level)];
+  }
+  /// Of a kind that the legend switched off, or an op that a search left out.
+  [[nodiscard]] const OpPaint& dimmed() const { return dimmed_; }
+  /// What a pixel that many ops share is mixed from: the kind's own colour without shades.
+  [[nodiscard]] Rgba kind_fill(OpKind kind) const { return kind_fills_[index_of(kind)]; }
+  /// Of the durations of the first work op of each kind, the least: says whether labels have room for letters.
+  [[nodiscard]] Ticks shortest() const { return shortest_; }
+  [[nodiscard]] bool is_hidden(OpKind kind) const { return (key_.hidden_kinds >> index_of(kind) & 1U) != 0; }
+
+ private:
+  void make_kinds(const RunModel& run);
+  void make_series(const RunModel& run);
+  void make_slack_ramp();
+  void make_tint_ramp();
+  void find_shortest(const RunModel& run);
+  [[nodiscard]] OpPaint paint(draw::Colour fill) const;
+
+  Key key_;
+  const Schedule* schedule_;
+  std::size_t series_ = 1;            // paints per kind
+  std::vector<OpPaint> paints_;       // [kind * series_ + index]
+  std::vector<std::uint16_t> shade_;  // [slot]: chunk, plus the chunks of lower replicas
+  std::vector<std::uint16_t> chunk_;  // [slot]
+  std::array<OpPaint, 256> ramp_{};   // of slack, or of tints
+  OpPaint dimmed_;
+  Ticks shortest_ = 0;
+  std::array<Rgba, kOpKinds> kind_fills_{};
+};
+
+}  // namespace pipeloom::gui

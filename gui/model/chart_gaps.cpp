@@ -1,0 +1,29 @@
+// Idle time, tinted by its cause.
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/chart_builder.hpp"
+
+namespace pipeloom::gui {
+
+void ChartListBuilder::add_gaps(const RowLane& lane) {
+  if (lane.row->rank.at() >= lane.run->idle.size()) return;
+  const auto& spans = lane.run->idle[lane.row->rank.at()];
+  auto gap = std::partition_point(spans.begin(), spans.end(), [&](const IdleSpan& span) {
+    return static_cast<double>(span.end) <= from_;
+  });
+  for (; gap != spans.end() && static_cast<double>(gap->start) < to_; ++gap) add_gap(lane, *gap, from_, to_);
+}
+
+void ChartListBuilder::add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to) {
+  const double x0 = std::round(layout_.x_of(std::max(static_cast<double>(gap.start), from)));
+  const double x1 = std::round(layout_.x_of(std::min(static_cast<double>(gap.end), to)));
+  if (x1 - x0 < 1) return;
+  const Preferences& preferences = session_.preferences;
+  const Box box{x0, lane.clip.y0, std::min(x1, lane.clip.x1), lane.clip.y1};
+  quad(list_.ground, box, rgba(gap_colour(preferences.palette, theme_of(preferences), gap.cause)));
+  if (lane.labels) label_inside(box, name_of(gap.cause), ink_.muted);
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,214 @@
+// What is at a point of the chart, and where a thing of the chart is.
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/chart_layout.hpp"
+#include "gui/model/lane_index.hpp"
+#include "gui/model/message_lanes.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+/// Things that are this close to the pointer count as under it.
+constexpr double kReach = 1.5;
+
+Lane lane_of(ChartLane lane) {
+  return lane == ChartLane::Copies ? Lane::Copies : Lane::Work;
+}
+
+/// Ticks between a time and a stretch of time; 0 inside.
+double distance(double time, Ticks start, Ticks end) {
+  return std::max({0.0, static_cast<double>(start) - time, time - static_cast<double>(end)});
+}
+
+/// The op under the pointer, or the nearest one within reach.
+std::optional<std::size_t> op_near_pixel(const ChartLayout& layout, const RunModel& run, const ChartRow& row,
+                                         ChartLane lane, double time) {
+  const double reach = kReach * layout.ticks_per_pixel();
+  std::optional<std::size_t> best;
+  double least = reach;
+  run.lanes->for_each_visible(row.rank, time - reach, time + reach, lane_of(lane), [&](std::size_t op) {
+    // Where one op ends and the next begins, it is the next.
+    const double away = distance(time, run.timeline.start[op], run.timeline.end[op]);
+    if (away <= least) {
+      least = away;
+      best = op;
+    }
+  });
+  return best;
+}
+
+/// The part of an overlapped group at this height.
+std::size_t part_at(const RunModel& run, std::size_t op, const Strip& strip, double y) {
+  const DrawnGroup group = group_of(run.timeline, op);
+  const std::size_t count = group.last - group.first;
+  const auto part = static_cast<std::size_t>((y - strip.y) / strip.height * static_cast<double>(count));
+  return group.first + std::min(part, count - 1);
+}
+
+std::optional<std::size_t> gap_at(const RunModel& run, Rank rank, double time) {
+  if (rank.at() >= run.idle.size()) return std::nullopt;
+  const auto& spans = run.idle[rank.at()];
+  const auto found = std::partition_point(spans.begin(), spans.end(), [&](const IdleSpan& span) {
+    return static_cast<double>(span.end) <= time;
+  });
+  if (found == spans.end() || static_cast<double>(found->start) > time) return std::nullopt;
+  return static_cast<std::size_t>(found - spans.begin());
+}
+
+/// Of the bars of a row, the last one that is under way at `time`.
+std::optional<std::size_t> message_at(const RunModel& run, Rank rank, ChartLane lane, double time,
+                                      double reach) {
+  if (!run.message_lanes) return std::nullopt;
+  std::optional<std::size_t> found;
+  const MessageLane which = lane == ChartLane::Send ? MessageLane::Send : MessageLane::Receive;
+  for (const std::uint32_t bar : run.message_lanes->visible(rank, which, time - reach, time + reach)) {
+    const MessageBar& message = run.message_bars[bar];
+    if (distance(time, message.start, message.end) <= reach) found = bar;
+  }
+  return found;
+}
+
+void hit_lane(const ChartLayout& layout, const ChartRow& row, double y, Hit& hit) {
+  const RunModel& run = *layout.blocks[row.block].run;
+  const Strip& strip = row.lane(hit.lane);
+  if (hit.lane == ChartLane::Send || hit.lane == ChartLane::Receive) {
+    hit.message = message_at(run, row.rank, hit.lane, hit.time, kReach * layout.ticks_per_pixel());
+    return;
+  }
+  if (hit.lane == ChartLane::Memory || !run.lanes) return;
+  if (const auto op = op_near_pixel(layout, run, row, hit.lane, hit.time))
+    hit.op = OpRef{run.id, hit.lane == ChartLane::Work ? part_at(run, *op, strip, y) : *op};
+  if (hit.lane != ChartLane::Work || hit.op) return;
+  if (const auto gap = gap_at(run, row.rank, hit.time)) hit.gap = GapRef{run.id, row.rank, *gap};
+}
+
+HeaderButton button_at(const ChartLayout& layout, const ChartRow& row, double x) {
+  const HeaderButtons buttons = layout.header_buttons(row);
+  if (x >= buttons.pin.x0 && x < buttons.pin.x1) return HeaderButton::Pin;
+  if (x >= buttons.collapse.x0 && x < buttons.collapse.x1) return HeaderButton::Collapse;
+  return HeaderButton::None;
+}
+
+/// The first row of [first, last) that ends below y.
+const ChartRow* row_at(const ChartRow* first, const ChartRow* last, double y) {
+  const ChartRow* const found =
+      std::partition_point(first, last, [&](const ChartRow& row) { return row.all.bottom() <= y; });
+  return found != last && found->all.holds(y) ? found : nullptr;
+}
+
+void hit_rows(const ChartLayout& layout, double x, double y, Hit& hit) {
+  const bool scrolling = layout.body.holds(y);
+  const ChartRow* const rows = layout.rows.data();
+  const ChartRow* const row = scrolling ? row_at(rows + layout.pinned_rows, rows + layout.rows.size(), y)
+                                        : row_at(rows, rows + layout.pinned_rows, y);
+  const bool header = layout.headers.contains(x, y);
+  hit.area = ChartArea::RowSpace;
+  if (row == nullptr) {
+    for (std::size_t i = 0; i < layout.blocks.size(); ++i) {
+      if (!scrolling || !layout.blocks[i].title.holds(y)) continue;
+      hit.area = ChartArea::Title;
+      hit.block = i;
+    }
+    return;
+  }
+  hit.block = row->block;
+  hit.rank = row->rank;
+  if (header) {
+    hit.area = ChartArea::RowHeader;
+    hit.button = button_at(layout, *row, x);
+    return;
+  }
+  for (std::size_t lane = 0; lane < kChartLanes; ++lane) {
+    if (!row->lanes[lane].holds(y)) continue;
+    hit.area = ChartArea::Lane;
+    hit.lane = static_cast<ChartLane>(lane);
+    hit_lane(layout, *row, y, hit);
+  }
+}
+
+void hit_legend(const ChartLayout& layout, double x, double y, Hit& hit) {
+  hit.area = ChartArea::Legend;
+  for (const LegendEntry& entry : layout.entries)
+    if (entry.box.contains(x, y)) hit.kind = entry.kind;
+}
+
+}  // namespace
+
+HeaderButtons ChartLayout::header_buttons(const ChartRow& row) const {
+  // Thin rows have no room for them.
+  const double side = 15 * scale;
+  if (row.all.height < 11 * scale) return {};
+  const double y = row.lane(ChartLane::Work).y;
+  const double bottom = y + std::min(row.lane(ChartLane::Work).height, side);
+  const double right = headers.x1 - 4 * scale;
+  return {{right - 2 * side, y, right - side, bottom}, {right - side, y, right, bottom}};
+}
+
+Hit ChartLayout::hit(double x, double y) const {
+  Hit hit;
+  hit.time = time_of(x);
+  if (body.height > 0) hit.share = std::clamp((y - body.y) / body.height, 0.0, 1.0);
+  if (!all.contains(x, y)) return hit;
+  if (legend.contains(x, y)) {
+    hit_legend(*this, x, y, hit);
+  } else if (minimap.contains(x, y)) {
+    hit.area = ChartArea::Minimap;
+    hit.time = minimap_time_of(x);
+  } else if (ruler.contains(x, y)) {
+    hit.area = ChartArea::Ruler;
+  } else if (overview.contains(x, y)) {
+    hit.area = ChartArea::Overview;
+  } else if (scroll_bar.contains(x, y)) {
+    hit.area = ChartArea::ScrollBar;
+  } else if (plot.contains(x, y) || headers.contains(x, y)) {
+    hit_rows(*this, x, y, hit);
+  }
+  return hit;
+}
+
+namespace {
+
+/// [start, end) of a strip inside the plot, at least a pixel wide; no value if nothing of it is there.
+std::optional<Box> visible_box(const ChartLayout& layout, const ChartRow& row, const Strip& strip,
+                               Ticks start, Ticks end) {
+  if (!layout.is_visible(row)) return std::nullopt;
+  Box box = layout.clipped(row, strip);
+  const double x0 = layout.x_of(static_cast<double>(start));
+  const double x1 = std::max(layout.x_of(static_cast<double>(end)), x0 + 1);
+  if (x1 <= box.x0 || x0 >= box.x1 || box.y1 <= box.y0) return std::nullopt;
+  box.x0 = std::max(box.x0, x0);
+  box.x1 = std::min(box.x1, x1);
+  return box;
+}
+
+}  // namespace
+
+std::optional<Box> ChartLayout::rect_of(const OpRef& ref) const {
+  const ChartBlock* const block = block_of(ref.run);
+  if (block == nullptr || ref.op >= block->run->timeline.start.size()) return std::nullopt;
+  const Timeline& timeline = block->run->timeline;
+  const std::size_t index = ref.op % timeline.schedule->num_ops();
+  const ChartRow* const row = row_of(ref.run, timeline.schedule->rank_of_op(index));
+  if (row == nullptr || timeline.end[ref.op] < 0) return std::nullopt;
+  const bool copy = is_copy(timeline.schedule->ops()[index].kind());
+  Strip strip = row->lane(copy ? ChartLane::Copies : ChartLane::Work);
+  if (strip.height <= 0) return std::nullopt;
+  if (!copy) {
+    const DrawnGroup group = group_of(timeline, ref.op);
+    strip = part_of(strip, ref.op - group.first, group.last - group.first);
+  }
+  return visible_box(*this, *row, strip, timeline.start[ref.op], timeline.end[ref.op]);
+}
+
+std::optional<Box> ChartLayout::rect_of(const GapRef& gap) const {
+  const ChartBlock* const block = block_of(gap.run);
+  const ChartRow* const row = row_of(gap.run, gap.rank);
+  if (block == nullptr || row == nullptr || gap.rank.at() >= block->run->idle.size()) return std::nullopt;
+  const auto& spans = block->run->idle[gap.rank.at()];
+  if (gap.span >= spans.size()) return std::nullopt;
+  return visible_box(*this, *row, row->lane(ChartLane::Work), spans[gap.span].start, spans[gap.span].end);
+}
+
+}  // namespace pipeloom::gui

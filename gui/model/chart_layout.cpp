@@ -1,0 +1,322 @@
+#include "gui/model/chart_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "gui/model/chart_words.hpp"
+#include "sim/draw/scene.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+// Pixels at scale 1.
+constexpr double kLegendHeight = 24;
+constexpr double kMinimapHeight = 22;
+constexpr double kRulerHeight = 20;
+constexpr double kHeaderWidth = 68;
+constexpr double kOverviewWidth = 44;
+constexpr double kScrollBarWidth = 9;
+constexpr double kTitleHeight = 20;
+constexpr double kBlockGap = 8;
+constexpr double kPinnedGap = 4;
+constexpr double kCollapsedHeight = 4;
+/// A row that is thinner does not look like one.
+constexpr double kLeastWork = 4;
+constexpr double kMostWork = 34;
+/// Where not all ranks fit.
+constexpr double kScrolledWork = 20;
+constexpr double kLegendText = 12;
+/// Height of the other strips relative to the work strip, [ChartLane].
+constexpr double kShareOfWork[kChartLanes] = {1, 0.4, 0.32, 0.32, 0.9};
+
+bool has_lane(const ViewState& view, const RunModel& run, ChartLane lane) {
+  switch (lane) {
+    case ChartLane::Work:
+      return true;
+    case ChartLane::Copies:
+      return view.show_copies && run.schedule->has_copies();
+    case ChartLane::Send:
+    case ChartLane::Receive:
+      return view.show_messages && !run.message_bars.empty();
+    case ChartLane::Memory:
+      return view.show_memory && run.memory.has_value();
+  }
+  return false;
+}
+
+/// Height of all strips of a row relative to its work strip.
+double strips_of(const ViewState& view, const RunModel& run) {
+  double sum = 0;
+  for (std::size_t lane = 0; lane < kChartLanes; ++lane)
+    if (has_lane(view, run, static_cast<ChartLane>(lane))) sum += kShareOfWork[lane];
+  return sum;
+}
+
+double gap_below(double work, double scale) {
+  return std::clamp(std::round(work * 0.16), 1.0, 4 * scale);
+}
+
+class Builder {
+ public:
+  Builder(const Session& session, double scale, ChartLayout& out)
+      : session_(session), view_(session.view), scale_(scale), out_(out) {}
+
+  void build(const Box& area) {
+    out_.all = area;
+    out_.scale = scale_;
+    out_.range = view_.range;
+    if (!(out_.range.end > out_.range.start)) out_.range.end = out_.range.start + 1;
+    find_span();
+    place_frame();
+    place_legend();
+    choose_work_height();
+    place_pinned();
+    place_blocks();
+    place_scrolling();
+  }
+
+ private:
+  void find_span() {
+    out_.span = {0, 1};
+    bool first = true;
+    for (const OpenRun& open : session_.runs) {
+      const Span span = open.run->span();
+      const auto start = static_cast<double>(span.start);
+      const auto end = static_cast<double>(span.end);
+      out_.span.start = first ? start : std::min(out_.span.start, start);
+      out_.span.end = first ? end : std::max(out_.span.end, end);
+      first = false;
+    }
+    if (!(out_.span.end > out_.span.start)) out_.span.end = out_.span.start + 1;
+  }
+
+  /// Everything but what depends on whether rows scroll.
+  void place_frame() {
+    const Box& all = out_.all;
+    const double left = std::min(all.x0 + kHeaderWidth * scale_, all.x1);
+    double y = all.y0;
+    const auto band = [&](double x0, double height) {
+      const double bottom = std::min(all.y1, y + height * scale_);
+      const Box box{x0, y, all.x1, bottom};
+      y = bottom;
+      return box;
+    };
+    out_.legend = band(all.x0, kLegendHeight);
+    out_.minimap = band(left, view_.show_minimap ? kMinimapHeight : 0);
+    out_.ruler = band(left, kRulerHeight);
+    out_.headers = {all.x0, y, left, all.y1};
+    out_.plot = {left, y, std::max(all.x1, left + 1), all.y1};
+  }
+
+  void place_legend() {
+    unsigned kinds = 0;
+    for (const OpenRun& open : session_.runs)
+      for (const OpKind kind : kAllOpKinds)
+        if (open.run->schedule->contains(kind)) kinds |= 1U << index_of(kind);
+    out_.entries.clear();
+    double x = out_.legend.x0 + 6 * scale_;
+    for (const OpKind kind : kAllOpKinds) {
+      if ((kinds >> index_of(kind) & 1U) == 0) continue;
+      const double width =
+          draw::text_width(legend_text(kind), kLegendText * scale_) + (kLegendHeight + 4) * scale_;
+      out_.entries.push_back({kind, {x, out_.legend.y0, x + width, out_.legend.y1}});
+      x += width;
+    }
+  }
+
+  [[nodiscard]] bool has_titles() const { return session_.runs.size() > 1; }
+  [[nodiscard]] bool hidden(int rank) const { return view_.hidden.contains(rank); }
+
+  /// The height at which everything fits, if it is not too small for eyes.
+  void choose_work_height() {
+    if (view_.row_height > 0) {
+      work_ = std::max(1.0, std::round(view_.row_height * scale_));
+      return;
+    }
+    double fixed = 0;
+    double rows = 0;
+    double strips = 0;
+    for (const OpenRun& open : session_.runs) {
+      if (has_titles()) fixed += (kTitleHeight + kBlockGap) * scale_;
+      const double each = strips_of(view_, *open.run);
+      for (int rank = 0; rank < open.run->ranks(); ++rank) {
+        if (hidden(rank)) continue;
+        if (view_.collapsed.contains(rank)) {
+          fixed += kCollapsedHeight * scale_ + 1;
+        } else {
+          ++rows;
+          strips += each;
+        }
+      }
+    }
+    if (!view_.pinned.empty()) fixed += kPinnedGap * scale_;
+    work_ = fitted(out_.plot.height() - fixed, rows, strips);
+  }
+
+  [[nodiscard]] double fitted(double room, double rows, double strips) const {
+    if (rows == 0) return kMostWork * scale_;
+    for (double work = std::round(kMostWork * scale_); work >= kLeastWork * scale_; --work)
+      if (needed(work, rows, strips) <= room) return work;
+    return std::round(kScrolledWork * scale_);
+  }
+  /// Strips are rounded, so each may need half a pixel more.
+  [[nodiscard]] double needed(double work, double rows, double strips) const {
+    const double others = strips - rows;
+    return rows * (work + gap_below(work, scale_)) + (others > 0 ? others * work + rows * 1.5 : 0);
+  }
+
+  /// Adds the row at `y`; returns where the next one begins.
+  double add_row(std::size_t block, int rank, double y, bool pinned) {
+    ChartRow row;
+    row.block = block;
+    row.rank = Rank(rank);
+    row.pinned = pinned;
+    row.collapsed = view_.collapsed.contains(rank);
+    const double top = y;
+    const double work = row.collapsed ? std::round(kCollapsedHeight * scale_) : work_;
+    const RunModel& run = *out_.blocks[block].run;
+    for (std::size_t lane = 0; lane < kChartLanes; ++lane) {
+      if (!has_lane(view_, run, static_cast<ChartLane>(lane)) || (lane > 0 && row.collapsed)) continue;
+      const double height = lane == 0 ? work : std::max(1.0, std::round(work * kShareOfWork[lane]));
+      row.lanes[lane] = {y, height};
+      y += height;
+    }
+    y += gap_below(work, scale_);
+    row.all = {top, y - top};
+    out_.rows.push_back(row);
+    return y;
+  }
+
+  void place_pinned() {
+    out_.rows.clear();
+    out_.blocks.clear();
+    for (std::size_t i = 0; i < session_.runs.size(); ++i)
+      out_.blocks.push_back({session_.runs[i].run, i, {}, 0, 0});
+    double y = out_.plot.y0;
+    for (const int rank : view_.pinned)
+      for (std::size_t block = 0; block < out_.blocks.size(); ++block)
+        if (rank >= 0 && rank < out_.blocks[block].run->ranks() && !hidden(rank))
+          y = add_row(block, rank, y, true);
+    out_.pinned_rows = out_.rows.size();
+    if (out_.pinned_rows > 0) y += kPinnedGap * scale_;
+    y = std::min(y, out_.plot.y1);
+    out_.body = {y, out_.plot.y1 - y};
+  }
+
+  /// As if not scrolled.
+  void place_blocks() {
+    double y = out_.body.y;
+    for (std::size_t index = 0; index < out_.blocks.size(); ++index) {
+      ChartBlock& block = out_.blocks[index];
+      if (has_titles()) {
+        if (index > 0) y += kBlockGap * scale_;
+        block.title = {y, kTitleHeight * scale_};
+        y = block.title.bottom();
+      }
+      block.first_row = out_.rows.size();
+      for (int rank = 0; rank < block.run->ranks(); ++rank)
+        if (!hidden(rank) && !view_.pinned.contains(rank)) y = add_row(index, rank, y, false);
+      block.last_row = out_.rows.size();
+    }
+    out_.content_height = y - out_.body.y;
+  }
+
+  void place_scrolling() {
+    out_.overview = {};
+    out_.scroll_bar = {};
+    // Half a pixel of rounding does not make a scroll bar.
+    const bool scrolls = out_.content_height > out_.body.height + 0.5;
+    out_.scroll = scrolls ? std::clamp(std::round(view_.scroll), 0.0, out_.max_scroll()) : 0;
+    if (scrolls) place_side_strips();
+    for (ChartBlock& block : out_.blocks) block.title.y -= out_.scroll;
+    for (std::size_t i = out_.pinned_rows; i < out_.rows.size(); ++i) {
+      ChartRow& row = out_.rows[i];
+      row.all.y -= out_.scroll;
+      for (Strip& strip : row.lanes) strip.y -= out_.scroll;
+    }
+  }
+
+  void place_side_strips() {
+    double right = out_.plot.x1;
+    const auto strip = [&](double width) {
+      const double left = std::max(right - width * scale_, out_.plot.x0 + 1);
+      const Box box{left, out_.body.y, right, out_.body.bottom()};
+      right = left;
+      return box;
+    };
+    out_.scroll_bar = strip(kScrollBarWidth);
+    if (view_.show_overview) out_.overview = strip(kOverviewWidth);
+    out_.plot.x1 = out_.minimap.x1 = out_.ruler.x1 = right;
+  }
+
+  const Session& session_;
+  const ViewState& view_;
+  double scale_;
+  ChartLayout& out_;
+  double work_ = 0;
+};
+
+}  // namespace
+
+void lay_out_chart(const Session& session, const Box& area, double scale, ChartLayout& out) {
+  Builder(session, scale, out).build(area);
+}
+
+const ChartBlock* ChartLayout::block_of(std::uint64_t run) const {
+  const auto found = std::find_if(blocks.begin(), blocks.end(),
+                                  [&](const ChartBlock& block) { return block.run->id == run; });
+  return found == blocks.end() ? nullptr : &*found;
+}
+
+const ChartRow* ChartLayout::row_of(std::uint64_t run, Rank rank) const {
+  const ChartBlock* const block = block_of(run);
+  if (block == nullptr) return nullptr;
+  const auto at = static_cast<std::size_t>(block - blocks.data());
+  for (std::size_t i = 0; i < pinned_rows; ++i)
+    if (rows[i].block == at && rows[i].rank == rank) return &rows[i];
+  const auto first = rows.begin() + static_cast<std::ptrdiff_t>(block->first_row);
+  const auto last = rows.begin() + static_cast<std::ptrdiff_t>(block->last_row);
+  const auto found =
+      std::lower_bound(first, last, rank, [](const ChartRow& row, Rank wanted) { return row.rank < wanted; });
+  return found != last && found->rank == rank ? &*found : nullptr;
+}
+
+bool ChartLayout::is_visible(const ChartRow& row) const {
+  const double top = row.pinned ? plot.y0 : body.y;
+  return row.all.bottom() > top && row.all.y < plot.y1;
+}
+
+Box ChartLayout::clipped(const ChartRow& row, const Strip& strip) const {
+  const double top = row.pinned ? plot.y0 : body.y;
+  return {plot.x0, std::max(strip.y, top), plot.x1, std::min(strip.bottom(), plot.y1)};
+}
+
+double ChartLayout::scroll_to(std::uint64_t run, Rank rank) const {
+  const ChartRow* const row = row_of(run, rank);
+  if (row == nullptr || row->pinned) return scroll;
+  double wanted = scroll;
+  if (row->all.y < body.y) wanted -= body.y - row->all.y;
+  if (row->all.bottom() > body.bottom()) wanted += row->all.bottom() - body.bottom();
+  return std::clamp(wanted, 0.0, max_scroll());
+}
+
+Strip part_of(const Strip& strip, std::size_t part, std::size_t count) {
+  const double each = strip.height / static_cast<double>(count);
+  return {strip.y + each * static_cast<double>(part), each};
+}
+
+DrawnGroup group_of(const Timeline& timeline, std::size_t op) {
+  const auto ops = timeline.schedule->ops();
+  const std::size_t base = op - op % ops.size();
+  const auto together = [&](std::size_t left) {
+    return ops[left - base].joined() && timeline.start[left] == timeline.start[left + 1] &&
+           timeline.end[left] == timeline.end[left + 1];
+  };
+  DrawnGroup group{op, op + 1};
+  while (group.first > base && together(group.first - 1)) --group.first;
+  while (group.last < base + ops.size() && together(group.last - 1)) ++group.last;
+  return group;
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,77 @@
+// What a rank holds, as a curve below its ops.
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/chart_builder.hpp"
+#include "sim/draw/axis.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+/// The bytes at the top of the strip: the limit is in sight unless the curve would be flat then.
+double top_bytes(const RunModel& run) {
+  constexpr double kAir = 1.12;
+  constexpr double kFlat = 4;
+  const auto peak = static_cast<double>(run.lanes->peak_bytes());
+  const double limit = run.memory->limit ? static_cast<double>(*run.memory->limit) : 0;
+  return std::max(limit <= kFlat * peak ? std::max(peak, limit) : peak, 1.0) * kAir;
+}
+
+}  // namespace
+
+void ChartListBuilder::add_memory(const RowLane& lane) {
+  if (!lane.run->lanes || !lane.run->lanes->has_memory()) return;
+  const TimeRange range{from_, from_ + columns_ / pixels_per_tick_};
+  lane.run->lanes->memory_peaks(lane.row->rank, range, columns_, extents_);
+  const double per_byte = lane.strip.height / top_bytes(*lane.run);
+  const double foot = lane.strip.bottom();
+  // Floating pixels of equal height become one box.
+  std::size_t peak = 0;
+  for (std::size_t i = 0; i < extents_.size();) {
+    const MemoryExtent extent = extents_[i];
+    std::size_t end = i + 1;
+    while (end < extents_.size() && extents_[end] == extent) ++end;
+    if (extent.most > extents_[peak].most) peak = i;
+    const double x0 = layout_.plot.x0 + static_cast<double>(i);
+    const double x1 = std::min(layout_.plot.x0 + static_cast<double>(end), lane.clip.x1);
+    i = end;
+    if (extent.most <= 0) continue;
+    const double high = std::round(foot - static_cast<double>(extent.most) * per_byte);
+    const double low = std::round(foot - static_cast<double>(extent.least) * per_byte);
+    const double line = std::max(low, high + 1);
+    quad(list_.quads, {x0, std::max(line, lane.clip.y0), x1, lane.clip.y1}, ink_.memory_fill);
+    quad(list_.quads, {x0, std::max(high, lane.clip.y0), x1, std::min(line, lane.clip.y1)}, ink_.memory_line);
+  }
+  add_memory_limit(lane, per_byte);
+  add_memory_peak(lane, per_byte, peak, extents_[peak].most);
+}
+
+void ChartListBuilder::add_memory_limit(const RowLane& lane, double per_byte) {
+  if (!lane.run->memory || !lane.run->memory->limit) return;
+  const double y = std::round(lane.strip.bottom() - static_cast<double>(*lane.run->memory->limit) * per_byte);
+  if (y < lane.clip.y0 || y >= lane.clip.y1) return;
+  const double dash = 5 * scale_;
+  for (double x = lane.clip.x0; x < lane.clip.x1; x += 2 * dash)
+    quad(list_.quads, {x, y, std::min(x + dash, lane.clip.x1), y + 1}, ink_.memory_limit);
+}
+
+void ChartListBuilder::add_memory_peak(const RowLane& lane, double per_byte, std::size_t bin, Bytes most) {
+  const double side = std::round(2 * scale_);
+  if (most <= 0 || lane.strip.height < 4 * side) return;
+  const double x = layout_.plot.x0 + static_cast<double>(bin) + 0.5;
+  const double y = std::round(lane.strip.bottom() - static_cast<double>(most) * per_byte);
+  if (y < lane.clip.y0 || y + side >= lane.clip.y1) return;
+  const bool over = lane.run->memory && lane.run->memory->limit && most > *lane.run->memory->limit;
+  const Rgba colour = over ? ink_.memory_limit : ink_.text;
+  quad(list_.quads, {x - side, y - side / 2, x + side, y + side * 1.5}, colour);
+  if (lane.strip.height < fonts_.small.height) return;
+  const std::string text = draw::bytes_text(most);
+  const double width = fonts_.small.width(text);
+  const double left = x + 3 * side + width < lane.clip.x1 ? x + 3 * side : x - 3 * side - width;
+  const double top =
+      std::clamp(y - fonts_.small.height / 2.0, lane.clip.y0, lane.clip.y1 - fonts_.small.height);
+  label(list_.labels, left, top, text, colour);
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,218 @@
+// What lies on top of the ops.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/chart_builder.hpp"
+#include "gui/model/chart_pointer.hpp"
+#include "gui/model/chart_words.hpp"
+#include "gui/model/op_walk.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+ChartOutline outline_of(const Box& box, Rgba colour, double width) {
+  return {static_cast<float>(box.x0),
+          static_cast<float>(box.y0),
+          static_cast<float>(box.x1),
+          static_cast<float>(box.y1),
+          colour,
+          static_cast<float>(width)};
+}
+
+/// Height of a strip's middle, kept inside of where rows are drawn.
+double middle_of(const ChartLayout& layout, const ChartRow& row) {
+  const Strip& work = row.lane(ChartLane::Work);
+  const double top = row.pinned ? layout.plot.y0 : layout.body.y;
+  return std::clamp(work.y + work.height / 2, top, layout.plot.y1);
+}
+
+}  // namespace
+
+/// Outlines of boxes; where ops are narrower, a mark at the foot of the row, once per pixel.
+void ChartListBuilder::add_critical(const ChartBlock& block) {
+  const RunModel& run = *block.run;
+  const auto& ops = run.critical;
+  const auto start_of = [&](std::size_t op) { return static_cast<double>(run.timeline.start[op]); };
+  const auto starts_before = [&](double time) {
+    return [&, time](std::size_t op) { return start_of(op) < time; };
+  };
+  auto at = std::partition_point(ops.begin(), ops.end(), starts_before(from_));
+  if (at != ops.begin()) --at;
+  double last_end = -1;
+  double last_y = -1;
+  while (at != ops.end() && start_of(*at) < to_) {
+    const ChartRow* const row = layout_.row_of(run.id, run.schedule->rank_of_op(*at));
+    const double x0 = layout_.x_of(start_of(*at));
+    const double x1 = layout_.x_of(static_cast<double>(run.timeline.end[*at]));
+    ++at;
+    if (row == nullptr) continue;
+    const double y = middle_of(layout_, *row);
+    const bool wide = x1 - x0 >= kNarrow;
+    // Lines between rows, where they are far enough apart to be followed.
+    if (last_y >= 0 && last_y != y && wide && last_end >= layout_.plot.x0 && x0 < layout_.plot.x1)
+      list_.lines.push_back({clamp_x(last_end), static_cast<float>(last_y), clamp_x(x0),
+                             static_cast<float>(y), ink_.critical, 1});
+    last_end = x1;
+    last_y = y;
+    const Box clip = layout_.clipped(*row, row->lane(ChartLane::Work));
+    const Box box{std::max(std::round(x0), clip.x0), clip.y0, std::min(std::round(x1), clip.x1), clip.y1};
+    if (clip.empty() || !layout_.is_visible(*row)) continue;
+    if (wide) {
+      if (!box.empty()) list_.outlines.push_back(outline_of(box, ink_.critical, std::round(2 * scale_)));
+      continue;
+    }
+    quad(list_.quads, {clamp_x(x0), clip.y1 - std::max(2.0, clip.height() / 6), clamp_x(x0 + 1), clip.y1},
+         ink_.critical);
+    at = std::partition_point(at, ops.end(), starts_before(layout_.time_of(x0 + 1)));
+  }
+}
+
+void ChartListBuilder::add_selection() {
+  const Selection& selection = session_.selection;
+  const double width = std::round(2 * scale_);
+  if (selection.hover)
+    if (const auto box = layout_.rect_of(*selection.hover))
+      list_.outlines.push_back(outline_of(*box, ink_.text, std::max(1.0, width * 0.75)));
+  const auto select = [&](const std::optional<Box>& box) {
+    if (!box) return;
+    // A dark and a bright line: seen on every fill.
+    const Box outer{box->x0 - 1, box->y0 - 1, box->x1 + 1, box->y1 + 1};
+    list_.outlines.push_back(outline_of(outer, ink_.background, 1));
+    list_.outlines.push_back(outline_of(*box, ink_.accent, width));
+  };
+  if (selection.op) select(layout_.rect_of(*selection.op));
+  if (selection.gap) select(layout_.rect_of(*selection.gap));
+}
+
+/// Where ops are too narrow to be outlined: bars where the hovered microbatch runs.
+void ChartListBuilder::add_microbatch() {
+  constexpr std::size_t kMostOps = 2'000'000;
+  if (!hovered_) return;
+  const OpenRun* const open = session_.find_run(session_.selection.hover->run);
+  if (open == nullptr || open->run->hang || open->run->schedule->num_ops() > kMostOps) return;
+  const OpWalk* const walk = session_.part<OpWalks>().find(session_, open->run);
+  if (walk == nullptr) return;
+  const int step = step_at(*open->run, session_.selection.hover->op);
+  for (const std::size_t op : walk->microbatch(*open->run, *hovered_, step)) {
+    const Timeline& timeline = open->run->timeline;
+    if (static_cast<double>(timeline.end[op] - timeline.start[op]) * pixels_per_tick_ >= kNarrow) continue;
+    const auto box = layout_.rect_of(OpRef{open->run->id, op});
+    if (box) quad(list_.quads, {box->x0 - 0.5, box->y0, box->x0 + 1.5, box->y1}, ink_.text);
+  }
+}
+
+void ChartListBuilder::add_dependencies() {
+  if (!session_.selection.op) return;
+  const OpRef selected = *session_.selection.op;
+  const OpenRun* const open = session_.find_run(selected.run);
+  if (open == nullptr || open->run->hang) return;
+  const OpWalk* const walk = session_.part<OpWalks>().find(session_, open->run);
+  if (walk == nullptr) return;
+  const RunModel& run = *open->run;
+  const auto arrow = [&](std::size_t producer, std::size_t consumer, Rgba colour, float width) {
+    const ChartRow* const from = layout_.row_of(run.id, rank_at(run, producer));
+    const ChartRow* const to = layout_.row_of(run.id, rank_at(run, consumer));
+    if (from == nullptr || to == nullptr) return;
+    list_.arrows.push_back(
+        {static_cast<float>(layout_.x_of(static_cast<double>(run.timeline.end[producer]))),
+         static_cast<float>(middle_of(layout_, *from)),
+         static_cast<float>(layout_.x_of(static_cast<double>(run.timeline.start[consumer]))),
+         static_cast<float>(middle_of(layout_, *to)), colour, width});
+  };
+  const auto thin = static_cast<float>(1.5 * scale_);
+  for (const Neighbour& one : walk->predecessors(run, selected.op))
+    if (one.link != Link::Queue)
+      arrow(one.position, selected.op, ink_.accent, one.binding ? 1.5F * thin : thin);
+  for (const Neighbour& one : walk->successors(run, selected.op))
+    if (one.link != Link::Queue) arrow(selected.op, one.position, ink_.muted, thin);
+}
+
+/// Of a run that hangs: from where a rank stands still to where the rank that it waits for does.
+void ChartListBuilder::add_waits(const ChartBlock& block) {
+  const RunModel& run = *block.run;
+  const auto stop = [&](Rank rank) {
+    const std::size_t begin = run.schedule->queue_begin(rank);
+    const std::size_t end = run.schedule->queue_end(rank);
+    Ticks last = run.span().start;
+    for (std::size_t op = end; op > begin && op + 8 > end; --op)
+      last = std::max(last, run.timeline.end[op - 1]);
+    return layout_.x_of(static_cast<double>(last)) + 6 * scale_;
+  };
+  for (const Hang::Wait& wait : run.hang->waits) {
+    const ChartRow* const row = layout_.row_of(run.id, wait.rank);
+    const ChartRow* const other = layout_.row_of(run.id, wait.on);
+    if (row == nullptr || other == nullptr) continue;
+    const Rgba colour = wait.in_cycle ? ink_.critical : ink_.muted;
+    const double x = stop(wait.rank);
+    const Box clip = layout_.clipped(*row, row->lane(ChartLane::Work));
+    if (layout_.is_visible(*row) && !clip.empty() && x > clip.x0 && x < clip.x1) {
+      quad(list_.quads, {x - 4 * scale_, clip.y0, x - 2 * scale_, clip.y1}, colour);
+      const std::string text = fmt::format("stands at {}, waits for {} of rank {}", to_text(wait.stands_at),
+                                           to_text(wait.waits_for), wait.on.value());
+      const double width = fonts_.small.width(text);
+      if (clip.height() + 2 * scale_ >= fonts_.small.height && x + 14 * scale_ + width < clip.x1)
+        label(list_.labels, x + 14 * scale_, (clip.y0 + clip.y1 - fonts_.small.height) / 2, text, ink_.text);
+    }
+    list_.arrows.push_back({static_cast<float>(x), static_cast<float>(middle_of(layout_, *row)),
+                            static_cast<float>(stop(wait.on)), static_cast<float>(middle_of(layout_, *other)),
+                            colour, static_cast<float>((wait.in_cycle ? 2 : 1) * scale_)});
+  }
+}
+
+void ChartListBuilder::add_range() {
+  const Box& plot = layout_.plot;
+  const auto shade = [&](double from, double to, Rgba fill, Rgba edge) {
+    const double x0 = layout_.x_of(from);
+    const double x1 = layout_.x_of(to);
+    quad(list_.front, {clamp_x(x0), layout_.ruler.y0, clamp_x(x1), plot.y1}, fill);
+    for (const double x : {x0, x1})
+      if (x >= plot.x0 && x < plot.x1) quad(list_.front, {x, layout_.ruler.y0, x + 1, plot.y1}, edge);
+  };
+  const Rgba tint = ink_.accent & 0x00FFFFFFU;
+  const PointerPart& pointer = session_.part<PointerPart>();
+  if (pointer.band) shade(pointer.band->start, pointer.band->end, tint | 0x30000000U, ink_.accent);
+  if (!session_.range || layout_.blocks.empty()) return;
+  const auto start = static_cast<double>(session_.range->start);
+  const auto end = static_cast<double>(session_.range->end);
+  shade(start, end, tint | 0x20000000U, tint | 0xB0000000U);
+  const std::string text =
+      duration_text(session_.range->end - session_.range->start, layout_.blocks.front().run->timeline.unit);
+  const double width = fonts_.small.width(text);
+  const double middle = (clamp_x(layout_.x_of(start)) + clamp_x(layout_.x_of(end)) - width) / 2;
+  if (layout_.x_of(end) <= plot.x0 || layout_.x_of(start) >= plot.x1) return;
+  const double x = std::clamp(middle, plot.x0, std::max(plot.x0, plot.x1 - width));
+  const double y = layout_.ruler.y0 + 1;
+  const double pad = 4 * scale_;
+  quad(list_.front, {x - pad, y, x + width + pad, y + fonts_.small.height + 1}, ink_.accent);
+  label(list_.front_labels, x, y, text, ink_.background);
+}
+
+void ChartListBuilder::add_marks() {
+  const double pad = 4 * scale_;
+  for (const Mark& mark : session_.marks) {
+    const double x = std::round(layout_.x_of(static_cast<double>(mark.time)));
+    if (x < layout_.plot.x0 || x >= layout_.plot.x1) continue;
+    const Rgba colour = mark.persistent ? ink_.accent : ink_.muted;
+    quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.plot.y1}, colour);
+    const double y = layout_.ruler.y0 + 1;
+    const double width = mark.note.empty() ? 3 * scale_ : fonts_.small.width(mark.note) + 2 * pad;
+    quad(list_.front, {x, y, std::min(x + width, layout_.plot.x1), y + fonts_.small.height + 1}, colour);
+    if (!mark.note.empty()) label(list_.front_labels, x + pad, y, mark.note, ink_.background);
+  }
+}
+
+/// The time under the pointer, through all rows.
+void ChartListBuilder::add_pointer() {
+  const std::optional<double> time = session_.part<PointerPart>().time;
+  if (!time) return;
+  const double x = std::round(layout_.x_of(*time));
+  if (x < layout_.plot.x0 || x >= layout_.plot.x1) return;
+  quad(list_.front, {x, layout_.ruler.y1 - 5 * scale_, x + 1, layout_.plot.y1},
+       (ink_.text & 0x00FFFFFFU) | 0x60000000U);
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,77 @@
+#include "gui/model/chart_part.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/chart_colours.hpp"
+#include "sim/critical_path.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+template <class Value>
+void forget_gone(const Session& session, std::map<std::uint64_t, Value>& by_run) {
+  std::erase_if(by_run, [&](const auto& entry) { return session.find_run(entry.first) == nullptr; });
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> slack_levels(const RunModel& run) {
+  std::vector<std::uint8_t> levels;
+  if (!run.costs) return levels;
+  const std::vector<Ticks> all = slack(run.timeline, *run.costs);
+  Ticks longest = 1;
+  for (std::size_t op = 0; op < all.size(); ++op)
+    longest = std::max(longest, run.timeline.end_of(op) - run.timeline.start_of(op));
+  // The whole scale is ten of the longest ops; small slacks are what is looked for, so it is not linear.
+  const double full = std::log1p(10.0);
+  levels.reserve(all.size());
+  for (const Ticks ticks : all) {
+    const double share = std::log1p(static_cast<double>(ticks) / static_cast<double>(longest)) / full;
+    const long level = std::lround(255 * std::clamp(share, 0.0, 1.0));
+    levels.push_back(static_cast<std::uint8_t>(ticks == 0 ? 0 : std::max(1L, level)));
+  }
+  return levels;
+}
+
+const ChartColours& ChartPart::colours_of(const Session& session, const RunModel& run) {
+  const ChartColours::Key key{run.id,
+                              session.view.colour,
+                              session.preferences.dark,
+                              session.preferences.palette,
+                              session.view.hidden_kinds,
+                              tints.contains(run.id)};
+  for (auto& colours : colours_) {
+    if (colours->key().run != run.id) continue;
+    if (!(colours->key() == key)) colours = std::make_shared<const ChartColours>(run, key);
+    return *colours;
+  }
+  return *colours_.emplace_back(std::make_shared<const ChartColours>(run, key));
+}
+
+void ChartPart::ask_for_slack(Session& session, const RunPtr& run) {
+  slack_asked_ = run->id;
+  session.jobs.submit("slack", [this, run](const Cancelled&) -> Jobs::Finish {
+    auto levels = std::make_shared<const std::vector<std::uint8_t>>(slack_levels(*run));
+    return [this, levels, id = run->id] {
+      slack[id] = levels;
+      slack_asked_ = 0;
+    };
+  });
+}
+
+bool ChartPart::update(Session& session) {
+  forget_gone(session, tints);
+  forget_gone(session, matches);
+  forget_gone(session, slack);
+  std::erase_if(colours_, [&](const auto& one) { return session.find_run(one->key().run) == nullptr; });
+  if (session.view.colour != GanttColour::Slack || slack_asked_ != 0) return false;
+  for (const OpenRun& open : session.runs) {
+    if (!open.run->costs || slack.contains(open.run->id) || open.run->hang) continue;
+    ask_for_slack(session, open.run);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,168 @@
+// Rows with more ops than pixels.
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/chart_builder.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+struct Mixed {
+  float red = 0;
+  float green = 0;
+  float blue = 0;
+  void add(Rgba colour, float share) {
+    red += share * static_cast<float>(colour & 0xFFU);
+    green += share * static_cast<float>(colour >> 8U & 0xFFU);
+    blue += share * static_cast<float>(colour >> 16U & 0xFFU);
+  }
+  [[nodiscard]] Rgba over(float total, float opaque) const {
+    const float scale = 1 / total;
+    const auto channel = [&](float sum) { return static_cast<unsigned>(sum * scale + 0.5F); };
+    return rgba(channel(red), channel(green), channel(blue), static_cast<unsigned>(opaque * 255 + 0.5F));
+  }
+};
+
+/// Full only without a gap, none only without an op.
+float opacity(float total) {
+  return total >= 1 - kLeastShare / 2 ? 1 : std::clamp(total, kLeastOpaque, kMostOpaque);
+}
+
+/// The same colour, as opaque as `like`.
+Rgba as_opaque_as(Rgba colour, Rgba like) {
+  return (colour & 0x00FFFFFFU) | (like & 0xFF000000U);
+}
+
+}  // namespace
+
+Rgba texel_of(const BusyShares& shares, const std::array<Rgba, kOpKinds>& fill) {
+  Mixed mixed;
+  float total = 0;
+  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+    const float share = shares.of[kind];
+    if (share <= 0) continue;
+    total += share;
+    mixed.add(fill[kind], share);
+  }
+  return total <= 0 ? 0 : mixed.over(total, opacity(total));
+}
+
+Rgba* ChartListBuilder::new_texels(const RowLane& lane) {
+  ChartPicture& picture = list_.rows;
+  picture.width = columns_;
+  picture.strips.push_back({static_cast<float>(layout_.plot.x0), static_cast<float>(lane.clip.y0),
+                            static_cast<float>(layout_.plot.x0 + columns_), static_cast<float>(lane.clip.y1),
+                            picture.rows, columns_});
+  ++picture.rows;
+  const std::size_t begin = picture.texels.size();
+  picture.texels.resize(begin + static_cast<std::size_t>(columns_), 0);
+  return picture.texels.data() + begin;
+}
+
+void ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
+  Rgba* const texels = new_texels(lane);
+  const TimeRange range{from_, from_ + columns_ / pixels_per_tick_};
+  lane.run->lanes->shares(lane.row->rank, range, columns_, shares_, which);
+  std::array<Rgba, kOpKinds> fill{};
+  for (const OpKind kind : kAllOpKinds) {
+    const bool left_out =
+        lane.matches != nullptr || (session_.selection.kind && *session_.selection.kind != kind);
+    fill[index_of(kind)] = left_out ? lane.colours->dimmed().fill : lane.colours->kind_fill(kind);
+  }
+  for (std::size_t i = 0; i < shares_.size(); ++i) texels[i] = texel_of(shares_[i], fill);
+  const bool by_kind = session_.view.colour == GanttColour::Kind && lane.tint == nullptr;
+  if (!by_kind && lane.matches == nullptr) colour_by_op(lane, which, texels);
+  if (which == Lane::Work && session_.view.show_idle && first_quad == list_.quads.size())
+    add_dense_gaps(lane, texels);
+  clear_under(texels, first_quad);
+  if (lane.matches != nullptr) add_dense_matches(lane, which);
+}
+
+/// Boxes of wide ops in the same row: what of a texel they cover is theirs.
+void ChartListBuilder::clear_under(Rgba* texels, std::size_t first_quad) const {
+  for (std::size_t i = first_quad; i < list_.quads.size(); ++i) {
+    const ChartQuad& quad = list_.quads[i];
+    const auto first = static_cast<int>(quad.x0 - layout_.plot.x0 + 0.5);
+    const auto last = std::min(static_cast<int>(quad.x1 - layout_.plot.x0 + 0.5), columns_);
+    for (int x = std::max(first, 0); x < last; ++x) texels[x] = 0;
+  }
+}
+
+/// Shares are by kind only: where colours mean something else, they are those of the op in the middle of each pixel.
+void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, Rgba* texels) const {
+  const LaneIndex& index = *lane.run->lanes;
+  const auto& starts = lane.run->timeline.start;
+  const StepSlice steps = index.steps(lane.row->rank, from_, to_, which);
+  for (int step = steps.first; step < steps.last; ++step) {
+    const OpSlice slice = index.visible(lane.row->rank, from_, to_, step, which);
+    if (slice.empty()) continue;
+    std::size_t at = slice.first;
+    const double begin = (static_cast<double>(starts[slice.first]) - from_) * pixels_per_tick_;
+    const double end =
+        (static_cast<double>(lane.run->timeline.end[slice.last - 1]) - from_) * pixels_per_tick_;
+    const int last = std::min(columns_, static_cast<int>(std::ceil(end)));
+    for (int x = std::max(0, static_cast<int>(begin)); x < last; ++x) {
+      if (texels[x] == 0) continue;
+      const auto middle = static_cast<Ticks>(from_ + (x + 0.5) / pixels_per_tick_);
+      // In steps that double: neighbours are close.
+      std::size_t hop = 1;
+      while (at + hop < slice.last && starts[at + hop] <= middle) hop *= 2;
+      const auto low = starts.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto high = starts.begin() + static_cast<std::ptrdiff_t>(std::min(at + hop, slice.last));
+      const auto found = std::upper_bound(low, high, middle);
+      at = found == low ? at : static_cast<std::size_t>(found - starts.begin()) - 1;
+      texels[x] = as_opaque_as(paint_of(lane, at).fill, texels[x]);
+    }
+  }
+}
+
+/// Gaps of several pixels are tinted as in other rows; shorter ones show as less opaque texels.
+void ChartListBuilder::add_dense_gaps(const RowLane& lane, const Rgba* texels) {
+  constexpr int kLeast = 4;
+  if (lane.row->rank.at() >= lane.run->idle.size()) return;
+  const auto& spans = lane.run->idle[lane.row->rank.at()];
+  for (int x = 0; x < columns_;) {
+    int end = x;
+    while (end < columns_ && texels[end] == 0) ++end;
+    double from = from_ + x / pixels_per_tick_;
+    const double to = from_ + end / pixels_per_tick_;
+    const int empty = end - x;
+    x = end + 1;
+    if (empty < kLeast) continue;
+    auto gap = std::partition_point(spans.begin(), spans.end(), [&](const IdleSpan& span) {
+      return static_cast<double>(span.end) <= from;
+    });
+    for (; gap != spans.end() && static_cast<double>(gap->start) < to; ++gap) {
+      add_gap(lane, *gap, from, to);
+      from = static_cast<double>(gap->end);
+    }
+  }
+}
+
+/// What a search found, as bars of two pixels at least.
+void ChartListBuilder::add_dense_matches(const RowLane& lane, Lane which) {
+  const Timeline& timeline = lane.run->timeline;
+  const StepSlice steps = lane.run->lanes->steps(lane.row->rank, from_, to_, which);
+  double drawn_to = layout_.plot.x0;
+  for (int step = steps.first; step < steps.last; ++step) {
+    const OpSlice slice = lane.run->lanes->visible(lane.row->rank, from_, to_, step, which);
+    auto hit = std::lower_bound(lane.matches->begin(), lane.matches->end(), slice.first);
+    while (hit != lane.matches->end() && *hit < slice.last) {
+      const double x = layout_.x_of(static_cast<double>(timeline.start[*hit]));
+      const double end = std::max(layout_.x_of(static_cast<double>(timeline.end[*hit])), x + 2);
+      if (end - x < kNarrow && end > drawn_to) {
+        quad(list_.quads, {std::max(x, drawn_to), lane.clip.y0, std::min(end, lane.clip.x1), lane.clip.y1},
+             ink_.accent);
+        drawn_to = end;
+      }
+      ++hit;
+      // The rest of this pixel is drawn already.
+      const auto past = static_cast<Ticks>(layout_.time_of(drawn_to - 1));
+      hit = std::partition_point(hit, lane.matches->end(),
+                                 [&](std::size_t op) { return op < slice.last && timeline.end[op] < past; });
+    }
+  }
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,83 @@
+#include "gui/model/chart_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/text.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+struct Unit {
+  double ticks;
+  std::string_view name;
+};
+// Picoseconds to seconds.
+constexpr std::array<Unit, 5> kSeconds = {{{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}}};
+
+/// At most four digits, no zeros at the end.
+std::string short_number(double value) {
+  const double size = std::abs(value);
+  const int digits = size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
+Rank rank_of(const RunModel& run, std::size_t position) {
+  return run.schedule->rank_of_op(position % run.schedule->num_ops());
+}
+
+std::string times_text(Ticks start, Ticks end, TimeUnit unit) {
+  return fmt::format("{} to {}", duration_text(start, unit), duration_text(end, unit));
+}
+
+}  // namespace
+
+std::string_view words_of(OpKind kind) {
+  constexpr std::array<std::string_view, kOpKinds> kWords = {
+      "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
+  return kWords[index_of(kind)];
+}
+
+std::string legend_text(OpKind kind) {
+  return fmt::format("{} {}", letter_of(kind), words_of(kind));
+}
+
+std::string duration_text(Ticks ticks, TimeUnit unit) {
+  const auto value = static_cast<double>(ticks);
+  if (unit == TimeUnit::Unit) {
+    const std::string number = short_number(value / static_cast<double>(ticks_per(unit)));
+    return number + (number == "1" ? " unit" : " units");
+  }
+  const auto* const fits = std::find_if(kSeconds.begin(), kSeconds.end() - 1,
+                                        [&](const Unit& one) { return std::abs(value) >= one.ticks; });
+  const Unit& chosen = ticks == 0 ? kSeconds[1] : *fits;
+  return fmt::format("{} {}", short_number(value / chosen.ticks), chosen.name);
+}
+
+std::string op_tooltip(const RunModel& run, std::size_t position) {
+  const Op op = run.schedule->ops()[position % run.schedule->num_ops()];
+  const Timeline& timeline = run.timeline;
+  std::string text = fmt::format("{}  {}\nrank {}, stage {}, microbatch {}", to_text(op), words_of(op.kind()),
+                                 rank_of(run, position).value(), op.stage().value(), op.microbatch().value());
+  if (op.is_sliced()) text += fmt::format(", slice {}", op.slice());
+  if (timeline.steps > 1) text += fmt::format(", step {}", position / run.schedule->num_ops());
+  return text + fmt::format("\n{}\n{}",
+                            duration_text(timeline.end[position] - timeline.start[position], timeline.unit),
+                            times_text(timeline.start[position], timeline.end[position], timeline.unit));
+}
+
+std::string gap_tooltip(const RunModel& run, Rank rank, const IdleSpan& gap) {
+  return fmt::format("idle: {}\nrank {}\n{}\n{}", name_of(gap.cause), rank.value(),
+                     duration_text(gap.end - gap.start, run.timeline.unit),
+                     times_text(gap.start, gap.end, run.timeline.unit));
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,24 @@
+#pragma once
+
+// Short texts of the chart.
+
+#include <string>
+#include <string_view>
+
+#include "gui/model/run_model.hpp"
+#include "sim/op.hpp"
+
+namespace pipeloom::gui {
+
+/// "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload".
+[[nodiscard]] std::string_view words_of(OpKind kind);
+/// Of the legend: "F forward".
+[[nodiscard]] std::string legend_text(OpKind kind);
+/// A duration with a unit that suits it and at most four digits: "12.5 ms", "3 units".
+[[nodiscard]] std::string duration_text(Ticks ticks, TimeUnit unit);
+/// What a pointer at rest on an op shows: lines separated by '\n'. "3B7", rank, start, end and duration.
+[[nodiscard]] std::string op_tooltip(const RunModel& run, std::size_t position);
+/// The same for a gap of `rank`: cause, duration, start and end.
+[[nodiscard]] std::string gap_tooltip(const RunModel& run, Rank rank, const IdleSpan& gap);
+
+}  // namespace pipeloom::gui
