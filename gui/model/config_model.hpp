@@ -1,0 +1,118 @@
+#pragma once
+
+// The configuration under edit: every change is simulated at once, off the frame thread, and can be undone.
+//
+// It is held as a list of assignments, key path -> JSON text, as --set would take them; what is not assigned has its default. So an
+// undo step is a small map, a command line is the list itself, and a file is the list, nested.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/part.hpp"
+#include "gui/model/session.hpp"
+#include "sim/io/json_value.hpp"
+#include "sim/io/run_config.hpp"
+
+namespace pipeloom::gui {
+
+/// "costs.forward" -> "1.5", "schedule" -> "\"1f1b\"": values are JSON.
+using Assignments = std::map<std::string, std::string>;
+
+/// One click that makes a refused configuration legal.
+struct Fix {
+  std::string label;  ///< "ranks 6"
+  std::string path;
+  std::string value;
+};
+
+/// The leaves of a configuration: objects that the table of keys knows as groups are walked, everything else is one value.
+[[nodiscard]] Assignments assignments_of(const io::Value& root);
+/// The configuration that these describe. A costs file that "costs" names is read. Throws InputError as the readers do; places are the
+/// keys.
+[[nodiscard]] io::RunConfig config_of(const Assignments& assignments);
+/// As a file: nested, keys in the order of the table.
+[[nodiscard]] std::string config_text(const Assignments& assignments);
+/// `pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --set costs.forward=2`, quoted for a POSIX shell.
+[[nodiscard]] std::string command_line(const Assignments& assignments);
+/// A value as people type it: "zb-h1" for "\"zb-h1\"".
+[[nodiscard]] std::string shown_value(const std::string& json);
+
+/// Which single changes of ranks, microbatches or chunks make a refused configuration legal, nearest first, at most four. Tries make the
+/// schedule, so this is a job's work; nothing for runs of more than 2e5 passes.
+[[nodiscard]] std::vector<Fix> find_fixes(const Assignments& assignments);
+
+class ConfigModel : public Part {
+ public:
+  explicit ConfigModel(Session& session);
+
+  [[nodiscard]] const Assignments& assignments() const { return now_; }
+  /// What a key is set to, as people type it; "" if it is not.
+  [[nodiscard]] std::string value(const std::string& path) const;
+  [[nodiscard]] bool is_set(const std::string& path) const { return now_.contains(path); }
+
+  /// `text` is JSON, or a plain word. Changes of one key in quick succession (a drag) are one undo step. Throws InputError for a key that
+  /// does not exist; what is wrong with values the simulation says.
+  void set(Session& session, const std::string& path, const std::string& text);
+  /// Back to the default.
+  void reset(Session& session, const std::string& path);
+  void undo(Session& session);
+  void redo(Session& session);
+  [[nodiscard]] bool can_undo() const { return !undo_.empty(); }
+  [[nodiscard]] bool can_redo() const { return !redo_.empty(); }
+  [[nodiscard]] std::chrono::steady_clock::time_point last_edit_at() const { return last_edit_at_; }
+  [[nodiscard]] std::chrono::steady_clock::time_point last_undo_at() const { return last_undo_at_; }
+
+  /// The configuration of a file takes the place of the one under edit, as one step. Throws InputError if it is none.
+  void load(Session& session, const std::string& path, const std::string& text);
+  /// Writes config_text() to a file, through a temporary one next to it.
+  void save(Session& session, const std::string& path);
+  /// The file that it came from or went to last; "" if none.
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] bool unsaved() const { return now_ != saved_; }
+
+  /// Names of the ready configurations, and loading one.
+  [[nodiscard]] const std::vector<std::string>& presets() const { return presets_; }
+  void load_preset(Session& session, const std::string& name);
+
+  /// Why the configuration is refused, "" if it is not; the picture is then that of the latest one that was not.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] const std::vector<Fix>& fixes() const { return fixes_; }
+  /// Changes with every edit.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
+  /// Whether what is on screen is of this revision.
+  [[nodiscard]] bool pending() const { return shown_revision_ != revision_; }
+
+  /// Simulates again; edits do it themselves.
+  void simulate(Session& session);
+
+  [[nodiscard]] std::string_view state_key() const override { return "config"; }
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  void change(Session& session, Assignments next, const std::string& gesture);
+  void step(Session& session, std::vector<Assignments>& from, std::vector<Assignments>& to);
+  void finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,
+              std::vector<Fix> fixes);
+
+  Assignments now_;
+  Assignments saved_;
+  std::vector<Assignments> undo_;
+  std::vector<Assignments> redo_;
+  std::string gesture_;  // key of the edit that may still grow
+  std::chrono::steady_clock::time_point last_edit_at_;
+  std::chrono::steady_clock::time_point last_undo_at_;
+  std::string file_;
+  std::vector<std::string> presets_;
+  std::string problem_;
+  std::vector<Fix> fixes_;
+  std::uint64_t revision_ = 1;
+  std::uint64_t shown_revision_ = 0;
+};
+
+}  // namespace pipeloom::gui
