@@ -11,7 +11,7 @@
 //
 // T is a place: `X,Y` in pixels, `op:RANK/0F7`, `gap:RANK/N`, `legend:F`, or `item:params/ranks`. HELD is `ctrl`, `shift`, `alt` or
 // `ctrl+shift`; BUTTON is `left`, `right` or `middle`. OP is one of == != < <= > >= contains size; VALUE is JSON, or a bare text.
-// `contains` looks for a part of a text, an entry of an array or a key of an object; `size N` counts them. `exists` and `absent` take
+// `contains` looks for a part of a text (or of a text in an array), an entry of an array or a key of an object; `size N` counts them. `exists` and `absent` take
 // no value. A word with blanks is written in double quotes, as JSON writes texts.
 
 #include <optional>
@@ -90,6 +90,9 @@ using Script = std::vector<ScriptCommand>;
 /// `file` is the name in messages. Throws InputError with file, line and column of the first word that cannot be meant. Commands that
 /// `do` names must exist.
 [[nodiscard]] Script parse_script(std::string_view text, const std::string& file);
+
+/// "==", "contains".
+[[nodiscard]] std::string_view name_of(Comparison comparison);
 
 /// What is wrong with `state` (the state dump), "" if the expectation holds: "/runs/0/ranks is 4; wanted == 8".
 /// REQUIRES: expectation.verb is Expect.

@@ -2,17 +2,21 @@
 
 // The state dump: what a script's `expect` looks at, `--state` writes and tests compare. JSON; every key is always there.
 //
-//   seq        frames so far                      idle, jobs  whether anything is under way, how many jobs
-//   window     width height scale theme palette platform panels {id: open} typing
-//   runs       [{title source file live compared active ranks stages microbatches num_ops time_unit makespan bubble_ratio ...}]
-//   view       start end (in the active run's unit) scroll row_height colour hidden_kinds show_... pinned collapsed hidden
-//   selection  {op, hover: {run rank op step start end} or null, kind: "F" or null}
+//   seq, idle, jobs   frames so far, whether nothing is under way, how many jobs are
+//   window     {width height scale theme palette hatching platform panels: {id: open} typing}
+//   runs       [{title source file live compared active schedule ranks stages microbatches num_ops steps time_unit start end
+//                metrics over_limit hang warnings}], from the top of the stack. metrics is null for measured runs, else {makespan
+//                step_time bubble_ratio bubble_overhead lower_bound peak_bytes peak_rank}; hang is null or {lines remedies waits}
+//   view       {start end scroll row_height colour hidden_kinds show_... pinned collapsed hidden}
+//   selection  {op hover kind}: op and hover are null or {run rank op step start end}; run is the position in `runs`
 //   gap        {run rank span start end cause} or null
 //   range      {start end length} or null         marks       [{time note persistent}]
+//   search, undo      of the session's parts; null without them
 //   message    {text kind}                        items       {id: [x0, y0, x1, y1]}
 //   frames     {count cpu_ms_p95 cpu_ms_max}
 //
-// Times are numbers in the run's own unit. `search`, `undo` and further keys are those of the session's parts (Part::state_key).
+// Times are numbers in the run's own unit; those of `view`, `range` and `marks` in the active run's. Further keys are those of the
+// session's parts (Part::state_key), each a JSON value.
 
 #include <array>
 #include <cstdint>

@@ -1,0 +1,263 @@
+#include "gui/model/script.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "gui/model/command.hpp"
+#include "gui/model/script_words.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+std::optional<ScriptTarget> parse_point(const std::string& text) {
+  ScriptTarget target{text, true, 0, 0};
+  const char* const end = text.data() + text.size();
+  const auto [comma, bad_x] = std::from_chars(text.data(), end, target.x);
+  if (bad_x != std::errc{} || comma == end || *comma != ',') return std::nullopt;
+  const auto [last, bad_y] = std::from_chars(comma + 1, end, target.y);
+  if (bad_y != std::errc{} || last != end || !std::isfinite(target.x) || !std::isfinite(target.y))
+    return std::nullopt;
+  return target;
+}
+
+ScriptTarget read_target(ScriptWords& words) {
+  const Where where = words.here();
+  const std::string& text =
+      words.take("a place such as 640,300, op:2/0F7, gap:0/1, legend:F or item:params/ranks").text;
+  if (auto point = parse_point(text)) return *point;
+  for (const std::string_view kind : {"op:", "gap:", "legend:", "item:"})
+    if (text.size() > kind.size() && text.compare(0, kind.size(), kind) == 0) return {text, false, 0, 0};
+  refuse(where, "found '" + shortened(text, 60) +
+                    "'; a place is X,Y, op:RANK/OP, gap:RANK/N, legend:KIND or item:PANEL/NAME");
+}
+
+/// "ctrl+shift": what is held besides the button.
+std::optional<Chord> parse_held(std::string_view text) {
+  Chord held;
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find('+'));
+    if (name == "ctrl")
+      held.ctrl = true;
+    else if (name == "shift")
+      held.shift = true;
+    else if (name == "alt")
+      held.alt = true;
+    else
+      return std::nullopt;
+    text.remove_prefix(std::min(name.size() + 1, text.size()));
+  }
+  return held;
+}
+
+void read_held_and_button(ScriptWords& words, ScriptCommand& command) {
+  while (const ScriptWord* word = words.peek()) {
+    constexpr std::array<std::string_view, kMouseButtons> kButtons = {"left", "right", "middle"};
+    const auto button = std::find(kButtons.begin(), kButtons.end(), word->text);
+    if (button != kButtons.end())
+      command.button = static_cast<MouseButton>(button - kButtons.begin());
+    else if (const auto held = parse_held(word->text))
+      command.chord = *held;
+    else
+      refuse(words.here(), "found '" + shortened(word->text, 40) +
+                               "'; allowed are ctrl, shift, alt (joined by +), left, right and middle");
+    words.take("");
+  }
+}
+
+void read_word(ScriptWords& words, ScriptCommand& command) {
+  command.word = words.rest();
+  if (command.word.empty()) refuse(words.here(), "found the end of the line; wanted is one more word");
+}
+
+void read_set(ScriptWords& words, ScriptCommand& command) {
+  command.word = words.take("a key of the configuration, such as ranks or costs.forward").text;
+  command.value = words.rest();
+  if (command.value.empty())
+    refuse(words.here(), "found the end of the line; wanted is the value of " + command.word);
+}
+
+void read_do(ScriptWords& words, ScriptCommand& command) {
+  const Where where = words.here();
+  command.word = words.take("a command, such as zoom-in").text;
+  command.value = words.rest();
+  if (find_command(command.word) != nullptr) return;
+  std::vector<std::string> names;
+  for (const Command& known : all_commands()) names.push_back(known.id);
+  throw InputError::unknown_name(where, "command", command.word, names);
+}
+
+void read_key(ScriptWords& words, ScriptCommand& command) {
+  const Where where = words.here();
+  const std::string& text = words.take("a key such as f or ctrl+shift+p").text;
+  const auto chord = parse_chord(text);
+  if (!chord)
+    refuse(where,
+           "found '" + shortened(text, 40) + "', which names no key; write f, ctrl+shift+p, escape, f1 or ?");
+  command.chord = *chord;
+  command.number = words.empty() ? 1 : words.whole("a number of frames", 1, 10000);
+  words.expect_end();
+}
+
+void read_targets(ScriptWords& words, ScriptCommand& command) {
+  const std::size_t count = command.verb == ScriptVerb::Drag ? 2 : 1;
+  while (command.targets.size() < count) command.targets.push_back(read_target(words));
+  read_held_and_button(words, command);
+}
+
+void read_wheel(ScriptWords& words, ScriptCommand& command) {
+  command.number = words.number("a number of steps, up is positive");
+  command.targets.push_back(read_target(words));
+  read_held_and_button(words, command);
+}
+
+constexpr double kLongestWait = 600000;
+
+void read_wait(ScriptWords& words, ScriptCommand& command) {
+  const ScriptWord* word = words.peek();
+  if (word != nullptr && word->text == "idle") {
+    words.take("");
+    command.number =
+        words.empty() ? 10000 : words.whole("a number of milliseconds", 0, static_cast<int>(kLongestWait));
+  } else {
+    command.verb = ScriptVerb::WaitMs;
+    command.number = words.whole("`idle` or a number of milliseconds", 0, static_cast<int>(kLongestWait));
+  }
+  words.expect_end();
+}
+
+struct ComparisonName {
+  std::string_view name;
+  Comparison comparison;
+};
+constexpr std::array kComparisons = {ComparisonName{"==", Comparison::Equal},
+                                     ComparisonName{"!=", Comparison::Unequal},
+                                     ComparisonName{"<", Comparison::Less},
+                                     ComparisonName{"<=", Comparison::LessOrEqual},
+                                     ComparisonName{">", Comparison::Greater},
+                                     ComparisonName{">=", Comparison::GreaterOrEqual},
+                                     ComparisonName{"contains", Comparison::Contains},
+                                     ComparisonName{"size", Comparison::Size},
+                                     ComparisonName{"exists", Comparison::Exists},
+                                     ComparisonName{"absent", Comparison::Absent}};
+
+bool is_pointer(const std::string& text) {
+  if (!text.empty() && text[0] != '/') return false;
+  try {
+    const nlohmann::json::json_pointer pointer(text);
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+void read_expect(ScriptWords& words, ScriptCommand& command) {
+  Where where = words.here();
+  command.word = words.take("a JSON pointer such as /runs/0/ranks").text;
+  if (!is_pointer(command.word))
+    refuse(where, "found '" + shortened(command.word, 60) +
+                      "'; a JSON pointer is /key/0/key, with ~1 for a slash and ~0 for a ~ in a key");
+  where = words.here();
+  const std::string& name = words.take("a comparison: == != < <= > >= contains size exists absent").text;
+  const auto known = std::find_if(kComparisons.begin(), kComparisons.end(),
+                                  [&](const ComparisonName& c) { return c.name == name; });
+  if (known == kComparisons.end())
+    refuse(where,
+           "found '" + shortened(name, 40) + "'; allowed are == != < <= > >= contains size exists absent");
+  command.comparison = known->comparison;
+  const bool alone = command.comparison == Comparison::Exists || command.comparison == Comparison::Absent;
+  if (!alone && words.empty()) refuse(words.here(), "found the end of the line; wanted is a value");
+  if (command.comparison == Comparison::Size)
+    command.value = std::to_string(words.whole("a count", 0, 1 << 30));
+  else if (!alone)
+    command.value = words.raw_rest();
+  words.expect_end();
+}
+
+void read_size(ScriptWords& words, ScriptCommand& command) {
+  command.width = words.whole("a width in pixels", 320, 16384);
+  command.height = words.whole("a height in pixels", 200, 16384);
+  words.expect_end();
+}
+
+void read_scale(ScriptWords& words, ScriptCommand& command) {
+  const Where where = words.here();
+  command.number = words.number("a factor");
+  if (!(command.number >= 0.5 && command.number <= 4))
+    refuse(where, "found a scale out of range; allowed is 0.5 to 4");
+  words.expect_end();
+}
+
+void read_theme(ScriptWords& words, ScriptCommand& command) {
+  const Where where = words.here();
+  command.word = words.take("dark or light").text;
+  if (command.word != "dark" && command.word != "light")
+    throw InputError::unknown_name(where, "theme", command.word, {"dark", "light"});
+  words.expect_end();
+}
+
+void read_nothing(ScriptWords& words, ScriptCommand&) {
+  words.expect_end();
+}
+
+struct VerbName {
+  std::string_view name;
+  ScriptVerb verb;
+  void (*read)(ScriptWords&, ScriptCommand&);
+};
+constexpr std::array kVerbs = {VerbName{"open", ScriptVerb::Open, read_word},
+                               VerbName{"set", ScriptVerb::Set, read_set},
+                               VerbName{"do", ScriptVerb::Do, read_do},
+                               VerbName{"key", ScriptVerb::Key, read_key},
+                               VerbName{"type", ScriptVerb::Type, read_word},
+                               VerbName{"move", ScriptVerb::Move, read_targets},
+                               VerbName{"click", ScriptVerb::Click, read_targets},
+                               VerbName{"double", ScriptVerb::Double, read_targets},
+                               VerbName{"drag", ScriptVerb::Drag, read_targets},
+                               VerbName{"wheel", ScriptVerb::Wheel, read_wheel},
+                               VerbName{"wait", ScriptVerb::WaitIdle, read_wait},
+                               VerbName{"expect", ScriptVerb::Expect, read_expect},
+                               VerbName{"screenshot", ScriptVerb::Screenshot, read_word},
+                               VerbName{"state", ScriptVerb::State, read_word},
+                               VerbName{"size", ScriptVerb::Size, read_size},
+                               VerbName{"scale", ScriptVerb::Scale, read_scale},
+                               VerbName{"theme", ScriptVerb::Theme, read_theme},
+                               VerbName{"quit", ScriptVerb::Quit, read_nothing}};
+
+ScriptCommand read_command(ScriptWords& words) {
+  ScriptCommand command;
+  command.where = words.here();
+  const std::string& name = words.take("a command").text;
+  const auto known =
+      std::find_if(kVerbs.begin(), kVerbs.end(), [&](const VerbName& v) { return v.name == name; });
+  if (known == kVerbs.end()) {
+    std::vector<std::string> names;
+    for (const VerbName& verb : kVerbs) names.emplace_back(verb.name);
+    throw InputError::unknown_name(command.where, "script command", name, names);
+  }
+  command.verb = known->verb;
+  known->read(words, command);
+  return command;
+}
+
+}  // namespace
+
+std::string_view name_of(Comparison comparison) {
+  return kComparisons[static_cast<std::size_t>(comparison)].name;
+}
+
+Script parse_script(std::string_view text, const std::string& file) {
+  Script script;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    ScriptWords words(text.substr(0, end), Where{file, number, 0});
+    if (!words.empty()) script.push_back(read_command(words));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return script;
+}
+
+}  // namespace pipeloom::gui
