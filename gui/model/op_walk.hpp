@@ -52,11 +52,11 @@ class OpWalk {
   /// Op index; kNone if no queue has it.
   [[nodiscard]] std::size_t find(Op op) const;
 
-  /// Everything that the op's entry waited for: the entry in front in the queue first, then the dependencies of the op, then those of the
-  /// others in its group. Of a queue neighbour that is a group the last op counts. An entry of copies is in its rank's queue, but nobody
-  /// waits for its end there.
+  /// Everything that the op's entry waited for: the entry of work in front of it in the queue, of a copy the copy in front of it too, then
+  /// the dependencies of the op, then those of the others in its group. Of a group in front the last op counts. Work does not wait for
+  /// copies in front of it.
   [[nodiscard]] std::vector<Neighbour> predecessors(const RunModel& run, std::size_t position) const;
-  /// Everything that waits for the op: dependencies in order of their start, the queue's next entry last.
+  /// Everything that waits for the op: dependencies in order of their start, then the queue's next entry of its sort.
   [[nodiscard]] std::vector<Neighbour> successors(const RunModel& run, std::size_t position) const;
 
   /// What `[` and `]` go to: the binding predecessor; of the successors the dependency that starts first, else the queue's. kNone at the
@@ -114,21 +114,24 @@ struct GapCause {
   Rank rank;
   /// The op that the rank ran next; kNone: none is left.
   std::size_t before = OpWalk::kNone;
-  /// What that op waited for; kNone: nothing, or a measured run that started late by itself.
+  /// What that op's entry waited for longest, be it the reason or not; kNone: nothing but its own rank.
   std::size_t producer = OpWalk::kNone;
   Link link = Link::Queue;
   Ticks produced = 0;  ///< end of the producer
   Ticks arrival = 0;   ///< the same with its transfer
+  /// The producer's result came after the gap began. False: a measured rank, or one that waits for messages in order, stood still for
+  /// another reason.
+  bool explains = false;
   /// By how much the producer may be faster until something else holds the op up; 0 where it does not help by itself.
   Ticks room = 0;
   /// What holds it up then; kNone: the rank itself is free no sooner.
   std::size_t next_producer = OpWalk::kNone;
 };
 [[nodiscard]] GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap);
-/// One or two sentences: "Rank 3 waits for 2F0 of rank 2, which ends at 3.0 and arrives at 3.5.".
+/// One or two sentences: "Rank 3 waits for 2F0 of rank 2, which ends at 3.0 and arrives at 3.5. ...".
 [[nodiscard]] std::string to_text(const GapCause& cause, const RunModel& run);
-/// The longest gap of a run; at equal lengths the first of the lowest rank. No value where there is none.
-[[nodiscard]] std::optional<GapRef> largest_gap(const RunModel& run);
+/// The longest gap of a run, or of those that come after `after` in this order: length, then rank, then time. No value at the end.
+[[nodiscard]] std::optional<GapRef> longest_gap(const RunModel& run, const std::optional<GapRef>& after = {});
 
 /// The index of each run that needed one.
 class OpWalks : public Part {

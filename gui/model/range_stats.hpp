@@ -37,16 +37,25 @@ class RangeSums {
 
  private:
   using KindSums = std::array<Ticks, kOpKinds>;
-  struct RankSums {
-    std::vector<KindSums> ops;      // [block]: of all ops in front of op 64 * block of the rank's queue
-    std::vector<IdleCauses> spans;  // [block]: of all gaps in front of gap 64 * block
+  /// Ops of a rank in one step that run one after another: its work, or its copies.
+  struct Lane {
+    std::size_t begin = 0;             // position of the rank's first op
+    std::size_t size = 0;              // ops in the lane
+    std::vector<std::uint32_t> order;  // [i] is where op i stands in the queue; empty: i itself
+    std::vector<KindSums> before;      // [block]: of all ops in front of op 64 * block
+    [[nodiscard]] std::size_t at(std::size_t i) const { return begin + (order.empty() ? i : order[i]); }
   };
-  void add_op(KindSums& sums, std::size_t position, Ticks from, Ticks to) const;
-  void add_step(RankRange& out, Rank rank, int step, Ticks from, Ticks to) const;
-  void add_idle(RankRange& out, Rank rank, Ticks from, Ticks to) const;
+  void fill(Lane& lane, int step, Rank rank, bool copies) const;
+  [[nodiscard]] KindSums up_to(const Lane& lane, std::size_t i) const;
+  [[nodiscard]] Ticks part_of_op(std::size_t position, Ticks from, Ticks to) const;
+  std::size_t add(RankRange& out, const Lane& lane, Ticks from, Ticks to) const;
+  [[nodiscard]] IdleCauses idle_up_to(std::size_t rank, std::size_t i) const;
+  [[nodiscard]] IdleCauses idle_in(std::size_t rank, Ticks from, Ticks to) const;
 
   RunPtr run_;
-  std::vector<RankSums> sums_;  // [step * ranks + rank]; gaps in step 0 only
+  std::vector<Lane> work_;                            // [step * ranks + rank]
+  std::vector<Lane> copies_;                          // the same; empty where there are none
+  std::vector<std::vector<IdleCauses>> idle_before_;  // [rank][block]: of all gaps in front of gap 64 * block
 };
 
 /// The measured range of the active run: [rank], made again when run or range change.
@@ -55,21 +64,19 @@ class RangeStats : public Part {
   explicit RangeStats(Session&) {}
   /// Null while nothing is measured, or the sums of a large run are being made.
   [[nodiscard]] const std::vector<RankRange>* of_range(Session& session);
-  [[nodiscard]] std::string_view state_key() const override { return "range"; }
-  /// {"start": "1.0", "end": "3.5", "length": "2.5", "ranks": [{"busy": ..., "idle": ...}]} in the run's unit, or null.
+  [[nodiscard]] std::string_view state_key() const override { return "statistics"; }
+  /// Of the measured range: [{"busy": 1.0, "idle": 2.5, "ops": 3, "warmup": ...}], by rank, in the run's unit; null without one.
   [[nodiscard]] std::string state_json(const Session& session) const override;
+  bool update(Session& session) override;
 
  private:
+  [[nodiscard]] const RangeSums* sums_of(Session& session, const RunPtr& run);
+
   std::shared_ptr<const RangeSums> sums_;
   std::uint64_t under_way_ = 0;
   std::uint64_t run_ = 0;
   std::optional<MeasuredRange> range_;
   std::vector<RankRange> ranks_;
 };
-
-/// The difference between neighbouring marks, by time: marks.size() - 1 of them.
-[[nodiscard]] std::vector<Ticks> mark_differences(const std::vector<Mark>& marks);
-/// Adds a mark, keeps them in order of time. A mark at the same time gives way.
-void add_mark(Session& session, Mark mark);
 
 }  // namespace pipeloom::gui

@@ -1,0 +1,309 @@
+#include "gui/model/op_walk.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/dependency.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr std::uint32_t kNoOp = ~std::uint32_t{0};
+
+/// Part of a step's positions: what an op index is shifted by.
+std::size_t base_of(const RunModel& run, std::size_t position) {
+  const std::size_t ops = run.schedule->num_ops();
+  return position / ops * ops;
+}
+
+/// The last op of work, or the last copy, in front of `position` in its rank's queue: what keeps its own engine busy.
+std::size_t in_front(const RunModel& run, std::size_t position, bool copies) {
+  std::size_t before = previous_in_queue(run, position);
+  while (before != OpWalk::kNone && is_copy(op_at(run, before).kind()) != copies)
+    before = previous_in_queue(run, before);
+  return before;
+}
+
+}  // namespace
+
+std::string_view name_of(Link link) {
+  constexpr std::array<std::string_view, 5> kNames = {"queue", "activation", "gradient", "slice", "reload"};
+  return kNames[static_cast<std::size_t>(link)];
+}
+
+OpWalk::OpWalk(std::shared_ptr<const Schedule> schedule) : schedule_(std::move(schedule)) {
+  std::int8_t tables = 0;
+  for (const OpKind kind : kAllOpKinds)
+    table_of_[index_of(kind)] = schedule_->contains(kind) ? tables++ : std::int8_t{-1};
+  const auto units = static_cast<std::size_t>(schedule_->units());
+  const auto stages = static_cast<std::size_t>(schedule_->stages());
+  index_.assign(static_cast<std::size_t>(tables) * stages * units, kNoOp);
+  for (std::size_t i = 0; i < schedule_->num_ops(); ++i) {
+    const Op op = schedule_->ops()[i];
+    const auto table = static_cast<std::size_t>(table_of_[index_of(op.kind())]);
+    index_[(table * stages + op.stage().at()) * units + schedule_->unit_of(op)] =
+        static_cast<std::uint32_t>(i);
+  }
+}
+
+std::size_t OpWalk::find(Op op) const {
+  if (op.stage().value() >= schedule_->stages() || op.microbatch().value() >= schedule_->microbatches() ||
+      op.is_sliced() != (schedule_->slices() > 1))
+    return kNone;
+  return at(op.kind(), op.stage().value(), op, op.slice());
+}
+
+std::size_t OpWalk::at(OpKind kind, std::int32_t stage, Op like, int slice) const {
+  const std::int8_t table = table_of_[index_of(kind)];
+  if (table < 0 || stage < 0 || stage >= schedule_->stages() || slice < 0 || slice >= schedule_->slices())
+    return kNone;
+  const auto units = static_cast<std::size_t>(schedule_->units());
+  const std::size_t unit = like.microbatch().at() * static_cast<std::size_t>(schedule_->slices()) +
+                           static_cast<std::size_t>(slice);
+  const std::size_t row = static_cast<std::size_t>(table) * static_cast<std::size_t>(schedule_->stages()) +
+                          static_cast<std::size_t>(stage);
+  const std::uint32_t index = index_[row * units + unit];
+  return index == kNoOp ? kNone : index;
+}
+
+void OpWalk::add(Dependencies& out, OpKind kind, std::int32_t stage, Op like, int slice, Link link) const {
+  const std::size_t index = at(kind, stage, like, slice);
+  if (index != kNone) out.push_back({index, link});
+}
+
+void OpWalk::add_gradients(Dependencies& out, std::int32_t stage, Op like, int slice, Link link) const {
+  add(out, OpKind::Backward, stage, like, slice, link);
+  add(out, OpKind::BackwardInput, stage, like, slice, link);
+}
+
+OpWalk::Dependencies OpWalk::needs(Op op) const {
+  Dependencies out;
+  const std::int32_t stage = op.stage().value();
+  const int slice = op.slice();
+  switch (op.kind()) {
+    case OpKind::Forward:
+      add(out, OpKind::Forward, stage - 1, op, slice, Link::Activation);
+      add(out, OpKind::Forward, stage, op, slice - 1, Link::Slice);
+      break;
+    case OpKind::Backward:
+    case OpKind::BackwardInput:
+      add_gradients(out, stage + 1, op, slice, Link::Gradient);
+      add(out, OpKind::Recompute, stage, op, slice, Link::Activation);
+      add(out, OpKind::Reload, stage, op, slice, Link::Reload);
+      add(out, OpKind::Forward, stage, op, slice, Link::Activation);
+      add_gradients(out, stage, op, slice + 1, Link::Slice);
+      break;
+    case OpKind::BackwardWeight:
+      add(out, OpKind::BackwardInput, stage, op, slice, Link::Gradient);
+      break;
+    case OpKind::Recompute:
+      add(out, OpKind::Reload, stage, op, slice, Link::Reload);
+      add(out, OpKind::Forward, stage, op, slice, Link::Activation);
+      break;
+    case OpKind::Offload:
+      add(out, OpKind::Forward, stage, op, slice, Link::Activation);
+      break;
+    case OpKind::Reload:
+      add(out, OpKind::Offload, stage, op, slice, Link::Activation);
+      break;
+  }
+  return out;
+}
+
+OpWalk::Dependencies OpWalk::needed_by(Op op) const {
+  Dependencies out;
+  const std::int32_t stage = op.stage().value();
+  const int slice = op.slice();
+  switch (op.kind()) {
+    case OpKind::Forward:
+      add(out, OpKind::Forward, stage + 1, op, slice, Link::Activation);
+      add(out, OpKind::Forward, stage, op, slice + 1, Link::Slice);
+      add(out, OpKind::Offload, stage, op, slice, Link::Activation);
+      add(out, OpKind::Recompute, stage, op, slice, Link::Activation);
+      add_gradients(out, stage, op, slice, Link::Activation);
+      break;
+    case OpKind::Backward:
+    case OpKind::BackwardInput:
+      add_gradients(out, stage - 1, op, slice, Link::Gradient);
+      add_gradients(out, stage, op, slice - 1, Link::Slice);
+      if (op.kind() == OpKind::BackwardInput)
+        add(out, OpKind::BackwardWeight, stage, op, slice, Link::Gradient);
+      break;
+    case OpKind::BackwardWeight:
+      break;
+    case OpKind::Recompute:
+      add_gradients(out, stage, op, slice, Link::Activation);
+      break;
+    case OpKind::Offload:
+      add(out, OpKind::Reload, stage, op, slice, Link::Activation);
+      break;
+    case OpKind::Reload:
+      add(out, OpKind::Recompute, stage, op, slice, Link::Reload);
+      add_gradients(out, stage, op, slice, Link::Reload);
+      break;
+  }
+  return out;
+}
+
+Ticks OpWalk::arrival(const RunModel& run, std::size_t base, std::size_t producer,
+                      std::size_t consumer) const {
+  const Ticks end = run.timeline.end[base + producer];
+  const Op from = schedule_->ops()[producer];
+  const Op to = schedule_->ops()[consumer];
+  if (!run.costs || from.stage() == to.stage()) return end;
+  return end + arrival_delay(*run.costs, to.kind(), schedule_->slot_of(to));
+}
+
+std::vector<Neighbour> OpWalk::predecessors(const RunModel& run, std::size_t position) const {
+  const std::size_t base = base_of(run, position);
+  const auto [first, last] = entry_at(run, position);
+  std::vector<Neighbour> out;
+  const bool copy = is_copy(op_at(run, position).kind());
+  const std::size_t before = in_front(run, first, false);
+  if (before != kNone) out.push_back({before, Link::Queue, run.timeline.end[before]});
+  const std::size_t copied = copy ? in_front(run, first, true) : kNone;
+  if (copied != kNone) out.push_back({copied, Link::Queue, run.timeline.end[copied]});
+  const auto add_needs = [&](std::size_t member) {
+    for (const Dependency& need : needs(op_at(run, member))) {
+      const std::size_t at = base + need.index;
+      // Within a group nobody waits for another.
+      if (at >= first && at < last) continue;
+      out.push_back({at, need.link, arrival(run, base, need.index, member - base)});
+    }
+  };
+  add_needs(position);
+  for (std::size_t member = first; member < last; ++member)
+    if (member != position) add_needs(member);
+  // Of equals the one whose op ended last; then the dependency before the queue.
+  std::size_t binding = out.size();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (binding == out.size()) {
+      binding = i;
+      continue;
+    }
+    const Neighbour& best = out[binding];
+    const Neighbour& other = out[i];
+    const Ticks best_end = run.timeline.end[best.position];
+    const Ticks other_end = run.timeline.end[other.position];
+    if (other.arrival > best.arrival ||
+        (other.arrival == best.arrival &&
+         (other_end > best_end || (other_end == best_end && best.link == Link::Queue))))
+      binding = i;
+  }
+  if (binding < out.size()) out[binding].binding = true;
+  return out;
+}
+
+std::vector<Neighbour> OpWalk::successors(const RunModel& run, std::size_t position) const {
+  const std::size_t base = base_of(run, position);
+  const auto [first, last] = entry_at(run, position);
+  std::vector<Neighbour> out;
+  for (const Dependency& user : needed_by(op_at(run, position))) {
+    const std::size_t at = base + user.index;
+    if (at >= first && at < last) continue;
+    out.push_back({at, user.link, arrival(run, base, position - base, user.index)});
+  }
+  std::sort(out.begin(), out.end(), [&](const Neighbour& a, const Neighbour& b) {
+    return std::pair(run.timeline.start[a.position], a.position) <
+           std::pair(run.timeline.start[b.position], b.position);
+  });
+  std::size_t next = next_in_queue(run, last - 1);
+  const bool copy = is_copy(op_at(run, position).kind());
+  while (next != kNone && is_copy(op_at(run, next).kind()) != copy) next = next_in_queue(run, next);
+  if (next != kNone) out.push_back({next, Link::Queue, run.timeline.end[position]});
+  return out;
+}
+
+std::size_t OpWalk::back(const RunModel& run, std::size_t position) const {
+  for (const Neighbour& neighbour : predecessors(run, position))
+    if (neighbour.binding) return neighbour.position;
+  return kNone;
+}
+
+std::size_t OpWalk::forward(const RunModel& run, std::size_t position) const {
+  const std::vector<Neighbour> all = successors(run, position);
+  return all.empty() ? kNone : all.front().position;
+}
+
+std::vector<std::size_t> OpWalk::microbatch(const RunModel& run, Microbatch k, int step) const {
+  const std::size_t base = static_cast<std::size_t>(step) * schedule_->num_ops();
+  const Op like(OpKind::Forward, Stage(0), k);
+  std::vector<std::size_t> out;
+  for (const OpKind kind : kAllOpKinds)
+    for (std::int32_t stage = 0; stage < schedule_->stages(); ++stage)
+      for (int slice = 0; slice < schedule_->slices(); ++slice) {
+        const std::size_t index = at(kind, stage, like, slice);
+        if (index != kNone) out.push_back(base + index);
+      }
+  std::sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(run.timeline.start[a], a) < std::pair(run.timeline.start[b], b);
+  });
+  return out;
+}
+
+Op op_at(const RunModel& run, std::size_t position) {
+  return run.schedule->ops()[position % run.schedule->num_ops()];
+}
+
+int step_at(const RunModel& run, std::size_t position) {
+  return static_cast<int>(position / run.schedule->num_ops());
+}
+
+Rank rank_at(const RunModel& run, std::size_t position) {
+  return run.schedule->rank_of_op(position % run.schedule->num_ops());
+}
+
+std::pair<std::size_t, std::size_t> entry_at(const RunModel& run, std::size_t position) {
+  const std::size_t base = base_of(run, position);
+  const auto ops = run.schedule->ops();
+  const Rank rank = rank_at(run, position);
+  std::size_t first = position - base;
+  std::size_t last = first + 1;
+  while (first > run.schedule->queue_begin(rank) && ops[first - 1].joined()) --first;
+  while (last < run.schedule->queue_end(rank) && ops[last - 1].joined()) ++last;
+  return {base + first, base + last};
+}
+
+std::size_t next_in_queue(const RunModel& run, std::size_t position) {
+  const std::size_t base = base_of(run, position);
+  const std::size_t next = position - base + 1;
+  return next < run.schedule->queue_end(rank_at(run, position)) ? base + next : OpWalk::kNone;
+}
+
+std::size_t previous_in_queue(const RunModel& run, std::size_t position) {
+  const std::size_t base = base_of(run, position);
+  return position - base > run.schedule->queue_begin(rank_at(run, position)) ? position - 1 : OpWalk::kNone;
+}
+
+std::size_t first_op_from(const RunModel& run, Rank rank, Ticks time, int step) {
+  const Schedule& schedule = *run.schedule;
+  const std::size_t base = static_cast<std::size_t>(step) * schedule.num_ops();
+  std::size_t first = base + schedule.queue_begin(rank);
+  const std::size_t last = base + schedule.queue_end(rank);
+  const std::vector<Ticks>& start = run.timeline.start;
+  if (!schedule.has_copies()) {
+    const auto begin = start.begin();
+    first = static_cast<std::size_t>(std::lower_bound(begin + static_cast<std::ptrdiff_t>(first),
+                                                      begin + static_cast<std::ptrdiff_t>(last), time) -
+                                     begin);
+  } else {
+    while (first < last && (start[first] < time || is_copy(op_at(run, first).kind()))) ++first;
+  }
+  return first < last ? first : OpWalk::kNone;
+}
+
+std::size_t op_near(const RunModel& run, Rank rank, Ticks time, int step) {
+  const Schedule& schedule = *run.schedule;
+  const std::size_t base = static_cast<std::size_t>(step) * schedule.num_ops();
+  const std::size_t begin = base + schedule.queue_begin(rank);
+  const std::size_t after = first_op_from(run, rank, time + 1, step);
+  std::size_t before = after == OpWalk::kNone ? base + schedule.queue_end(rank) : after;
+  while (before > begin && is_copy(op_at(run, before - 1).kind())) --before;
+  if (before == begin) return after;
+  --before;
+  if (after == OpWalk::kNone || run.timeline.end[before] > time) return before;
+  return time - run.timeline.end[before] <= run.timeline.start[after] - time ? before : after;
+}
+
+}  // namespace pipeloom::gui

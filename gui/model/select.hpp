@@ -1,0 +1,40 @@
+#pragma once
+
+// What is selected, and from there to something else. Selecting makes the op's run the active one and, where asked, moves as little as
+// needed to have it in sight.
+
+#include <optional>
+
+#include "gui/model/op_walk.hpp"
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+
+enum class Reveal : std::uint8_t { No, Yes };
+
+/// REQUIRES: the run is open and has this op or gap.
+void select_op(Session& session, const OpRef& op, Reveal reveal);
+void select_gap(Session& session, const GapRef& gap, Reveal reveal);
+/// What is selected by an op or a gap, else the active run; null if nothing is open.
+[[nodiscard]] RunPtr selected_run(const Session& session);
+/// The rank that the selection is on; no value without one.
+[[nodiscard]] std::optional<Rank> selected_rank(const Session& session);
+
+/// Where steps from op to op begin: the selected op; of a selected gap the op behind it (in front of it, if it is the last); else the op
+/// in the middle of the view on the first rank. No value where there are no ops.
+[[nodiscard]] std::optional<OpRef> current_op(const Session& session);
+
+/// Along the rank's queue; the first step selects the current op if none is.
+void step_in_queue(Session& session, bool forward);
+/// Along what the op waits for, or what waits for it (OpWalk::back, forward). Says so where there is nothing.
+void step_along_dependency(Session& session, bool forward);
+/// To the next op of the same microbatch in time.
+void step_in_microbatch(Session& session, bool forward);
+/// To the op at the same time on the next rank that is shown.
+void step_to_rank(Session& session, int by);
+/// To the next gap of the rank.
+void step_to_gap(Session& session, bool forward);
+/// The longest gap of the run; while a gap is selected that was reached this way, the next longest.
+void select_longest_gap(Session& session);
+
+}  // namespace pipeloom::gui

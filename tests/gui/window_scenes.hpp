@@ -1,0 +1,47 @@
+#pragma once
+
+// Small runs for tests of the window, made without a configuration.
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "gui/model/build_run.hpp"
+#include "gui/model/session.hpp"
+#include "sim/idle_causes.hpp"
+#include "support/scenes.hpp"
+
+namespace pipeloom::test {
+
+/// One in the abstract unit.
+inline constexpr Ticks kOne = 1'000'000'000;
+
+/// F 1, B 2, I 1, W 1 in whole units; `delay` as given.
+inline UniformCosts whole_units(Ticks delay = 0) {
+  return {kOne, 2 * kOne, kOne, kOne, kOne, delay, {}, TimeUnit::Unit};
+}
+
+inline gui::RunPtr run_of(const std::shared_ptr<const Schedule>& schedule, const UniformCosts& costs,
+                          int steps = 1) {
+  auto run = std::make_shared<gui::RunModel>();
+  run->id = gui::next_run_id();
+  run->title = "scene";
+  run->schedule = schedule;
+  run->costs = uniform_costs(schedule->placement(), costs);
+  run->timeline = simulate(schedule, *run->costs, Steps{.count = steps});
+  for (Rank rank{0}; rank < Rank(schedule->ranks()); ++rank)
+    run->idle.push_back(idle_spans(run->timeline, *run->costs, rank));
+  gui::index_run(*run);
+  return run;
+}
+inline gui::RunPtr run_of(const std::string& text, const UniformCosts& costs = whole_units()) {
+  return run_of(scene(text), costs);
+}
+
+/// Opens a run and shows all of it.
+inline gui::RunPtr open_in(gui::Session& session, gui::RunPtr run) {
+  session.add_run(run, false);
+  return run;
+}
+
+}  // namespace pipeloom::test
