@@ -132,6 +132,15 @@ std::vector<IdleSpan> idle_spans(const Timeline& timeline, const Costs& costs, R
   return GapWalk(timeline, costs, dependencies, span_of(timeline)).run(rank);
 }
 
+std::vector<std::vector<IdleSpan>> all_idle_spans(const Timeline& timeline, const Costs& costs) {
+  const DependencyMap dependencies(*timeline.schedule);
+  const Span whole = span_of(timeline);
+  std::vector<std::vector<IdleSpan>> spans;
+  for (Rank rank{0}; rank < Rank(timeline.schedule->ranks()); ++rank)
+    spans.push_back(GapWalk(timeline, costs, dependencies, whole).run(rank));
+  return spans;
+}
+
 std::vector<IdleCauses> idle_causes(const Timeline& timeline, const Costs& costs) {
   const DependencyMap dependencies(*timeline.schedule);
   const Span whole = span_of(timeline);

@@ -11,6 +11,7 @@
 // what F holds and the start of L allocates it again; copies run beside the queue, so peaks then follow from times.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -121,6 +122,11 @@ struct RankMemory {
 /// releases before allocations. The curve starts at the step's first start with the static bytes.
 [[nodiscard]] std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model,
                                                    Rank rank, int step = 0);
+
+/// The curves of all ranks over all steps: calls fn(rank, curve) for rank 0, 1, .. p-1; a curve is gone after its call. Costs what one
+/// rank's curve costs in memory, and less time than memory_curve() rank by rank.
+void each_memory_curve(const Timeline& timeline, const MemoryModel& model,
+                       const std::function<void(Rank, const std::vector<MemoryStep>&)>& fn);
 
 /// Peaks of every rank in the first step. O(ops log ops) with receive buffers, O(ops) without.
 [[nodiscard]] std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model);

@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <utility>
+
+#include "sim/memory.hpp"
+#include "sim/tensor_index.hpp"
+
+namespace pipeloom {
+namespace {
+
+/// A change of a rank's bytes. At equal times releases come first, then allocations, so that back-to-back entries do not
+/// overlap in the account.
+struct Change {
+  Ticks time = 0;
+  Bytes delta = 0;
+  std::size_t op = 0;
+  friend bool operator<(const Change& a, const Change& b) {
+    return a.time != b.time ? a.time < b.time : (a.delta < 0) && !(b.delta < 0);
+  }
+};
+
+/// What ranks take and give back in steps [first, last).
+class Accounts {
+ public:
+  Accounts(const Timeline& timeline, const MemoryModel& model, int first_step, int last_step)
+      : timeline_(timeline),
+        schedule_(*timeline.schedule),
+        model_(model),
+        effects_(schedule_, model),
+        tensors_(schedule_),
+        first_step_(first_step),
+        last_step_(last_step),
+        any_logits_(any(model.logits)) {
+    if (any(model.receive))
+      for (int step = first_step; step < last_step; ++step) produced_.push_back(produced_times(step));
+  }
+
+  [[nodiscard]] const ActivationEffects& effects() const { return effects_; }
+
+  /// The changes of a rank in time order; they stay until the next call.
+  const std::vector<Change>& of(Rank rank) {
+    changes_.clear();
+    for (int step = first_step_; step < last_step_; ++step) {
+      for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) add_op(i, step);
+      if (!produced_.empty()) add_receives(rank, step);
+    }
+    if (!std::is_sorted(changes_.begin(), changes_.end())) std::stable_sort(changes_.begin(), changes_.end());
+    return changes_;
+  }
+
+ private:
+  static bool any(const std::vector<Bytes>& table) {
+    return std::any_of(table.begin(), table.end(), [](Bytes bytes) { return bytes > 0; });
+  }
+
+  /// End of the producer of every tensor, [tensor].
+  [[nodiscard]] std::vector<Ticks> produced_times(int step) const {
+    std::vector<Ticks> produced(tensors_.size(), 0);
+    for (std::size_t i = 0; i < schedule_.num_ops(); ++i)
+      produced[tensors_.output_of(schedule_.ops()[i])] = timeline_.end_of(i, step);
+    return produced;
+  }
+
+  [[nodiscard]] bool comes_from_elsewhere(Op op) const {
+    const Slot slot = schedule_.slot_of(op);
+    const Placement& placement = schedule_.placement();
+    if (op.kind() == OpKind::Forward) return placement.rank_of(slot) != placement.rank_of(slot - 1);
+    if (!carries_gradient(op.kind()) || op.stage().value() + 1 == schedule_.stages()) return false;
+    return placement.rank_of(slot) != placement.rank_of(slot + 1);
+  }
+
+  void add(Ticks time, Bytes delta, std::size_t op) {
+    if (delta != 0) changes_.push_back({time, delta, op});
+  }
+
+  void add_op(std::size_t i, int step) {
+    const Op op = schedule_.ops()[i];
+    const QueueEffect effect = effects_.of(op);
+    const Bytes logits = any_logits_ ? model_.logits[schedule_.slot_of(op).at()] : 0;
+    const bool is_forward = op.kind() == OpKind::Forward;
+    const bool ends_logits = carries_gradient(op.kind()) || (is_forward && schedule_.is_forward_only());
+    add(timeline_.start_of(i, step), effect.taken + (is_forward ? logits : 0), i);
+    add(timeline_.end_of(i, step), -effect.given - (ends_logits ? logits : 0), i);
+  }
+
+  /// Buffers that hold incoming tensors while they travel and until they are consumed.
+  void add_receives(Rank rank, int step) {
+    const std::vector<Ticks>& produced = produced_[static_cast<std::size_t>(step - first_step_)];
+    for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) {
+      const Op op = schedule_.ops()[i];
+      const std::size_t tensor = tensors_.input_of(op);
+      const Bytes bytes = model_.receive[schedule_.slot_of(op).at()];
+      if (bytes == 0 || tensor < tensors_.first_produced() || !comes_from_elsewhere(op)) continue;
+      changes_.push_back({produced[tensor], bytes, i});
+      changes_.push_back({timeline_.end_of(i, step), -bytes, i});
+    }
+  }
+
+  const Timeline& timeline_;
+  const Schedule& schedule_;
+  const MemoryModel& model_;
+  ActivationEffects effects_;
+  TensorIndex tensors_;
+  int first_step_;
+  int last_step_;
+  bool any_logits_;
+  std::vector<std::vector<Ticks>>
+      produced_;  // [step - first_step_][tensor]; empty: nothing is received into buffers
+  std::vector<Change> changes_;
+};
+
+Bytes static_of(const Schedule& schedule, const MemoryModel& model, Rank rank) {
+  Bytes bytes = 0;
+  for (const Slot slot : schedule.placement().slots_of(rank)) bytes += model.static_bytes[slot.at()];
+  return bytes;
+}
+
+/// Peaks of activations alone, in queue order; times matter only to copies.
+RankMemory activation_peaks(const Timeline& timeline, const ActivationEffects& effects, Rank rank) {
+  const Schedule& schedule = *timeline.schedule;
+  RankMemory memory;
+  std::int32_t live = 0;
+  PeakWithCopies held;
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   QueueEffect sum;
+                   for (std::size_t i = first; i < last; ++i) {
+                     const QueueEffect effect = effects.of(schedule.ops()[i]);
+                     sum.taken += effect.taken;
+                     sum.given += effect.given;
+                     sum.live_taken += effect.live_taken;
+                     sum.live_given += effect.live_given;
+                   }
+                   const OpKind kind = schedule.ops()[first].kind();
+                   const Span span{timeline.start_of(first), timeline.end_of(last - 1)};
+                   if (kind == OpKind::Offload) return held.add_copy(span.end, -sum.given);
+                   if (kind == OpKind::Reload) return held.add_copy(span.start, sum.taken);
+                   live += sum.live_taken;
+                   memory.peak_live = std::max(memory.peak_live, live);
+                   live -= sum.live_given;
+                   held.add_entry(span, sum.taken, sum.given);
+                 });
+  memory.peak_activation_bytes = held.peak();
+  return memory;
+}
+
+/// One stream runs a rank's copies in queue order, so their bytes on the host follow from that order alone.
+Bytes host_peak(const Schedule& schedule, const ActivationEffects& effects, Rank rank) {
+  Bytes held = 0;
+  Bytes peak = 0;
+  for (const Op op : schedule.queue(rank)) {
+    if (op.kind() == OpKind::Offload) held += effects.of(op).given;
+    peak = std::max(peak, held);
+    if (op.kind() == OpKind::Reload) held -= effects.of(op).taken;
+  }
+  return peak;
+}
+
+}  // namespace
+
+namespace {
+
+void write_curve(const std::vector<Change>& changes, Ticks start, Bytes bytes,
+                 std::vector<MemoryStep>& curve) {
+  curve.assign(1, {start, bytes});
+  for (const Change& change : changes) {
+    bytes += change.delta;
+    if (curve.back().time == change.time)
+      curve.back().bytes = bytes;
+    else
+      curve.push_back({change.time, bytes});
+  }
+}
+
+}  // namespace
+
+std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model, Rank rank,
+                                     int step) {
+  std::vector<MemoryStep> curve;
+  write_curve(Accounts(timeline, model, step, step + 1).of(rank), span_of(timeline, step).start,
+              static_of(*timeline.schedule, model, rank), curve);
+  return curve;
+}
+
+void each_memory_curve(const Timeline& timeline, const MemoryModel& model,
+                       const std::function<void(Rank, const std::vector<MemoryStep>&)>& fn) {
+  const Schedule& schedule = *timeline.schedule;
+  const Ticks start = span_of(timeline).start;
+  Accounts accounts(timeline, model, 0, timeline.steps);
+  std::vector<MemoryStep> curve;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    write_curve(accounts.of(rank), start, static_of(schedule, model, rank), curve);
+    fn(rank, curve);
+  }
+}
+
+std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model) {
+  const Schedule& schedule = *timeline.schedule;
+  Accounts accounts(timeline, model, 0, 1);
+  std::vector<RankMemory> result;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    RankMemory memory = activation_peaks(timeline, accounts.effects(), rank);
+    if (schedule.has_copies()) memory.peak_host_bytes = host_peak(schedule, accounts.effects(), rank);
+    Bytes bytes = static_of(schedule, model, rank);
+    memory.peak_bytes = bytes;
+    memory.peak_op = schedule.queue_begin(rank);
+    for (const Change& change : accounts.of(rank)) {
+      bytes += change.delta;
+      if (bytes > memory.peak_bytes) {
+        memory.peak_bytes = bytes;
+        memory.peak_op = change.op;
+      }
+    }
+    result.push_back(memory);
+  }
+  return result;
+}
+
+std::optional<OverLimit> find_over_limit(const Timeline& timeline, const MemoryModel& model) {
+  if (!model.limit) return std::nullopt;
+  const Schedule& schedule = *timeline.schedule;
+  Accounts accounts(timeline, model, 0, 1);
+  std::optional<OverLimit> first;
+  Ticks first_time = kMaxTicks;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    Bytes bytes = static_of(schedule, model, rank);
+    for (const Change& change : accounts.of(rank)) {
+      bytes += change.delta;
+      if (bytes <= *model.limit || change.time >= first_time) continue;
+      first_time = change.time;
+      first = OverLimit{rank, schedule.ops()[change.op].with_joined(false), bytes, *model.limit};
+      break;
+    }
+  }
+  return first;
+}
+
+}  // namespace pipeloom
