@@ -2,6 +2,7 @@
 
 // RunModels: everything the window needs of a run, made off the frame thread.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "study/evaluate.hpp"
 
 namespace pipeloom::gui {
+
+/// A number that no other RunModel of this process has. Safe from any thread.
+[[nodiscard]] std::uint64_t next_run_id();
+
+/// Level of detail of a finished model, whose timeline, memory and message bars stay where they are: the last step of making one. Sets
+/// span_, lanes and message_lanes.
+void index_run(RunModel& run);
 
 /// "1f1b p=4 m=8", with "v=2" where a rank has more than one stage.
 [[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);

@@ -2,7 +2,7 @@
 
 // How much of a row's time is taken, by channel (a kind of op, a direction of messages), at every scale.
 //
-//   level l   cells of `width` * 2^l ticks, the first at span.start; per cell a 16-bit share for every channel
+//   level l   cells of cell() * 2^l ticks, the first at the span's start; per cell a 16-bit share for every channel
 //
 // A cell that anything longer than 0 touches is never 0, and one that a gap touches is never full, on every level: shares are
 // rounded up, and their sum is kept below full where there is a gap.
@@ -19,72 +19,87 @@ namespace pipeloom::gui {
 
 /// What a bin that is touched shows at least, and what one with a gap lacks at least: one step of an 8-bit colour.
 inline constexpr float kLeastShare = 1.0F / 255;
+/// Channels that a row may have: every kind of op.
+inline constexpr std::size_t kMaxChannels = kOpKinds;
+
+/// Scales the shares of one bin, out[place] for every place, so that they sum to kLeastShare at least unless all are 0, and to
+/// 1 - kLeastShare at most if there is a gap (to 1 if there is none).
+void keep_visible(float* out, std::span<const std::uint8_t> places, bool gap);
 
 class BusyPyramid {
  public:
   BusyPyramid() = default;
-  /// Collects for a row of `channels` >= 1 over `span`, in about `cells` cells (at least 1).
+  /// Collects the things of a row.
   class Builder;
 
   [[nodiscard]] bool empty() const { return levels_.empty(); }
   [[nodiscard]] std::size_t channels() const { return channels_; }
-  /// Ticks of a cell of the finest level: bins narrower than this are better answered from the things themselves.
-  [[nodiscard]] double cell() const { return static_cast<double>(width_); }
+  /// Ticks of a cell of the finest level: narrower bins are better answered from the things themselves.
+  [[nodiscard]] double cell() const { return static_cast<double>(Ticks{1} << shift_); }
 
-  /// out[i * channels() + c] is channel c's share of bin i; `out` is resized. Bins outside of the span are 0. The rules for least
-  /// and most are the caller's (keep_visible). REQUIRES: range longer than 0, bins >= 1. O(bins) where a bin is a cell or longer.
-  void shares(TimeRange range, int bins, std::vector<float>& out) const;
+  /// Writes channel c's share of bin i to out[i * stride + places[c]], kept visible; what bins outside of the span show is 0.
+  /// Within a cell, things count as spread evenly. REQUIRES: range longer than 0, bins >= 1, places.size() == channels().
+  /// O(bins) where a bin is a cell or longer, as no cell longer than a bin is asked.
+  void shares(TimeRange range, int bins, std::span<const std::uint8_t> places, float* out,
+              std::size_t stride) const;
 
   [[nodiscard]] std::size_t memory_bytes() const { return cells_.capacity() * sizeof(std::uint16_t); }
 
  private:
   struct Level {
-    std::size_t begin = 0;  // into cells_
+    std::size_t begin = 0;  // into cells_, in cells
     std::size_t count = 0;
   };
-  void add_levels();
+  struct Query;
+  template <std::size_t kChannels>
+  void fill(const Query& query, std::span<const std::uint8_t> places, float* out) const;
+  void add_level();
 
   Span span_;
-  Ticks width_ = 1;
+  int shift_ = 0;  // log2 of a finest cell's ticks
   std::size_t channels_ = 0;
   std::vector<Level> levels_;
   std::vector<std::uint16_t> cells_;  // level by level, [cell][channel]
 };
 
-/// Scratch is kept between rows. add() in any order, then take().
+/// Its scratch is kept between rows: begin(), then add() and gap() in any order, then take().
 class BusyPyramid::Builder {
  public:
+  /// A row of 1 .. kMaxChannels channels over `span`, in `cells` / 2 to `cells` cells (at least 1).
   void begin(Span span, std::size_t channels, std::size_t cells);
-  /// `parts` of `of` of [start, end) belong to the channel: 1 of 2 for an op of an overlapped pair.
-  void add(Ticks start, Ticks end, std::size_t channel, Ticks parts = 1, Ticks of = 1);
+  /// An equal part of [start, end) for one of `of` ops: an op of an overlapped pair has 1 of 2.
+  void add(Ticks start, Ticks end, std::size_t channel, std::size_t of = 1);
+  /// Nothing is in [start, end).
+  void gap(Ticks start, Ticks end);
   [[nodiscard]] BusyPyramid take();
 
  private:
   void quantise(std::size_t cell, std::uint16_t* out) const;
 
   BusyPyramid row_;
-  double cells_per_tick_ = 0;
-  std::vector<double> busy_;  // [cell][channel], ticks
+  std::vector<float> busy_;  // [cell][channel], ticks
+  std::vector<std::uint8_t> gap_;
 };
 
-/// Adds things one by one to bins, exactly: what shares() does where bins are narrower than cells.
+/// Adds things one by one to bins, exactly: for bins that are narrower than cells.
 class BinAdder {
  public:
-  /// REQUIRES: range longer than 0; out has bins * channels values.
-  BinAdder(TimeRange range, int bins, std::size_t channels, std::vector<float>& out);
-  /// `weight` of [start, end) belongs to the channel.
-  void add(double start, double end, std::size_t channel, float weight);
+  /// Shares go to out[bin * stride + place], which are 0 so far. REQUIRES: range longer than 0, bins >= 1.
+  BinAdder(TimeRange range, int bins, float* out, std::size_t stride);
+  void add(double start, double end, std::size_t place, std::size_t of = 1);
+  void gap(double start, double end);
+  /// Keeps all bins visible.
+  void finish(std::span<const std::uint8_t> places);
 
  private:
+  [[nodiscard]] int bin_of(double time) const;
+
   TimeRange range_;
   int bins_;
-  double per_tick_;
-  std::size_t channels_;
-  std::vector<float>* out_;
+  double width_;
+  float* out_;
+  std::size_t stride_;
+  std::vector<std::uint8_t> gap_;
 };
-
-/// Scales the shares of one bin so that those which are touched sum to kLeastShare at least, and to 1 - kLeastShare at most where
-/// they do not fill the bin.
-void keep_visible(float* shares, std::size_t channels);
 
 }  // namespace pipeloom::gui

@@ -73,9 +73,7 @@ class LaneIndex {
     for (int step = steps_seen.first; step < steps_seen.last; ++step) {
       const OpSlice slice = visible(rank, from, to, step, lane);
       for (std::size_t i = slice.first; i < slice.last; ++i)
-        if (is_in(i, lane) && static_cast<double>(timeline_->end[i]) >= from &&
-            static_cast<double>(timeline_->start[i]) < to)
-          fn(i);
+        if (overlaps(i, from, to, lane)) fn(i);
     }
   }
 
@@ -113,11 +111,26 @@ class LaneIndex {
   static constexpr std::size_t kBlock = 16;
 
   void index_row(Rank rank, Lane lane, BusyPyramid::Builder& builder);
-  [[nodiscard]] bool is_in(std::size_t position, Lane lane) const {
-    return is_copy(ops_[position % ops_.size()].kind()) == (lane == Lane::Copies) &&
-           timeline_->end[position] >= 0;
-  }
+  void index_step(Row& row, OpSlice queue, Lane lane) const;
+  void add_blocks(Row& row, OpSlice queue, Lane lane) const;
+  [[nodiscard]] OpSlice visible_ordered(OpSlice all, double from, double to) const;
+  [[nodiscard]] OpSlice visible_blocks(const Row& row, OpSlice all, double from, double to, int step) const;
+  void walk_shares(Rank rank, TimeRange range, int bins, std::vector<BusyShares>& out, Lane lane) const;
+
+  [[nodiscard]] OpSlice queue(Rank rank, int step) const;
   [[nodiscard]] const Row& row(Rank rank, Lane lane) const;
+  [[nodiscard]] Op op_at(std::size_t position) const {
+    return ops_[position < ops_.size() ? position : position % ops_.size()];
+  }
+  [[nodiscard]] bool is_in(std::size_t position, Lane lane) const {
+    return is_copy(op_at(position).kind()) == (lane == Lane::Copies) && timeline_->end[position] >= 0;
+  }
+  /// Something of the lane that is in [from, to) for a while, or without length lies there.
+  [[nodiscard]] bool overlaps(std::size_t position, double from, double to, Lane lane) const {
+    const auto start = static_cast<double>(timeline_->start[position]);
+    return is_in(position, lane) && start < to &&
+           (static_cast<double>(timeline_->end[position]) > from || start >= from);
+  }
 
   const Timeline* timeline_;
   std::span<const Op> ops_;

@@ -22,11 +22,11 @@ struct MemoryExtent {
 class MemoryPyramid {
  public:
   MemoryPyramid() = default;
-  /// `curve` in time order, as memory_curve() gives it; the last value holds to span.end. In about `cells` cells; `keep_curve` answers
+  /// `curve` in time order, as each_memory_curve() gives it; the last value holds to span.end. In `cells` / 2 to `cells` cells; `keep_curve` answers
   /// bins narrower than a cell exactly.
   MemoryPyramid(const std::vector<MemoryStep>& curve, Span span, std::size_t cells, bool keep_curve);
 
-  /// Bins outside of the span are 0. REQUIRES: range longer than 0, bins >= 1. O(bins), plus the changes within the range where the
+  /// Within a cell, its extremes stand for every part of it. Bins outside of the span are 0. REQUIRES: range longer than 0, bins >= 1. O(bins), plus the changes within the range where the
   /// curve answers.
   void extents(TimeRange range, int bins, std::vector<MemoryExtent>& out) const;
   [[nodiscard]] Bytes peak() const { return peak_; }
@@ -42,11 +42,13 @@ class MemoryPyramid {
     std::size_t count = 0;
   };
   void add_cells(const std::vector<MemoryStep>& curve);
-  void add_levels();
-  [[nodiscard]] MemoryExtent of_curve(double from, double to) const;
+  void add_level();
+  /// `at` is the last change at or before `from`, or an earlier one.
+  [[nodiscard]] MemoryExtent of_curve(double from, double to, std::size_t& at) const;
+  [[nodiscard]] MemoryExtent of_cells(const Level& level, double from, double to) const;
 
   Span span_;
-  Ticks width_ = 1;
+  int shift_ = 0;  // log2 of a finest cell's ticks
   Bytes peak_ = 0;
   std::vector<Level> levels_;
   std::vector<Cell> cells_;

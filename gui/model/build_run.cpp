@@ -1,0 +1,211 @@
+#include "gui/model/build_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "gui/model/lane_index.hpp"
+#include "gui/model/message_lanes.hpp"
+#include "sim/critical_path.hpp"
+#include "sim/dependency.hpp"
+#include "sim/hang.hpp"
+#include "sim/simulator.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+void sort_bars(std::vector<MessageBar>& bars) {
+  std::sort(bars.begin(), bars.end(), [](const MessageBar& a, const MessageBar& b) {
+    return std::pair(a.start, a.consumer) < std::pair(b.start, b.consumer);
+  });
+}
+
+/// Under the `latency` model a message is under way from its producer's end for as long as the hop takes.
+std::vector<MessageBar> latency_bars(const Timeline& timeline, const Costs& costs) {
+  const auto takes_time = [](const std::vector<Ticks>& delays) {
+    return std::any_of(delays.begin(), delays.end(), [](Ticks delay) { return delay > 0; });
+  };
+  std::vector<MessageBar> bars;
+  if (!takes_time(costs.forward_delay) && !takes_time(costs.backward_delay)) return bars;
+  const Schedule& schedule = *timeline.schedule;
+  const DependencyMap dependencies(schedule);
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
+    const Op op = schedule.ops()[i];
+    const std::uint32_t producer = dependencies.producer_of(i);
+    if (producer == DependencyMap::kNone) continue;
+    const Ticks delay = arrival_delay(costs, op.kind(), schedule.slot_of(op));
+    if (delay == 0) continue;
+    if (bars.size() == kMaxMessageBars) return {};
+    const Ticks start = timeline.end_of(producer);
+    bars.push_back({start, start + delay, schedule.rank_of_op(producer), schedule.rank_of_op(i), producer, i,
+                    op.kind() != OpKind::Forward});
+  }
+  sort_bars(bars);
+  return bars;
+}
+
+std::vector<MessageBar> program_bars(const ProgramRun& run, const Program& program) {
+  std::vector<MessageBar> bars;
+  const MessageTable& table = program.messages();
+  if (table.size() > kMaxMessageBars) return bars;
+  for (MessageId id = 0; id < table.size(); ++id) {
+    const MessageInfo& info = table[id];
+    const MessageTimes& times = run.messages[id];
+    if (times.end > times.start)
+      bars.push_back({times.start, times.end, info.from_rank, info.to_rank, info.producer_op,
+                      info.consumer_op, !info.is_forward()});
+  }
+  sort_bars(bars);
+  return bars;
+}
+
+/// What a run costs whose times are given: no hop takes time, so that a gap has no cause but its phase.
+Costs no_hops(const Schedule& schedule) {
+  return default_costs(schedule.placement());
+}
+
+std::shared_ptr<RunModel> new_run(std::string title, RunSource source, std::string file) {
+  auto run = std::make_shared<RunModel>();
+  run->id = next_run_id();
+  run->title = std::move(title);
+  run->source = source;
+  run->file = std::move(file);
+  return run;
+}
+
+/// The entries that ran, as a schedule and its times. Op index i ran if end[i] is not negative.
+Timeline executed_part(const Schedule& schedule, const std::vector<Ticks>& start,
+                       const std::vector<Ticks>& end, TimeUnit unit) {
+  ScheduleBuilder builder = builder_like(schedule);
+  Timeline timeline;
+  timeline.unit = unit;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    builder.begin_rank(rank);
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) {
+                     if (end[first] < 0) return;
+                     builder.add_group(schedule.ops().subspan(first, last - first));
+                     for (std::size_t i = first; i < last; ++i) {
+                       timeline.start.push_back(start[i]);
+                       timeline.end.push_back(end[i]);
+                     }
+                   });
+  }
+  timeline.schedule = std::make_shared<const Schedule>(std::move(builder).build());
+  return timeline;
+}
+
+std::vector<std::string> remedies_of(const Schedule& schedule) {
+  constexpr std::size_t kBudget = 20'000'000;  // a fraction of a second: somebody waits for the picture
+  std::vector<std::string> lines;
+  const auto moves = find_unblocking_moves(schedule, kBudget);
+  if (!moves) return lines;
+  Schedule changed = schedule;
+  for (const Move& move : *moves) {
+    lines.push_back(describe(move, changed));
+    changed = with_move(changed, move);
+  }
+  return lines;
+}
+
+Hang explain(const Deadlock& deadlock, const Schedule& schedule) {
+  Hang hang;
+  hang.lines = wait_lines(deadlock, schedule);
+  hang.remedies = remedies_of(schedule);
+  const auto add = [&](const BlockedRank& blocked, bool in_cycle) {
+    hang.waits.push_back({blocked.rank, schedule.ops()[blocked.op].with_joined(false), blocked.waits_for,
+                          blocked.on, in_cycle});
+  };
+  std::vector<bool> in_cycle(deadlock.blocked.size());
+  for (const std::size_t i : deadlock.cycle) {
+    in_cycle[i] = true;
+    add(deadlock.blocked[i], true);
+  }
+  for (std::size_t i = 0; i < deadlock.blocked.size(); ++i)
+    if (!in_cycle[i]) add(deadlock.blocked[i], false);
+  return hang;
+}
+
+}  // namespace
+
+std::uint64_t next_run_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+std::string title_of(const io::EffectiveConfig& effective) {
+  std::string title =
+      fmt::format("{} p={} m={}", effective.schedule, effective.ranks, effective.microbatches);
+  if (effective.chunks > 1) title += fmt::format(" v={}", effective.chunks);
+  return title;
+}
+
+void index_run(RunModel& run) {
+  auto lanes = std::make_shared<const LaneIndex>(run.timeline, run.memory ? &*run.memory : nullptr);
+  run.span_ = lanes->span();
+  run.lanes = std::move(lanes);
+  if (!run.message_bars.empty())
+    run.message_lanes = std::make_shared<const MessageLanes>(run.message_bars, run.ranks());
+}
+
+RunPtr build_run(study::Evaluation evaluation, std::string title, RunSource source, std::string file) {
+  auto run = new_run(std::move(title), source, std::move(file));
+  if (evaluation.program_run) {
+    for (Rank rank{0}; rank < Rank(evaluation.schedule->ranks()); ++rank)
+      run->idle.push_back(idle_spans(*evaluation.program_run, rank));
+    run->message_bars = program_bars(*evaluation.program_run, *evaluation.program);
+    evaluation.program_run.reset();
+    evaluation.program.reset();
+  } else {
+    run->idle = all_idle_spans(evaluation.timeline, evaluation.costs);
+    run->message_bars = latency_bars(evaluation.timeline, evaluation.costs);
+  }
+  run->schedule = std::move(evaluation.schedule);
+  run->timeline = std::move(evaluation.timeline);
+  run->costs = std::move(evaluation.costs);
+  run->memory = std::move(evaluation.memory);
+  run->metrics = std::move(evaluation.metrics);
+  run->over_limit = evaluation.over_limit;
+  run->effective = std::move(evaluation.effective);
+  run->messages = std::move(evaluation.messages);
+  run->warnings = std::move(evaluation.warnings);
+  if (evaluation.critical_path) run->critical = std::move(evaluation.critical_path->entries);
+  index_run(*run);
+  return run;
+}
+
+RunPtr build_timed_run(Timeline timeline, std::string title, std::string file) {
+  auto run = new_run(std::move(title), RunSource::TimelineFile, std::move(file));
+  run->schedule = timeline.schedule;
+  run->timeline = std::move(timeline);
+  run->idle = all_idle_spans(run->timeline, no_hops(*run->schedule));
+  index_run(*run);
+  return run;
+}
+
+std::vector<Ticks> run_slack(const RunModel& run) {
+  if (!run.costs || run.messages || run.hang || run.source == RunSource::TimelineFile) return {};
+  if (run.schedule->num_entries() > kMaxSlackEntries) return {};
+  return slack(run.timeline, *run.costs);
+}
+
+RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const Costs& costs,
+                         std::string title, RunSource source, std::string file) {
+  std::vector<Ticks> start(schedule->num_ops(), -1);
+  std::vector<Ticks> end(schedule->num_ops(), -1);
+  const auto outcome =
+      Simulator().evaluate(*schedule, costs, default_memory(schedule->placement()), start, end);
+  auto run = new_run(std::move(title), source, std::move(file));
+  run->timeline = executed_part(*schedule, start, end, costs.unit);
+  run->schedule = run->timeline.schedule;
+  run->costs = costs;
+  run->idle = all_idle_spans(run->timeline, costs);
+  run->message_bars = latency_bars(run->timeline, costs);
+  if (const auto* deadlock = std::get_if<Deadlock>(&outcome)) run->hang = explain(*deadlock, *schedule);
+  index_run(*run);
+  return run;
+}
+
+}  // namespace pipeloom::gui

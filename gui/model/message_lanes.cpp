@@ -1,0 +1,111 @@
+#include "gui/model/message_lanes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr std::array<std::uint8_t, 2> kPlaces = {0, 1};  // activation, gradient
+constexpr std::size_t kMostWalkedPerBin = 8;
+
+Span span_of_bars(std::span<const MessageBar> bars) {
+  Span span{std::numeric_limits<Ticks>::max(), 0};
+  for (const MessageBar& bar : bars) {
+    span.start = std::min(span.start, bar.start);
+    span.end = std::max(span.end, bar.end);
+  }
+  return bars.empty() ? Span{} : span;
+}
+
+/// Hands out every moment of the bars once per direction, and the gaps between them. Feed it bars in order of start.
+template <class Add, class Gap>
+class Cover {
+ public:
+  Cover(Ticks start, Add add, Gap gap) : until_(start), of_{start, start}, add_(add), gap_(gap) {}
+  void take(const MessageBar& bar) {
+    if (bar.start > until_) gap_(until_, bar.start);
+    until_ = std::max(until_, bar.end);
+    Ticks& covered = of_[bar.gradient ? 1 : 0];
+    if (bar.end > covered) add_(std::max(bar.start, covered), bar.end, bar.gradient ? 1 : 0);
+    covered = std::max(covered, bar.end);
+  }
+  [[nodiscard]] Ticks until() const { return until_; }
+
+ private:
+  Ticks until_;
+  std::array<Ticks, 2> of_;
+  Add add_;
+  Gap gap_;
+};
+
+}  // namespace
+
+MessageLanes::MessageLanes(std::span<const MessageBar> bars, int ranks) : bars_(bars) {
+  rows_.resize(2 * static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    rows_[bars[i].from.at() * 2].bars.push_back(static_cast<std::uint32_t>(i));
+    rows_[bars[i].to.at() * 2 + 1].bars.push_back(static_cast<std::uint32_t>(i));
+  }
+  const Span span = span_of_bars(bars);
+  BusyPyramid::Builder builder;
+  for (Row& row : rows_)
+    if (!row.bars.empty()) index_row(row, span, builder);
+}
+
+void MessageLanes::index_row(Row& row, Span span, BusyPyramid::Builder& builder) const {
+  builder.begin(span, kPlaces.size(), row.bars.size() / 2);
+  Cover cover(
+      span.start, [&](Ticks start, Ticks end, std::size_t channel) { builder.add(start, end, channel); },
+      [&](Ticks start, Ticks end) { builder.gap(start, end); });
+  row.latest_end.reserve(row.bars.size());
+  for (const std::uint32_t i : row.bars) {
+    cover.take(bars_[i]);
+    row.latest_end.push_back(cover.until());
+  }
+  builder.gap(cover.until(), span.end);
+  row.busy = builder.take();
+}
+
+bool MessageLanes::has(Rank rank, MessageLane lane) const {
+  return !row(rank, lane).bars.empty();
+}
+
+std::span<const std::uint32_t> MessageLanes::visible(Rank rank, MessageLane lane, double from,
+                                                     double to) const {
+  const Row& own = row(rank, lane);
+  const auto first = std::partition_point(own.latest_end.begin(), own.latest_end.end(),
+                                          [&](Ticks end) { return static_cast<double>(end) <= from; }) -
+                     own.latest_end.begin();
+  const auto last = std::partition_point(own.bars.begin() + first, own.bars.end(), [&](std::uint32_t i) {
+    return static_cast<double>(bars_[i].start) < to;
+  });
+  return {own.bars.begin() + first, last};
+}
+
+void MessageLanes::shares(Rank rank, MessageLane lane, TimeRange range, int bins,
+                          std::vector<MessageShares>& out) const {
+  static_assert(sizeof(MessageShares) == 2 * sizeof(float));
+  out.assign(static_cast<std::size_t>(bins), MessageShares{});
+  const Row& own = row(rank, lane);
+  if (own.bars.empty() || !(range.length() > 0)) return;
+  const auto seen = visible(rank, lane, range.start, range.end);
+  if (seen.empty()) return;
+  float* const values = &out.front().activation;
+  const bool fine = range.length() / bins < own.busy.cell();
+  if (seen.size() > static_cast<std::size_t>(bins) * (fine ? kMostWalkedPerBin : 1))
+    return own.busy.shares(range, bins, kPlaces, values, kPlaces.size());
+  BinAdder adder(range, bins, values, kPlaces.size());
+  Cover cover(
+      std::numeric_limits<Ticks>::min(),
+      [&](Ticks start, Ticks end, std::size_t place) {
+        adder.add(static_cast<double>(start), static_cast<double>(end), place);
+      },
+      [&](Ticks start, Ticks end) { adder.gap(static_cast<double>(start), static_cast<double>(end)); });
+  for (const std::uint32_t i : seen) cover.take(bars_[i]);
+  adder.gap(static_cast<double>(cover.until()), range.end);
+  adder.finish(kPlaces);
+}
+
+}  // namespace pipeloom::gui
