@@ -3,7 +3,7 @@
 #include "gui/model/command.hpp"
 #include "gui/model/select.hpp"
 #include "support/catch.hpp"
-#include "window_scenes.hpp"
+#include "support/window_scenes.hpp"
 
 using namespace pipeloom;
 using namespace pipeloom::gui;

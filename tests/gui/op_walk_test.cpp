@@ -9,7 +9,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
-#include "window_scenes.hpp"
+#include "support/window_scenes.hpp"
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
