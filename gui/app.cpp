@@ -198,6 +198,7 @@ void App::frame() {
   last_frame_at_ = now;
   run_held_commands();
   const bool changed = session_->update();
+  if (session_->clipboard) platform_->set_clipboard(*std::exchange(session_->clipboard, std::nullopt));
   apply_preferences();
   ImGuiIO& io = ImGui::GetIO();
   const PixelSize size = platform_->size();

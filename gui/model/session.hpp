@@ -73,6 +73,8 @@ struct Session {
   /// Seconds that the frame in progress stands for; what held keys move by.
   double frame_seconds = 1.0 / 60;
   bool quit = false;
+  /// A text for the clipboard; the next frame hands it over.
+  std::optional<std::string> clipboard;
   /// A panel that wants the keyboard next frame: "search", "palette"; taken by the view of that name.
   std::string focus_request;
 
