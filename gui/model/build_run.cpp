@@ -200,6 +200,7 @@ RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const 
   auto run = new_run(std::move(title), source, std::move(file));
   run->timeline = executed_part(*schedule, start, end, costs.unit);
   run->schedule = run->timeline.schedule;
+  run->whole = schedule;
   run->costs = costs;
   run->idle = all_idle_spans(run->timeline, costs);
   run->message_bars = latency_bars(run->timeline, costs);
