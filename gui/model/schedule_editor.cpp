@@ -1,0 +1,358 @@
+#include "gui/model/schedule_editor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "gui/model/build_run.hpp"
+#include "sim/error.hpp"
+#include "sim/io/json_value.hpp"
+#include "sim/simulator.hpp"
+#include "sim/text.hpp"
+#include "study/evaluate.hpp"
+#include "study/hang_page.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr std::string_view kSuffix = " (edited)";
+
+Costs costs_of(const RunModel& run, const Schedule& schedule) {
+  return run.costs ? *run.costs : default_costs(schedule.placement());
+}
+
+bool hangs(const std::vector<Diagnostic>& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& diagnostic) { return diagnostic.code == "hang"; });
+}
+
+/// "before", "now" and "difference" of the state dump: null where there is no number.
+nlohmann::ordered_json metrics_json(const RunModel* run) {
+  if (run == nullptr || !run->metrics) return nullptr;
+  const Metrics& metrics = *run->metrics;
+  return {{"makespan", to_double(metrics.makespan, run->timeline.unit)},
+          {"bubble_ratio", metrics.bubble_ratio},
+          {"peak_bytes", metrics.ranks[metrics.peak_rank.at()].memory.peak_bytes}};
+}
+
+}  // namespace
+
+io::RunConfig config_of(const RunModel& run) {
+  if (!run.effective) return {};
+  io::Document document = io::Document::parse(io::effective_config_text(*run.effective), run.title);
+  io::RunConfig config = io::read_run_config(document.root());
+  config.options.recompute = {};
+  config.options.offload = {};
+  config.options.forward_only = false;
+  return config;
+}
+
+const std::shared_ptr<const Schedule>& whole_schedule(const RunModel& run) {
+  return run.whole ? run.whole : run.schedule;
+}
+
+EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::RunConfig& config, const std::string& title,
+                          const RunModel& before) {
+  EditOutcome out;
+  const auto schedule = std::make_shared<const Schedule>(queues.build());
+  try {
+    out.diagnostics = validate(*schedule);
+    if (out.diagnostics.empty()) {
+      out.run = build_run(study::evaluate_schedule(schedule, title, config), title, before.source, "");
+    } else if (hangs(out.diagnostics)) {
+      out.page = study::hang_page(*schedule, false);
+      out.run = build_hanging_run(schedule, costs_of(before, *schedule), title, before.source, "");
+    }
+  } catch (const study::MessageProblem& problem) {
+    out.problem = problem.what();
+    out.page = study::message_hang_page(problem, false);
+  } catch (const Error& error) {
+    out.problem = error.line();
+  }
+  return out;
+}
+
+void ScheduleEditor::begin(Session& session) {
+  if (editing()) return;
+  const RunModel* run = session.active_run();
+  if (run == nullptr)
+    throw InputError(Where{"edit"}, "nothing is open; open a schedule or a configuration first");
+  if (run->source == RunSource::TimelineFile)
+    throw InputError(Where{"edit"}, fmt::format("the times of {} come from a file and would not follow; "
+                                                "edit a simulated run",
+                                                run->title));
+  config_ = config_of(*run);
+  before_ = session.runs[session.active].run;
+  edits_ = std::make_unique<QueueEdits>(whole_schedule(*before_));
+  shown_ = before_->id;
+  outcome_ = {++revision_, before_, {}, "", ""};
+}
+
+void ScheduleEditor::end() {
+  edits_.reset();
+  before_.reset();
+  drag_.reset();
+  outcome_ = {};
+  shown_ = 0;
+}
+
+void ScheduleEditor::discard(Session& session) {
+  if (!editing()) return;
+  session.jobs.cancel("edit");
+  if (shown_ != before_->id) show(session, before_);
+  end();
+}
+
+std::pair<Rank, Op> ScheduleEditor::selected(const Session& session) const {
+  const auto& selected = session.selection.op;
+  const RunModel* run = session.active_run();
+  if (run == nullptr || !selected || selected->run != run->id)
+    throw InputError(Where{"edit"}, "no op is selected; click one of the active run, or name it: RANK/0F7");
+  const std::size_t op = selected->op % run->schedule->num_ops();
+  return {run->schedule->rank_of_op(op), run->schedule->ops()[op].with_joined(false)};
+}
+
+void ScheduleEditor::move(Session& session, Rank rank, Op op, std::size_t position) {
+  begin(session);
+  edits_->move(rank, op, position);
+  edited(session);
+}
+
+void ScheduleEditor::shift(Session& session, Rank rank, Op op, int by) {
+  begin(session);
+  const auto entry = edits_->find(rank, op);
+  if (!entry) return edits_->move(rank, op, 0);  // says that there is no such op
+  const auto last = static_cast<std::int64_t>(edits_->num_entries(rank)) - 1;
+  const std::int64_t to = std::clamp<std::int64_t>(static_cast<std::int64_t>(entry->position) + by, 0, last);
+  move(session, rank, op, static_cast<std::size_t>(to));
+}
+
+void ScheduleEditor::remove_weight(Session& session, Rank rank, Op op) {
+  begin(session);
+  edits_->remove_weight(rank, op);
+  edited(session);
+}
+
+void ScheduleEditor::insert_weight(Session& session, Rank rank, Op op, std::size_t position) {
+  begin(session);
+  edits_->insert_weight(rank, op, position);
+  edited(session);
+}
+
+void ScheduleEditor::split(Session& session, Rank rank, Op op) {
+  begin(session);
+  edits_->split(rank, op);
+  edited(session);
+}
+
+void ScheduleEditor::join_next(Session& session, Rank rank, Op op) {
+  begin(session);
+  edits_->join_next(rank, op);
+  edited(session);
+}
+
+void ScheduleEditor::apply_remedy(Session& session) {
+  begin(session);
+  const std::uint64_t revision = revision_;
+  session.jobs.submit(
+      "remedy", [this, &session, revision, queues = edits_->snapshot()](const Cancelled&) -> Jobs::Finish {
+        const Schedule schedule = queues.build();
+        auto moves = find_unblocking_moves(schedule);
+        std::vector<Op> ops;  // the first of each move's entry, in the queues as they are when it is done
+        Schedule changed = schedule;
+        for (const Move& move : moves.value_or(std::vector<Move>{})) {
+          std::size_t position = 0;
+          for_each_entry(changed, changed.queue_begin(move.rank), changed.queue_end(move.rank),
+                         [&](std::size_t first, std::size_t) {
+                           if (position++ == move.from)
+                             ops.push_back(changed.ops()[first].with_joined(false));
+                         });
+          changed = with_move(changed, move);
+        }
+        return [this, &session, revision, moves = std::move(moves), ops = std::move(ops)] {
+          if (!editing() || revision != revision_) return;
+          if (!moves)
+            return session.say("no change of up to three entries was found that lets it run",
+                               MessageKind::Problem);
+          if (moves->empty()) return session.say("it runs as it is");
+          for (std::size_t i = 0; i < moves->size(); ++i)
+            edits_->move((*moves)[i].rank, ops[i], (*moves)[i].to);
+          edited(session);
+        };
+      });
+}
+
+void ScheduleEditor::undo(Session& session) {
+  if (!can_undo()) return;
+  const std::string what = edits_->last_edit();
+  edits_->undo();
+  const auto latest = last_edit_at_;
+  edited(session);
+  last_edit_at_ = latest;
+  last_undo_at_ = std::chrono::steady_clock::now();
+  session.say("undone: " + what);
+}
+
+void ScheduleEditor::redo(Session& session) {
+  if (!can_redo()) return;
+  edits_->redo();
+  edited(session);
+  session.say("redone: " + edits_->last_edit());
+}
+
+void ScheduleEditor::edited(Session& session) {
+  drag_.reset();
+  last_edit_at_ = std::chrono::steady_clock::now();
+  ++revision_;
+  if (edits_->num_edits() > 0) {
+    session.say(edits_->last_edit());
+    return evaluate(session);
+  }
+  // Nothing is changed any more: the run from before is the answer.
+  session.jobs.cancel("edit");
+  take(session, {revision_, before_, {}, "", ""});
+}
+
+void ScheduleEditor::evaluate(Session& session) {
+  std::string title = before_->title;
+  if (!title.ends_with(kSuffix)) title += kSuffix;
+  session.jobs.submit("edit",
+                      [this, &session, revision = revision_, queues = edits_->snapshot(), config = config_,
+                       title = std::move(title), before = before_](const Cancelled&) -> Jobs::Finish {
+                        auto outcome =
+                            std::make_shared<EditOutcome>(evaluate_edit(queues, config, title, *before));
+                        outcome->revision = revision;
+                        return [this, &session, outcome] { take(session, std::move(*outcome)); };
+                      });
+}
+
+void ScheduleEditor::take(Session& session, EditOutcome outcome) {
+  if (!editing() || outcome.revision != revision_) return;
+  outcome_ = std::move(outcome);
+  if (outcome_.run && outcome_.run->id != shown_) show(session, outcome_.run);
+  if (!outcome_.problem.empty())
+    session.say(outcome_.problem, MessageKind::Problem);
+  else if (!outcome_.diagnostics.empty())
+    session.say(outcome_.diagnostics.front().message, MessageKind::Problem);
+}
+
+/// In the place of the run that edits change, which becomes the live one.
+void ScheduleEditor::show(Session& session, const RunPtr& run) {
+  const OpenRun* place = session.find_run(shown_);
+  if (place == nullptr) return;
+  const std::size_t index = static_cast<std::size_t>(place - session.runs.data());
+  for (OpenRun& open : session.runs) open.live = &open == place;
+  session.show_live(run);
+  session.active = index;
+  shown_ = run->id;
+}
+
+bool ScheduleEditor::begin_drag(Session& session, const OpRef& op) {
+  drag_.reset();
+  const RunModel* run = session.active_run();
+  if (run == nullptr || run->id != op.run || run->source == RunSource::TimelineFile) return false;
+  begin(session);
+  if (op.run != shown_) return false;
+  const std::size_t index = op.op % run->schedule->num_ops();
+  drag_ = Drag{op.run,
+               op.op,
+               run->schedule->rank_of_op(index),
+               run->schedule->ops()[index].with_joined(false),
+               std::nullopt,
+               false,
+               0};
+  return true;
+}
+
+void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
+  const RunModel* run = session.active_run();
+  if (!drag_ || run == nullptr || run->id != drag_->run) return;
+  drag_->anchor.reset();
+  if (rank != drag_->rank) return;
+  const Schedule& schedule = *run->schedule;
+  const std::size_t step = drag_->op / schedule.num_ops() * schedule.num_ops();
+  const auto begin = schedule.queue_begin(rank);
+  const auto end = schedule.queue_end(rank);
+  // The first entry whose middle is behind the pointer. Starts rise along a queue, and all ops of a group share theirs.
+  std::size_t low = begin;
+  for (std::size_t high = end; low < high;) {
+    const std::size_t middle = low + (high - low) / 2;
+    const double centre = 0.5 * (static_cast<double>(run->timeline.start[step + middle]) +
+                                 static_cast<double>(run->timeline.end[step + middle]));
+    if (centre < time)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  while (low > begin && low < end && schedule.ops()[low - 1].joined()) --low;
+  const bool behind = low == end;
+  const std::size_t anchor = behind ? end - 1 : low;
+  const Op name = schedule.ops()[anchor].with_joined(false);
+  const auto from = edits_->find(rank, drag_->name);
+  const auto to = edits_->find(rank, name);
+  if (!from || !to || from->position == to->position || (!behind && from->position + 1 == to->position))
+    return;
+  drag_->anchor = name;
+  drag_->behind = behind;
+  drag_->time = behind ? run->timeline.end[step + anchor] : run->timeline.start[step + anchor];
+}
+
+void ScheduleEditor::drop(Session& session) {
+  const std::optional<Drag> drag = std::exchange(drag_, std::nullopt);
+  if (!drag || !drag->anchor || !editing()) return;
+  const auto from = edits_->find(drag->rank, drag->name);
+  const auto anchor = edits_->find(drag->rank, *drag->anchor);
+  if (!from || !anchor) return;
+  // In front of the anchor is one less where the op comes from the left of it: it leaves a place behind.
+  std::size_t to = anchor->position;
+  if (!drag->behind && from->position < anchor->position) --to;
+  move(session, drag->rank, drag->name, to);
+}
+
+void ScheduleEditor::cancel_drag() {
+  drag_.reset();
+}
+
+std::optional<DragPreview> ScheduleEditor::drag_preview() const {
+  if (!drag_ || !drag_->anchor) return std::nullopt;
+  return DragPreview{drag_->run, drag_->op, drag_->rank, drag_->time};
+}
+
+bool ScheduleEditor::update(Session& session) {
+  if (!editing() || session.find_run(shown_) != nullptr) return false;
+  // Another run took its place: the parameters changed, or it was closed.
+  session.jobs.cancel("edit");
+  if (edits_->num_edits() > 0) session.say("the edited run is gone, and its edits with it");
+  end();
+  return true;
+}
+
+std::string ScheduleEditor::state_json(const Session& session) const {
+  nlohmann::ordered_json out = {{"on", editing()}};
+  const OpenRun* shown = session.find_run(shown_);
+  const RunModel* now = shown == nullptr ? nullptr : shown->run.get();
+  out["edits"] = editing() ? edits_->num_edits() : 0;
+  out["last"] = editing() ? edits_->last_edit() : "";
+  out["can_undo"] = can_undo();
+  out["can_redo"] = can_redo();
+  out["pending"] = pending();
+  out["dragging"] = dragging();
+  out["valid"] = editing() && outcome_.diagnostics.empty() && outcome_.problem.empty();
+  out["hangs"] = hangs(outcome_.diagnostics);
+  out["problem"] = outcome_.problem;
+  auto diagnostics = nlohmann::ordered_json::array();
+  for (const Diagnostic& diagnostic : outcome_.diagnostics) diagnostics.push_back(diagnostic.code);
+  out["diagnostics"] = std::move(diagnostics);
+  out["before"] = metrics_json(before_.get());
+  out["now"] = metrics_json(now);
+  const bool both = before_ && before_->metrics && now != nullptr && now->metrics;
+  out["difference"] = nullptr;
+  if (both)
+    out["difference"] = to_double(now->metrics->makespan - before_->metrics->makespan, now->timeline.unit);
+  return out.dump();
+}
+
+}  // namespace pipeloom::gui
