@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pipeloom::gui {
 
@@ -33,8 +34,17 @@ class Items {
     const auto found = current_.find(std::string(id));
     return found == current_.end() ? std::nullopt : std::optional(found->second);
   }
+  /// A script is about to use this item: the next frame scrolls it into view.
+  void want(std::string id) { wanted_ = std::move(id); }
+  /// Whether this is the item wanted; then it no longer is.
+  [[nodiscard]] bool take_wanted(std::string_view id) {
+    if (wanted_.empty() || wanted_ != id) return false;
+    wanted_.clear();
+    return true;
+  }
 
  private:
+  std::string wanted_;
   bool recording_ = false;
   std::map<std::string, ItemRect> current_;
 };

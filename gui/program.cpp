@@ -6,13 +6,17 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <charconv>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "gui/app.hpp"
 #include "gui/model/command.hpp"
+#include "gui/model/script.hpp"
+#include "gui/script_runner.hpp"
 #include "version.hpp"
 
 namespace pipeloom::gui {
@@ -87,6 +91,42 @@ void require_command(Session& session, std::string_view id, const std::string& a
   if (session.message.kind == MessageKind::Problem) throw InputError(session.message.text);
 }
 
+std::string text_of(const std::string& file) {
+  std::ostringstream text;
+  if (file == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw InputError::cannot_read(file, "no such file, or not readable");
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write_state(App& app, const std::string& file) {
+  if (file == "-") {
+    std::cout << dump_state(app) << std::flush;
+    return;
+  }
+  std::ofstream out(file, std::ios::binary);
+  out << dump_state(app);
+  if (!out.flush()) throw SystemError::cannot_write(file, "the file cannot be written");
+}
+
+/// The script, then the user where there is a window to use. Without either: one picture's worth of frames.
+ExitCode run_app(App& app, const Options& options, const Script& script) {
+  const bool alone = options.headless || options.no_drawing;
+  ScriptResult result;
+  if (alone || !options.script.empty()) result = run_script(script, host_of(app));
+  if (!result.failure.empty()) std::cerr << result.failure << '\n';
+  if (result.failure.empty() && !result.quit && !alone) {
+    app.set_frame_step(0);
+    app.run();
+  }
+  if (!options.state.empty()) write_state(app, options.state);
+  return result.failure.empty() ? ExitCode::Ok : ExitCode::AnswerIsNo;
+}
+
 }  // namespace
 
 ExitCode run_program(int argc, char** argv) {
@@ -105,13 +145,15 @@ ExitCode run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(fmt::format("{}; see `pipeloom-gui --help`", error.what()));
   }
+  Script script;
+  if (!options.script.empty()) script = parse_script(text_of(options.script), options.script);
   const ImGuiScope scope;
   App app(open_platform(options));
   if (options.scale > 0) app.session().preferences.scale = options.scale;
   if (!options.theme.empty()) require_command(app.session(), "theme", options.theme);
   for (const std::string& file : options.files) run_command(app.session(), "open", file);
-  app.run();
-  return ExitCode::Ok;
+  app.ui().items.record(!options.state.empty());
+  return run_app(app, options, script);
 }
 
 }  // namespace pipeloom::gui

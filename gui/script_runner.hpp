@@ -29,6 +29,12 @@ struct ScriptHost {
   std::function<std::optional<ItemRect>(std::string_view)> resolve;
 };
 
+class App;
+/// What the program offers to scripts. Turns on the recording of items, and frames of 1/60 s.
+[[nodiscard]] ScriptHost host_of(App& app);
+/// The state dump of the program. Items are in it if Items::record() is on.
+[[nodiscard]] std::string dump_state(App& app);
+
 struct ScriptResult {
   /// "" if every command ran and every `expect` held; else the line to print: "walk.script:7:1: error: ...".
   std::string failure;
@@ -36,7 +42,8 @@ struct ScriptResult {
   bool quit = false;
 };
 
-/// Every command is followed by as many frames as its input needs, and by the end of the jobs it started. Stops at the first `expect`
+/// Relative names of `screenshot` and `state` are below the folder that the environment's PIPELOOM_OUT names; `${NAME}` in files and
+/// arguments stands for any variable of the environment. Every command is followed by as many frames as its input needs, and by the end of the jobs it started. Stops at the first `expect`
 /// that does not hold. Throws InputError where a target or file does not exist, or the program does not come to rest in time.
 [[nodiscard]] ScriptResult run_script(const Script& script, const ScriptHost& host);
 

@@ -26,12 +26,20 @@ void finish(Ui& ui, std::string_view id, std::string_view help) {
   explain(help);
 }
 
+/// Scrolls the window so that the item drawn last, which covers a to b, is inside.
+void scroll_to(ImVec2 a, ImVec2 b) {
+  const float top = ImGui::GetWindowPos().y;
+  if (a.y < top || b.y > top + ImGui::GetWindowHeight()) ImGui::SetScrollHereY();
+}
+
 }  // namespace
 
 void note_item(Ui& ui, std::string_view id) {
-  if (!ui.items.recording() || !ImGui::IsItemVisible()) return;
+  if (!ui.items.recording()) return;
   const ImVec2 a = ImGui::GetItemRectMin();
   const ImVec2 b = ImGui::GetItemRectMax();
+  if (ui.items.take_wanted(id)) scroll_to(a, b);
+  if (!ImGui::IsItemVisible()) return;
   ui.items.add(id, {a.x, a.y, b.x, b.y});
 }
 

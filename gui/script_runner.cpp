@@ -1,0 +1,372 @@
+#include "gui/script_runner.hpp"
+
+#include <stb_image_write.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "gui/model/command.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+/// Frames without news after which the picture stands still: Dear ImGui settles sizes and hovers in fewer.
+constexpr int kRestFrames = 3;
+/// Two clicks further apart than this are no double click (0.3 s of 1/60 s each).
+constexpr int kFramesBetweenClicks = 20;
+constexpr double kPatience = 60;  // seconds that a command may work before the script gives up
+constexpr int kDragSteps = 4;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+InputEvent key_event(Key key, bool down) {
+  InputEvent event;
+  event.type = down ? InputEvent::Type::KeyDown : InputEvent::Type::KeyUp;
+  event.key = key;
+  return event;
+}
+
+InputEvent button_event(MouseButton button, bool down) {
+  InputEvent event;
+  event.type = down ? InputEvent::Type::ButtonDown : InputEvent::Type::ButtonUp;
+  event.button = button;
+  return event;
+}
+
+struct Point {
+  float x = 0;
+  float y = 0;
+};
+
+InputEvent move_event(Point point) {
+  InputEvent event;
+  event.type = InputEvent::Type::MouseMove;
+  event.x = point.x;
+  event.y = point.y;
+  return event;
+}
+
+/// The code points of UTF-8; bytes that are none are left out.
+std::vector<std::uint32_t> code_points(const std::string& text) {
+  std::vector<std::uint32_t> out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      out.push_back(byte);
+    else if (byte >= 0xF0)
+      out.push_back(byte & 0x07U);
+    else if (byte >= 0xE0)
+      out.push_back(byte & 0x0FU);
+    else if (byte >= 0xC0)
+      out.push_back(byte & 0x1FU);
+    else if (!out.empty())
+      out.back() = out.back() << 6U | (byte & 0x3FU);
+  }
+  return out;
+}
+
+/// `${NAME}` stands for the environment's variable.
+std::string expanded(const Where& where, std::string text) {
+  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
+    const std::size_t end = text.find('}', at);
+    if (end == std::string::npos) break;
+    const std::string name = text.substr(at + 2, end - at - 2);
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr)
+      throw InputError(where,
+                       "found ${" + shortened(name, 40) + "}, which the environment does not have; set it");
+    text.replace(at, end + 1 - at, value);
+    at += std::char_traits<char>::length(value);
+  }
+  return text;
+}
+
+/// Where a script's file goes: relative names below PIPELOOM_OUT, if that is set.
+std::filesystem::path output_path(const std::string& name) {
+  const char* folder = std::getenv("PIPELOOM_OUT");
+  std::filesystem::path path =
+      folder == nullptr ? std::filesystem::path(name) : std::filesystem::path(folder) / name;
+  std::error_code ignored;  // writing says what is wrong
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  return path;
+}
+
+class Runner {
+ public:
+  explicit Runner(const ScriptHost& host) : host_(host) {}
+  ScriptResult run(const Script& script);
+
+ private:
+  void run_one(const ScriptCommand& command);
+  void run_pointer(const ScriptCommand& command);
+  void frame();
+  void settle();
+  void rest(const ScriptCommand& command, double seconds);
+  void wait(double seconds);
+  void send(InputEvent event) { host_.queue.push(std::move(event)); }
+  void hold(const Chord& chord, bool down);
+  void press_key(const ScriptCommand& command);
+  void type(const std::string& text);
+  void move_to(Point point);
+  void click(Point point, MouseButton button);
+  void drag(const ScriptCommand& command, Point from);
+  void command(const ScriptCommand& command, const char* id, const std::string& argument);
+  void write_state(const std::string& name);
+  [[nodiscard]] std::optional<ItemRect> find(const std::string& target) const;
+  Point place_of(const ScriptCommand& command, const ScriptTarget& target);
+  [[noreturn]] void refuse_target(const ScriptCommand& command, const std::string& target) const;
+  [[nodiscard]] bool resting() const { return host_.queue.empty() && host_.session.idle(); }
+
+  const ScriptHost& host_;
+  ScriptResult result_;
+  int frames_ = 0;
+  int last_click_ = -kFramesBetweenClicks;
+  Point pointer_;
+};
+
+void Runner::frame() {
+  host_.platform.collect(host_.queue, 0);
+  host_.frame();
+  ++frames_;
+}
+
+void Runner::settle() {
+  do frame();
+  while (!host_.queue.empty());
+}
+
+/// Frames until nothing is under way and the picture stands still.
+void Runner::rest(const ScriptCommand& command, double seconds) {
+  const auto start = Clock::now();
+  for (int calm = 0; calm < kRestFrames;) {
+    if (!host_.queue.empty() || host_.session.idle())
+      frame();
+    else {
+      // A job works: its end wakes the platform.
+      host_.platform.collect(host_.queue, 0.005);
+      frame();
+    }
+    calm = resting() ? calm + 1 : 0;
+    if (calm == 0 && seconds_since(start) > seconds)
+      throw InputError(command.where,
+                       "the program did not come to rest within " +
+                           std::to_string(static_cast<int>(std::lround(seconds * 1000))) +
+                           " ms; write `wait idle MS` with a longer time behind what takes so long");
+  }
+}
+
+void Runner::wait(double seconds) {
+  const int wanted = std::max(1, static_cast<int>(std::lround(seconds * 60)));
+  for (int i = 0; i < wanted; ++i) frame();
+}
+
+void Runner::hold(const Chord& chord, bool down) {
+  if (chord.ctrl) send(key_event(Key::Control, down));
+  if (chord.shift) send(key_event(Key::Shift, down));
+  if (chord.alt) send(key_event(Key::Alt, down));
+  if (chord.ctrl || chord.shift || chord.alt) settle();
+}
+
+void Runner::press_key(const ScriptCommand& command) {
+  hold(command.chord, true);
+  send(key_event(command.chord.key, true));
+  settle();
+  for (int i = 1; i < static_cast<int>(command.number); ++i) frame();
+  send(key_event(command.chord.key, false));
+  settle();
+  hold(command.chord, false);
+}
+
+void Runner::type(const std::string& text) {
+  for (const std::uint32_t character : code_points(text)) {
+    InputEvent event;
+    event.type = InputEvent::Type::Character;
+    event.character = character;
+    send(event);
+  }
+  settle();
+}
+
+void Runner::move_to(Point point) {
+  pointer_ = point;
+  send(move_event(point));
+  settle();
+  // A widget knows that it is hovered one frame later.
+  frame();
+}
+
+void Runner::click(Point point, MouseButton button) {
+  move_to(point);
+  send(button_event(button, true));
+  settle();
+  send(button_event(button, false));
+  settle();
+  last_click_ = frames_;
+}
+
+void Runner::drag(const ScriptCommand& command, Point from) {
+  const Point to = place_of(command, command.targets[1]);
+  move_to(from);
+  send(button_event(command.button, true));
+  settle();
+  for (int step = 1; step <= kDragSteps; ++step) {
+    const float share = static_cast<float>(step) / kDragSteps;
+    move_to({from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share});
+  }
+  send(button_event(command.button, false));
+  settle();
+}
+
+std::optional<ItemRect> Runner::find(const std::string& target) const {
+  constexpr std::string_view kItem = "item:";
+  if (target.compare(0, kItem.size(), kItem) == 0) return host_.items.find(target.substr(kItem.size()));
+  if (const auto item = host_.items.find(target)) return item;
+  return host_.resolve ? host_.resolve(target) : std::nullopt;
+}
+
+void Runner::refuse_target(const ScriptCommand& command, const std::string& target) const {
+  if (target.compare(0, 5, "item:") != 0)
+    throw InputError(command.where, "found '" + shortened(target, 60) +
+                                        "', which is not on screen; check rank and name, or open its panel");
+  std::vector<std::string> names;
+  for (const auto& [id, rect] : host_.items.all()) names.push_back(id);
+  throw InputError::unknown_name(command.where, "item on screen", target.substr(5), names);
+}
+
+Point Runner::place_of(const ScriptCommand& command, const ScriptTarget& target) {
+  if (target.is_point) return {target.x, target.y};
+  const std::string name = expanded(command.where, target.text);
+  constexpr std::string_view kItem = "item:";
+  if (name.compare(0, kItem.size(), kItem) == 0) host_.items.want(name.substr(kItem.size()));
+  (void)find(name);
+  // What is scrolled into view stands elsewhere afterwards.
+  rest(command, kPatience);
+  host_.items.want("");
+  const auto rect = find(name);
+  if (!rect) refuse_target(command, name);
+  return {std::floor(rect->centre_x()), std::floor(rect->centre_y())};
+}
+
+void Runner::run_pointer(const ScriptCommand& command) {
+  const Point at = place_of(command, command.targets[0]);
+  hold(command.chord, true);
+  const bool clicks = command.verb == ScriptVerb::Click || command.verb == ScriptVerb::Double ||
+                      command.verb == ScriptVerb::Drag;
+  while (clicks && frames_ < last_click_ + kFramesBetweenClicks) frame();
+  switch (command.verb) {
+    case ScriptVerb::Click:
+      click(at, command.button);
+      break;
+    case ScriptVerb::Double:
+      click(at, command.button);
+      click(at, command.button);
+      break;
+    case ScriptVerb::Drag:
+      drag(command, at);
+      break;
+    case ScriptVerb::Wheel: {
+      move_to(at);
+      InputEvent event;
+      event.type = InputEvent::Type::Wheel;
+      event.y = static_cast<float>(command.number);
+      send(event);
+      settle();
+      break;
+    }
+    default:
+      move_to(at);
+      break;
+  }
+  hold(command.chord, false);
+}
+
+void Runner::command(const ScriptCommand& command, const char* id, const std::string& argument) {
+  if (!run_command(host_.session, id, expanded(command.where, argument)))
+    throw InputError(command.where, "this program has no command " + std::string(id));
+  settle();
+}
+
+void Runner::write_state(const std::string& name) {
+  const std::filesystem::path path = output_path(name);
+  std::ofstream out(path, std::ios::binary);
+  out << host_.state();
+  if (!out.flush()) throw SystemError::cannot_write(path.string(), "the file cannot be written");
+}
+
+void Runner::run_one(const ScriptCommand& line) {
+  switch (line.verb) {
+    case ScriptVerb::Open:
+      return command(line, "open", line.word);
+    case ScriptVerb::Set:
+      return command(line, "set", line.word + " " + line.value);
+    case ScriptVerb::Do:
+      return command(line, line.word.c_str(), line.value);
+    case ScriptVerb::Scale:
+      return command(line, "scale", std::to_string(line.number));
+    case ScriptVerb::Theme:
+      return command(line, "theme", line.word);
+    case ScriptVerb::Quit:
+      return command(line, "quit", "");
+    case ScriptVerb::Key:
+      return press_key(line);
+    case ScriptVerb::Type:
+      return type(expanded(line.where, line.word));
+    case ScriptVerb::WaitIdle:
+      return rest(line, line.number / 1000);
+    case ScriptVerb::WaitMs:
+      return wait(line.number / 1000);
+    case ScriptVerb::Size:
+      host_.platform.resize({line.width, line.height});
+      return settle();
+    case ScriptVerb::State:
+      return write_state(expanded(line.where, line.word));
+    case ScriptVerb::Screenshot:
+      return write_screenshot(host_.platform, output_path(expanded(line.where, line.word)).string());
+    case ScriptVerb::Expect: {
+      const std::string problem = check_expectation(line, host_.state());
+      if (!problem.empty()) result_.failure = Error(ExitCode::AnswerIsNo, line.where, problem).line();
+      return;
+    }
+    default:
+      return run_pointer(line);
+  }
+}
+
+ScriptResult Runner::run(const Script& script) {
+  settle();
+  for (const ScriptCommand& line : script) {
+    run_one(line);
+    result_.quit = host_.session.quit || host_.platform.close_requested();
+    if (result_.quit || !result_.failure.empty()) break;
+    const bool looks = line.verb == ScriptVerb::Expect || line.verb == ScriptVerb::State ||
+                       line.verb == ScriptVerb::Screenshot;
+    if (!looks && line.verb != ScriptVerb::WaitMs) rest(line, kPatience);
+  }
+  return result_;
+}
+
+}  // namespace
+
+ScriptResult run_script(const Script& script, const ScriptHost& host) {
+  return Runner(host).run(script);
+}
+
+void write_screenshot(Platform& platform, const std::string& path) {
+  const std::vector<std::uint8_t> pixels = platform.read_pixels();
+  const PixelSize size = platform.size();
+  if (pixels.empty())
+    throw SystemError("no picture to write: the program runs without drawing; leave out --no-drawing");
+  if (stbi_write_png(path.c_str(), size.width, size.height, 4, pixels.data(), size.width * 4) == 0)
+    throw SystemError::cannot_write(path, "the file cannot be written");
+}
+
+}  // namespace pipeloom::gui
