@@ -36,11 +36,18 @@ class ChartListBuilder {
     Rgba edge = 0;
   };
 
-  // chart_list.cpp: frame, rows, ruler.
+  // chart_list.cpp: ruler, headings, rows.
   void add_ruler();
   void add_titles();
   void add_row(const ChartRow& row);
   [[nodiscard]] RowLane lane_of(const ChartRow& row, ChartLane lane) const;
+
+  // chart_frame.cpp: around the rows.
+  void add_legend();
+  void add_headers();
+  [[nodiscard]] int name_every(const ChartRow& row) const;
+  void add_header_buttons(const ChartRow& row, HeaderButton under);
+  void add_scroll_bar();
 
   // chart_ops.cpp: work and copies.
   void add_ops(RowLane& lane, Lane which);

@@ -25,6 +25,7 @@ void ChartList::clear() {
   arrows.clear();
   front.clear();
   front_outlines.clear();
+  front_lines.clear();
   front_labels.clear();
   text.clear();
 }
@@ -65,8 +66,11 @@ ChartListBuilder::ChartListBuilder(Session& session, const ChartLayout& layout, 
 }
 
 void ChartListBuilder::build() {
+  add_legend();
   add_ruler();
   add_titles();
+  add_headers();
+  add_scroll_bar();
   for (const ChartRow& row : layout_.rows)
     if (layout_.is_visible(row)) add_row(row);
   ++list_.rows.version;

@@ -126,6 +126,7 @@ struct ChartList {
   /// Measured range, marks, pointer, windows of the maps.
   std::vector<ChartQuad> front;
   std::vector<ChartOutline> front_outlines;
+  std::vector<ChartLine> front_lines;
   std::vector<ChartLabel> front_labels;
   std::vector<char> text;
 

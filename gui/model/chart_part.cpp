@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/model/build_run.hpp"
 #include "gui/model/chart_colours.hpp"
-#include "sim/critical_path.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -18,8 +18,7 @@ void forget_gone(const Session& session, std::map<std::uint64_t, Value>& by_run)
 
 std::vector<std::uint8_t> slack_levels(const RunModel& run) {
   std::vector<std::uint8_t> levels;
-  if (!run.costs) return levels;
-  const std::vector<Ticks> all = slack(run.timeline, *run.costs);
+  const std::vector<Ticks> all = run_slack(run);
   Ticks longest = 1;
   for (std::size_t op = 0; op < all.size(); ++op)
     longest = std::max(longest, run.timeline.end_of(op) - run.timeline.start_of(op));
@@ -67,7 +66,7 @@ bool ChartPart::update(Session& session) {
   std::erase_if(colours_, [&](const auto& one) { return session.find_run(one->key().run) == nullptr; });
   if (session.view.colour != GanttColour::Slack || slack_asked_ != 0) return false;
   for (const OpenRun& open : session.runs) {
-    if (!open.run->costs || slack.contains(open.run->id) || open.run->hang) continue;
+    if (slack.contains(open.run->id)) continue;
     ask_for_slack(session, open.run);
     return true;
   }

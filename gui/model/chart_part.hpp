@@ -51,7 +51,7 @@ class ChartPart : public Part {
   std::uint64_t slack_asked_ = 0;
 };
 
-/// 0 for no slack, then in proportion to the logarithm of slack over the longest op's duration; 255 from there on.
+/// 0 for no slack, then by the logarithm of slack over the longest op's duration, 255 from ten of these on; empty where run_slack() is.
 [[nodiscard]] std::vector<std::uint8_t> slack_levels(const RunModel& run);
 
 }  // namespace pipeloom::gui

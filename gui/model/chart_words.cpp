@@ -80,4 +80,13 @@ std::string gap_tooltip(const RunModel& run, Rank rank, const IdleSpan& gap) {
                      times_text(gap.start, gap.end, run.timeline.unit));
 }
 
+std::string message_tooltip(const RunModel& run, const MessageBar& message) {
+  const auto ops = run.schedule->ops();
+  return fmt::format("{} of {} for {}\nrank {} to rank {}\n{}\n{}",
+                     message.gradient ? "gradient" : "activation", to_text(ops[message.producer]),
+                     to_text(ops[message.consumer]), message.from.value(), message.to.value(),
+                     duration_text(message.end - message.start, run.timeline.unit),
+                     times_text(message.start, message.end, run.timeline.unit));
+}
+
 }  // namespace pipeloom::gui

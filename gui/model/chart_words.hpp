@@ -21,4 +21,7 @@ namespace pipeloom::gui {
 /// The same for a gap of `rank`: cause, duration, start and end.
 [[nodiscard]] std::string gap_tooltip(const RunModel& run, Rank rank, const IdleSpan& gap);
 
+/// The same for a message under way: what, from where to where, how long.
+[[nodiscard]] std::string message_tooltip(const RunModel& run, const MessageBar& message);
+
 }  // namespace pipeloom::gui
