@@ -1,6 +1,7 @@
 // The program as scripts see it.
 
 #include "gui/app.hpp"
+#include "gui/chart_targets.hpp"
 #include "gui/model/state.hpp"
 #include "gui/script_runner.hpp"
 
@@ -32,7 +33,7 @@ ScriptHost host_of(App& app) {
           app.input(),
           [&app] { app.frame(); },
           [&app] { return dump_state(app); },
-          {}};
+          [&app](std::string_view target) { return resolve_target(app.ui(), target); }};
 }
 
 }  // namespace pipeloom::gui

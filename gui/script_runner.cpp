@@ -344,7 +344,12 @@ void Runner::run_one(const ScriptCommand& line) {
 ScriptResult Runner::run(const Script& script) {
   settle();
   for (const ScriptCommand& line : script) {
-    run_one(line);
+    try {
+      run_one(line);
+    } catch (const InputError& error) {
+      if (error.where().line > 0) throw;
+      throw InputError(line.where, error.what());
+    }
     result_.quit = host_.session.quit || host_.platform.close_requested();
     if (result_.quit || !result_.failure.empty()) break;
     const bool looks = line.verb == ScriptVerb::Expect || line.verb == ScriptVerb::State ||

@@ -24,8 +24,8 @@ struct ScriptHost {
   std::function<void()> frame;
   /// The state dump.
   std::function<std::string()> state;
-  /// Where `op:RANK/0F7`, `gap:RANK/N` and `legend:F` are, scrolled into view if need be; nothing if there is no such thing. Items need
-  /// no entry here. May be empty.
+  /// Where `op:RANK/0F7`, `gap:RANK/N` and `legend:F` are in the latest frame; nothing if they are not on screen. Items need no entry
+  /// here. Throws InputError for what the run does not have. May be empty.
   std::function<std::optional<ItemRect>(std::string_view)> resolve;
 };
 
