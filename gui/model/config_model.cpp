@@ -1,0 +1,203 @@
+#include "gui/model/config_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "gui/model/build_run.hpp"
+#include "gui/model/config_presets.hpp"
+#include "sim/io/config_keys.hpp"
+#include "sim/io/file.hpp"
+#include "study/evaluate.hpp"
+#include "study/messages.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+/// Edits of one key that follow each other faster than this are one gesture: a slider that is dragged, a button held down.
+constexpr std::chrono::milliseconds kGesture{700};
+constexpr std::size_t kUndoSteps = 500;
+
+/// What comes up at the very first start: the textbook's schedule, small enough to count along.
+const Assignments kExample = {{"schedule", "\"1f1b\""}, {"ranks", "4"}, {"microbatches", "8"}};
+
+/// What a simulation comes to.
+struct Outcome {
+  RunPtr run;
+  std::string problem;
+  std::vector<Fix> fixes;
+};
+
+/// "costs.transfer.queue=per-pair".
+std::vector<Fix> fix_of_remedy(const std::string& remedy) {
+  const std::size_t equals = remedy.find('=');
+  if (equals == std::string::npos) return {};
+  const std::string value = remedy.substr(equals + 1);
+  return {{remedy, remedy.substr(0, equals), value}};
+}
+
+Outcome simulate_config(const Assignments& assignments, const std::string& file) {
+  try {
+    study::Evaluation run = study::evaluate(config_of(assignments));
+    std::string title = title_of(run.effective);
+    return {build_run(std::move(run), std::move(title), RunSource::Configuration, file), "", {}};
+  } catch (const study::MessageProblem& problem) {
+    return {nullptr, problem.line(), fix_of_remedy(problem.remedy())};
+  } catch (const ScheduleError& error) {
+    return {nullptr, error.line(), find_fixes(assignments)};
+  } catch (const Error& error) {
+    return {nullptr, error.line(), {}};
+  } catch (const std::bad_alloc&) {
+    return {nullptr, "error: out of memory; make the run smaller", {}};
+  }
+}
+
+/// "error: " and the key's own name in front of it say nothing in a panel.
+std::string without_prefix(std::string text) {
+  const std::string_view word = "error: ";
+  const std::size_t at = text.find(word);
+  if (at == 0) text.erase(0, word.size());
+  return text;
+}
+
+/// Texts of files, which mean something relative to the configuration's own folder, from anywhere.
+void resolve_files(Assignments& assignments, const std::string& path) {
+  for (const char* key : {"options.file", "costs"}) {
+    const auto found = assignments.find(key);
+    if (found == assignments.end()) continue;
+    const nlohmann::json value = nlohmann::json::parse(found->second, nullptr, false);
+    if (value.is_string())
+      found->second = nlohmann::json(io::relative_to(path, value.get<std::string>())).dump();
+  }
+}
+
+}  // namespace
+
+ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), presets_(preset_names()) {
+  simulate(session);
+}
+
+std::string ConfigModel::value(const std::string& path) const {
+  const auto found = now_.find(path);
+  return found == now_.end() ? std::string() : shown_value(found->second);
+}
+
+void ConfigModel::change(Session& session, Assignments next, const std::string& gesture) {
+  if (next == now_) return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool grows =
+      !gesture.empty() && gesture == gesture_ && now - last_edit_at_ < kGesture && !undo_.empty();
+  if (!grows) undo_.push_back(now_);
+  if (undo_.size() > kUndoSteps) undo_.erase(undo_.begin());
+  redo_.clear();
+  gesture_ = gesture;
+  last_edit_at_ = now;
+  now_ = std::move(next);
+  simulate(session);
+}
+
+void ConfigModel::set(Session& session, const std::string& path, const std::string& text) {
+  const bool element = !path.empty() && io::find_config_key(path.substr(0, path.rfind('.'))) != nullptr;
+  if (io::find_config_key(path) == nullptr && !element) {
+    std::vector<std::string> names;
+    for (const io::ConfigKey& key : io::config_keys()) names.emplace_back(key.path);
+    throw InputError::unknown_name(Where{"set"}, "key", path, names);
+  }
+  // The reader of --set knows paths into arrays and tables; its result is taken apart again.
+  io::Document document = io::Document::parse(config_text(now_), "configuration");
+  document.set(path, text, path);
+  change(session, assignments_of(document.root()), path);
+}
+
+void ConfigModel::reset(Session& session, const std::string& path) {
+  Assignments next = now_;
+  std::erase_if(next, [&](const auto& assignment) {
+    return assignment.first == path || assignment.first.starts_with(path + ".");
+  });
+  change(session, std::move(next), path);
+}
+
+void ConfigModel::step(Session& session, std::vector<Assignments>& from, std::vector<Assignments>& to) {
+  if (from.empty()) return;
+  to.push_back(std::exchange(now_, std::move(from.back())));
+  from.pop_back();
+  gesture_.clear();
+  simulate(session);
+}
+
+void ConfigModel::undo(Session& session) {
+  last_undo_at_ = std::chrono::steady_clock::now();
+  step(session, undo_, redo_);
+}
+
+void ConfigModel::redo(Session& session) {
+  last_edit_at_ = std::chrono::steady_clock::now();
+  step(session, redo_, undo_);
+}
+
+void ConfigModel::load(Session& session, const std::string& path, const std::string& text) {
+  const io::Document document = io::Document::parse(text, path);
+  (void)io::read_run_config(document.root());  // a file is taken whole or not at all
+  Assignments next = assignments_of(document.root());
+  resolve_files(next, path);
+  file_ = path;
+  saved_ = next;
+  change(session, std::move(next), "");
+}
+
+void ConfigModel::save(Session& session, const std::string& path) {
+  const std::string target = path.empty() ? file_ : path;
+  if (target.empty()) throw InputError(Where{"save-configuration"}, "name the file to save to");
+  const std::string text = config_text(now_);
+  io::write_file(target, io::Overwrite::Yes, [&text](std::ostream& out) { out << text; });
+  file_ = target;
+  saved_ = now_;
+  session.say(fmt::format("saved {}", target));
+}
+
+void ConfigModel::load_preset(Session& session, const std::string& name) {
+  if (std::find(presets_.begin(), presets_.end(), name) == presets_.end())
+    throw InputError::unknown_name(Where{"preset"}, "preset", name, presets_);
+  const std::string path = preset_path(name);
+  load(session, path, io::read_file(path));
+}
+
+void ConfigModel::simulate(Session& session) {
+  ++revision_;
+  session.jobs.cancel("schedules");  // its rows are of the configuration before
+  session.jobs.submit("simulate",
+                      [this, &session, revision = revision_, assignments = now_,
+                       file = file_](const Cancelled&) -> Jobs::Finish {
+                        auto outcome = std::make_shared<Outcome>(simulate_config(assignments, file));
+                        return [this, &session, revision, outcome] {
+                          finish(session, revision, outcome->run, outcome->problem,
+                                 std::move(outcome->fixes));
+                        };
+                      });
+}
+
+void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,
+                         std::vector<Fix> fixes) {
+  shown_revision_ = revision;
+  problem_ = without_prefix(std::move(problem));
+  fixes_ = std::move(fixes);
+  if (run) session.show_live(std::move(run));
+}
+
+std::string ConfigModel::state_json(const Session&) const {
+  nlohmann::ordered_json values = nlohmann::ordered_json::object();
+  for (const auto& [path, text] : now_) values[path] = nlohmann::ordered_json::parse(text, nullptr, false);
+  nlohmann::ordered_json fixes = nlohmann::ordered_json::array();
+  for (const Fix& fix : fixes_) fixes.push_back(fix.label);
+  const nlohmann::ordered_json state = {{"values", values},    {"problem", problem_},  {"fixes", fixes},
+                                        {"file", file_},       {"unsaved", unsaved()}, {"undo", undo_.size()},
+                                        {"redo", redo_.size()}};
+  return state.dump();
+}
+
+}  // namespace pipeloom::gui

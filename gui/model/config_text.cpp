@@ -1,0 +1,119 @@
+// A configuration as assignments, and back: file, command line, typed configuration.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gui/model/config_model.hpp"
+#include "sim/io/config_keys.hpp"
+#include "sim/io/file.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_group(const std::string& path) {
+  const io::ConfigKey* key = io::find_config_key(path);
+  return path.empty() || (key != nullptr && key->type == io::KeyType::Object);
+}
+
+void collect(const io::Value& value, const std::string& path, Assignments& out) {
+  if (!value.is(io::ValueKind::Object) || !is_group(path)) {
+    out[path] = value.canonical_text();
+    return;
+  }
+  for (std::size_t i = 0; i < value.keys().size(); ++i) {
+    const std::string& name = value.keys()[i].name;
+    if (path.empty() && name == "origin") continue;  // what reports add to the effective configuration
+    collect(value.items()[i], path.empty() ? name : path + "." + name, out);
+  }
+}
+
+/// Nothing that a shell would look at twice.
+bool is_plain(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  return !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+}
+
+std::string quoted(const std::string& word) {
+  if (is_plain(word)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// What has an option of its own.
+std::string option_of(const std::string& path) {
+  for (const char* name : {"schedule", "ranks", "microbatches", "chunks"})
+    if (path == name) return std::string("--") + name;
+  return {};
+}
+
+/// Assignments in the order of the table of keys; what the table does not have comes last.
+std::vector<std::pair<std::string, std::string>> in_order(const Assignments& assignments) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const io::ConfigKey& key : io::config_keys())
+    if (const auto found = assignments.find(std::string(key.path)); found != assignments.end())
+      out.emplace_back(*found);
+  for (const auto& assignment : assignments)
+    if (io::find_config_key(assignment.first) == nullptr) out.emplace_back(assignment);
+  return out;
+}
+
+}  // namespace
+
+std::string shown_value(const std::string& json) {
+  const Json value = Json::parse(json, nullptr, false);
+  return value.is_string() ? value.get<std::string>() : json;
+}
+
+Assignments assignments_of(const io::Value& root) {
+  io::require_known_keys(root, "");
+  Assignments out;
+  collect(root, "", out);
+  return out;
+}
+
+io::RunConfig config_of(const Assignments& assignments) {
+  io::Document document;
+  // "costs" may name a file; single costs go on top of what it holds.
+  if (const auto costs = assignments.find("costs"); costs != assignments.end()) {
+    document.set("costs", costs->second, "costs");
+    io::inline_costs_file(document);
+  }
+  for (const auto& [path, text] : assignments)
+    if (path != "costs") document.set(path, text, path);
+  return io::read_run_config(document.root());
+}
+
+std::string config_text(const Assignments& assignments) {
+  Json root = Json::object();
+  for (const auto& [path, text] : in_order(assignments)) {
+    Json* at = &root;
+    std::string rest = path;
+    for (std::size_t dot = rest.find('.'); dot != std::string::npos; dot = rest.find('.')) {
+      at = &(*at)[rest.substr(0, dot)];
+      rest.erase(0, dot + 1);
+    }
+    // A number keeps its digits: it is read again as text.
+    (*at)[rest] = Json::parse(text);
+  }
+  return root.dump(2) + "\n";
+}
+
+std::string command_line(const Assignments& assignments) {
+  std::string out = "pipeloom simulate";
+  for (const auto& [path, text] : in_order(assignments)) {
+    const std::string option = option_of(path);
+    const std::string value = shown_value(text);
+    if (option.empty())
+      out += " --set " + quoted(path + "=" + value);
+    else
+      out += fmt::format(" {} {}", option, quoted(value));
+  }
+  return out;
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,71 @@
+#pragma once
+
+// Every registered schedule at the shape and costs under edit: what each would give, or why it cannot run.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/model/config_model.hpp"
+#include "gui/model/part.hpp"
+
+namespace pipeloom::gui {
+
+struct ScheduleRow {
+  std::string name;  ///< of the registry
+  int chunks = 1;    ///< v of this row
+  /// Why there are no numbers, "" if there are: the schedule refuses the shape, or the run is too large for a table.
+  std::string refusal;
+  Ticks makespan = 0;
+  double bubble_ratio = 0;
+  /// The most activation bytes of any rank, as if stages were as large as those under edit: v chunks share a rank's layers.
+  double peak_bytes = 0;
+  /// makespan / lower bound - 1.
+  double gap = 0;
+};
+
+/// The configuration of `assignments` with another schedule: options that it does not take are dropped, chunks are its own default where
+/// it refuses the given ones. Every schedule runs the same model: costs given per stage of v0 chunks become costs per rank, v0 times as
+/// large, which the schedule divides by its own v. Tables per stage stay as they are, and are refused where they do not fit.
+[[nodiscard]] Assignments with_schedule(const Assignments& assignments, const std::string& schedule);
+
+/// One row. Throws nothing.
+[[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule);
+
+class ScheduleTable : public Part {
+ public:
+  enum class Column : std::uint8_t { Name, Makespan, Bubble, Memory, Gap };
+
+  explicit ScheduleTable(Session&) {}
+
+  /// Sorted; rows without numbers come last.
+  [[nodiscard]] const std::vector<ScheduleRow>& rows() const { return rows_; }
+  void sort_by(Column column, bool descending);
+  [[nodiscard]] bool pending() const { return shown_ != asked_; }
+
+  /// Stacks the schedule below the live run, or takes it away again.
+  void tick(Session& session, const std::string& schedule, bool on);
+  [[nodiscard]] bool ticked(const std::string& schedule) const { return ticked_.contains(schedule); }
+
+  bool update(Session& session) override;
+  [[nodiscard]] std::string_view state_key() const override { return "schedules"; }
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+
+ private:
+  void ask(Session& session, const ConfigModel& config);
+  void refresh_ticked(Session& session, const ConfigModel& config);
+  void sort();
+
+  std::vector<ScheduleRow> rows_;
+  Column column_ = Column::Name;
+  bool descending_ = false;
+  std::uint64_t asked_ = 0;  // revision of the configuration
+  std::uint64_t shown_ = 0;
+  std::uint64_t ticked_revision_ = 0;
+  /// Schedule -> RunModel::id of its stacked run; 0 until the job is done.
+  std::map<std::string, std::uint64_t> ticked_;
+};
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,230 @@
+#include "gui/param_fields.hpp"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <charconv>
+#include <map>
+#include <vector>
+
+#include "gui/model/command.hpp"
+#include "gui/widgets.hpp"
+#include "schedules/generator.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+ConfigModel& config(Ui& ui) {
+  return ui.session.part<ConfigModel>();
+}
+
+/// Through the command, so that a refusal becomes the message.
+void assign(Ui& ui, std::string_view path, const std::string& value) {
+  if (value.empty())
+    run_command(ui.session, "reset", path);
+  else
+    run_command(ui.session, "set", fmt::format("{} {}", path, value));
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::string id_of(const io::ConfigKey& key) {
+  return "params/" + std::string(key.path);
+}
+
+/// "costs.transfer.latency" -> "latency": the panel's headings say the rest.
+std::string label_of(const io::ConfigKey& key) {
+  std::string label(
+      key.path.substr(key.path.rfind('.') == std::string_view::npos ? 0 : key.path.rfind('.') + 1));
+  for (char& c : label)
+    if (c == '_') c = ' ';
+  return label;
+}
+
+void draw_choice(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>& values,
+                 const std::string& help) {
+  std::vector<std::string> entries = {
+      key.default_text.empty() ? "default" : fmt::format("default ({})", key.default_text)};
+  entries.insert(entries.end(), values.begin(), values.end());
+  const std::string now = config(ui).value(std::string(key.path));
+  int chosen = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] == now) chosen = static_cast<int>(i) + 1;
+  if (choice(ui, id_of(key), entries, chosen, help))
+    assign(ui, key.path, chosen == 0 ? "" : values[static_cast<std::size_t>(chosen) - 1]);
+}
+
+void draw_text(Ui& ui, const std::string& id, std::string_view path, const std::string& hint,
+               const std::string& help) {
+  // What is being typed lives here until it is finished; otherwise the field shows what holds.
+  static std::map<std::string, std::string> typing;
+  const std::string now = config(ui).value(std::string(path));
+  std::string text = typing.contains(id) ? typing[id] : now;
+  const bool finished = text_field(ui, id, text, hint.c_str(), help);
+  if (finished && text != now) assign(ui, path, text);
+  if (ImGui::IsItemActive() || ImGui::IsItemFocused())
+    typing[id] = text;
+  else
+    typing.erase(id);
+  if (finished) typing.erase(id);
+}
+
+void draw_count(Ui& ui, const io::ConfigKey& key, const std::string& help) {
+  const std::string now = config(ui).value(std::string(key.path));
+  int value = 0;
+  const auto [end, error] = std::from_chars(now.data(), now.data() + now.size(), value);
+  if (error != std::errc{} || end != now.data() + now.size()) {
+    draw_text(ui, id_of(key), key.path, std::string(key.default_text), help);
+    return;
+  }
+  if (number_field(ui, id_of(key), value, static_cast<int>(key.minimum), static_cast<int>(key.maximum), help))
+    assign(ui, key.path, std::to_string(value));
+}
+
+bool is_table(const std::string& value) {
+  return value.starts_with('[');
+}
+
+/// One field per stage, eight in a row.
+void draw_cells(Ui& ui, const io::ConfigKey& key, int stages) {
+  constexpr int kMostCells = 512;
+  constexpr int kAcross = 4;
+  const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / kAcross;
+  for (int stage = 0; stage < std::min(stages, kMostCells); ++stage) {
+    const std::string path = fmt::format("{}.{}", key.path, stage);
+    if (stage % kAcross != 0) ImGui::SameLine();
+    ImGui::SetNextItemWidth(width);
+    // The model keeps the array as one value; its elements are shown from it.
+    static std::map<std::string, std::string> typing;
+    const std::string id = fmt::format("params/{}", path);
+    const auto elements = split(config(ui).value(std::string(key.path)), ',');
+    std::string now =
+        static_cast<std::size_t>(stage) < elements.size() ? elements[static_cast<std::size_t>(stage)] : "";
+    std::erase_if(now, [](char c) { return c == '[' || c == ']' || c == ' '; });
+    std::string text = typing.contains(id) ? typing[id] : now;
+    const bool finished = text_field(ui, id, text, "", fmt::format("stage {}", stage));
+    if (ImGui::IsItemActive())
+      typing[id] = text;
+    else
+      typing.erase(id);
+    if (finished && !text.empty() && text != now) assign(ui, path, text);
+  }
+  if (stages > kMostCells) muted_text(ui, "more stages than fields; edit the file");
+}
+
+/// The scalar once per stage.
+std::string spread(const std::string& value, int stages) {
+  std::string out = "[";
+  for (int stage = 0; stage < stages; ++stage)
+    out += (stage == 0 ? "" : ",") + (value.empty() ? std::string("1") : value);
+  return out + "]";
+}
+
+void draw_stage_table(Ui& ui, const io::ConfigKey& key, int stages, const std::string& help) {
+  const std::string now = config(ui).value(std::string(key.path));
+  const bool table = is_table(now);
+  const float button_width = ImGui::GetFrameHeight() * 2;
+  ImGui::SetNextItemWidth(
+      std::max(ImGui::CalcItemWidth() - button_width - ImGui::GetStyle().ItemSpacing.x, 1.0F));
+  draw_text(ui, id_of(key), key.path, std::string(key.default_text), help);
+  ImGui::SameLine();
+  if (small_button(ui, id_of(key) + "/stages", table ? "one" : "[ ]",
+                   table ? "One value for all stages" : "A value for each stage")) {
+    const auto elements = split(now, ',');
+    std::string first = elements.empty() ? "" : elements.front();
+    std::erase_if(first, [](char c) { return c == '['; });
+    assign(ui, key.path, table ? first : spread(now, stages));
+  }
+  if (table) draw_cells(ui, key, stages);
+}
+
+const schedules::Generator* generator_of(const std::string& schedule) {
+  for (const schedules::Generator& generator : schedules::all())
+    if (generator.name == schedule) return &generator;
+  try {
+    return schedules::find(schedule).generator;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+void draw_widget(Ui& ui, const io::ConfigKey& key, int stages, const std::string& help) {
+  using enum io::KeyType;
+  if (key.path == "options.variant") {
+    const auto* generator = generator_of(config(ui).value("schedule"));
+    draw_choice(ui, key, generator == nullptr ? std::vector<std::string>() : generator->requirements.variants,
+                help);
+    return;
+  }
+  switch (key.type) {
+    case Choice:
+      return draw_choice(ui, key, split(key.choices, '|'), help);
+    case Flag: {
+      bool on = config(ui).value(std::string(key.path)) == "true";
+      if (checkbox(ui, id_of(key), "", on, help)) assign(ui, key.path, on ? "true" : "");
+      return;
+    }
+    case Count:
+      return draw_count(ui, key, help);
+    case TimeTable:
+    case BytesTable:
+      return draw_stage_table(ui, key, stages, help);
+    default:
+      return draw_text(ui, id_of(key), key.path, std::string(key.default_text), help);
+  }
+}
+
+}  // namespace
+
+bool applies(const io::ConfigKey& key, const std::string& schedule) {
+  const auto* generator = generator_of(schedule);
+  if (key.path == "options.file") return schedule == io::kCustomSchedule;
+  if (generator == nullptr) return true;
+  const schedules::Requirements& takes = generator->requirements;
+  if (key.path == "options.group_size") return takes.takes_group_size;
+  if (key.path == "options.slices") return takes.takes_slices;
+  if (key.path == "options.waves") return takes.takes_waves;
+  if (key.path == "options.updates") return takes.takes_updates;
+  if (key.path == "options.variant") return !takes.variants.empty();
+  if (key.path == "costs.overlapped") return takes.overlaps;
+  return true;
+}
+
+std::string help_of(const io::ConfigKey& key, const RunModel* run) {
+  std::string help = fmt::format("{}: {}", key.path, key.help);
+  if (!key.unit.empty()) help += fmt::format("\nunit: {}", key.unit);
+  if (!key.choices.empty()) help += fmt::format("\none of: {}", key.choices);
+  if (key.type == io::KeyType::Count && key.maximum > 0)
+    help += fmt::format("\na whole number from {}", key.minimum);
+  if (!key.default_text.empty()) help += fmt::format("\nif left empty: {}", key.default_text);
+  if (run != nullptr && run->effective)
+    for (const auto& [path, origin] : run->effective->origins)
+      if (path == key.path) help += fmt::format("\nnow: {}", origin);
+  return help;
+}
+
+void draw_field(Ui& ui, const io::ConfigKey& key, int stages) {
+  ImGui::AlignTextToFramePadding();
+  const bool is_set = config(ui).is_set(std::string(key.path));
+  if (is_set)
+    ImGui::TextUnformatted(label_of(key).c_str());
+  else
+    ImGui::TextDisabled("%s", label_of(key).c_str());
+  ImGui::SameLine(ImGui::GetFontSize() * 7.5F);
+  ImGui::SetNextItemWidth(-1);
+  // Help is made only for the field under the pointer: it costs more than the field.
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool hovered = ImGui::IsMouseHoveringRect(
+      at, ImVec2(at.x + ImGui::GetContentRegionAvail().x, at.y + ImGui::GetFrameHeight()));
+  draw_widget(ui, key, stages, hovered ? help_of(key, ui.session.active_run()) : std::string());
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,22 @@
+#pragma once
+
+// One field of the parameters panel: the widget that fits the type of a configuration key, its help, and where its value comes from.
+
+#include <string>
+
+#include "gui/model/config_model.hpp"
+#include "gui/ui.hpp"
+#include "sim/io/config_keys.hpp"
+
+namespace pipeloom::gui {
+
+/// Label and widget of a key; changes go to the ConfigModel at once. `stages` is how many entries a table per stage has.
+void draw_field(Ui& ui, const io::ConfigKey& key, int stages);
+
+/// Whether the schedule under edit takes this key.
+[[nodiscard]] bool applies(const io::ConfigKey& key, const std::string& schedule);
+
+/// "ranks": what is said of a key on hover: help, unit, default, where the value that holds comes from.
+[[nodiscard]] std::string help_of(const io::ConfigKey& key, const RunModel* run);
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,169 @@
+// The configuration under edit: schedule, shape, costs, transfers, memory, step; why it is refused, and what would make it legal.
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "gui/model/command.hpp"
+#include "gui/model/config_model.hpp"
+#include "gui/param_fields.hpp"
+#include "gui/widgets.hpp"
+#include "schedules/generator.hpp"
+
+namespace pipeloom::gui::views {
+namespace {
+
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const schedules::Generator& generator : schedules::all()) all.push_back(generator.name);
+    all.emplace_back(io::kCustomSchedule);
+    return all;
+  }();
+  return names;
+}
+
+int index_of_name(const std::vector<std::string>& names, const std::string& name) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<int>(i);
+  return -1;
+}
+
+void draw_file_row(Ui& ui, ConfigModel& config) {
+  int chosen = index_of_name(config.presets(), "");
+  ImGui::SetNextItemWidth(ImGui::GetFontSize() * 7);
+  if (!config.presets().empty() && choice(ui, "params/preset", config.presets(), chosen,
+                                          "Load a ready configuration (undo brings yours back)"))
+    run_command(ui.session, "preset", config.presets()[static_cast<std::size_t>(chosen)]);
+  ImGui::SameLine();
+  ImGui::BeginDisabled(!config.can_undo());
+  if (button(ui, "params/undo", "Undo", "Ctrl+Z")) run_command(ui.session, "undo");
+  ImGui::EndDisabled();
+  ImGui::SameLine();
+  ImGui::BeginDisabled(!config.can_redo());
+  if (button(ui, "params/redo", "Redo", "Ctrl+Shift+Z")) run_command(ui.session, "redo");
+  ImGui::EndDisabled();
+  ImGui::SameLine();
+  if (button(ui, "params/copy", "Copy", "Copy as a command line of `pipeloom simulate`"))
+    run_command(ui.session, "copy-command-line");
+}
+
+void draw_problem(Ui& ui, const ConfigModel& config) {
+  if (config.problem().empty()) return;
+  problem_text(ui, config.problem());
+  // A fix changes the configuration, and with it the list.
+  const std::vector<Fix> fixes = config.fixes();
+  for (std::size_t i = 0; i < fixes.size(); ++i) {
+    if (i > 0) ImGui::SameLine();
+    if (button(ui, fmt::format("params/fix/{}", i), fixes[i].label.c_str()))
+      run_command(ui.session, "set", fixes[i].path + " " + fixes[i].value);
+  }
+}
+
+/// The summary of the schedule, and what it needs.
+void draw_schedule(Ui& ui, ConfigModel& config) {
+  int chosen = index_of_name(schedule_names(), config.value("schedule"));
+  ImGui::SetNextItemWidth(-1);
+  if (choice(ui, "params/schedule", schedule_names(), chosen, "Which schedule"))
+    run_command(ui.session, "set", "schedule " + schedule_names()[static_cast<std::size_t>(chosen)]);
+  if (chosen < 0 || static_cast<std::size_t>(chosen) >= schedules::all().size()) return;
+  const schedules::Generator& generator = schedules::all()[static_cast<std::size_t>(chosen)];
+  muted_text(ui, generator.summary);
+  if (!generator.requirements.text.empty()) muted_text(ui, "needs " + generator.requirements.text);
+}
+
+bool has_options(const std::string& schedule) {
+  for (const io::ConfigKey& key : io::config_keys())
+    if (key.group == io::KeyClass::Option && key.type != io::KeyType::Object && applies(key, schedule))
+      return true;
+  return false;
+}
+
+void draw_group(Ui& ui, ConfigModel& config, io::KeyClass group, int stages) {
+  const std::string schedule = config.value("schedule");
+  for (const io::ConfigKey& key : io::config_keys())
+    if (key.group == group && key.type != io::KeyType::Object && key.path != "schedule" &&
+        key.path != "costs.rank_scale" && (applies(key, schedule) || config.is_set(std::string(key.path))))
+      draw_field(ui, key, stages);
+}
+
+bool section(Ui& ui, const char* title, const char* id, bool open) {
+  const bool shown =
+      ImGui::CollapsingHeader(title, open ? ImGuiTreeNodeFlags_DefaultOpen : ImGuiTreeNodeFlags_None);
+  note_item(ui, id);
+  return shown;
+}
+
+std::vector<double> scales_of(const ConfigModel& config, int ranks) {
+  std::vector<double> scales(static_cast<std::size_t>(ranks), 1.0);
+  const std::string text = config.value("costs.rank_scale");
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (double& scale : scales) {
+    while (at != end && (*at < '0' || *at > '9')) ++at;
+    at = std::from_chars(at, end, scale).ptr;
+  }
+  return scales;
+}
+
+std::string text_of(const std::vector<double>& scales) {
+  std::string out;
+  for (const double scale : scales) out += fmt::format("{}{:.2f}", out.empty() ? "[" : ", ", scale);
+  return out + "]";
+}
+
+/// A slider per rank: what one slow device does to the others.
+void draw_stragglers(Ui& ui, ConfigModel& config, int ranks) {
+  constexpr int kMostSliders = 64;
+  std::vector<double> scales = scales_of(config, ranks);
+  bool changed = false;
+  for (int rank = 0; rank < std::min(ranks, kMostSliders); ++rank) {
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextDisabled("rank %d", rank);
+    ImGui::SameLine(ImGui::GetFontSize() * 5);
+    ImGui::SetNextItemWidth(-1);
+    changed = slider(ui, fmt::format("params/rank_scale/{}", rank), scales[static_cast<std::size_t>(rank)],
+                     0.5, 3, "x %.2f", "How many times longer this rank takes for the same work") ||
+              changed;
+  }
+  if (ranks > kMostSliders)
+    muted_text(ui, fmt::format("the other {} ranks: costs.rank_scale in the file", ranks - kMostSliders));
+  if (changed) run_command(ui.session, "set", "costs.rank_scale " + text_of(scales));
+  if (config.is_set("costs.rank_scale") && button(ui, "params/rank_scale/reset", "All equal"))
+    run_command(ui.session, "reset", "costs.rank_scale");
+}
+
+int stages_of(const Session& session) {
+  for (const OpenRun& open : session.runs)
+    if (open.live) return open.run->schedule->stages();
+  return 1;
+}
+
+}  // namespace
+
+void params(Ui& ui) {
+  auto& config = ui.session.part<ConfigModel>();
+  const int stages = stages_of(ui.session);
+  draw_file_row(ui, config);
+  draw_problem(ui, config);
+  draw_schedule(ui, config);
+  draw_group(ui, config, io::KeyClass::Shape, stages);
+  if (has_options(config.value("schedule")) && section(ui, "Options", "params/options", true))
+    draw_group(ui, config, io::KeyClass::Option, stages);
+  if (section(ui, "Costs", "params/costs", true)) draw_group(ui, config, io::KeyClass::Cost, stages);
+  if (section(ui, "Stragglers", "params/stragglers", false)) {
+    int ranks = 1;
+    const std::string text = config.value("ranks");
+    std::from_chars(text.data(), text.data() + text.size(), ranks);
+    draw_stragglers(ui, config, std::max(ranks, 1));
+  }
+  if (section(ui, "Transfers", "params/transfers", false))
+    draw_group(ui, config, io::KeyClass::Transfer, stages);
+  if (section(ui, "Memory", "params/memory", false)) draw_group(ui, config, io::KeyClass::Memory, stages);
+  if (section(ui, "Step", "params/step", false)) draw_group(ui, config, io::KeyClass::Step, stages);
+}
+
+}  // namespace pipeloom::gui::views
