@@ -26,7 +26,8 @@ inline constexpr OpColumn kAllOpColumns[] = {OpColumn::Rank,     OpColumn::Op,  
 /// "rank", "op", "kind", "stage", "microbatch", "start", "duration", "slack".
 [[nodiscard]] std::string_view name_of(OpColumn column);
 
-/// Durations of the ops of one kind. Ops that did not run are left out. Median and p95 are the lower one of two candidates.
+/// Durations of the ops of one kind. Ops that did not run are left out. Of n durations in order, median is number (n - 1) / 2, p95 number 95 (n - 1) / 100,
+/// rounded down.
 struct KindDurations {
   std::size_t count = 0;
   Ticks total = 0;
@@ -47,7 +48,7 @@ struct DurationHistogram {
   [[nodiscard]] std::size_t total(std::size_t bin) const;
 };
 
-/// An op whose duration is unlike that of the others of its kind and stage: outside of [q1 - 1.5 (q3 - q1), q3 + 1.5 (q3 - q1)] with their quartiles.
+/// An op whose duration is unlike that of the others of its kind and stage, if there are kFewestForOutliers: outside of [q1 - 1.5 (q3 - q1), q3 + 1.5 (q3 - q1)] with their quartiles.
 struct DurationOutlier {
   std::size_t position = 0;
   Ticks duration = 0;
@@ -55,6 +56,7 @@ struct DurationOutlier {
 };
 
 struct DurationStats {
+  std::uint64_t run = 0;                   ///< RunModel::id
   std::array<KindDurations, kOpKinds> of;  ///< by index_of(kind)
   DurationHistogram linear;
   DurationHistogram logarithmic;  ///< edges grow by one factor
@@ -63,6 +65,7 @@ struct DurationStats {
   std::size_t num_outliers = 0;
 };
 inline constexpr std::size_t kMaxOutliers = 1000;
+inline constexpr std::size_t kFewestForOutliers = 4;
 inline constexpr std::size_t kDurationBins = 48;
 
 /// Of the ops at `positions`, null: of all. O(ops).
@@ -106,9 +109,12 @@ class OpsTable : public Part {
   /// A permutation is being made; the rows stand as before until then.
   [[nodiscard]] bool sorting() const { return sorting_; }
 
-  /// Null until a job has made them; asks for them while a view calls this every frame.
-  [[nodiscard]] const DurationStats* stats();
-  /// Asks for slack to be known, where the run is small enough (kMaxSlackEntries).
+  /// Null until a job has made them; asks for them while a view calls this every frame. Those of the run before stay until then.
+  [[nodiscard]] const DurationStats* stats() {
+    stats_wanted_ = true;
+    return stats_.get();
+  }
+  /// Asks for the slack of the rows from now on, where it can be known (run_slack).
   void want_slack() { wants_slack_ = true; }
   [[nodiscard]] bool slack_known() const { return slack_ != nullptr && !slack_->empty(); }
 
@@ -116,32 +122,36 @@ class OpsTable : public Part {
   [[nodiscard]] std::string text(std::size_t first, std::size_t last, char separator) const;
 
   bool update(Session& session) override;
-  [[nodiscard]] bool idle() const override { return !sorting_ && !counting_; }
+  [[nodiscard]] bool idle() const override { return !order_wanted_ && !sorting_ && !counting_; }
   [[nodiscard]] std::string_view state_key() const override { return "ops"; }
   /// {"rows", "sort", "descending", "first", "last"} (texts of the first and last row) and, once a view asked for them, "kinds": {"F": {"count", "total", "mean", "median", "p95",
   /// "max"}}, "outliers".
   [[nodiscard]] std::string state_json(const Session& session) const override;
 
  private:
+  using Slack = std::shared_ptr<const std::vector<Ticks>>;
   void follow(Session& session);
   void submit_sort(Session& session);
   void submit_stats(Session& session);
+  void submit_slack(Session& session);
+  [[nodiscard]] std::size_t position_of(std::size_t row) const { return rows_ ? (*rows_)[row] : row; }
 
-  using Slack = std::shared_ptr<const std::vector<Ticks>>;
   RunPtr run_;
   Found rows_;  // null: all
   std::uint64_t search_revision_ = 0;
   std::optional<OpColumn> column_;
   bool descending_ = false;
   std::vector<std::uint32_t> order_;  // empty: identity
+  bool reversed_ = false;             // the order is read from its end
   bool order_wanted_ = false;
   bool sorting_ = false;
   Slack slack_;
   bool wants_slack_ = false;
+  bool slack_under_way_ = false;
   std::shared_ptr<const DurationStats> stats_;
   bool stats_wanted_ = false;
+  bool stats_stale_ = true;
   bool counting_ = false;
-  std::uint64_t generation_ = 0;  // of run_ and rows_: what results of jobs are compared with
 };
 
 }  // namespace pipeloom::gui

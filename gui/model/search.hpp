@@ -121,6 +121,7 @@ class SearchModel : public Part {
   [[nodiscard]] std::string state_json(const Session& session) const override;
 
  private:
+  void understand(const Session& session);
   void submit(Session& session);
   void take(Session& session, const std::vector<std::pair<std::uint64_t, Found>>& results);
 

@@ -1,0 +1,232 @@
+#include "gui/model/causes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "gui/model/chart_words.hpp"
+#include "gui/model/op_walk.hpp"
+#include "gui/model/select.hpp"
+#include "sim/draw/axis.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr IdleCause kAllCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleCause::Imbalance,
+                                    IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
+
+/// The longest kMaxGaps so far; the shortest of them is on top of the heap.
+class LongestGaps {
+ public:
+  void add(Ticks length, GapRef gap) {
+    const Entry entry{length, -gap.rank.value(), gap.span};
+    if (kept_.size() == kMaxGaps && !before(entry, kept_.front())) return;
+    if (kept_.size() == kMaxGaps) {
+      std::pop_heap(kept_.begin(), kept_.end(), before);
+      kept_.pop_back();
+    }
+    kept_.push_back(entry);
+    std::push_heap(kept_.begin(), kept_.end(), before);
+  }
+  [[nodiscard]] std::vector<GapRef> take(std::uint64_t run) {
+    std::sort(kept_.begin(), kept_.end(), before);
+    std::vector<GapRef> gaps;
+    gaps.reserve(kept_.size());
+    for (const Entry& entry : kept_) gaps.push_back({run, Rank(-entry.minus_rank), entry.span});
+    return gaps;
+  }
+
+ private:
+  struct Entry {
+    Ticks length;
+    std::int32_t minus_rank;
+    std::size_t span;
+  };
+  static bool before(const Entry& a, const Entry& b) {
+    return std::tuple(-a.length, -a.minus_rank, a.span) < std::tuple(-b.length, -b.minus_rank, b.span);
+  }
+  std::vector<Entry> kept_;
+};
+
+std::string percent(double share) {
+  return fmt::format("{:.2f} %", 100 * share);
+}
+
+void add_simulated(const RunModel& run, std::vector<MetricLine>& lines) {
+  const Metrics& m = *run.metrics;
+  const TimeUnit unit = run.timeline.unit;
+  if (m.step_time != m.makespan)
+    lines.push_back({"step time", duration_text(m.step_time, unit),
+                     "What one step takes in a long run: the makespan with the optimizer, or the period from "
+                     "one step to the next."});
+  lines.push_back({"bubble ratio", percent(m.bubble_ratio),
+                   "Idle time of all ranks, as a share of ranks times makespan."});
+  lines.push_back(
+      {"bubble overhead", percent(m.bubble_overhead), "Idle time of all ranks, as a share of their work."});
+  lines.push_back({"lower bound", duration_text(m.lower_bound.value, unit),
+                   "No order with this placement and these costs is faster (" + m.lower_bound.name + ")."});
+  // The bound is on the makespan, or on the step's period where steps overlap.
+  const Ticks bounded = m.steady_period > 0 && m.step_time == m.steady_period ? m.step_time : m.makespan;
+  if (m.lower_bound.value > 0)
+    lines.push_back({"gap to bound",
+                     percent(static_cast<double>(bounded - m.lower_bound.value) /
+                             static_cast<double>(m.lower_bound.value)),
+                     "How much slower than the lower bound this run is."});
+  if (m.ranks.empty()) return;
+  lines.push_back({"peak memory",
+                   draw::bytes_text(m.ranks[m.peak_rank.at()].memory.peak_bytes) + " on rank " +
+                       std::to_string(m.peak_rank.value()),
+                   "Most bytes that a rank holds at once: activations, static, buffers."});
+}
+
+void add_messages(const RunModel& run, std::vector<MetricLine>& lines) {
+  if (!run.messages) return;
+  const io::MessageSummary& m = *run.messages;
+  const TimeUnit unit = run.timeline.unit;
+  lines.push_back({"messages", std::to_string(m.totals.count) + ", " + m.plan,
+                   "Activations and gradients between ranks, and how they are sent."});
+  lines.push_back({"exposed messages", duration_text(m.totals.exposed, unit),
+                   "What ranks waited for transfers and queues, in sum."});
+  if (m.lost_to_queues > 0)
+    lines.push_back({"lost to queues", duration_text(m.lost_to_queues, unit),
+                     "How much shorter the makespan would be if no message waited behind another."});
+}
+
+}  // namespace
+
+CausesSummary summarise_causes(const RunModel& run) {
+  CausesSummary out;
+  out.run = run.id;
+  out.of_rank.resize(run.idle.size());
+  LongestGaps longest;
+  for (std::size_t rank = 0; rank < run.idle.size(); ++rank) {
+    IdleCauses& causes = out.of_rank[rank];
+    for (std::size_t i = 0; i < run.idle[rank].size(); ++i) {
+      const IdleSpan& gap = run.idle[rank][i];
+      causes.of(gap.cause) += gap.end - gap.start;
+      longest.add(gap.end - gap.start, {run.id, Rank(static_cast<std::int32_t>(rank)), i});
+    }
+    out.num_gaps += run.idle[rank].size();
+    out.most_of_rank = std::max(out.most_of_rank, causes.total());
+    for (const IdleCause cause : kAllCauses) out.total.of(cause) += causes.of(cause);
+  }
+  out.longest = longest.take(run.id);
+  return out;
+}
+
+std::vector<MetricLine> metric_lines(const RunModel& run, const CausesSummary& causes) {
+  std::vector<MetricLine> lines;
+  const TimeUnit unit = run.timeline.unit;
+  const Span span = span_of(run.timeline);
+  lines.push_back({"makespan", duration_text(run.metrics ? run.metrics->makespan : span.length(), unit),
+                   "From the first start to the last end, over all ranks."});
+  if (run.metrics) {
+    add_simulated(run, lines);
+  } else if (span.length() > 0) {
+    const double all = static_cast<double>(span.length()) * run.ranks();
+    lines.push_back({"bubble ratio", percent(static_cast<double>(causes.total.total()) / all),
+                     "Idle time of all ranks, as a share of ranks times makespan."});
+  }
+  add_messages(run, lines);
+  lines.push_back({"ops", std::to_string(run.timeline.start.size()), "Forwards, backwards and all others."});
+  return lines;
+}
+
+std::string_view explanation_of(IdleCause cause) {
+  switch (cause) {
+    case IdleCause::Warmup:
+      return "The rank waits for its first gradients: the pipeline fills.";
+    case IdleCause::Cooldown:
+      return "The rank has no forwards left: the pipeline drains.";
+    case IdleCause::Imbalance:
+      return "In between, it waits for a rank that is not done yet.";
+    case IdleCause::Transfer:
+      return "What it waits for is done, and on its way.";
+    case IdleCause::Queueing:
+      return "A message waits for the link, or behind another message.";
+    case IdleCause::Memory:
+      return "It waits for memory: for a copy to or from the host, or for room.";
+  }
+  return "";
+}
+
+RunPtr CausesModel::run(const Session& session) const {
+  const OpenRun* open = summary_ ? session.find_run(summary_->run) : nullptr;
+  return open == nullptr ? nullptr : open->run;
+}
+
+const std::string& CausesModel::gap_text(Session& session, std::size_t i) {
+  auto& [text, complete] = texts_[i];
+  if (complete) return text;
+  const RunPtr of = run(session);
+  if (of == nullptr) return text;
+  const GapRef& gap = summary_->longest[i];
+  const IdleSpan& span = of->idle[gap.rank.at()][gap.span];
+  if (text.empty())
+    text = duration_text(span.end - span.start, of->timeline.unit) + ", " + std::string(name_of(span.cause));
+  // Of a run that hangs, what ended says nothing about what was waited for.
+  complete = of->hang.has_value();
+  if (complete) return text;
+  if (const OpWalk* walk = session.part<OpWalks>().find(session, of)) {
+    text = to_text(cause_of(*walk, *of, gap), *of);
+    complete = true;
+  }
+  return text;
+}
+
+bool CausesModel::select(Session& session, std::size_t i) const {
+  if (run(session) == nullptr || i >= summary_->longest.size()) return false;
+  select_gap(session, summary_->longest[i], Reveal::Yes);
+  return true;
+}
+
+bool CausesModel::update(Session& session) {
+  const RunModel* now = session.active_run();
+  if (now == nullptr) {
+    const bool had = summary_ != nullptr;
+    asked_ = 0;
+    summary_ = nullptr;
+    metrics_.clear();
+    return had;
+  }
+  if (asked_ == now->id) return false;
+  asked_ = now->id;
+  session.jobs.submit("causes",
+                      [&session, run = session.runs[session.active].run](const Cancelled&) -> Jobs::Finish {
+                        auto summary = std::make_shared<const CausesSummary>(summarise_causes(*run));
+                        return [&session, run, summary] {
+                          auto& model = session.part<CausesModel>();
+                          if (model.asked_ != run->id) return;
+                          model.summary_ = summary;
+                          model.metrics_ = metric_lines(*run, *summary);
+                          model.texts_.assign(summary->longest.size(), {"", false});
+                        };
+                      });
+  return false;
+}
+
+std::string CausesModel::state_json(const Session& session) const {
+  using nlohmann::json;
+  const RunPtr of = run(session);
+  if (of == nullptr) return "null";
+  const auto time = [&](Ticks ticks) { return to_double(ticks, of->timeline.unit); };
+  json total{{"idle", time(summary_->total.total())}};
+  for (const IdleCause cause : kAllCauses)
+    total[std::string(name_of(cause))] = time(summary_->total.of(cause));
+  json out{{"total", total}, {"gaps", summary_->num_gaps}, {"largest", nullptr}};
+  if (summary_->longest.empty()) return out.dump();
+  const GapRef& gap = summary_->longest.front();
+  const IdleSpan& span = of->idle[gap.rank.at()][gap.span];
+  out["largest"] = {{"rank", gap.rank.value()},
+                    {"span", gap.span},
+                    {"start", time(span.start)},
+                    {"end", time(span.end)},
+                    {"length", time(span.end - span.start)},
+                    {"cause", std::string(name_of(span.cause))},
+                    {"text", texts_.front().first}};
+  return out.dump();
+}
+
+}  // namespace pipeloom::gui

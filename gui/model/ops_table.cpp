@@ -1,0 +1,216 @@
+#include "gui/model/ops_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "gui/model/build_run.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr std::size_t kMostRows = ~std::uint32_t{0};
+
+}  // namespace
+
+std::string_view name_of(OpColumn column) {
+  constexpr std::string_view kNames[] = {"rank",       "op",    "kind",     "stage",
+                                         "microbatch", "start", "duration", "slack"};
+  return kNames[static_cast<std::size_t>(column)];
+}
+
+std::size_t OpsTable::num_rows() const {
+  if (!run_) return 0;
+  return rows_ ? rows_->size() : run_->timeline.start.size();
+}
+
+OpRow OpsTable::row(std::size_t i) const {
+  const std::size_t in_order = reversed_ ? num_rows() - 1 - i : i;
+  const std::size_t position = position_of(order_.empty() ? in_order : order_[in_order]);
+  const std::size_t num_ops = run_->schedule->num_ops();
+  const std::size_t index = position % num_ops;
+  OpRow row{position,
+            run_->schedule->rank_of_op(index),
+            static_cast<int>(position / num_ops),
+            run_->schedule->ops()[index],
+            run_->timeline.start[position],
+            run_->timeline.end[position],
+            std::nullopt};
+  if (slack_known() && position < slack_->size()) row.slack = (*slack_)[position];
+  return row;
+}
+
+std::optional<std::size_t> OpsTable::find_row(std::size_t position) const {
+  std::size_t at = position;
+  if (rows_) {
+    const auto found = std::lower_bound(rows_->begin(), rows_->end(), position);
+    if (found == rows_->end() || *found != position) return std::nullopt;
+    at = static_cast<std::size_t>(found - rows_->begin());
+  }
+  if (at >= num_rows()) return std::nullopt;
+  if (!order_.empty())
+    at = static_cast<std::size_t>(std::find(order_.begin(), order_.end(), static_cast<std::uint32_t>(at)) -
+                                  order_.begin());
+  return reversed_ ? num_rows() - 1 - at : at;
+}
+
+void OpsTable::sort_by(OpColumn column) {
+  if (column_ != column) return sort(column, false);
+  if (!descending_) return sort(column, true);
+  sort(std::nullopt, false);
+}
+
+void OpsTable::sort(std::optional<OpColumn> column, bool descending) {
+  column_ = column;
+  descending_ = descending;
+  order_wanted_ = true;
+  if (column == OpColumn::Slack) wants_slack_ = true;
+}
+
+void OpsTable::follow(Session& session) {
+  auto& search = session.part<SearchModel>();
+  const RunPtr now = session.active_run() == nullptr ? nullptr : session.runs[session.active].run;
+  if (now == run_ && search.revision() == search_revision_) return;
+  if (now != run_) {
+    slack_ = nullptr;
+    slack_under_way_ = false;
+  }
+  run_ = now;
+  search_revision_ = search.revision();
+  rows_ = run_ ? search.found(run_->id) : nullptr;
+  order_.clear();
+  reversed_ = false;
+  order_wanted_ = column_.has_value();
+  stats_stale_ = true;
+  if (!run_) stats_ = nullptr;
+}
+
+void OpsTable::submit_sort(Session& session) {
+  order_wanted_ = false;
+  // Positions are already in the order of steps, ranks and queues.
+  const bool in_order = !column_ || (column_ == OpColumn::Rank && run_ && run_->timeline.steps == 1);
+  if (!run_ || in_order || num_rows() > kMostRows) {
+    session.jobs.cancel("sort");
+    sorting_ = false;
+    order_.clear();
+    reversed_ = column_ == OpColumn::Rank && descending_;
+    return;
+  }
+  sorting_ = true;
+  session.jobs.submit("sort",
+                      [&session, run = run_, rows = rows_, column = *column_, descending = descending_,
+                       slack = slack_](const Cancelled& cancelled) -> Jobs::Finish {
+                        const std::vector<Ticks> none;
+                        auto order = std::make_shared<std::vector<std::uint32_t>>(
+                            sorted_rows(*run, rows, column, slack ? *slack : none, cancelled));
+                        return [&session, run, rows, descending, order] {
+                          auto& table = session.part<OpsTable>();
+                          table.sorting_ = false;
+                          if (table.run_ != run || table.rows_ != rows) return;
+                          table.order_ = std::move(*order);
+                          table.reversed_ = descending;
+                        };
+                      });
+}
+
+void OpsTable::submit_stats(Session& session) {
+  counting_ = true;
+  stats_stale_ = false;
+  session.jobs.submit(
+      "durations", [&session, run = run_, rows = rows_](const Cancelled& cancelled) -> Jobs::Finish {
+        auto stats = std::make_shared<const DurationStats>(duration_stats(*run, rows, cancelled));
+        return [&session, stats] {
+          auto& table = session.part<OpsTable>();
+          table.counting_ = false;
+          table.stats_ = stats;
+        };
+      });
+}
+
+void OpsTable::submit_slack(Session& session) {
+  slack_under_way_ = true;
+  session.jobs.submit("slack of ops", [&session, run = run_](const Cancelled&) -> Jobs::Finish {
+    auto slack = std::make_shared<const std::vector<Ticks>>(run_slack(*run));
+    return [&session, run, slack] {
+      auto& table = session.part<OpsTable>();
+      if (table.run_ != run) return;
+      table.slack_ = slack;
+      if (table.column_ == OpColumn::Slack) table.order_wanted_ = true;
+    };
+  });
+}
+
+bool OpsTable::update(Session& session) {
+  const RunPtr before = run_;
+  follow(session);
+  bool changed = run_ != before;
+  if (wants_slack_ && run_ && !slack_ && !slack_under_way_) submit_slack(session);
+  if (order_wanted_ && !(column_ == OpColumn::Slack && slack_under_way_ && !slack_)) {
+    submit_sort(session);
+    changed = true;
+  }
+  if (stats_wanted_ && stats_stale_ && run_) submit_stats(session);
+  stats_wanted_ = false;
+  return changed;
+}
+
+std::string OpsTable::text(std::size_t first, std::size_t last, char separator) const {
+  if (!run_) return "";
+  const TimeUnit unit = run_->timeline.unit;
+  const bool steps = run_->timeline.steps > 1;
+  std::string out;
+  const auto cell = [&](const std::string& value, bool last_one = false) {
+    out += value;
+    out += last_one ? '\n' : separator;
+  };
+  cell("rank");
+  if (steps) cell("step");
+  for (const char* name : {"op", "kind", "stage", "microbatch", "start", "end"}) cell(name);
+  cell("duration", !slack_known());
+  if (slack_known()) cell("slack", true);
+  for (std::size_t i = first; i < std::min(last, num_rows()); ++i) {
+    const OpRow r = row(i);
+    cell(std::to_string(r.rank.value()));
+    if (steps) cell(std::to_string(r.step));
+    cell(to_text(r.op));
+    cell(std::string(1, letter_of(r.op.kind())));
+    cell(std::to_string(r.op.stage().value()));
+    cell(std::to_string(r.op.microbatch().value()));
+    cell(format_ticks(r.start, unit));
+    cell(format_ticks(r.end, unit));
+    cell(format_ticks(r.end - r.start, unit), !slack_known());
+    if (slack_known()) cell(r.slack ? format_ticks(*r.slack, unit) : "", true);
+  }
+  return out;
+}
+
+std::string OpsTable::state_json(const Session&) const {
+  using nlohmann::json;
+  json out{{"rows", num_rows()}, {"sort", nullptr},  {"descending", descending_}, {"first", nullptr},
+           {"last", nullptr},    {"kinds", nullptr}, {"outliers", nullptr}};
+  if (column_) out["sort"] = std::string(name_of(*column_));
+  const auto name = [&](const OpRow& r) { return std::to_string(r.rank.value()) + "/" + to_text(r.op); };
+  if (num_rows() > 0) {
+    out["first"] = name(row(0));
+    out["last"] = name(row(num_rows() - 1));
+  }
+  if (!stats_ || !run_) return out.dump();
+  const auto time = [&](double ticks) { return ticks / static_cast<double>(ticks_per(run_->timeline.unit)); };
+  out["kinds"] = json::object();
+  for (const OpKind kind : kAllOpKinds) {
+    const KindDurations& d = stats_->of[index_of(kind)];
+    if (d.count == 0) continue;
+    out["kinds"][std::string(1, letter_of(kind))] = {{"count", d.count},
+                                                     {"total", time(static_cast<double>(d.total))},
+                                                     {"mean", time(d.mean())},
+                                                     {"median", time(static_cast<double>(d.median))},
+                                                     {"p95", time(static_cast<double>(d.p95))},
+                                                     {"max", time(static_cast<double>(d.most))}};
+  }
+  out["outliers"] = stats_->num_outliers;
+  return out.dump();
+}
+
+}  // namespace pipeloom::gui
