@@ -23,6 +23,7 @@ namespace {
 std::string id_of(std::string_view function) {
   std::string id(function);
   std::replace(id.begin(), id.end(), '_', '-');
+  if (id.ends_with('-')) id.pop_back();  // export_: the word alone is C++'s
   return id;
 }
 

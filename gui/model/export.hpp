@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
@@ -25,7 +26,7 @@ struct ExportSize {
 
  private:
   [[nodiscard]] double pixels(double length) const {
-    return unit == Unit::Pixels ? length : length * 96 / 25.4;
+    return unit == Unit::Pixels ? length : length / 25.4 * 96;
   }
 };
 
@@ -43,19 +44,21 @@ struct ExportJob {
   RunPtr run;
   ExportOptions options;
   draw::SceneOptions scene;
+  /// [rank]: whether tables have its rows.
+  std::vector<bool> shown;
 };
 
-/// REQUIRES: a run is active.
-[[nodiscard]] ExportJob export_job(const Session& session, const ExportOptions& options);
+/// Throws InputError if no run is active, or nothing of it is in view and only that is wanted.
+[[nodiscard]] ExportJob export_job(Session& session, const ExportOptions& options);
 
-/// Writes by the path's extension: .svg, .png, .pdf, .csv, .jsonl, .trace.json and whatever `convert` writes from times. An existing file
+/// Writes by the path's extension: .svg, .png, .pdf, .csv (a row per op), .jsonl, .trace.json and whatever `convert` writes from times. An existing file
 /// is replaced. Throws InputError for other extensions (naming those there are) and for pictures that are too large, SystemError
 /// if the disk refuses.
 void write_export(const ExportJob& job, const std::string& path);
 
 /// The rows that are visible as a table with tabs, heading first: rank, op, start, end, duration; for the clipboard. At most `most` rows,
 /// in order of rank and start.
-[[nodiscard]] std::string visible_rows(const Session& session, std::size_t most = 100'000);
+[[nodiscard]] std::string visible_rows(Session& session, std::size_t most = 100'000);
 
 /// What the dialog for exports holds.
 class ExportPart : public Part {
@@ -65,8 +68,6 @@ class ExportPart : public Part {
   bool dialog_open = false;
   std::string path;
   ExportOptions options;
-  /// Text for the clipboard, taken by the view in the next frame.
-  std::optional<std::string> clipboard;
 
   /// Writes in a job; the status line says how it went. Throws InputError if no run is active or the extension is unknown.
   void start(Session& session, const std::string& to, const ExportOptions& with);

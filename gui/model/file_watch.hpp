@@ -44,7 +44,7 @@ class FileWatch : public Part {
   bool on = true;
   /// Between two looks.
   std::chrono::milliseconds interval{500};
-  /// Reads a changed file again; by default open_path(). What was on screen stays if that fails.
+  /// Reads a changed file again; by default the commands `open` and `open-below` do. What was on screen stays if that fails.
   std::function<void(Session&, const std::string& path, bool compared)> reload;
 
   bool update(Session& session) override;

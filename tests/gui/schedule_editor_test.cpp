@@ -102,7 +102,7 @@ TEST_CASE("undoing every edit shows the run from before, as it was") {
 
 TEST_CASE("edits keep the run's own costs and memory") {
   Session session;
-  session.show_live(simulated(kTwoRanks, "costs.forward=3"));
+  session.show_live(simulated(kTwoRanks, R"(costs={"forward": 3, "backward": 2})"));
   // F 3, B 2: F0 0-3, F1 3-6, 1F0 3-6, 1B0 6-8, 0B0 8-10, 1F1 8-11, 1B1 11-13, 0B1 13-15.
   REQUIRE(session.active_run()->metrics->makespan == 15 * kUnit);
   run_command(session, "move-op", "0/0F1 2");

@@ -1,0 +1,65 @@
+// Commands that read and write files.
+
+#include <string>
+
+#include "gui/model/export.hpp"
+#include "gui/model/file_dialog.hpp"
+#include "gui/model/file_watch.hpp"
+#include "gui/model/preferences.hpp"
+#include "gui/model/session.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::gui::commands {
+namespace {
+
+const OpenRun& require_active(const Session& session, const char* command) {
+  if (session.active_run() == nullptr) throw InputError(Where{command}, "nothing is open");
+  return session.runs[session.active];
+}
+
+}  // namespace
+
+void open_dialog(Session& session, std::string_view) {
+  session.part<FileDialog>().show(session);
+}
+
+void watch_files(Session& session, std::string_view) {
+  auto& watch = session.part<FileWatch>();
+  watch.on = !watch.on;
+  session.say(watch.on ? "changed files are read again" : "changed files are left alone");
+}
+
+void close_run(Session& session, std::string_view) {
+  (void)require_active(session, "close-run");
+  session.close_run(session.active);
+}
+
+void export_(Session& session, std::string_view text) {
+  ExportOptions options = session.part<ExportPart>().options;
+  options.view_only = false;
+  for (const std::string_view word : {" all", " view"})
+    if (text.ends_with(word)) {
+      options.view_only = word == " view";
+      text.remove_suffix(word.size());
+    }
+  if (text.empty())
+    throw InputError(Where{"export"}, "no file is named; end its name in .svg, .png, .pdf or .csv");
+  session.part<ExportPart>().start(session, std::string(text), options);
+}
+
+void export_dialog(Session& session, std::string_view) {
+  (void)require_active(session, "export-dialog");
+  session.part<ExportPart>().dialog_open = true;
+}
+
+void copy_rows(Session& session, std::string_view) {
+  session.clipboard = visible_rows(session);
+  session.say("copied the rows in view");
+}
+
+void reset_preferences(Session& session, std::string_view) {
+  PreferencesStore::reset(session);
+  session.say("layout, colours and scale are as at first start");
+}
+
+}  // namespace pipeloom::gui::commands

@@ -1,0 +1,154 @@
+#include "gui/model/export.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "gui/model/command.hpp"
+#include "sim/error.hpp"
+#include "sim/io/file.hpp"
+#include "support/catch.hpp"
+#include "support/window_scenes.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::gui;
+
+namespace {
+
+using test::kOne;
+
+/// F 1, B 2: rank 0 F0 0-1, F1 1-2, B0 4-6, B1 7-9; rank 1 F0 1-2, B0 2-4, F1 4-5, B1 5-7.
+constexpr const char* kTwoRanks = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
+
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / "pipeloom-export-test";
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
+};
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+std::uint32_t png_number(const std::string& bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8U | static_cast<unsigned char>(bytes[at + i]);
+  return number;
+}
+
+void settle(Session& session) {
+  while (!session.idle()) {
+    session.update();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("lengths on paper are 96 pixels an inch") {
+  const ExportSize size{25.4, 12.7, ExportSize::Unit::Millimetres};
+  CHECK(size.width_pixels() == 96);
+  CHECK(size.height_pixels() == 48);
+  CHECK(ExportSize{640, 0, ExportSize::Unit::Pixels}.width_pixels() == 640);
+}
+
+TEST_CASE("all of a run, or what is in view: range, ranks and theme") {
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  session.view.range = {2.0 * kOne, 6.0 * kOne};
+  session.view.hidden = {0};
+  session.view.colour = GanttColour::Microbatch;
+  session.preferences.dark = true;
+  const ExportJob all = export_job(session, {});
+  CHECK(all.scene.range == Span{0, 9 * kOne});
+  CHECK(all.scene.num_ranks == 0);
+  CHECK(all.scene.colour_by == draw::ColourBy::Microbatch);
+  CHECK(all.scene.theme == draw::Theme::Dark);
+  ExportOptions view;
+  view.view_only = true;
+  view.dark = false;
+  view.caption = "a caption";
+  const ExportJob seen = export_job(session, view);
+  CHECK(seen.scene.range == Span{2 * kOne, 6 * kOne});
+  CHECK(seen.scene.first_rank == 1);
+  CHECK(seen.scene.num_ranks == 1);
+  CHECK(seen.scene.theme == draw::Theme::Light);
+  CHECK(seen.scene.caption == "a caption");
+}
+
+TEST_CASE("nothing open and nothing in view are said") {
+  Session session;
+  CHECK_THROWS_AS(export_job(session, {}), InputError);
+  test::open_in(session, test::run_of(kTwoRanks));
+  session.view.range = {20.0 * kOne, 30.0 * kOne};
+  ExportOptions view;
+  view.view_only = true;
+  CHECK_THROWS_AS(export_job(session, view), InputError);
+}
+
+TEST_CASE("pictures have the size that was asked for") {
+  const Folder folder;
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  ExportOptions options;
+  options.size = {400, 200, ExportSize::Unit::Pixels};
+  const ExportJob job = export_job(session, options);
+  write_export(job, folder.file("a.svg"));
+  CHECK(io::read_file(folder.file("a.svg")).find("width=\"400\"") != std::string::npos);
+  write_export(job, folder.file("a.png"));
+  const std::string png = io::read_file(folder.file("a.png"));
+  CHECK(png_number(png, 16) == 400);
+  CHECK(png_number(png, 20) == 200);
+  // 101.6 mm are 4 inches: 1200 dots at 300 an inch.
+  options.size = {101.6, 50.8, ExportSize::Unit::Millimetres};
+  write_export(export_job(session, options), folder.file("b.png"));
+  CHECK(png_number(io::read_file(folder.file("b.png")), 16) == 1200);
+  write_export(job, folder.file("a.pdf"));
+  CHECK(io::read_file(folder.file("a.pdf")).starts_with("%PDF"));
+}
+
+TEST_CASE("a table has the ops that reach into the view") {
+  const Folder folder;
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  write_export(export_job(session, {}), folder.file("all.csv"));
+  CHECK(count(io::read_file(folder.file("all.csv")), "\n") == 9);  // heading and 8 ops
+  session.view.range = {2.0 * kOne, 4.0 * kOne};
+  ExportOptions view;
+  view.view_only = true;
+  write_export(export_job(session, view), folder.file("view.csv"));
+  CHECK(io::read_file(folder.file("view.csv")) == "rank,op,start,end\n1,1B0,2.0,4.0\n");
+}
+
+TEST_CASE("rows for the clipboard are those in view, with a limit") {
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  CHECK(count(visible_rows(session), "\n") == 9);
+  CHECK(count(visible_rows(session, 3), "\n") == 4);
+  session.view.range = {4.0 * kOne, 5.0 * kOne};
+  CHECK(
+      visible_rows(session) ==
+      "rank\top\tstart (unit)\tend (unit)\tduration (unit)\n0\t0B0\t4.0\t6.0\t2.0\n1\t1F1\t4.0\t5.0\t1.0\n");
+}
+
+TEST_CASE("the commands write files and fill the clipboard") {
+  const Folder folder;
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  run_command(session, "export", folder.file("x.svg"));
+  settle(session);
+  CHECK(session.message.text == "wrote " + folder.file("x.svg"));
+  run_command(session, "export", folder.file("y.csv") + " view");
+  settle(session);
+  CHECK(std::filesystem::exists(folder.file("y.csv")));
+  run_command(session, "export", folder.file("x.docx"));
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(session.message.text.find(".svg") != std::string::npos);
+  run_command(session, "copy-rows");
+  REQUIRE(session.clipboard);
+  CHECK(count(*session.clipboard, "\n") == 9);
+}
