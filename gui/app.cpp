@@ -10,6 +10,7 @@
 #include "gui/imgui_input.hpp"
 #include "gui/layout.hpp"
 #include "gui/model/command.hpp"
+#include "gui/tab_order.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -183,6 +184,7 @@ void App::apply_preferences() {
 void App::draw() {
   const double start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
   ImGui::NewFrame();
+  begin_tab_order();
   ui_.typing = ImGui::GetIO().WantTextInput;
   items_.begin_frame();
   draw_layout(ui_);

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "gui/tab_order.hpp"
+
 namespace pipeloom::gui {
 namespace {
 
@@ -152,6 +154,11 @@ void note_modifiers(ImGuiIO& io, const InputEvent& event) {
   if (event.key == Key::Super) io.KeySuper = down;
 }
 
+/// Tab walks our own order of widgets; Dear ImGui never hears of it.
+bool is_walk(const ImGuiIO& io, const InputEvent& event) {
+  return event.key == Key::Tab && !io.KeyCtrl && !io.KeyAlt;
+}
+
 const char* clipboard_text(void* platform) {
   // Dear ImGui reads it before it asks again.
   static std::string text;
@@ -181,6 +188,10 @@ void feed_input(const InputEvent& event) {
   switch (event.type) {
     case InputEvent::Type::KeyDown:
     case InputEvent::Type::KeyUp:
+      if (is_walk(io, event)) {
+        if (event.type == InputEvent::Type::KeyDown) move_tab_focus(io.KeyShift);
+        break;
+      }
       if (event.key != Key::None) feed_key(io, event.key, event.type == InputEvent::Type::KeyDown);
       break;
     case InputEvent::Type::Character:

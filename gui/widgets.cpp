@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "gui/tab_order.hpp"
+
 namespace pipeloom::gui {
 namespace {
 
@@ -35,6 +37,7 @@ void scroll_to(ImVec2 a, ImVec2 b) {
 }  // namespace
 
 void note_item(Ui& ui, std::string_view id) {
+  note_tab_stop();
   if (!ui.items.recording()) return;
   const ImVec2 a = ImGui::GetItemRectMin();
   const ImVec2 b = ImGui::GetItemRectMax();

@@ -104,12 +104,37 @@ std::string to_text(const Chord& chord) {
   return out + static_cast<char>(code);
 }
 
+namespace {
+
+/// A frame hears of its characters and of its keys apart: which came first would be lost.
+enum class Typed : std::uint8_t { Nothing, Character, EditingKey };
+
+/// A key that edits a text, or makes characters count for nothing.
+bool edits(Key key) {
+  return static_cast<int>(key) >= 256 && key != Key::Shift;
+}
+
+bool mixes(const InputEvent& event, Typed& typed) {
+  if (event.type == InputEvent::Type::Character) {
+    if (typed == Typed::EditingKey) return true;
+    typed = Typed::Character;
+  } else if (event.type == InputEvent::Type::KeyDown && edits(event.key)) {
+    if (typed == Typed::Character) return true;
+    typed = Typed::EditingKey;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<InputEvent> InputQueue::take_frame() {
   std::vector<InputEvent> taken;
+  Typed typed = Typed::Nothing;
   std::bitset<kKeys> keys;
   std::bitset<kMouseButtons> buttons;
   while (!events_.empty()) {
     const InputEvent& event = events_.front();
+    if (mixes(event, typed)) return taken;
     switch (event.type) {
       case InputEvent::Type::KeyDown:
       case InputEvent::Type::KeyUp: {

@@ -93,7 +93,8 @@ struct InputEvent {
 
 /// What happened and was not yet shown to a frame. A frame takes as much as it can tell apart: at most one transition of every
 /// key and every button, so that a tap that went down and up between two frames is seen by both, and no pointer motion across a
-/// button's transition.
+/// button's transition. A character and a key that edits text (Backspace, Ctrl) are never in one frame, as which came first would be
+/// lost.
 class InputQueue {
  public:
   void push(InputEvent event) { events_.push_back(std::move(event)); }

@@ -1,0 +1,17 @@
+#pragma once
+
+// Tab and Shift+Tab from widget to widget. Dear ImGui's own stops at text fields only, and within one window.
+
+namespace pipeloom::gui {
+
+/// Right after ImGui::NewFrame: moves the keyboard as asked.
+void begin_tab_order();
+
+/// After each widget that takes the keyboard: the widget drawn last is the next in the order.
+void note_tab_stop();
+
+/// From the next frame on, the keyboard is the next widget's (or the one before). Around the end it starts again. While a popup is open,
+/// its widgets alone take part.
+void move_tab_focus(bool backwards);
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Runs one script headless through pipeloom-gui, as CTest does.
+
+    walk.py PROGRAM SCRIPT --out FOLDER --root FOLDER
+
+The program works in the root of the sources, so that scripts name configs/...; what a script writes lands in FOLDER, which is emptied
+first and is ${PIPELOOM_OUT} in scripts. Exits 77 where EGL has no OpenGL 3.3, else as the program does.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NO_EGL = "nothing to draw on without a display"
+
+
+def environment(out):
+    """The user's, with a home of its own: neither settings nor recent files of whoever runs the tests."""
+    home = out / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    found = dict(os.environ, PIPELOOM_OUT=str(out), HOME=str(home))
+    for name in ("CONFIG", "STATE", "DATA", "CACHE"):
+        found[f"XDG_{name}_HOME"] = str(home)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        found.pop(name, None)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("script")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--root", type=Path, required=True)
+    args = parser.parse_args()
+    shutil.rmtree(args.out, ignore_errors=True)
+    command = [args.program, "--headless", "--no-session", "--script", args.script, "--state", str(args.out / "state.json")]
+    ran = subprocess.run(command, env=environment(args.out), cwd=args.root, stderr=subprocess.PIPE, text=True, check=False)
+    sys.stderr.write(ran.stderr)
+    if ran.returncode == 3 and NO_EGL in ran.stderr:
+        print("skipped: " + ran.stderr.strip())
+        return 77
+    if ran.returncode < 0:
+        print(f"the program ended by signal {-ran.returncode}")
+        return 1
+    return ran.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

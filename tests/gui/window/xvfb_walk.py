@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Walks through pipeloom-gui in a window of Xvfb, with xdotool for mouse and keyboard; looks at the state that it writes at its end.
+
+    xvfb_walk.py PROGRAM --out FOLDER --root FOLDER
+
+Exits 77 where Xvfb or xdotool is not installed.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from walk import environment  # noqa: E402
+
+SIZE = "1280x720"
+CONFIG = "configs/showcase.json"
+
+
+class Display:
+    """An X server of our own, whose number nobody else has."""
+
+    def __enter__(self):
+        read_end, write_end = os.pipe()
+        self.server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write_end), "-screen", "0", SIZE + "x24", "-nolisten", "tcp"],
+            pass_fds=[write_end], stderr=subprocess.DEVNULL)
+        os.close(write_end)
+        with os.fdopen(read_end) as answer:
+            self.name = ":" + answer.readline().strip()
+        return self
+
+    def __exit__(self, *_):
+        self.server.terminate()
+        self.server.wait()
+
+
+class Window:
+    """The program in its window; xdotool acts on it."""
+
+    def __init__(self, args, display, *options):
+        self.state_file = args.out / "state.json"
+        self.state_file.unlink(missing_ok=True)
+        self.environment = dict(environment(args.out), DISPLAY=display.name)
+        self.program = subprocess.Popen(
+            [args.program, "--no-session", "--size", SIZE, "--state", str(self.state_file), *options],
+            env=self.environment, cwd=args.root)
+        found = self.xdotool("search", "--sync", "--onlyvisible", "--name", "Pipeloom")
+        self.id = found.split()[-1]
+        # There is no window manager that would give it the keyboard.
+        self.xdotool("windowfocus", "--sync", self.id)
+        self.pause(1.0)
+
+    def xdotool(self, *words):
+        return subprocess.run(["xdotool", *words], env=self.environment, check=True, stdout=subprocess.PIPE, text=True,
+                              timeout=60).stdout
+
+    @staticmethod
+    def pause(seconds=0.3):
+        time.sleep(seconds)
+
+    def keys(self, *names):
+        for name in names:
+            self.xdotool("key", name)
+            self.pause(0.1)
+
+    def click(self, rect, button=1):
+        x, y = (rect[0] + rect[2]) / 2, (rect[1] + rect[3]) / 2
+        self.xdotool("mousemove", "--window", self.id, str(int(x)), str(int(y)))
+        self.pause()
+        self.xdotool("click", str(button))
+        self.pause()
+
+    def end(self, how):
+        """Ends the program by Ctrl+Q or a signal; its state."""
+        if how == "key":
+            self.keys("ctrl+q")
+        else:
+            self.program.send_signal(how)
+        code = self.program.wait(timeout=60)
+        expect("exit status", code, 0)
+        return json.loads(self.state_file.read_text())
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        raise AssertionError(f"{what} is {found!r}; wanted {wanted!r}")
+
+
+def expect_that(what, holds):
+    if not holds:
+        raise AssertionError(f"{what} does not hold")
+
+
+def walk_through(args, display):
+    window = Window(args, display, CONFIG)
+    first = window.end("key")
+    expect("platform", first["window"]["platform"], "glfw")
+    expect("size", [first["window"]["width"], first["window"]["height"]], [1280, 720])
+    expect("runs", len(first["runs"]), 1)
+    whole = first["view"]["end"] - first["view"]["start"]
+
+    window = Window(args, display, CONFIG)
+    window.click(first["items"]["chart/plot"])
+    window.keys("w", "w", "w")
+    state = window.end(signal.SIGTERM)
+    expect_that("w zooms in", state["view"]["end"] - state["view"]["start"] < whole)
+
+    window = Window(args, display, CONFIG)
+    window.click(first["items"]["params/ranks"])
+    window.keys("ctrl+a", "8", "Return")
+    window.pause(1.0)
+    state = window.end("key")
+    expect("ranks", state["runs"][0]["ranks"], 8)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--root", type=Path, required=True)
+    args = parser.parse_args()
+    missing = [name for name in ("Xvfb", "xdotool") if shutil.which(name) is None]
+    if missing:
+        print("skipped: not installed: " + " ".join(missing))
+        return 77
+    shutil.rmtree(args.out, ignore_errors=True)
+    args.out.mkdir(parents=True)
+    with Display() as display:
+        walk_through(args, display)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
