@@ -1,0 +1,254 @@
+#include "sim/io/timeline_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "sim/io/json_value.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+constexpr std::string_view kBlank = " \t\r";
+constexpr std::size_t kShown = 40;
+
+struct FieldName {
+  std::string_view name;
+  RowReader::Field field;
+};
+constexpr FieldName kFields[] = {{"rank", RowReader::Rank},
+                                 {"op", RowReader::Op},
+                                 {"start", RowReader::Start},
+                                 {"end", RowReader::End},
+                                 {"step", RowReader::Step}};
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+/// Calls fn(line number, line without its end) for every line that is not blank.
+template <class Fn>
+void for_each_line(std::string_view text, Fn&& fn) {
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (!trimmed(line).empty()) fn(number, line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+/// A flat JSON object on one line: names, numbers, strings without escapes.
+class ObjectScanner {
+ public:
+  ObjectScanner(std::string_view line, const RowReader& reader) : line_(line), reader_(&reader) {}
+
+  /// Calls fn(name, value, column of the value) for every member.
+  template <class Fn>
+  void members(Fn&& fn) {
+    expect('{', "an object, one per line");
+    if (take('}')) return end();
+    do {
+      const std::string_view name = string();
+      expect(':', "':' behind the name");
+      skip_blank();
+      const std::size_t column = at_ + 1;
+      fn(name, peek() == '"' ? string() : bare(), column);
+    } while (take(','));
+    expect('}', "',' or '}'");
+    end();
+  }
+
+ private:
+  [[nodiscard]] char peek() const { return at_ < line_.size() ? line_[at_] : '\0'; }
+  void skip_blank() {
+    while (at_ < line_.size() && kBlank.find(line_[at_]) != std::string_view::npos) ++at_;
+  }
+  bool take(char c) {
+    skip_blank();
+    if (peek() != c || at_ >= line_.size()) return false;
+    ++at_;
+    return true;
+  }
+  [[noreturn]] void fail(std::string_view wanted) const {
+    const std::string found =
+        at_ < line_.size() ? fmt::format("'{}'", shortened(line_.substr(at_, 8), 8)) : "the end of the line";
+    throw InputError(reader_->at(at_ + 1), fmt::format("found {} where {} is expected", found, wanted));
+  }
+  void expect(char c, std::string_view wanted) {
+    if (!take(c)) fail(wanted);
+  }
+  void end() {
+    skip_blank();
+    if (at_ < line_.size()) fail("nothing more");
+  }
+  std::string_view string() {
+    if (!take('"')) fail("a name in quotes");
+    const std::size_t begin = at_;
+    while (at_ < line_.size() && line_[at_] != '"' && line_[at_] != '\\') ++at_;
+    if (peek() != '"') fail("a text without escapes and its closing quote");
+    return line_.substr(begin, at_++ - begin);
+  }
+  std::string_view bare() {
+    const std::size_t begin = at_;
+    while (at_ < line_.size() && line_[at_] != ',' && line_[at_] != '}' &&
+           kBlank.find(line_[at_]) == std::string_view::npos)
+      ++at_;
+    if (begin == at_) fail("a value");
+    return line_.substr(begin, at_ - begin);
+  }
+
+  std::string_view line_;
+  const RowReader* reader_;
+  std::size_t at_ = 0;
+};
+
+TimeUnit unit_named(std::string_view text, const Where& where) {
+  if (const auto unit = time_unit_named(text)) return *unit;
+  throw InputError::unknown_name(where, "time unit", text, {"unit", "s", "ms", "us", "ns"});
+}
+
+}  // namespace
+
+unsigned RowReader::field_named(std::string_view name) {
+  for (const FieldName& field : kFields)
+    if (field.name == name) return field.field;
+  return 0;
+}
+
+std::int32_t RowReader::number(std::string_view text, std::string_view what, std::size_t column) const {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value >= kMaxIndex)
+    throw InputError(at(column), fmt::format("{} is '{}'; allowed is a whole number from 0 to {}", what,
+                                             shortened(text, kShown), kMaxIndex - 1));
+  return value;
+}
+
+Ticks RowReader::time(std::string_view text, std::string_view what, std::size_t column) const {
+  const auto ticks = parse_ticks(text, unit_);
+  // Half the range each, so that differences of two fit.
+  if (!ticks || ticks->value > kMaxTicks / 2 || ticks->value < -kMaxTicks / 2)
+    throw InputError(at(column),
+                     fmt::format("{} is '{}'; allowed is a decimal number", what, shortened(text, kShown)));
+  return ticks->value;
+}
+
+void RowReader::set(unsigned field, std::string_view text, std::size_t column) {
+  if ((seen_ & field) != 0) throw InputError(at(column), "the row has this field twice");
+  seen_ |= field;
+  switch (field) {
+    case Rank:
+      row_.rank = number(text, "rank", column);
+      break;
+    case Step:
+      row_.step = number(text, "step", column);
+      break;
+    case Start:
+      row_.start = time(text, "start", column);
+      break;
+    case End:
+      row_.end = time(text, "end", column);
+      break;
+    default:
+      const auto op = parse_op(text);
+      if (!op)
+        throw InputError(at(column),
+                         fmt::format("'{}' is no op; an op is stage, kind and microbatch, such as 0F7",
+                                     shortened(text, kShown)));
+      row_.op = *op;
+  }
+}
+
+TimelineRow RowReader::finish() const {
+  if ((seen_ & kNeeded) != kNeeded)
+    for (const FieldName& field : kFields)
+      if ((seen_ & field.field) == 0) throw InputError(at(1), fmt::format("the row has no {}", field.name));
+  if (row_.end < row_.start)
+    throw InputError(at(1), fmt::format("{} ends before it starts", to_text(row_.op)));
+  return row_;
+}
+
+TimelineRows read_jsonl_rows(std::string_view text, const std::string& name, TimeUnit unit) {
+  TimelineRows out{{}, unit};
+  RowReader reader(Where{name}, unit);
+  bool first = true;
+  for_each_line(text, [&](int number, std::string_view line) {
+    reader.begin(number);
+    bool is_header = false;
+    ObjectScanner(line, reader)
+        .members([&](std::string_view key, std::string_view value, std::size_t column) {
+          if (first && key == "time_unit") {
+            out.unit = unit_named(value, reader.at(column));
+            reader.set_unit(out.unit);
+            is_header = true;
+            return;
+          }
+          const unsigned field = RowReader::field_named(key);
+          if (field == 0)
+            throw InputError::unknown_name(reader.at(column), "field", key,
+                                           {"step", "rank", "op", "start", "end"});
+          reader.set(field, value, column);
+        });
+    first = false;
+    if (!is_header) out.rows.push_back(reader.finish());
+  });
+  return out;
+}
+
+TimelineRows read_csv_rows(std::string_view text, const std::string& name, TimeUnit unit) {
+  TimelineRows out{{}, unit};
+  RowReader reader(Where{name}, unit);
+  std::vector<unsigned> columns;
+  for_each_line(text, [&](int number, std::string_view line) {
+    reader.begin(number);
+    const bool header = columns.empty();
+    std::size_t cell = 0;
+    for (std::size_t begin = 0; begin <= line.size(); ++cell) {
+      const std::size_t end = std::min(line.find(',', begin), line.size());
+      const std::string_view value = trimmed(line.substr(begin, end - begin));
+      if (header) {
+        columns.push_back(RowReader::field_named(value));
+        if (columns.back() == 0)
+          throw InputError::unknown_name(reader.at(begin + 1), "column", value,
+                                         {"step", "rank", "op", "start", "end"});
+      } else if (cell < columns.size()) {
+        reader.set(columns[cell], value, begin + 1);
+      } else {
+        throw InputError(reader.at(begin + 1),
+                         fmt::format("more cells than the {} of the header", columns.size()));
+      }
+      begin = end + 1;
+    }
+    if (!header) out.rows.push_back(reader.finish());
+  });
+  return out;
+}
+
+TimelineRows read_report_rows(std::string_view text, const std::string& name) {
+  const Document document = Document::parse(text, name);
+  const Value* timeline = document.root().find("timeline");
+  if (timeline == nullptr || !timeline->is(ValueKind::Array))
+    throw InputError(Where{name}, "the report has no timeline; write it with --include timeline");
+  TimelineRows out;
+  if (const Value* unit = document.root().find("time_unit"))
+    out.unit = unit_named(unit->text(), unit->where());
+  RowReader reader(Where{name}, out.unit);
+  for (const Value& row : timeline->items()) {
+    reader.begin(row.where().line);
+    for (std::size_t i = 0; i < row.keys().size(); ++i) {
+      const Where where = row.items()[i].where();
+      const unsigned field = RowReader::field_named(row.keys()[i].name);
+      if (field == 0)
+        throw InputError::unknown_name(where, "field", row.keys()[i].name,
+                                       {"step", "rank", "op", "start", "end"});
+      reader.set(field, row.items()[i].text(), static_cast<std::size_t>(where.column));
+    }
+    out.rows.push_back(reader.finish());
+  }
+  return out;
+}
+
+}  // namespace pipeloom::io

@@ -1,0 +1,111 @@
+// Timelines that are read back are the ones that were written.
+
+#include "sim/io/timeline_reader.hpp"
+
+#include <sstream>
+
+#include "schedules/generator.hpp"
+#include "sim/cost/resolve.hpp"
+#include "sim/io/timeline_jsonl.hpp"
+#include "sim/simulator.hpp"
+#include "sim/text.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+
+namespace {
+
+std::string written(const Timeline& timeline, bool csv) {
+  std::ostringstream out;
+  csv ? io::write_timeline_csv(out, timeline) : io::write_timeline_jsonl(out, timeline);
+  return out.str();
+}
+
+std::string why(const std::string& text) {
+  try {
+    (void)io::read_timeline(text, "t.jsonl");
+  } catch (const InputError& error) {
+    return error.line();
+  }
+  return "read";
+}
+
+schedules::Params small(const schedules::Generator& generator) {
+  schedules::Params params;
+  params.ranks = 4;
+  params.microbatches = 8;
+  params.chunks = schedules::default_chunks(generator.requirements, "");
+  params.slices = generator.requirements.default_slices;
+  params.updates = generator.requirements.default_updates;
+  if (generator.requirements.takes_waves) params.waves = 1;
+  if (!generator.requirements.variants.empty()) params.variant = generator.requirements.variants.front();
+  return params;
+}
+
+}  // namespace
+
+TEST_CASE("a timeline of every registered schedule is written, read and written again") {
+  for (const schedules::Generator& generator : schedules::all()) {
+    CAPTURE(generator.name);
+    const auto schedule = std::make_shared<const Schedule>(schedules::make(generator, small(generator)));
+    const Timeline timeline =
+        simulate(schedule, cost::resolve({}, *schedule).costs, Steps{StepRule::Barrier, 0, 2});
+    for (const bool csv : {false, true}) {
+      const std::string text = written(timeline, csv);
+      CHECK(io::looks_like_timeline(text));
+      const Timeline again = io::read_timeline(text, "t");
+      CHECK(again.steps == 2);
+      CHECK(written(again, csv) == text);
+      CHECK(*again.schedule == *schedule);
+    }
+  }
+}
+
+TEST_CASE("rows may stand in any order, with fields in any order, and a unit in front") {
+  const Timeline timeline = io::read_timeline(
+      "{\"time_unit\": \"us\"}\n"
+      "{\"op\": \"0B0\", \"end\": 7.5, \"start\": 3.25, \"rank\": 0}\n"
+      "\n"
+      "{\"rank\":0,\"op\":\"0F0\",\"start\":-1,\"end\":2}\r\n",
+      "t.jsonl");
+  CHECK(timeline.unit == TimeUnit::Microsecond);
+  CHECK(queue_text(*timeline.schedule, Rank(0)) == "0F0 0B0");
+  // Times count from the first start, at -1.
+  CHECK(timeline.start == std::vector<Ticks>{0, 4'250'000});
+  CHECK(timeline.end == std::vector<Ticks>{3'000'000, 8'500'000});
+}
+
+TEST_CASE("a later step may run the same ops in another order") {
+  const Timeline timeline = io::read_timeline(
+      "step,rank,op,start,end\n"
+      "0,0,0F0,0,1\n0,0,0F1,1,2\n"
+      "1,0,0F1,10,11\n1,0,0F0,11,12\n",
+      "t.csv");
+  CHECK(queue_text(*timeline.schedule, Rank(0)) == "0F0 0F1");
+  CHECK(timeline.start_of(0, 1) == 11'000'000'000);
+  CHECK(timeline.start_of(1, 1) == 10'000'000'000);
+}
+
+TEST_CASE("what is wrong is named with its place") {
+  const std::string good = "{\"rank\":0,\"op\":\"0F0\",\"start\":0,\"end\":1}\n";
+  CHECK(why("") == "t.jsonl: error: the file has no rows; a timeline has one for each op");
+  CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":0.5,\"end\":2}\n") ==
+        "t.jsonl:2:1: error: 0F1 starts before 0F0 of the same rank has ended; only ops that start and end "
+        "together "
+        "may overlap");
+  CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":2}\n") == "t.jsonl:2:1: error: the row has no end");
+  CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":2,\"end\":1}\n") ==
+        "t.jsonl:2:1: error: 0F1 ends before it starts");
+  CHECK(why(good + "{\"rank\":0,\"op\":\"0Q1\",\"start\":2,\"end\":3}\n") ==
+        "t.jsonl:2:16: error: '0Q1' is no op; an op is stage, kind and microbatch, such as 0F7");
+  CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":NaN,\"end\":3}\n") ==
+        "t.jsonl:2:30: error: start is 'NaN'; allowed is a decimal number");
+  CHECK(why(good + "{\"rank\":-1,\"op\":\"0F1\",\"start\":1,\"end\":3}\n") ==
+        "t.jsonl:2:9: error: rank is '-1'; allowed is a whole number from 0 to 1048575");
+  CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"strat\":1,\"end\":3}\n").find("did you mean 'start'") !=
+        std::string::npos);
+  CHECK(why(good + "{\"step\":2,\"rank\":0,\"op\":\"0F0\",\"start\":1,\"end\":3}\n").find("3 steps") !=
+        std::string::npos);
+  CHECK(why(good + good).find("0F0") != std::string::npos);
+  CHECK(why(good + "{\"rank\":0,").find("t.jsonl:2:11") != std::string::npos);
+}
