@@ -21,6 +21,15 @@ std::string_view name_of(OpColumn column) {
   return kNames[static_cast<std::size_t>(column)];
 }
 
+std::string narrowed_to(const std::string& text, Ticks low, Ticks high, bool last, TimeUnit unit) {
+  const std::string range =
+      "dur>=" + format_ticks(low, unit) + (last ? " dur<=" : " dur<") + format_ticks(high, unit);
+  if (text.find_first_not_of(' ') == std::string::npos) return range;
+  // Only "or" binds less than standing side by side.
+  const bool loose = text.find("or") != std::string::npos || text.find("OR") != std::string::npos;
+  return (loose ? "(" + text + ")" : text) + " " + range;
+}
+
 std::size_t OpsTable::num_rows() const {
   if (!run_) return 0;
   return rows_ ? rows_->size() : run_->timeline.start.size();

@@ -19,6 +19,13 @@
 
 namespace pipeloom::gui {
 
+/// The search `text` further narrowed to the durations of a bin; `last`: with its upper edge.
+[[nodiscard]] std::string narrowed_to(const std::string& text, Ticks low, Ticks high, bool last,
+                                      TimeUnit unit);
+
+/// Rows that are copied to the clipboard at once, at most.
+inline constexpr std::size_t kMaxCopiedRows = 100'000;
+
 enum class OpColumn : std::uint8_t { Rank, Op, Kind, Stage, Microbatch, Start, Duration, Slack };
 inline constexpr OpColumn kAllOpColumns[] = {OpColumn::Rank,     OpColumn::Op,         OpColumn::Kind,
                                              OpColumn::Stage,    OpColumn::Microbatch, OpColumn::Start,
@@ -120,6 +127,13 @@ class OpsTable : public Part {
 
   /// Rows [first, last) with a line of headings: rank, step where there are several, op, kind, stage, microbatch, start, end, duration, slack where known; times in the run's unit.
   [[nodiscard]] std::string text(std::size_t first, std::size_t last, char separator) const;
+
+  /// The first row that is drawn. An integer: floating-point offsets of ten million rows are not exact.
+  std::size_t top = 0;
+  /// Of the histogram: bins that grow by one factor.
+  bool logarithmic = false;
+  /// What the view scrolled to last, so that it follows the selection only when that changes.
+  std::optional<OpRef> followed;
 
   bool update(Session& session) override;
   [[nodiscard]] bool idle() const override { return !order_wanted_ && !sorting_ && !counting_; }

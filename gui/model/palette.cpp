@@ -215,8 +215,13 @@ std::vector<PaletteEntry> palette_entries(const Session& session, std::string_vi
 void PaletteModel::open(Session& session) {
   open_ = true;
   sheet_open = false;
-  type(session, "");
+  begin(session, "");
+}
+
+void PaletteModel::begin(Session& session, std::string text) {
+  type(session, std::move(text));
   session.focus_request = "palette";
+  cursor_frames = 4;
 }
 
 void PaletteModel::type(const Session& session, std::string text) {
@@ -235,8 +240,7 @@ void PaletteModel::run(Session& session, std::size_t i) {
   if (i >= entries_.size()) return;
   const PaletteEntry entry = entries_[i];
   if (!entry.wants.empty()) {
-    type(session, entry.id + " ");
-    session.focus_request = "palette";
+    begin(session, entry.id + " ");
     return;
   }
   close();

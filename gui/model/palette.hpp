@@ -54,6 +54,8 @@ class PaletteModel : public Part {
   void close() { open_ = false; }
   [[nodiscard]] const std::string& typed() const { return typed_; }
   void type(const Session& session, std::string text);
+  /// The same, with the keyboard behind it.
+  void begin(Session& session, std::string text);
   [[nodiscard]] const std::vector<PaletteEntry>& entries() const { return entries_; }
   [[nodiscard]] std::size_t chosen() const { return chosen_; }
   /// Up and down, round the ends.
@@ -61,7 +63,12 @@ class PaletteModel : public Part {
   /// Runs entry `i`: closes, unless an argument is still to be typed; then what was typed becomes "id ".
   void run(Session& session, std::size_t i);
 
+  /// Frames in which the cursor still goes to the end of the field: one that gets the keyboard selects its text, and what was put there is
+  /// to be continued. The view counts down.
+  int cursor_frames = 0;
   bool sheet_open = false;
+  /// What the sheet is narrowed to.
+  std::string filter;
   /// The hint of the tour that is shown; -1: none.
   int tour = -1;
 

@@ -51,7 +51,7 @@ void draw_command(Ui& ui, const Command& command) {
       // What it needs is typed in the palette.
       auto& palette = ui.session.part<PaletteModel>();
       palette.open(ui.session);
-      palette.type(ui.session, command.id + " ");
+      palette.begin(ui.session, command.id + " ");
     }
   }
   note_item(ui, "menu/" + command.id);

@@ -1,0 +1,160 @@
+// Why ranks stand still: the run's metrics, idle time by cause in total and per rank, and the longest gaps. A click on a gap goes there.
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gui/model/causes.hpp"
+#include "gui/model/chart_colours.hpp"
+#include "gui/model/chart_words.hpp"
+#include "gui/widgets.hpp"
+
+namespace pipeloom::gui::views {
+namespace {
+
+/// Ranks, and gaps, in sight before they scroll.
+constexpr std::size_t kRanksInSight = 8;
+
+constexpr IdleCause kAllCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleCause::Imbalance,
+                                    IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
+
+Rgba colour_of(const Ui& ui, IdleCause cause) {
+  const Preferences& preferences = ui.session.preferences;
+  return rgba(gap_colour(preferences.palette, theme_of(preferences), cause));
+}
+
+void draw_metrics(Ui& ui, const CausesModel& model) {
+  if (!ImGui::BeginTable("metrics", 2, ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_SizingStretchProp))
+    return;
+  for (const MetricLine& line : model.metrics()) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
+    ImGui::TextUnformatted(line.name.c_str());
+    ImGui::PopStyleColor();
+    explain(line.help);
+    ImGui::TableNextColumn();
+    ImGui::TextUnformatted(line.value.c_str());
+    note_item(ui, "causes/metric/" + line.name);
+    explain(line.help);
+  }
+  ImGui::EndTable();
+}
+
+std::string causes_text(const IdleCauses& causes, TimeUnit unit) {
+  std::string text = "idle " + duration_text(causes.total(), unit);
+  for (const IdleCause cause : kAllCauses)
+    if (causes.of(cause) > 0)
+      text += fmt::format("\n{}: {}", name_of(cause), duration_text(causes.of(cause), unit));
+  return text;
+}
+
+/// One bar of parts; `most` is its full width.
+void draw_stack(Ui& ui, const IdleCauses& causes, Ticks most, float width, float height) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy(ImVec2(width, height));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(at, ImVec2(at.x + width, at.y + height), ui.skin.row);
+  if (most <= 0) return;
+  double before = 0;
+  for (const IdleCause cause : kAllCauses) {
+    const auto part = static_cast<double>(causes.of(cause));
+    if (part <= 0) continue;
+    const double per = static_cast<double>(width) / static_cast<double>(most);
+    list->AddRectFilled(ImVec2(at.x + static_cast<float>(before * per), at.y),
+                        ImVec2(at.x + static_cast<float>((before + part) * per), at.y + height),
+                        colour_of(ui, cause));
+    before += part;
+  }
+}
+
+void draw_legend(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
+  for (const IdleCause cause : kAllCauses) {
+    const Ticks ticks = summary.total.of(cause);
+    if (ticks == 0) continue;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float side = ImGui::GetTextLineHeight() * 0.7F;
+    const float top = at.y + ImGui::GetTextLineHeight() * 0.15F;
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + side, top + side),
+                                              colour_of(ui, cause));
+    ImGui::SetCursorScreenPos(ImVec2(at.x + side + 6 * ui.skin.scale, at.y));
+    const double share = static_cast<double>(ticks) / static_cast<double>(summary.total.total());
+    ImGui::TextUnformatted(
+        fmt::format("{}  {}  {:.1f} %", name_of(cause), duration_text(ticks, unit), 100 * share).c_str());
+    note_item(ui, "causes/" + std::string(name_of(cause)));
+    explain(explanation_of(cause));
+  }
+}
+
+void draw_ranks(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
+  const float line = ImGui::GetTextLineHeightWithSpacing();
+  const auto rows = static_cast<float>(std::min(summary.of_rank.size(), kRanksInSight));
+  ImGui::BeginChild("ranks", ImVec2(0, rows * line));
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(summary.of_rank.size()), line);
+  const float label = ImGui::CalcTextSize("rank 000000").x;
+  while (clipper.Step())
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const IdleCauses& causes = summary.of_rank[static_cast<std::size_t>(i)];
+      ImGui::Text("rank %d", i);
+      ImGui::SameLine(label);
+      draw_stack(ui, causes, summary.most_of_rank, std::max(ImGui::GetContentRegionAvail().x, 1.0F),
+                 ImGui::GetTextLineHeight());
+      note_item(ui, "causes/rank/" + std::to_string(i));
+      if (ImGui::IsItemHovered()) explain(causes_text(causes, unit));
+    }
+  clipper.End();
+  ImGui::EndChild();
+}
+
+void draw_gaps(Ui& ui, CausesModel& model, const RunModel& run) {
+  const CausesSummary& summary = *model.summary();
+  const float least = 4 * ImGui::GetTextLineHeightWithSpacing();
+  ImGui::BeginChild("gaps", ImVec2(0, std::max(ImGui::GetContentRegionAvail().y, least)));
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(summary.longest.size()));
+  while (clipper.Step())
+    for (int n = clipper.DisplayStart; n < clipper.DisplayEnd; ++n) {
+      const auto i = static_cast<std::size_t>(n);
+      const GapRef& gap = summary.longest[i];
+      const IdleSpan& span = run.idle[gap.rank.at()][gap.span];
+      const std::string label =
+          fmt::format("rank {}   {}   {}", gap.rank.value(),
+                      duration_text(span.end - span.start, run.timeline.unit), name_of(span.cause));
+      if (selectable(ui, "causes/gap/" + std::to_string(i), label.c_str(), ui.session.selection.gap == gap))
+        model.select(ui.session, i);
+      if (ImGui::IsItemHovered()) explain(model.gap_text(ui.session, i));
+    }
+  clipper.End();
+  ImGui::EndChild();
+}
+
+}  // namespace
+
+void causes(Ui& ui) {
+  auto& model = ui.session.part<CausesModel>();
+  const CausesSummary* summary = model.summary();
+  const RunPtr run = model.run(ui.session);
+  if (summary == nullptr || !run) return muted_text(ui, "Nothing is open.");
+  const TimeUnit unit = run->timeline.unit;
+  draw_metrics(ui, model);
+  ImGui::Separator();
+  if (summary->num_gaps == 0) return muted_text(ui, "No rank ever stands still.");
+  ImGui::TextUnformatted(("Idle, all ranks: " + duration_text(summary->total.total(), unit)).c_str());
+  draw_stack(ui, summary->total, summary->total.total(), std::max(ImGui::GetContentRegionAvail().x, 1.0F),
+             ImGui::GetTextLineHeight());
+  note_item(ui, "causes/total");
+  draw_legend(ui, *summary, unit);
+  ImGui::Separator();
+  draw_ranks(ui, *summary, unit);
+  ImGui::Separator();
+  ImGui::TextUnformatted(fmt::format("Longest of {} gaps", summary->num_gaps).c_str());
+  explain("A click shows the gap in the timelines");
+  // The longest one's words are known to scripts without a pointer on it.
+  wrapped_text(model.gap_text(ui.session, 0));
+  draw_gaps(ui, model, *run);
+}
+
+}  // namespace pipeloom::gui::views
