@@ -1,0 +1,191 @@
+// The runs on screen side by side: metrics, causes of idle time, steps, and the ops that differ most.
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gui/model/command.hpp"
+#include "gui/model/compare_model.hpp"
+#include "gui/widgets.hpp"
+#include "sim/draw/palette.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::gui::views {
+namespace {
+
+constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleCause::Imbalance,
+                                 IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
+
+std::string value_text(const study::MetricRow& row, double value, TimeUnit unit) {
+  if (row.unit == "time_unit") return fmt::format("{:.6g}", value / static_cast<double>(ticks_per(unit)));
+  if (row.unit == "ratio") return fmt::format("{:.2f}%", 100 * value);
+  return fmt::format("{:.6g}", value);
+}
+
+/// Green for better, red for worse, muted where neither is.
+Rgba colour_of(const Skin& skin, study::Better better, double relative) {
+  if (better == study::Better::Neither || relative == 0) return skin.muted;
+  return (relative < 0) == (better == study::Better::Lower) ? skin.good : skin.problem;
+}
+
+void draw_value(Ui& ui, const study::MetricRow& row, std::size_t run, TimeUnit unit) {
+  ImGui::TableNextColumn();
+  if (!row.values[run]) return ImGui::TextDisabled("-");
+  ImGui::TextUnformatted(value_text(row, *row.values[run], unit).c_str());
+  const auto relative = row.relative(run);
+  if (run == 0 || !relative) return;
+  ImGui::SameLine();
+  ImGui::PushStyleColor(ImGuiCol_Text, colour_of(ui.skin, row.better, *relative));
+  ImGui::TextUnformatted(fmt::format("{:+.1f}%", 100 * *relative).c_str());
+  ImGui::PopStyleColor();
+}
+
+void draw_metrics(Ui& ui, const ComparisonResult& result) {
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
+                                     ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit |
+                                     ImGuiTableFlags_NoSavedSettings;
+  const float height = ImGui::GetTextLineHeightWithSpacing() * static_cast<float>(result.metrics.size() + 2);
+  if (!ImGui::BeginTable("metrics", static_cast<int>(result.runs.size()) + 1, kFlags, ImVec2(0, height)))
+    return;
+  ImGui::TableSetupScrollFreeze(1, 1);
+  ImGui::TableSetupColumn("");
+  for (const std::string& title : result.titles) ImGui::TableSetupColumn(title.c_str());
+  ImGui::TableHeadersRow();
+  for (const study::MetricRow& row : result.metrics) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextUnformatted(row.name.data(), row.name.data() + row.name.size());
+    for (std::size_t run = 0; run < result.runs.size(); ++run) draw_value(ui, row, run, result.unit);
+  }
+  ImGui::EndTable();
+}
+
+/// A bar of a run's idle time, cause by cause, all bars to one scale.
+void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, Ticks most) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float height = ImGui::GetTextLineHeight();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy(ImVec2(std::max(width, 1.0F), height));
+  float x = at.x;
+  const auto theme = ui.skin.dark ? draw::Theme::Dark : draw::Theme::Light;
+  std::string help;
+  for (const IdleCause cause : kCauses) {
+    const Ticks ticks = causes.total.of(cause);
+    if (ticks == 0) continue;
+    const float part = width * static_cast<float>(static_cast<double>(ticks) /
+                                                  static_cast<double>(std::max<Ticks>(most, 1)));
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(x, at.y),
+                                              ImVec2(x + std::max(part, 1.0F), at.y + height),
+                                              to_rgba(draw::idle_colour(theme, cause)));
+    const std::string_view name = name_of(cause);
+    if (ImGui::CalcTextSize(name.data(), name.data() + name.size()).x + 6 < part)
+      ImGui::GetWindowDrawList()->AddText(ImVec2(x + 3, at.y), ui.skin.text, name.data(),
+                                          name.data() + name.size());
+    x += part;
+    help += fmt::format(
+        "{}{}: {:.1f}%", help.empty() ? "" : "\n", name,
+        100.0 * static_cast<double>(ticks) / static_cast<double>(std::max<Ticks>(causes.total.total(), 1)));
+  }
+  explain(help);
+}
+
+void draw_causes(Ui& ui, const ComparisonResult& result) {
+  Ticks most = 0;
+  for (const study::CauseTotals& causes : result.causes) most = std::max(most, causes.total.total());
+  for (std::size_t run = 0; run < result.runs.size(); ++run) {
+    ImGui::AlignTextToFramePadding();
+    muted_text(ui, result.titles[run]);
+    draw_cause_bar(ui, result.causes[run], most);
+  }
+}
+
+/// A strip of bars, one per step of a measured run.
+void draw_steps(const ComparisonResult& result) {
+  for (std::size_t run = 0; run < result.runs.size(); ++run) {
+    if (result.steps[run].size() < 2) continue;
+    std::vector<float> lengths;
+    for (const Ticks ticks : result.steps[run])
+      lengths.push_back(static_cast<float>(to_double(ticks, result.unit)));
+    ImGui::PushID(static_cast<int>(run));
+    ImGui::PlotHistogram("##steps", lengths.data(), static_cast<int>(lengths.size()), 0,
+                         fmt::format("{}: {} steps", result.titles[run], lengths.size()).c_str(), 0, FLT_MAX,
+                         ImVec2(-1, 3 * ImGui::GetTextLineHeight()));
+    ImGui::PopID();
+  }
+}
+
+std::string difference_text(const RunModel& run, const study::OpDifference& difference) {
+  const TimeUnit unit = run.timeline.unit;
+  return fmt::format("{}  rank {}  start {:+.4g}  duration {:+.4g}",
+                     to_text(run.schedule->ops()[difference.in_b]),
+                     run.schedule->rank_of_op(difference.in_b).value(), to_double(difference.start, unit),
+                     to_double(difference.duration, unit));
+}
+
+void draw_largest(Ui& ui, const CompareModel& model, const ComparisonResult& result) {
+  constexpr std::size_t kShown = 12;
+  for (std::size_t pair = 0; pair < result.pairs.size(); ++pair) {
+    const OpenRun* open = ui.session.find_run(result.pairs[pair].run);
+    if (open == nullptr) continue;
+    const auto& largest = result.pairs[pair].ops.largest;
+    for (std::size_t i = 0; i < std::min(kShown, largest.size()); ++i) {
+      const std::string id = fmt::format("compare/largest/{}/{}", pair, i);
+      if (selectable(ui, id, difference_text(*open->run, largest[i]).c_str(), false))
+        model.select(ui.session, pair, i);
+    }
+  }
+}
+
+void draw_offsets(Ui& ui, const ComparisonResult& result) {
+  for (const PairComparison& pair : result.pairs) {
+    if (pair.offsets.empty()) continue;
+    std::string text = "clocks ahead:";
+    for (std::size_t rank = 0; rank < std::min<std::size_t>(pair.offsets.size(), 64); ++rank)
+      text += fmt::format(" {}: {:+.4g}", rank, to_double(pair.offsets[rank], result.unit));
+    muted_text(ui, text);
+    if (button(ui, "compare/align", "Set clocks right", "Takes each rank's median difference off its times"))
+      run_command(ui.session, "align-clocks");
+  }
+}
+
+void draw_controls(Ui& ui, const CompareModel& model) {
+  std::vector<std::string> titles;
+  for (const OpenRun& open : ui.session.runs) titles.push_back(open.run->title);
+  int baseline = -1;
+  if (model.result() != nullptr)
+    for (std::size_t i = 0; i < ui.session.runs.size(); ++i)
+      if (ui.session.runs[i].run->id == model.result()->runs.front()) baseline = static_cast<int>(i);
+  ImGui::SetNextItemWidth(ImGui::GetFontSize() * 12);
+  if (choice(ui, "compare/baseline", titles, baseline, "What the others are compared with"))
+    run_command(ui.session, "set-baseline", std::to_string(baseline));
+  ImGui::SameLine();
+  bool difference = model.shows_difference();
+  if (checkbox(ui, "compare/difference", "Colour by difference", difference,
+               "Ops by how they differ from their counterpart: grey is equal"))
+    run_command(ui.session, "toggle-difference");
+}
+
+}  // namespace
+
+void compare(Ui& ui) {
+  const auto& model = ui.session.part<CompareModel>();
+  const ComparisonResult* result = model.result();
+  if (result == nullptr) {
+    muted_text(ui,
+               "Tick a schedule in the table of schedules, or open another file below this run: they are "
+               "compared here.");
+    return;
+  }
+  draw_controls(ui, model);
+  for (const PairComparison& pair : result->pairs)
+    for (const std::string& line : pair.lines) wrapped_text(line);
+  draw_metrics(ui, *result);
+  draw_causes(ui, *result);
+  draw_steps(*result);
+  draw_offsets(ui, *result);
+  draw_largest(ui, model, *result);
+}
+
+}  // namespace pipeloom::gui::views

@@ -1,0 +1,109 @@
+#pragma once
+
+// Two runs next to each other: which op is which, what takes longer, and where the difference in idle time comes from. Simulated and
+// measured runs alike: a run is its timeline, and what else is known of it.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/idle_causes.hpp"
+#include "sim/metrics.hpp"
+#include "sim/timeline.hpp"
+#include "study/metrics_table.hpp"
+
+namespace pipeloom::study {
+
+/// One side of a comparison. What it points at outlives the comparison.
+struct ComparedRun {
+  std::string title;
+  const Timeline* timeline = nullptr;
+  const Metrics* metrics = nullptr;  ///< null for measured runs
+  /// Idle spans of the first step, [rank]; null if unknown.
+  const std::vector<std::vector<IdleSpan>>* idle = nullptr;
+};
+
+/// What a timeline alone tells, of its first step.
+struct TimelineFacts {
+  Ticks makespan = 0;
+  Ticks busy = 0;  ///< summed over ranks; a group counts once, copies not
+  Ticks idle = 0;  ///< ranks * makespan - busy
+  double bubble_ratio = 0;
+  double bubble_overhead = 0;
+};
+[[nodiscard]] TimelineFacts facts_of(const Timeline& timeline);
+
+/// A metric of every run, times in ticks. Nothing where a run does not know it.
+struct MetricRow {
+  std::string_view name;
+  std::string_view unit;  ///< "time_unit", "bytes", "ratio" or "count"
+  Better better = Better::Lower;
+  std::vector<std::optional<double>> values;  ///< [run]
+  /// values[run] / values[0] - 1; nothing where either is unknown or the baseline is 0.
+  [[nodiscard]] std::optional<double> relative(std::size_t run) const;
+};
+/// makespan, bubble_ratio, bubble_overhead, busy, idle for all; step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there
+/// are metrics. runs[0] is the baseline. REQUIRES: runs is not empty.
+[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs);
+
+/// No op of the other run.
+inline constexpr std::size_t kUnmatched = ~std::size_t{0};
+
+/// match[i] is the op index of `a` that does what op i of `b` does (same kind, stage, microbatch and slice, and the same rank where
+/// several have it), or kUnmatched. O(ops).
+[[nodiscard]] std::vector<std::size_t> match_ops(const Schedule& a, const Schedule& b);
+
+/// An op in both runs. Positions are op indices; times are those of one step.
+struct OpDifference {
+  std::size_t in_a = 0;
+  std::size_t in_b = 0;
+  Ticks duration = 0;  ///< b - a
+  Ticks start = 0;     ///< b - a
+};
+struct OpComparison {
+  std::vector<std::size_t> match;  ///< of match_ops()
+  std::size_t matched = 0;
+  std::size_t only_a = 0;
+  std::size_t only_b = 0;
+  /// Some matched op takes another time: then durations are what differs, else only places do.
+  bool durations_differ = false;
+  /// Largest differences of what differs, largest first; ties by op index of b. At most `most`.
+  std::vector<OpDifference> largest;
+  Ticks largest_difference = 0;
+};
+/// `step_a`, `step_b`: which steps. Durations within 1e-3 of each other count as equal: measured clocks tick.
+[[nodiscard]] OpComparison compare_ops(const Timeline& a, const Timeline& b, int step_a, int step_b,
+                                       std::size_t most = 100);
+
+/// difference[i] of op i of `b`, -127 (less) .. 127 (more), scaled by the largest; 0 for equal, -128 for ops that `a` lacks.
+[[nodiscard]] std::vector<std::int8_t> tints(const Timeline& a, const Timeline& b,
+                                             const OpComparison& comparison, int step_a, int step_b);
+
+/// Idle time of a run by cause, summed over ranks and per rank.
+struct CauseTotals {
+  IdleCauses total;
+  std::vector<IdleCauses> of_rank;
+};
+[[nodiscard]] CauseTotals cause_totals(const std::vector<std::vector<IdleSpan>>& idle);
+
+/// "idle time is 12.0 ms less: most of it cooldown, 9.0 ms less, of which rank 3 has 4.0 ms", in one line; what grew where idle time is
+/// more. REQUIRES: `unit` is that of both.
+[[nodiscard]] std::string explain_idle(const CauseTotals& a, const CauseTotals& b, TimeUnit unit);
+
+/// "total work differs: 48.0 vs 96.0; set costs.per" if the busy times of the two differ by more than 1e-3, else "".
+[[nodiscard]] std::string work_difference(const Timeline& a, const Timeline& b);
+
+/// How far each rank's clock in `b` is ahead of what `a` says, relative to the others: median over its matched ops of the difference of
+/// starts, less the median of all ranks. [rank of b]; 0 for ranks without matched ops.
+[[nodiscard]] std::vector<Ticks> clock_offsets(const Timeline& a, const Timeline& b,
+                                               const OpComparison& comparison);
+/// `timeline` with every rank's clock set back by its offset; times still count from the first start.
+[[nodiscard]] Timeline with_offsets(const Timeline& timeline, std::span<const Ticks> offsets);
+
+/// Makespan of every step.
+[[nodiscard]] std::vector<Ticks> step_makespans(const Timeline& timeline);
+
+}  // namespace pipeloom::study

@@ -1,0 +1,120 @@
+#include "study/compare.hpp"
+
+#include "sim/cost/resolve.hpp"
+#include "sim/simulator.hpp"
+#include "sim/text.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::study;
+
+namespace {
+
+constexpr Ticks kUnit = 1'000'000'000;
+
+Timeline run(const char* text) {
+  const auto schedule = std::make_shared<const Schedule>(parse_schedule(text));
+  return simulate(schedule, cost::resolve({}, *schedule).costs);
+}
+
+std::vector<std::vector<IdleSpan>> idle_of(const Timeline& timeline) {
+  std::vector<std::vector<IdleSpan>> idle;
+  const Costs costs = cost::resolve({}, *timeline.schedule).costs;
+  for (Rank rank{0}; rank < Rank(timeline.schedule->ranks()); ++rank)
+    idle.push_back(idle_spans(timeline, costs, rank));
+  return idle;
+}
+
+// F 1, B 2, I 1, W 1.
+const char* const kOneForwardOneBackward = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
+const char* const kSplit = "0F0 0F1 0I0 0W0 0I1 0W1 | 1F0 1I0 1F1 1I1 1W0 1W1";
+
+}  // namespace
+
+TEST_CASE("facts come from the timeline alone") {
+  // rank 0: F0 0-1, F1 1-2, B0 4-6, B1 7-9; rank 1: F0 1-2, B0 2-4, F1 4-5, B1 5-7.
+  const TimelineFacts facts = facts_of(run(kOneForwardOneBackward));
+  CHECK(facts.makespan == 9 * kUnit);
+  CHECK(facts.busy == 12 * kUnit);
+  CHECK(facts.idle == 6 * kUnit);
+  CHECK(facts.bubble_ratio == Approx(6.0 / 18));
+  CHECK(facts.bubble_overhead == Approx(0.5));
+}
+
+TEST_CASE("an op is matched with what does the same, wherever it stands") {
+  const Timeline a = run(kOneForwardOneBackward);
+  const Timeline b = run(kSplit);
+  const auto match = match_ops(*a.schedule, *b.schedule);
+  for (std::size_t op = 0; op < match.size(); ++op) {
+    const OpKind kind = b.schedule->ops()[op].kind();
+    if (kind == OpKind::Forward)
+      CHECK(a.schedule->ops()[match[op]] == b.schedule->ops()[op]);
+    else
+      CHECK(match[op] == kUnmatched);
+  }
+  const OpComparison ops = compare_ops(a, b, 0, 0);
+  CHECK(ops.matched == 4);
+  CHECK(ops.only_a == 4);
+  CHECK(ops.only_b == 8);
+  CHECK_FALSE(ops.durations_differ);
+}
+
+TEST_CASE("splitting the backward shortens the step, and the words say where") {
+  const Timeline a = run(kOneForwardOneBackward);
+  const Timeline b = run(kSplit);
+  // rank 1: F0 1-2, I0 2-3, F1 3-4, I1 4-5, W0 5-6, W1 6-7; rank 0: F0 F1 0-2, I0 3-4, W0 4-5, I1 5-6, W1 6-7.
+  const ComparedRun sides[] = {{"1f1b", &a}, {"split", &b}};
+  const auto rows = compare_metrics(sides);
+  CHECK(rows[0].name == "makespan");
+  CHECK(rows[0].values == std::vector<std::optional<double>>{9.0 * kUnit, 7.0 * kUnit});
+  CHECK(*rows[0].relative(1) == Approx(7.0 / 9 - 1));
+  CHECK_FALSE(rows[7].values[0]);  // peak_bytes: nobody knows
+  const auto idle_a = idle_of(a);
+  const auto idle_b = idle_of(b);
+  // 6 idle before, 2 after: on each rank one less wait at an end and one less in between.
+  CHECK(cause_totals(idle_a).total.total() == 6 * kUnit);
+  CHECK(cause_totals(idle_b).total.total() == 2 * kUnit);
+  const std::string text = explain_idle(cause_totals(idle_a), cause_totals(idle_b), TimeUnit::Unit);
+  CHECK(text.starts_with("idle time is 4.0 less: most of it "));
+  CHECK(work_difference(a, b).empty());
+}
+
+TEST_CASE("differences are ranked, tinted, and nothing that differs is grey") {
+  const Timeline a = run("0F0 0F1 0F2");
+  Timeline b = a;
+  b.end[0] += 2 * kUnit;  // one op takes 3 instead of 1, and pushes the others by 2
+  for (const std::size_t op : {1U, 2U}) {
+    b.start[op] += 2 * kUnit;
+    b.end[op] += 2 * kUnit;
+  }
+  b.end[2] += kUnit / 100;
+  const OpComparison ops = compare_ops(a, b, 0, 0);
+  CHECK(ops.durations_differ);
+  CHECK(ops.largest_difference == 2 * kUnit);
+  REQUIRE(ops.largest.size() == 3);
+  CHECK(ops.largest[0].in_b == 0);
+  CHECK(ops.largest[1].in_b == 2);
+  CHECK(tints(a, b, ops, 0, 0) == std::vector<std::int8_t>{127, 0, 1});
+  CHECK(work_difference(a, b) == "total work differs: 3.0 vs 5.01; set costs.per");
+}
+
+TEST_CASE("clocks that are apart are found and set right") {
+  const Timeline a = run(kOneForwardOneBackward);
+  Timeline b = a;
+  for (std::size_t op = b.schedule->queue_begin(Rank(1)); op < b.schedule->queue_end(Rank(1)); ++op) {
+    b.start[op] += 5 * kUnit;
+    b.end[op] += 5 * kUnit;
+  }
+  const auto offsets = clock_offsets(a, b, compare_ops(a, b, 0, 0));
+  CHECK(offsets[1] - offsets[0] == 5 * kUnit);
+  const Timeline again = with_offsets(b, offsets);
+  CHECK(again.start == a.start);
+  CHECK(again.end == a.end);
+}
+
+TEST_CASE("slices of a rank that a schedule gives to replicas are matched on the same rank") {
+  // Two replicas: microbatch 0 runs down, 1 runs up.
+  const Timeline a = run("0F0 1F1 1B1 0B0 | 0F1 1F0 1B0 0B1");
+  const auto match = match_ops(*a.schedule, *a.schedule);
+  for (std::size_t op = 0; op < match.size(); ++op) CHECK(match[op] == op);
+}
