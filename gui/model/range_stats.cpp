@@ -66,6 +66,8 @@ void RangeSums::fill(Lane& lane, int step, Rank rank, bool copies) const {
       if (is_copy(queue[i].kind()) == copies) lane.order.push_back(static_cast<std::uint32_t>(i));
     lane.size = lane.order.size();
   }
+  // What did not run (a run that hangs) stands at the end of its queue, at negative times.
+  while (lane.size > 0 && run_->timeline.end[lane.at(lane.size - 1)] < 0) --lane.size;
   KindSums so_far{};
   for (std::size_t i = 0; i < lane.size; ++i) {
     if (i % kBlock == 0) lane.before.push_back(so_far);
@@ -183,8 +185,15 @@ const std::vector<RankRange>* RangeStats::of_range(Session& session) {
   range_ = session.range;
   run_ = run->id;
   ranks_.clear();
-  for (Rank rank{0}; rank < Rank(run->ranks()); ++rank)
-    ranks_.push_back(sums->of(rank, range_->start, range_->end));
+  total_ = {};
+  for (Rank rank{0}; rank < Rank(run->ranks()); ++rank) {
+    const RankRange& row = ranks_.emplace_back(sums->of(rank, range_->start, range_->end));
+    total_.busy += row.busy;
+    total_.idle += row.idle;
+    total_.ops += row.ops;
+    for (std::size_t k = 0; k < kOpKinds; ++k) total_.busy_of[k] += row.busy_of[k];
+    add_causes(total_.idle_of, row.idle_of, 1);
+  }
   return &ranks_;
 }
 
@@ -209,6 +218,27 @@ std::string RangeStats::state_json(const Session& session) const {
     out.push_back(std::move(row));
   }
   return out.dump();
+}
+
+std::string to_text(const RunModel& run, const std::vector<RankRange>& ranks) {
+  std::string text = "rank\tbusy";
+  for (const OpKind kind : kAllOpKinds)
+    if (run.schedule->contains(kind)) text += std::string("\t") + letter_of(kind);
+  text += "\tidle";
+  for (std::size_t i = 0; i < kIdleCauses; ++i)
+    text += "\t" + std::string(name_of(static_cast<IdleCause>(i)));
+  text += "\tops\n";
+  const auto add = [&](Ticks ticks) { text += "\t" + format_ticks(ticks, run.timeline.unit); };
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    text += std::to_string(rank);
+    add(ranks[rank].busy);
+    for (const OpKind kind : kAllOpKinds)
+      if (run.schedule->contains(kind)) add(ranks[rank].busy_of[index_of(kind)]);
+    add(ranks[rank].idle);
+    for (std::size_t i = 0; i < kIdleCauses; ++i) add(ranks[rank].idle_of.of(static_cast<IdleCause>(i)));
+    text += "\t" + std::to_string(ranks[rank].ops) + "\n";
+  }
+  return text;
 }
 
 }  // namespace pipeloom::gui

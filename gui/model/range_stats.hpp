@@ -64,6 +64,8 @@ class RangeStats : public Part {
   explicit RangeStats(Session&) {}
   /// Null while nothing is measured, or the sums of a large run are being made.
   [[nodiscard]] const std::vector<RankRange>* of_range(Session& session);
+  /// The sum over all ranks of what of_range() gave last.
+  [[nodiscard]] const RankRange& total() const { return total_; }
   [[nodiscard]] std::string_view state_key() const override { return "statistics"; }
   /// Of the measured range: [{"busy": 1.0, "idle": 2.5, "ops": 3, "warmup": ...}], by rank, in the run's unit; null without one.
   [[nodiscard]] std::string state_json(const Session& session) const override;
@@ -77,6 +79,10 @@ class RangeStats : public Part {
   std::uint64_t run_ = 0;
   std::optional<MeasuredRange> range_;
   std::vector<RankRange> ranks_;
+  RankRange total_;
 };
+
+/// A line per rank with tabs, heading first: rank, busy, a column per kind of the schedule, idle, a column per cause, ops.
+[[nodiscard]] std::string to_text(const RunModel& run, const std::vector<RankRange>& ranks);
 
 }  // namespace pipeloom::gui

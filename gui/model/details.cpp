@@ -1,0 +1,259 @@
+#include "gui/model/details.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "gui/model/build_run.hpp"
+#include "gui/model/chart_words.hpp"
+#include "gui/model/select.hpp"
+#include "sim/memory.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+std::string time_text(const RunModel& run, Ticks ticks) {
+  const TimeUnit unit = run.timeline.unit;
+  const std::string text = format_ticks(ticks, unit);
+  return unit == TimeUnit::Unit ? text : fmt::format("{} {}", text, name_of(unit));
+}
+
+std::string_view key_of(OpKind kind) {
+  constexpr std::string_view kKeys[] = {"costs.forward",         "costs.backward",  "costs.backward_input",
+                                        "costs.backward_weight", "costs.recompute", "costs.offload",
+                                        "costs.reload"};
+  return kKeys[index_of(kind)];
+}
+
+/// "default", "derived: backward - backward_weight", "given in x.json".
+std::string origin_of(const RunModel& run, std::string_view key) {
+  for (const auto& [path, origin] : run.effective->origins)
+    if (path == key) return origin;
+  return run.file.empty() ? "given" : "given in " + run.file;
+}
+
+/// Which of the rank's own stages; no text where it has one.
+std::string chunk_text(const Schedule& schedule, Op op) {
+  const Slot slot = schedule.slot_of(op);
+  const auto slots = schedule.placement().slots_of(schedule.placement().rank_of(slot));
+  const auto at = std::find(slots.begin(), slots.end(), slot);
+  return slots.size() < 2 ? "" : fmt::format("{}", at - slots.begin());
+}
+
+DetailLine line_of(const RunModel& run, const Neighbour& neighbour, std::string_view what) {
+  return {fmt::format("{} on rank {}", to_text(op_at(run, neighbour.position)),
+                      rank_at(run, neighbour.position).value()),
+          fmt::format("{}, {} {}", name_of(neighbour.link), what, time_text(run, neighbour.arrival)),
+          OpRef{run.id, neighbour.position}, neighbour.binding};
+}
+
+nlohmann::json names_of(const Session& session, const std::vector<DetailLine>& lines) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const DetailLine& line : lines)
+    if (const OpenRun* open = line.op ? session.find_run(line.op->run) : nullptr)
+      out.push_back(op_name(*open->run, line.op->op));
+  return out;
+}
+
+}  // namespace
+
+std::string cost_source(const RunModel& run, std::size_t position) {
+  if (!run.costs) return run.file.empty() ? "measured" : "measured: " + run.file;
+  const Op op = op_at(run, position);
+  const Slot slot = run.schedule->slot_of(op);
+  std::string text(key_of(op.kind()));
+  const Ticks alone = run.costs->op_duration(op, slot);
+  Ticks base = run.costs->duration[index_of(op.kind())][slot.at()];
+  if (run.effective) {
+    const std::vector<Ticks>& of_stage = run.effective->resolved.stage_duration[index_of(op.kind())];
+    const Ticks before_scale = op.stage().at() < of_stage.size() ? of_stage[op.stage().at()] : base;
+    text += fmt::format(" = {} ({})", time_text(run, before_scale), origin_of(run, key_of(op.kind())));
+    if (before_scale != base) text += fmt::format(", costs.rank_scale makes it {}", time_text(run, base));
+  } else {
+    text += fmt::format(" = {}", time_text(run, base));
+  }
+  if (!run.costs->slice_end.empty() && op.is_sliced())
+    text += fmt::format(", slice {} of {}", op.slice(), run.schedule->slices());
+  if (alone != base && !run.costs->microbatch_scale.empty())
+    text += fmt::format(", costs.microbatch_scale makes it {}", time_text(run, alone));
+  const auto [first, last] = entry_at(run, position);
+  if (last - first > 1) text += ", costs.overlapped rules for the group";
+  return text;
+}
+
+Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t position, const OpExtras& extras) {
+  const Op op = op_at(run, position);
+  const Ticks start = run.timeline.start[position];
+  const Ticks end = run.timeline.end[position];
+  const Rank rank = rank_at(run, position);
+  Details out;
+  out.title = fmt::format("{} on rank {}", to_text(op), rank.value());
+  const auto add = [&](const char* name, std::string value) {
+    if (!value.empty()) out.facts.push_back({name, std::move(value)});
+  };
+  add("kind", fmt::format("{}: {}", letter_of(op.kind()), words_of(op.kind())));
+  add("rank", std::to_string(rank.value()));
+  add("stage", std::to_string(op.stage().value()));
+  add("chunk", chunk_text(*run.schedule, op));
+  add("microbatch", std::to_string(op.microbatch().value()));
+  if (op.is_sliced()) add("slice", std::to_string(op.slice()));
+  if (run.schedule->placement().replicas() > 1)
+    add("replica", std::to_string(run.schedule->replica_of(op.microbatch()).value()));
+  if (run.timeline.steps > 1) add("step", std::to_string(step_at(run, position)));
+  add("start", time_text(run, start));
+  add("end", time_text(run, end));
+  add("duration", time_text(run, end - start));
+  const auto [first, last] = entry_at(run, position);
+  if (last - first > 1)
+    add("overlapped", entry_text(*run.schedule, first % run.schedule->num_ops(),
+                                 first % run.schedule->num_ops() + (last - first)));
+  add("cost", cost_source(run, position));
+  if (extras.slack) add("slack", time_text(run, *extras.slack) + (*extras.slack == 0 ? ", critical" : ""));
+  if (extras.before && extras.after)
+    add("memory", fmt::format("{} before, {} after, in bytes", *extras.before, *extras.after));
+  for (const Neighbour& one : walk.predecessors(run, position))
+    out.predecessors.push_back(line_of(run, one, "there at"));
+  for (const Neighbour& one : walk.successors(run, position))
+    out.successors.push_back(line_of(run, one, "could start at"));
+  return out;
+}
+
+Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& gap) {
+  const GapCause cause = cause_of(walk, run, gap);
+  Details out;
+  out.title = fmt::format("gap {} of rank {}", gap.span, gap.rank.value());
+  out.sentence = to_text(cause, run);
+  out.facts.push_back({"cause", std::string(name_of(cause.span.cause))});
+  out.facts.push_back({"length", time_text(run, cause.span.end - cause.span.start)});
+  out.facts.push_back({"start", time_text(run, cause.span.start)});
+  out.facts.push_back({"end", time_text(run, cause.span.end)});
+  if (cause.before != OpWalk::kNone)
+    out.successors.push_back(
+        {fmt::format("{} on rank {}", to_text(op_at(run, cause.before)), gap.rank.value()), "runs next",
+         OpRef{run.id, cause.before}});
+  const auto add = [&](std::size_t position, std::string what, bool strong) {
+    if (position == OpWalk::kNone) return;
+    out.predecessors.push_back(
+        {fmt::format("{} on rank {}", to_text(op_at(run, position)), rank_at(run, position).value()),
+         std::move(what), OpRef{run.id, position}, strong});
+  };
+  add(cause.producer, fmt::format("{}, there at {}", name_of(cause.link), time_text(run, cause.arrival)),
+      cause.explains);
+  if (cause.room > 0) out.facts.push_back({"would help", "up to " + time_text(run, cause.room)});
+  add(cause.next_producer, "waited for then", false);
+  return out;
+}
+
+std::string to_text(const Details& details) {
+  std::string text = details.title + "\n";
+  if (!details.sentence.empty()) text += details.sentence + "\n";
+  const auto add = [&](const std::vector<DetailLine>& lines, const char* heading) {
+    for (const DetailLine& line : lines) text += fmt::format("{}{}\t{}\n", heading, line.name, line.value);
+  };
+  add(details.facts, "");
+  add(details.predecessors, "after ");
+  add(details.successors, "before ");
+  return text;
+}
+
+OpExtras memory_around(const std::vector<MemoryStep>& curve, const QueueEffect& effect, Ticks start,
+                       Ticks end) {
+  const auto bytes_at = [&](Ticks time) {
+    const auto behind = std::upper_bound(curve.begin(), curve.end(), time,
+                                         [](Ticks at, const MemoryStep& step) { return at < step.time; });
+    return behind == curve.begin() ? curve.front().bytes : std::prev(behind)->bytes;
+  };
+  OpExtras out;
+  if (curve.empty()) return out;
+  out.before = bytes_at(start) - effect.taken;
+  out.after = bytes_at(std::max(start, end - 1)) - effect.given;
+  return out;
+}
+
+// DetailsPart
+
+OpExtras DetailsPart::extras_of(const RunModel& run, std::size_t position) const {
+  OpExtras out;
+  if (!found_ || found_->run != run.id) return out;
+  if (found_->curve && found_->rank == rank_at(run, position) && found_->step == step_at(run, position)) {
+    // What a group takes and gives, it does as one.
+    QueueEffect effect;
+    const auto [first, last] = entry_at(run, position);
+    for (std::size_t i = first; i < last; ++i) {
+      const QueueEffect part = found_->effects->of(op_at(run, i));
+      effect.taken += part.taken;
+      effect.given += part.given;
+    }
+    out = memory_around(*found_->curve, effect, run.timeline.start[position], run.timeline.end[position]);
+  }
+  if (found_->slack && !found_->slack->empty())
+    out.slack = (*found_->slack)[position % run.schedule->num_ops()];
+  return out;
+}
+
+void DetailsPart::ask(Session& session, const RunPtr& run, std::size_t position) {
+  const Rank rank = rank_at(*run, position);
+  const int step = step_at(*run, position);
+  const bool same_run = found_ && found_->run == run->id;
+  if (same_run && found_->rank == rank && found_->step == step) return;
+  session.jobs.submit(
+      "details", [this, run, rank, step, slack = same_run ? found_->slack : nullptr](const Cancelled&) {
+        Found found{run->id, rank, step, nullptr, nullptr, slack};
+        if (run->memory) {
+          found.effects =
+              std::shared_ptr<const ActivationEffects>(new ActivationEffects(*run->schedule, *run->memory),
+                                                       [run](const ActivationEffects* e) { delete e; });
+          found.curve = std::make_shared<const std::vector<MemoryStep>>(
+              memory_curve(run->timeline, *run->memory, rank, step));
+        }
+        if (slack == nullptr) found.slack = std::make_shared<const std::vector<Ticks>>(run_slack(*run));
+        return Jobs::Finish([this, found] {
+          found_ = found;
+          details_.reset();
+        });
+      });
+}
+
+const Details* DetailsPart::current(Session& session) {
+  const Selection& selection = session.selection;
+  if (!selection.op && !selection.gap) return nullptr;
+  if (op_ != selection.op || gap_ != selection.gap) {
+    op_ = selection.op;
+    gap_ = selection.gap;
+    details_.reset();
+    asked_ = false;
+  }
+  if (details_) return &*details_;
+  const RunPtr run = selected_run(session);
+  const OpWalk* walk = session.part<OpWalks>().find(session, run);
+  if (walk == nullptr) return nullptr;
+  if (op_) {
+    if (!asked_) ask(session, run, op_->op);
+    asked_ = true;
+    details_ = details_of_op(*run, *walk, op_->op, extras_of(*run, op_->op));
+  } else {
+    details_ = details_of_gap(*run, *walk, *gap_);
+  }
+  return &*details_;
+}
+
+bool DetailsPart::update(Session& session) {
+  if (found_ && session.find_run(found_->run) == nullptr) found_.reset();
+  return false;
+}
+
+std::string DetailsPart::state_json(const Session& session) const {
+  if (!details_ || op_ != session.selection.op || gap_ != session.selection.gap) return "null";
+  nlohmann::json facts = nlohmann::json::object();
+  for (const DetailLine& line : details_->facts) facts[line.name] = line.value;
+  return nlohmann::json{{"title", details_->title},
+                        {"sentence", details_->sentence},
+                        {"facts", std::move(facts)},
+                        {"predecessors", names_of(session, details_->predecessors)},
+                        {"successors", names_of(session, details_->successors)}}
+      .dump();
+}
+
+}  // namespace pipeloom::gui

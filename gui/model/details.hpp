@@ -1,0 +1,88 @@
+#pragma once
+
+// What the details pane says about the selected op or gap. Made when the selection changes, then only shown.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/op_walk.hpp"
+#include "gui/model/session.hpp"
+#include "sim/memory.hpp"
+
+namespace pipeloom::gui {
+
+/// "duration", "2.0 ms". A line with an op leads there.
+struct DetailLine {
+  std::string name;
+  std::string value;
+  std::optional<OpRef> op = {};
+  /// Stands out: what held the op up.
+  bool strong = false;
+};
+
+struct Details {
+  /// "3B7 on rank 2", "gap 4 of rank 1".
+  std::string title;
+  /// Of a gap: what it waited for and what would help.
+  std::string sentence;
+  std::vector<DetailLine> facts;
+  std::vector<DetailLine> predecessors;
+  std::vector<DetailLine> successors;
+};
+
+/// What takes more than a look-up and comes later; no value: not known.
+struct OpExtras {
+  /// How much later the op could start with the makespan unchanged.
+  std::optional<Ticks> slack;
+  /// Bytes of the rank without the op's own, before it starts and once it has given back what it frees.
+  std::optional<Bytes> before;
+  std::optional<Bytes> after;
+};
+
+/// Where an op's duration comes from: "costs.backward = 2.0 (default)", with what scaled or overlapped it. "measured" without costs.
+[[nodiscard]] std::string cost_source(const RunModel& run, std::size_t position);
+[[nodiscard]] Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t position,
+                                    const OpExtras& extras);
+[[nodiscard]] Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& gap);
+/// Title, sentence and lines as text for the clipboard: one a line, name and value apart by a tab.
+[[nodiscard]] std::string to_text(const Details& details);
+/// Bytes held around an op that takes and gives back `effect`, from its rank's memory over time.
+[[nodiscard]] OpExtras memory_around(const std::vector<MemoryStep>& curve, const QueueEffect& effect,
+                                     Ticks start, Ticks end);
+
+class DetailsPart : public Part {
+ public:
+  explicit DetailsPart(Session&) {}
+  /// Null while nothing is selected, or the index of a large run is being made.
+  [[nodiscard]] const Details* current(Session& session);
+  [[nodiscard]] std::string_view state_key() const override { return "details"; }
+  /// {"title", "sentence", "facts": {name: value}, "predecessors": ["2/2B7", ...], "successors": [...]}, or null.
+  [[nodiscard]] std::string state_json(const Session& session) const override;
+  bool update(Session& session) override;
+
+ private:
+  /// Of one run and rank: memory over time; of one run: slack of every op.
+  struct Found {
+    std::uint64_t run = 0;
+    Rank rank;
+    int step = 0;
+    std::shared_ptr<const std::vector<MemoryStep>> curve;
+    std::shared_ptr<const ActivationEffects> effects;  ///< keeps its run
+    std::shared_ptr<const std::vector<Ticks>> slack;
+  };
+  void ask(Session& session, const RunPtr& run, std::size_t position);
+  [[nodiscard]] OpExtras extras_of(const RunModel& run, std::size_t position) const;
+
+  std::optional<OpRef> op_;
+  std::optional<GapRef> gap_;
+  std::optional<Details> details_;
+  std::optional<Found> found_;
+  bool asked_ = false;
+};
+
+}  // namespace pipeloom::gui

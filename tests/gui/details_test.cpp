@@ -1,0 +1,162 @@
+#include "gui/model/details.hpp"
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "gui/model/build_run.hpp"
+#include "gui/model/command.hpp"
+#include "sim/io/json_value.hpp"
+#include "study/evaluate.hpp"
+#include "support/catch.hpp"
+#include "support/window_scenes.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::gui;
+using pipeloom::test::kOne;
+using pipeloom::test::open_in;
+using pipeloom::test::run_of;
+
+namespace {
+
+// 0F0 0-1, 0F1 1-2, 0B0 4-6, 0B1 7-9 on rank 0; 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7 on rank 1.
+constexpr const char* kScene = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
+
+/// A simulated configuration.
+RunPtr configured(const std::string& text) {
+  const io::Document document = io::Document::parse(text, "run.json");
+  return build_run(study::evaluate(io::read_run_config(document.root())), "run", RunSource::Configuration,
+                   "run.json");
+}
+
+Details of(const RunModel& run, const std::string& op) {
+  return details_of_op(run, OpWalk(run.schedule), find_op(run, op), {});
+}
+
+std::string fact(const Details& details, const std::string& name) {
+  for (const DetailLine& line : details.facts)
+    if (line.name == name) return line.value;
+  return "none";
+}
+
+/// Frames until nothing is under way.
+void settle(Session& session) {
+  do {
+    session.update();
+    std::this_thread::yield();
+  } while (!session.idle());
+  session.update();
+}
+
+}  // namespace
+
+TEST_CASE("an op's details: what, where, when") {
+  const RunPtr run = run_of(kScene);
+  const Details details = of(*run, "1/1B1");
+  CHECK(details.title == "1B1 on rank 1");
+  CHECK(fact(details, "kind") == "B: backward");
+  CHECK(fact(details, "rank") == "1");
+  CHECK(fact(details, "stage") == "1");
+  CHECK(fact(details, "microbatch") == "1");
+  CHECK(fact(details, "start") == "5.0");
+  CHECK(fact(details, "end") == "7.0");
+  CHECK(fact(details, "duration") == "2.0");
+  CHECK(fact(details, "cost") == "costs.backward = 2.0");
+  // One stage per rank, one step, no replicas: nothing to say.
+  for (const char* absent : {"chunk", "step", "replica", "slice", "overlapped", "slack", "memory"})
+    CHECK(fact(details, absent) == "none");
+}
+
+TEST_CASE("its predecessors and successors lead to their ops") {
+  const RunPtr run = run_of(kScene);
+  const Details details = of(*run, "0/0B0");
+  REQUIRE(details.predecessors.size() == 3);
+  CHECK(details.predecessors[1].name == "1B0 on rank 1");
+  CHECK(details.predecessors[1].value == "gradient, there at 4.0");
+  CHECK(details.predecessors[1].op == OpRef{run->id, 5});
+  CHECK(details.predecessors[1].strong);
+  CHECK(!details.predecessors[0].strong);
+  REQUIRE(details.successors.size() == 1);
+  CHECK(details.successors[0].op == OpRef{run->id, 3});
+}
+
+TEST_CASE("costs name their key and where its value is from") {
+  const RunPtr defaults = configured(R"({"schedule": "zb-h1", "ranks": 2, "microbatches": 4})");
+  CHECK(fact(of(*defaults, "0/0F0"), "cost") == "costs.forward = 1.0 (default)");
+
+  const RunPtr derived = configured(
+      R"({"schedule": "zb-h1", "ranks": 2, "microbatches": 4,
+          "costs": {"forward": 1, "backward": 3, "backward_weight": 1, "rank_scale": [1, 1.5]}})");
+  // I = B - W = 2, on the slow rank 3.
+  CHECK(fact(of(*derived, "0/0I0"), "cost").find("costs.backward_input = 2.0 (derived: ") == 0);
+  CHECK(fact(of(*derived, "1/1F0"), "cost") ==
+        "costs.forward = 1.0 (given in run.json), costs.rank_scale makes it 1.5");
+}
+
+TEST_CASE("chunks and groups are told") {
+  const RunPtr chunks =
+      configured(R"({"schedule": "interleaved-1f1b", "ranks": 2, "microbatches": 2, "chunks": 2})");
+  CHECK(fact(of(*chunks, "1/3F0"), "chunk") == "1");
+  const RunPtr group = run_of("0F0 (0F1;0B0)OVERLAP_F_B 0B1 | 1F0 1B0 1F1 1B1");
+  CHECK(fact(of(*group, "0/0B0"), "overlapped") == "(0F1;0B0)OVERLAP_F_B");
+  CHECK(fact(of(*group, "0/0B0"), "cost") == "costs.backward = 2.0, costs.overlapped rules for the group");
+}
+
+TEST_CASE("memory around an op leaves out what others take and free at the same instant") {
+  // 0: 100 bytes static. 10: F takes 5. 20: it ends, another F takes 5. 30: B starts, frees 5 at 40.
+  const std::vector<MemoryStep> curve = {{0, 100}, {10, 105}, {20, 110}, {40, 105}};
+  const OpExtras first = memory_around(curve, {5, 0, 1, 0}, 10, 20);
+  CHECK(first.before == 100);
+  CHECK(first.after == 105);
+  const OpExtras backward = memory_around(curve, {0, 5, 0, 1}, 30, 40);
+  CHECK(backward.before == 110);
+  CHECK(backward.after == 105);
+}
+
+TEST_CASE("slack and memory of the selection come from a job") {
+  Session session;
+  const RunPtr run = open_in(
+      session,
+      configured(
+          R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "memory": {"activation_bytes": 7}})"));
+  DetailsPart& part = session.part<DetailsPart>();
+  CHECK(part.current(session) == nullptr);
+  CHECK(part.state_json(session) == "null");
+  run_command(session, "select-op", "0/0F1");
+  REQUIRE(part.current(session) != nullptr);
+  CHECK(fact(*part.current(session), "slack") == "none");
+  settle(session);
+  REQUIRE(part.current(session) != nullptr);
+  // 0F1 ends at 2, 1F1 runs from 4 on: two units of room. 0F0's activation is there, 0F1's comes.
+  CHECK(fact(*part.current(session), "slack") == "2.0");
+  CHECK(fact(*part.current(session), "memory") == "7 before, 14 after, in bytes");
+  // The same rank: nothing to wait for.
+  run_command(session, "select-op", "0/0B1");
+  CHECK(fact(*part.current(session), "slack") == "0.0, critical");
+  CHECK(fact(*part.current(session), "memory") == "7 before, 0 after, in bytes");
+}
+
+TEST_CASE("a gap's details say what it waited for") {
+  Session session;
+  const RunPtr run = open_in(session, run_of(kScene));
+  run_command(session, "select-largest-gap");
+  const auto state = nlohmann::json::parse([&] {
+    CHECK(session.part<DetailsPart>().current(session) != nullptr);
+    return session.part<DetailsPart>().state_json(session);
+  }());
+  CHECK(state["title"] == "gap 0 of rank 0");
+  CHECK(state["sentence"].get<std::string>().find("0B0 of rank 0 waits for 1B0 of rank 1") == 0);
+  CHECK(state["facts"]["cause"] == "warmup");
+  CHECK(state["facts"]["length"] == "2.0");
+  CHECK(state["facts"]["would help"] == "up to 2.0");
+  CHECK(state["predecessors"] == nlohmann::json::array({"1/1B0"}));
+  CHECK(state["successors"] == nlohmann::json::array({"0/0B0"}));
+}
+
+TEST_CASE("details as text for the clipboard") {
+  const RunPtr run = run_of("0F0 0B0");
+  CHECK(to_text(of(*run, "0F0")) ==
+        "0F0 on rank 0\nkind\tF: forward\nrank\t0\nstage\t0\nmicrobatch\t0\nstart\t0.0\nend\t1.0\n"
+        "duration\t1.0\ncost\tcosts.forward = 1.0\n"
+        "before 0B0 on rank 0\tactivation, could start at 1.0\nbefore 0B0 on rank 0\tqueue, could start at "
+        "1.0\n");
+}
