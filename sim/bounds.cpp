@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/dag.hpp"
-
 namespace pipeloom {
 namespace {
 
@@ -81,10 +79,12 @@ Ticks head_tail_bound(std::vector<Job> jobs) {
 /// Longest chains of data dependencies through every entry; queue edges do not count, for other orders would have others.
 class Chains {
  public:
-  Chains(const Dag& dag, const std::vector<Ticks>& lags, const Costs& costs)
-      : dag_(dag), lags_(lags), head_(dag.num_entries(), 0), tail_(dag.num_entries(), 0) {
-    for (Vertex v = 0; v < dag.source(); ++v)
-      duration_.push_back(costs.entry_duration(dag.schedule(), dag.first_op(v), dag.last_op(v)));
+  explicit Chains(const TimedDag& graph)
+      : dag_(graph.dag),
+        lags_(graph.lags),
+        duration_(graph.durations),
+        head_(graph.dag.num_entries(), 0),
+        tail_(graph.dag.num_entries(), 0) {
     sort_by_data();
     for (const Vertex v : order_) relax_head(v);
     for (auto v = order_.rbegin(); v != order_.rend(); ++v) relax_tail(*v);
@@ -152,7 +152,7 @@ class Chains {
 
   const Dag& dag_;
   const std::vector<Ticks>& lags_;
-  std::vector<Ticks> duration_;
+  const std::vector<Ticks>& duration_;
   std::vector<Ticks> head_;
   std::vector<Ticks> tail_;
   std::vector<Vertex> order_;
@@ -170,10 +170,8 @@ void improve(LowerBound& bound, Ticks value, const char* name) {
 
 }  // namespace
 
-LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps) {
-  const Dag dag(schedule);
-  const auto lags = dag.lags(costs);
-  const Jobs jobs = Chains(dag, lags, costs).jobs();
+LowerBound lower_bound(const TimedDag& graph, const Steps& steps) {
+  const Jobs jobs = Chains(graph).jobs();
   LowerBound bound{0, "rank-work"};
   const bool barrier = steps.rule == StepRule::Barrier;
   for (const auto& list : jobs) improve(bound, work_of(list) + (barrier ? 0 : steps.optimizer), "rank-work");
@@ -184,6 +182,10 @@ LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps
     for (const Job& job : list) improve(bound, job.head + job.longest + job.tail, "microbatch-chain");
   for (const auto& list : jobs) improve(bound, head_tail_bound(list), "rank-head-tail");
   return bound;
+}
+
+LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps) {
+  return lower_bound(TimedDag(schedule, costs), steps);
 }
 
 }  // namespace pipeloom

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/costs.hpp"
+#include "sim/dag.hpp"
 #include "sim/schedule.hpp"
 #include "sim/steps.hpp"
 
@@ -27,5 +28,7 @@ struct LowerBound {
 /// Under `post-validation` each rank repeats its own work and optimizer every step, so the bound is the largest of those sums.
 /// O(entries log entries).
 [[nodiscard]] LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps);
+/// The same on a graph that is there already.
+[[nodiscard]] LowerBound lower_bound(const TimedDag& graph, const Steps& steps);
 
 }  // namespace pipeloom

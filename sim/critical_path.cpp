@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
-#include "sim/dag.hpp"
-
 namespace pipeloom {
 
 CriticalPath critical_path(const Timeline& timeline, const Costs& costs) {
-  const Dag dag(*timeline.schedule);
+  return critical_path(TimedDag(*timeline.schedule, costs));
+}
+
+CriticalPath critical_path(const TimedDag& graph) {
+  const Dag& dag = graph.dag;
   std::vector<Vertex> parent;
-  const auto distance = longest_paths(dag, dag.lags(costs), &parent);
+  const auto distance = longest_paths(dag, graph.lags, &parent);
   CriticalPath path;
   path.length = std::max(Ticks{0}, distance[dag.sink()]);
   for (Vertex v = parent[dag.sink()]; v < dag.source(); v = parent[v])

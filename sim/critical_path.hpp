@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/costs.hpp"
+#include "sim/dag.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom {
@@ -20,6 +21,8 @@ struct CriticalPath {
 /// One longest chain of the first step, found on the dependency graph (sim/dag.hpp) with Boost.Graph's
 /// dag_shortest_paths under the reversed order. Among equal chains the choice is deterministic.
 [[nodiscard]] CriticalPath critical_path(const Timeline& timeline, const Costs& costs);
+/// The same on a graph that is there already.
+[[nodiscard]] CriticalPath critical_path(const TimedDag& graph);
 
 /// slack[i] of op index i: how much later its entry could start with the makespan unchanged. 0 on the critical path.
 [[nodiscard]] std::vector<Ticks> slack(const Timeline& timeline, const Costs& costs);

@@ -60,12 +60,20 @@ void Dag::index_out_edges() {
   for (std::uint32_t e = 0; e < edges_.size(); ++e) out_edges_[next[edges_[e].source]++] = e;
 }
 
-std::vector<Ticks> Dag::lags(const Costs& costs) const {
+std::vector<Ticks> Dag::durations(const Costs& costs) const {
+  std::vector<Ticks> durations;
+  durations.reserve(num_entries());
+  for (Vertex v = 0; v < source(); ++v)
+    durations.push_back(costs.entry_duration(*schedule_, first_op(v), last_op(v)));
+  return durations;
+}
+
+std::vector<Ticks> Dag::lags(const Costs& costs, const std::vector<Ticks>& durations) const {
   const Schedule& schedule = *schedule_;
   const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential;
   // From the start of its entry to the moment the producer's result is there.
   const auto visible_after = [&](Vertex entry, std::size_t producer) {
-    if (!one_by_one) return costs.entry_duration(schedule, first_op(entry), last_op(entry));
+    if (!one_by_one) return durations[entry];
     Ticks sum = 0;
     for (std::size_t i = first_op(entry); i <= producer; ++i)
       sum += costs.op_duration(schedule.ops()[i], schedule.slot_of(schedule.ops()[i]));
@@ -77,7 +85,7 @@ std::vector<Ticks> Dag::lags(const Costs& costs) const {
     if (edge.source == source()) {
       lags.push_back(0);
     } else if (edge.consumer == kQueueEdge) {
-      lags.push_back(costs.entry_duration(schedule, first_op(edge.source), last_op(edge.source)));
+      lags.push_back(durations[edge.source]);
     } else {
       const Op consumer = schedule.ops()[edge.consumer];
       const bool is_reload = schedule.ops()[edge.producer].kind() == OpKind::Reload;

@@ -62,8 +62,12 @@ class Dag {
         .subspan(out_begin_[v], out_begin_[v + 1] - out_begin_[v]);
   }
 
+  /// How long every entry lasts, [entry].
+  [[nodiscard]] std::vector<Ticks> durations(const Costs& costs) const;
   /// lag[e]: least time between the start of e's source and the start of e's target.
-  [[nodiscard]] std::vector<Ticks> lags(const Costs& costs) const;
+  [[nodiscard]] std::vector<Ticks> lags(const Costs& costs) const { return lags(costs, durations(costs)); }
+  /// The same from durations(costs).
+  [[nodiscard]] std::vector<Ticks> lags(const Costs& costs, const std::vector<Ticks>& durations) const;
 
  private:
   void add_in_edges();
@@ -75,6 +79,16 @@ class Dag {
   std::vector<std::uint32_t> in_begin_;   // V + 1
   std::vector<std::uint32_t> out_begin_;  // V + 1
   std::vector<std::uint32_t> out_edges_;
+};
+
+/// The graph with the times that costs give it: made once for all that is asked of it (lower bound, critical path, slack), as making
+/// it takes longer than any of these.
+struct TimedDag {
+  TimedDag(const Schedule& schedule, const Costs& costs)
+      : dag(schedule), durations(dag.durations(costs)), lags(dag.lags(costs, durations)) {}
+  Dag dag;
+  std::vector<Ticks> durations;  ///< [entry]
+  std::vector<Ticks> lags;       ///< [edge]
 };
 
 /// A cycle of the graph as vertices, each depending on the one before it, the first on the last; empty if there is none.

@@ -53,6 +53,13 @@ void add_totals(Metrics& metrics) {
 
 Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory, const Steps& steps,
                 const RunFacts* facts) {
+  Metrics metrics = measure_times(timeline, costs, memory, steps, facts);
+  metrics.lower_bound = lower_bound(*timeline.schedule, costs, steps);
+  return metrics;
+}
+
+Metrics measure_times(const Timeline& timeline, const Costs& costs, const MemoryModel& memory,
+                      const Steps& steps, const RunFacts* facts) {
   const Schedule& schedule = *timeline.schedule;
   Metrics metrics;
   metrics.makespan = span_of(timeline).length();
@@ -72,7 +79,6 @@ Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel&
                           : facts != nullptr ? facts->steady_period
                                              : steady_period(schedule, costs, steps);
   metrics.step_time = metrics.steady_period;
-  metrics.lower_bound = lower_bound(schedule, costs, steps);
   return metrics;
 }
 

@@ -61,5 +61,8 @@ struct RunFacts {
 /// REQUIRES: tables of costs and memory fit the timeline's placement. Without `facts` transfers are those of the `latency` model.
 [[nodiscard]] Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory,
                               const Steps& steps, const RunFacts* facts = nullptr);
+/// All of it but lower_bound, which needs the dependency graph and most of the time and memory.
+[[nodiscard]] Metrics measure_times(const Timeline& timeline, const Costs& costs, const MemoryModel& memory,
+                                    const Steps& steps, const RunFacts* facts = nullptr);
 
 }  // namespace pipeloom

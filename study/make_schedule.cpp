@@ -1,0 +1,220 @@
+#include "study/make_schedule.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "schedules/offload.hpp"
+#include "schedules/recompute.hpp"
+#include "sim/io/file.hpp"
+#include "sim/io/formats.hpp"
+#include "sim/io/schedule_places.hpp"
+#include "sim/validate.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+// Bytes per op while a run is evaluated: the op itself, engine and measuring scratch; per op and step two times; and the
+// dependency graph on which bound and critical path are found.
+constexpr double kBytesPerOp = 8 + 32;
+constexpr double kBytesPerTime = 16;
+constexpr double kBytesPerGraphEntry = 128;
+
+/// Options that the schedule does not know, one by one: a wish that has no effect is a mistake.
+void refuse_unused_options(const io::RunConfig& config, const schedules::Generator& generator) {
+  const schedules::Requirements& takes = generator.requirements;
+  const struct {
+    const char* name;
+    bool used;
+    const char* what;
+  } options[] = {
+      {"group_size", takes.takes_group_size, "groups of microbatches"},
+      {"slices", takes.takes_slices, "sequence slices"},
+      {"waves", takes.takes_waves, "waves"},
+      {"updates", takes.takes_updates, "updates without a flush"},
+      {"variant", !takes.variants.empty(), "variants"},
+      {"file", false, "file (the schedule custom has)"},
+  };
+  for (const auto& option : options)
+    if (const Where* where = config.options.place_of(option.name); where != nullptr && !option.used)
+      throw InputError(*where, fmt::format("options.{} is given, but {} has no {}; leave it out", option.name,
+                                           generator.name, option.what));
+}
+
+void refuse_contradictions(const io::RunConfig& config, const schedules::Generator& generator,
+                           const schedules::Params& params) {
+  refuse_unused_options(config, generator);
+  const auto& variants = generator.requirements.variants;
+  const Where* variant = config.options.place_of("variant");
+  if (variant != nullptr && std::find(variants.begin(), variants.end(), params.variant) == variants.end())
+    throw InputError::unknown_name(*variant, "variant", shortened(params.variant, 64), variants);
+  if (static_cast<long long>(params.microbatches) * params.slices * params.updates > kMaxIndex)
+    throw InputError(
+        config.microbatches_where,
+        fmt::format("microbatches * slices * updates = {} passes; at most {} are allowed",
+                    static_cast<long long>(params.microbatches) * params.slices * params.updates, kMaxIndex));
+  const auto stages = static_cast<long long>(params.ranks) * params.chunks;
+  if (stages > kMaxIndex)
+    throw InputError(config.chunks ? config.chunks_where : config.ranks_where,
+                     fmt::format("ranks * chunks = {} stages; at most {} are allowed", stages, kMaxIndex));
+}
+
+std::string origin_of(const schedules::Found& found) {
+  return found.alias == nullptr ? "default" : fmt::format("default of {}", found.alias->name);
+}
+
+/// Says that the configuration's own number, if it has one, is the file's.
+void require_same(const Where& where, const char* key, int given, int found, const std::string& file) {
+  if (given != 0 && given != found)
+    throw InputError(where, fmt::format("{} = {}, but {} holds a schedule of {}; leave {} out", key, given,
+                                        file, found, key));
+}
+
+/// options.file of the schedule `custom`.
+std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const Limits& limits,
+                                            io::EffectiveConfig& effective) {
+  if (config.options.file.empty())
+    throw InputError(
+        config.schedule_where,
+        "custom is a schedule from a file; name the file in options.file (--set options.file=PATH)");
+  const std::string path = io::relative_to(config.schedule_where.file, config.options.file);
+  const std::string text = io::read_file(path);
+  io::Imported imported = io::read_schedule(text, path);
+  const Schedule& schedule = *imported.schedule;
+  if (const auto found = validate(schedule); !found.empty())
+    throw ScheduleError(io::SchedulePlaces(text, path).of(found.front()), found.front().message);
+  require_same(config.ranks_where, "ranks", config.ranks, schedule.ranks(), path);
+  require_same(config.microbatches_where, "microbatches", config.microbatches, schedule.microbatches(), path);
+  require_same(config.chunks_where, "chunks", config.chunks.value_or(0), schedule.placement().chunks(), path);
+  check_size(static_cast<double>(schedule.num_ops()), config.step.count, limits, path);
+  describe_file(schedule, std::string(io::kCustomSchedule), effective);
+  effective.options = config.options;
+  if (config.options.forward_only)
+    imported.schedule = std::make_shared<const Schedule>(forward_only(schedule));
+  return with_extras(std::move(imported.schedule), config.options);
+}
+
+}  // namespace
+
+double default_max_memory() {
+  return 0.75 * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+void check_size(double ops, int steps, const Limits& limits, const std::string& what) {
+  const double need =
+      ops * (kBytesPerOp + kBytesPerTime * steps + (limits.with_metrics ? kBytesPerGraphEntry : 0));
+  const double limit = limits.max_memory.value_or(default_max_memory());
+  if (need > limit)
+    throw InputError::too_large(fmt::format("{} ({:.3g} ops)", what, ops * steps), need, limit);
+}
+
+schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found) {
+  schedules::Params params;
+  params.ranks = config.ranks;
+  params.microbatches = config.microbatches;
+  params.chunks = schedules::default_chunks(found.generator->requirements, config.options.variant);
+  const io::RunOptions& options = config.options;
+  const schedules::Requirements& requirements = found.generator->requirements;
+  params.forward_only = options.forward_only;
+  if (requirements.takes_waves) {
+    params.waves = options.waves.value_or(config.chunks.value_or(2) / 2);
+    params.chunks = 2 * params.waves;
+  }
+  if (config.chunks) params.chunks = *config.chunks;
+  params.group_size = options.group_size;
+  params.slices =
+      options.slices.empty() ? requirements.default_slices : static_cast<int>(options.slices.size());
+  params.updates = options.updates.value_or(requirements.default_updates);
+  params.variant = options.variant;
+  if (found.alias == nullptr || !found.alias->defaults) return params;
+  try {
+    found.alias->defaults(params);
+  } catch (const ScheduleError& error) {
+    throw ScheduleError(config.schedule_where, error.what());
+  }
+  if (config.chunks) params.chunks = *config.chunks;
+  if (options.group_size) params.group_size = options.group_size;
+  return params;
+}
+
+void describe_file(const Schedule& schedule, const std::string& name, io::EffectiveConfig& effective) {
+  effective.schedule = name;
+  effective.ranks = schedule.ranks();
+  effective.microbatches = schedule.microbatches();
+  effective.chunks = schedule.placement().chunks();
+  for (const char* key : {"schedule", "ranks", "microbatches", "chunks"})
+    effective.origins.emplace_back(key, "schedule file");
+}
+
+std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> schedule,
+                                            const io::RunOptions& options) {
+  const auto refuse = [&](const char* name, const char* why) {
+    throw InputError(*options.place_of(name), fmt::format("options.{} {}; leave it out", name, why));
+  };
+  for (const char* name : {"recompute", "offload"})
+    if (schedule->is_forward_only() && options.place_of(name) != nullptr)
+      refuse(name, "is for backwards, and this run has only forwards");
+  if (options.recompute.on) {
+    if (schedule->contains(OpKind::Recompute))
+      refuse("recompute", "is given, but the schedule has its own R ops");
+    schedule = std::make_shared<const Schedule>(schedules::with_recompute(*schedule, options.recompute.keep));
+  }
+  if (options.offload.on) {
+    if (schedule->has_copies()) refuse("offload", "is given, but the schedule has its own O and L ops");
+    const schedules::OffloadRule rule{options.offload.chunks.value_or(kMaxIndex), options.offload.prefetch,
+                                      options.offload.min_gap};
+    schedule = std::make_shared<const Schedule>(schedules::with_offload(*schedule, rule));
+  }
+  return schedule;
+}
+
+std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
+                                              io::EffectiveConfig& effective) {
+  if (config.schedule == io::kCustomSchedule) return load_custom(config, limits, effective);
+  const schedules::Found found = schedules::find(config.schedule, config.schedule_where);
+  const schedules::Generator& generator = *found.generator;
+  const schedules::Params params = params_of(config, found);
+  refuse_contradictions(config, generator, params);
+  const int extras = (config.options.recompute.on ? 1 : 0) + (config.options.offload.on ? 2 : 0);
+  const int kinds = params.forward_only ? 1 : extras + (generator.requirements.splits_backward ? 3 : 2);
+  check_size(static_cast<double>(kinds) * params.ranks * params.chunks * params.microbatches * params.slices *
+                 params.updates,
+             config.step.count, limits,
+             fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
+                         params.chunks, params.microbatches));
+
+  effective.schedule = generator.name;
+  effective.ranks = params.ranks;
+  effective.microbatches = params.microbatches;
+  effective.chunks = params.chunks;
+  effective.options = config.options;
+  if (generator.requirements.takes_group_size)
+    effective.options.group_size = params.group_size.value_or(
+        generator.default_group_size ? generator.default_group_size(params) : params.ranks);
+  if (generator.requirements.takes_slices && config.options.slices.empty())
+    effective.options.slices.assign(static_cast<std::size_t>(params.slices), 1);
+  if (generator.requirements.takes_waves) effective.options.waves = params.waves;
+  if (generator.requirements.takes_updates) effective.options.updates = params.updates;
+  if (!generator.requirements.variants.empty())
+    effective.options.variant =
+        params.variant.empty() ? generator.requirements.variants.front() : params.variant;
+  if (!config.chunks) effective.origins.emplace_back("chunks", origin_of(found));
+  for (const char* name : {"group_size", "slices", "waves", "updates", "variant"})
+    if (config.options.place_of(name) == nullptr)
+      effective.origins.emplace_back(std::string("options.") + name, origin_of(found));
+  auto schedule = std::make_shared<const Schedule>(schedules::make(generator, params, config.schedule_where));
+  return with_extras(std::move(schedule), config.options);
+}
+
+IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule) {
+  const io::RunOptions& options = config.options;
+  if (config.schedule == io::kCustomSchedule || options.forward_only || options.recompute.on ||
+      options.offload.on)
+    return {};
+  const schedules::Found found = schedules::find(config.schedule, config.schedule_where);
+  if (!found.generator->idle_cells) return {};
+  return found.generator->idle_cells(params_of(config, found), schedule);
+}
+
+}  // namespace pipeloom::study

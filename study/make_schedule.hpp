@@ -1,0 +1,53 @@
+#pragma once
+
+// From a configuration to the schedule that it names.
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "schedules/generator.hpp"
+#include "sim/io/report.hpp"
+#include "sim/io/run_config.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::study {
+
+/// What a run may cost.
+struct Limits {
+  /// Bytes; no value takes three quarters of the machine's memory.
+  std::optional<double> max_memory;
+  /// The critical path is left out of runs with more entries than this.
+  std::size_t critical_path_entries = std::size_t{1} << 22;
+  /// The lower bound is left out (its name is then "") of runs with more entries than this.
+  std::size_t bound_entries = std::numeric_limits<std::size_t>::max();
+  /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
+  bool with_metrics = true;
+};
+
+/// Three quarters of physical memory, in bytes.
+[[nodiscard]] double default_max_memory();
+
+/// The schedule that a configuration names, checked for size before anything is allocated. `effective` receives the
+/// canonical name, the chunks and options that hold, and where they came from. Throws InputError for unknown names and runs
+/// that are too large (both figures named), ScheduleError for parameters that the schedule refuses.
+[[nodiscard]] std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
+                                                            io::EffectiveConfig& effective);
+
+/// The blanks that the framework of the configured schedule draws into `schedule`, which make_schedule() made of it; empty if it draws
+/// none, or if options have changed the queues since.
+[[nodiscard]] IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule);
+
+/// What evaluation needs besides: throws InputError if `ops` ops, known as `what`, would need more memory than the limits allow.
+void check_size(double ops, int steps, const Limits& limits, const std::string& what);
+/// The generator's parameters that a configuration means, with the defaults of the name that was typed.
+[[nodiscard]] schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found);
+/// Shape and origins of a schedule that a file says.
+void describe_file(const Schedule& schedule, const std::string& name, io::EffectiveConfig& effective);
+/// What the options add to any schedule: recomputation first, since a reload is for whoever needs the activations first.
+[[nodiscard]] std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> schedule,
+                                                          const io::RunOptions& options);
+
+}  // namespace pipeloom::study
