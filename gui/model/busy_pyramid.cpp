@@ -31,16 +31,24 @@ void merge(const std::uint16_t* a, const std::uint16_t* b, double share_of_b, st
   if (full || sum_of(out, channels) >= kFull) settle(out, channels, full ? kFull : kFull - 1);
 }
 
+/// What a bin's shares are multiplied by to stay visible.
+float visible_factor(float total, bool gap) {
+  constexpr float kRounding = 1e-4F;
+  if (total <= 0) return 1;
+  const float least = gap ? kLeastShare : 1 - kRounding;
+  const float most = gap ? 1 - kLeastShare : 1 + kRounding;
+  if (total >= least && total <= most) return 1;
+  return (gap ? std::clamp(total, least, most) : 1) / total;
+}
+
 }  // namespace
 
 void keep_visible(float* out, std::span<const std::uint8_t> places, bool gap) {
   float total = 0;
   for (const std::uint8_t place : places) total += out[place];
-  if (total <= 0) return;
-  const float most = gap ? 1 - kLeastShare : 1;
-  const float kept = gap ? std::clamp(total, kLeastShare, most) : most;
-  if (kept == total) return;
-  for (const std::uint8_t place : places) out[place] *= kept / total;
+  const float factor = visible_factor(total, gap);
+  if (factor == 1) return;
+  for (const std::uint8_t place : places) out[place] *= factor;
 }
 
 // The query in units of cells of one level, so that the loop over bins adds and floors only.
@@ -56,36 +64,45 @@ struct BusyPyramid::Query {
 template <std::size_t kChannels>
 void BusyPyramid::fill(const Query& query, std::span<const std::uint8_t> places, float* out) const {
   const std::size_t channels = kChannels == 0 ? channels_ : kChannels;
-  const std::uint16_t* cells = cells_.data() + query.level.begin * channels;
+  const std::uint16_t* const cells = cells_.data() + query.level.begin * channels;
   const auto scale = static_cast<float>(1 / (query.step * kFull));
   for (int i = 0; i < query.bins; ++i, out += query.stride) {
     const double from = query.first + i * query.step;
     const double begin = std::max(from, 0.0);
     const double end = std::min(from + query.step, query.last);
     if (begin >= end) continue;
-    auto at = static_cast<std::size_t>(begin);
-    bool gap = begin > from || end < from + query.step;
-    std::array<float, kMaxChannels> sums{};
-    for (; at < query.level.count && static_cast<double>(at) < end; ++at) {
-      const std::uint16_t* cell = cells + at * channels;
-      const double left = std::max(begin, static_cast<double>(at));
-      const auto weight = static_cast<float>(std::min(end, static_cast<double>(at + 1)) - left);
+    std::array<float, kChannels == 0 ? kMaxChannels : kChannels> sums{};
+    std::uint32_t missing = 0;
+    const auto take = [&](const std::uint16_t* cell, float weight) {
       std::uint32_t sum = 0;
       for (std::size_t c = 0; c < channels; ++c) {
         sums[c] += weight * static_cast<float>(cell[c]);
         sum += cell[c];
       }
-      gap = gap || sum != kFull;
+      missing |= kFull - sum;
+    };
+    // Weights of the first and the last cell, 1 for those between them. No cell is longer than a bin.
+    const auto first = static_cast<std::uint32_t>(begin);
+    const auto last =
+        std::min(static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(query.level.count - 1));
+    const std::uint16_t* cell = cells + first * channels;
+    if (first == last) {
+      take(cell, static_cast<float>(end - begin));
+    } else {
+      take(cell, static_cast<float>(first + 1 - begin));
+      for (std::uint32_t at = first + 1; at < last; ++at) take(cell += channels, 1);
+      if (end > last) take(cell + channels, static_cast<float>(end - last));
     }
-    for (std::size_t c = 0; c < channels; ++c) out[places[c]] = sums[c] * scale;
-    keep_visible(out, places, gap);
+    const bool gap = missing != 0 || begin > from || end < from + query.step;
+    float total = 0;
+    for (std::size_t c = 0; c < channels; ++c) total += sums[c];
+    const float factor = scale * visible_factor(total * scale, gap);
+    for (std::size_t c = 0; c < channels; ++c) out[places[c]] = sums[c] * factor;
   }
 }
 
 void BusyPyramid::shares(TimeRange range, int bins, std::span<const std::uint8_t> places, float* out,
                          std::size_t stride) const {
-  for (int i = 0; i < bins; ++i)
-    for (const std::uint8_t place : places) out[static_cast<std::size_t>(i) * stride + place] = 0;
   if (levels_.empty()) return;
   const double width = range.length() / bins;
   std::size_t l = 0;
@@ -193,43 +210,41 @@ BusyPyramid BusyPyramid::Builder::take() {
 BinAdder::BinAdder(TimeRange range, int bins, float* out, std::size_t stride)
     : range_(range),
       bins_(bins),
-      width_(range.length() / bins),
+      per_tick_(bins / range.length()),
       out_(out),
       stride_(stride),
       gap_(static_cast<std::size_t>(bins), 0) {}
 
-int BinAdder::bin_of(double time) const {
-  return std::clamp(static_cast<int>((time - range_.start) / width_), 0, bins_ - 1);
-}
-
 void BinAdder::add(double start, double end, std::size_t place, std::size_t of) {
-  start = std::max(start, range_.start);
-  end = std::min(end, range_.end);
-  if (start >= end) return;
-  const double per_tick = 1 / (width_ * static_cast<double>(of));
-  const int last = bin_of(end);
-  for (int bin = bin_of(start); bin <= last; ++bin) {
-    const double from = std::max(start, range_.start + bin * width_);
-    const double to = std::min(end, range_.start + (bin + 1) * width_);
-    if (to > from)
-      out_[static_cast<std::size_t>(bin) * stride_ + place] += static_cast<float>((to - from) * per_tick);
+  const double from = place_of(start);
+  const double to = place_of(end);
+  if (from >= to) return;
+  const float part = 1.0F / static_cast<float>(of);
+  auto bin = static_cast<std::size_t>(from);
+  const auto last = static_cast<std::size_t>(to);
+  float* out = out_ + bin * stride_ + place;
+  if (bin == last) {
+    *out += static_cast<float>(to - from) * part;
+    return;
   }
+  *out += static_cast<float>(static_cast<double>(bin + 1) - from) * part;
+  for (++bin; bin < last; ++bin) *(out += stride_) += part;
+  if (to > static_cast<double>(last))
+    *(out + stride_) += static_cast<float>(to - static_cast<double>(last)) * part;
 }
 
 void BinAdder::gap(double start, double end) {
-  start = std::max(start, range_.start);
-  end = std::min(end, range_.end);
-  if (start >= end) return;
-  const int last = bin_of(end);
-  for (int bin = bin_of(start); bin <= last; ++bin)
-    if (range_.start + bin * width_ < end && range_.start + (bin + 1) * width_ > start)
-      gap_[static_cast<std::size_t>(bin)] = 1;
+  const double from = place_of(start);
+  const double to = place_of(end);
+  for (auto bin = static_cast<std::size_t>(from); static_cast<double>(bin) < to; ++bin) gap_[bin] = 1;
 }
 
 void BinAdder::finish(std::span<const std::uint8_t> places) {
-  for (int bin = 0; bin < bins_; ++bin)
-    keep_visible(out_ + static_cast<std::size_t>(bin) * stride_, places,
-                 gap_[static_cast<std::size_t>(bin)] != 0);
+  float* out = out_;
+  for (const std::uint8_t gap : gap_) {
+    keep_visible(out, places, gap != 0);
+    out += stride_;
+  }
 }
 
 }  // namespace pipeloom::gui

@@ -23,7 +23,7 @@ inline constexpr float kLeastShare = 1.0F / 255;
 inline constexpr std::size_t kMaxChannels = kOpKinds;
 
 /// Scales the shares of one bin, out[place] for every place, so that they sum to kLeastShare at least unless all are 0, and to
-/// 1 - kLeastShare at most if there is a gap (to 1 if there is none).
+/// 1 - kLeastShare at most if there is a gap (to 1, give or take 1e-4, if there is none).
 void keep_visible(float* out, std::span<const std::uint8_t> places, bool gap);
 
 class BusyPyramid {
@@ -37,8 +37,8 @@ class BusyPyramid {
   /// Ticks of a cell of the finest level: narrower bins are better answered from the things themselves.
   [[nodiscard]] double cell() const { return static_cast<double>(Ticks{1} << shift_); }
 
-  /// Writes channel c's share of bin i to out[i * stride + places[c]], kept visible; what bins outside of the span show is 0.
-  /// Within a cell, things count as spread evenly. REQUIRES: range longer than 0, bins >= 1, places.size() == channels().
+  /// Writes channel c's share of bin i to out[i * stride + places[c]], kept visible; bins outside of the span are left alone.
+  /// Within a cell, things count as spread evenly. REQUIRES: range longer than 0, bins >= 1, places.size() == channels(), out is 0 so far.
   /// O(bins) where a bin is a cell or longer, as no cell longer than a bin is asked.
   void shares(TimeRange range, int bins, std::span<const std::uint8_t> places, float* out,
               std::size_t stride) const;
@@ -92,11 +92,15 @@ class BinAdder {
   void finish(std::span<const std::uint8_t> places);
 
  private:
-  [[nodiscard]] int bin_of(double time) const;
+  /// In bins from the start of the range, within it.
+  [[nodiscard]] double place_of(double time) const {
+    const double place = (time - range_.start) * per_tick_;
+    return place < 0 ? 0 : place > bins_ ? bins_ : place;
+  }
 
   TimeRange range_;
   int bins_;
-  double width_;
+  double per_tick_;
   float* out_;
   std::size_t stride_;
   std::vector<std::uint8_t> gap_;

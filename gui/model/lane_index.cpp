@@ -64,6 +64,7 @@ class LaneIndex::Walk {
       until = std::max(until, entry.end);
       add_ops(entry, add);
     };
+    if (ordered && !index_.timeline_->schedule->has_groups()) return walk_ops(slice, until, add, gap);
     if (ordered) return for_each_entry_of(slice, take);
     entries_.clear();
     for_each_entry_of(slice, [&](const Entry& entry) { entries_.push_back(entry); });
@@ -73,6 +74,18 @@ class LaneIndex::Walk {
   }
 
  private:
+  /// The same where every entry is one op that ran.
+  template <class Add, class Gap>
+  void walk_ops(OpSlice slice, Ticks& until, Add&& add, Gap&& gap) const {
+    const Ticks* start = index_.timeline_->start.data();
+    const Ticks* end = index_.timeline_->end.data();
+    for (std::size_t i = slice.first; i < slice.last; ++i) {
+      if (start[i] > until) gap(until, start[i]);
+      until = end[i];
+      add(start[i], end[i], index_.op_at(i).kind(), 1);
+    }
+  }
+
   template <class Fn>
   void for_each_entry_of(OpSlice slice, Fn&& fn) const {
     const Timeline& timeline = *index_.timeline_;
