@@ -11,6 +11,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/config_presets.hpp"
+#include "gui/model/open_file.hpp"
 #include "sim/io/config_keys.hpp"
 #include "sim/io/file.hpp"
 #include "study/evaluate.hpp"
@@ -79,6 +80,14 @@ void resolve_files(Assignments& assignments, const std::string& path) {
 }  // namespace
 
 ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), presets_(preset_names()) {
+  session.part<FileOpener>().on_configuration = [](Session& where, const OpenedFile& opened,
+                                                   const std::string& path) {
+    try {
+      where.part<ConfigModel>().load(where, path, opened.text);
+    } catch (const Error& error) {
+      where.say(error.line(), MessageKind::Problem);
+    }
+  };
   simulate(session);
 }
 

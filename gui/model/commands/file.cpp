@@ -5,6 +5,7 @@
 #include "gui/model/export.hpp"
 #include "gui/model/file_dialog.hpp"
 #include "gui/model/file_watch.hpp"
+#include "gui/model/open_file.hpp"
 #include "gui/model/preferences.hpp"
 #include "gui/model/session.hpp"
 #include "sim/error.hpp"
@@ -18,6 +19,23 @@ const OpenRun& require_active(const Session& session, const char* command) {
 }
 
 }  // namespace
+
+void open(Session& session, std::string_view text) {
+  if (text.empty()) throw InputError(Where{"open"}, "name a file");
+  open_path(session, std::string(text), false);
+}
+
+void open_below(Session& session, std::string_view text) {
+  if (text.empty()) throw InputError(Where{"open-below"}, "name a file");
+  open_path(session, std::string(text), true);
+}
+
+void reload(Session& session, std::string_view) {
+  const RunModel* run = session.active_run();
+  if (run == nullptr || run->file.empty())
+    throw InputError(Where{"reload"}, "the active run comes from no file");
+  open_path(session, run->file, session.runs[session.active].compared);
+}
 
 void open_dialog(Session& session, std::string_view) {
   session.part<FileDialog>().show(session);
