@@ -343,6 +343,7 @@ void Runner::run_one(const ScriptCommand& line) {
 
 ScriptResult Runner::run(const Script& script) {
   settle();
+  rest(script.empty() ? ScriptCommand{} : script.front(), kPatience);
   for (const ScriptCommand& line : script) {
     try {
       run_one(line);
