@@ -61,12 +61,16 @@ class ChartListBuilder {
   void add_hatching(const ChartQuad& quad, OpKind kind, Rgba colour);
 
   // chart_strips.cpp: dense rows.
+  void begin_strips();
   void add_dense(const RowLane& lane, Lane which, std::size_t first_quad);
+  void fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels);
+  [[nodiscard]] StripCache<Rgba>::Row key_of(const RowLane& lane, ChartLane which) const;
   void clear_under(Rgba* texels, std::size_t first_quad) const;
-  void colour_by_op(const RowLane& lane, Lane which, Rgba* texels) const;
+  void colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels) const;
   void add_dense_gaps(const RowLane& lane, const Rgba* texels);
   void add_dense_matches(const RowLane& lane, Lane which);
-  Rgba* new_texels(const RowLane& lane);
+  /// A strip of these texels over the lane; returns them, in the picture.
+  Rgba* add_strip(const RowLane& lane, const std::vector<Rgba>& texels);
 
   // chart_gaps.cpp
   void add_gaps(const RowLane& lane);
@@ -77,6 +81,8 @@ class ChartListBuilder {
   void add_memory_limit(const RowLane& lane, double per_byte);
   void add_memory_peak(const RowLane& lane, double per_byte, std::size_t bin, Bytes most);
   void add_messages(const RowLane& lane, MessageLane which);
+  [[nodiscard]] bool add_message_boxes(const RowLane& lane, MessageLane which);
+  void add_message_strip(const RowLane& lane, MessageLane which);
 
   // chart_overlays.cpp: what lies on top.
   void add_critical(const ChartBlock& block);

@@ -54,7 +54,7 @@ double strips_of(const ViewState& view, const RunModel& run) {
 }
 
 double gap_below(double work, double scale) {
-  return std::clamp(std::round(work * 0.16), 1.0, 4 * scale);
+  return std::clamp(std::round(work * 0.16), 1.0, std::round(4 * scale));
 }
 
 class Builder {
@@ -63,7 +63,7 @@ class Builder {
       : session_(session), view_(session.view), scale_(scale), out_(out) {}
 
   void build(const Box& area) {
-    out_.all = area;
+    out_.all = {std::round(area.x0), std::round(area.y0), std::round(area.x1), std::round(area.y1)};
     out_.scale = scale_;
     out_.range = view_.range;
     if (!(out_.range.end > out_.range.start)) out_.range.end = out_.range.start + 1;
@@ -94,10 +94,10 @@ class Builder {
   /// Everything but what depends on whether rows scroll.
   void place_frame() {
     const Box& all = out_.all;
-    const double left = std::min(all.x0 + kHeaderWidth * scale_, all.x1);
+    const double left = std::min(all.x0 + std::round(kHeaderWidth * scale_), all.x1);
     double y = all.y0;
     const auto band = [&](double x0, double height) {
-      const double bottom = std::min(all.y1, y + height * scale_);
+      const double bottom = std::min(all.y1, y + std::round(height * scale_));
       const Box box{x0, y, all.x1, bottom};
       y = bottom;
       return box;
@@ -199,7 +199,7 @@ class Builder {
         if (rank >= 0 && rank < out_.blocks[block].run->ranks() && !hidden(rank))
           y = add_row(block, rank, y, true);
     out_.pinned_rows = out_.rows.size();
-    if (out_.pinned_rows > 0) y += kPinnedGap * scale_;
+    if (out_.pinned_rows > 0) y += std::round(kPinnedGap * scale_);
     y = std::min(y, out_.plot.y1);
     out_.body = {y, out_.plot.y1 - y};
   }
@@ -210,8 +210,8 @@ class Builder {
     for (std::size_t index = 0; index < out_.blocks.size(); ++index) {
       ChartBlock& block = out_.blocks[index];
       if (has_titles()) {
-        if (index > 0) y += kBlockGap * scale_;
-        block.title = {y, kTitleHeight * scale_};
+        if (index > 0) y += std::round(kBlockGap * scale_);
+        block.title = {y, std::round(kTitleHeight * scale_)};
         y = block.title.bottom();
       }
       block.first_row = out_.rows.size();
@@ -240,7 +240,7 @@ class Builder {
   void place_side_strips() {
     double right = out_.plot.x1;
     const auto strip = [&](double width) {
-      const double left = std::max(right - width * scale_, out_.plot.x0 + 1);
+      const double left = std::max(right - std::round(width * scale_), out_.plot.x0 + 1);
       const Box box{left, out_.body.y, right, out_.body.bottom()};
       right = left;
       return box;

@@ -13,7 +13,7 @@
 //   | rank 1 | ...                              |   | |
 //   +-------------------------------------------------+
 //
-// Pixels are the window's, x to the right, y down.
+// Pixels are the window's, x to the right, y down. Everything begins and ends on whole ones.
 
 #include <cstddef>
 #include <cstdint>

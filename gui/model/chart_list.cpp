@@ -71,8 +71,11 @@ void ChartListBuilder::build() {
   add_titles();
   add_headers();
   add_scroll_bar();
+  begin_strips();
   for (const ChartRow& row : layout_.rows)
     if (layout_.is_visible(row)) add_row(row);
+  list_.kept_texels.end_frame();
+  list_.kept_extents.end_frame();
   ++list_.rows.version;
   for (const ChartBlock& block : layout_.blocks) {
     if (session_.view.show_critical) add_critical(block);
@@ -187,8 +190,24 @@ void ChartListBuilder::add_row(const ChartRow& row) {
   }
 }
 
+namespace {
+
+void snap(ChartLayout& layout) {
+  constexpr double kMostColumns = 1e12;
+  const double length = layout.range.length();
+  const double per_pixel = layout.ticks_per_pixel();
+  const double column = std::round(layout.range.start / per_pixel);
+  if (std::abs(column) > kMostColumns) return;
+  layout.range.start = column * per_pixel;
+  layout.range.end = layout.range.start + length;
+}
+
+}  // namespace
+
 void build_chart_list(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list) {
-  ChartListBuilder(session, layout, fonts, list).build();
+  list.layout = layout;
+  snap(list.layout);
+  ChartListBuilder(session, list.layout, fonts, list).build();
 }
 
 }  // namespace pipeloom::gui

@@ -18,6 +18,8 @@
 
 #include "gui/model/chart_colours.hpp"
 #include "gui/model/chart_layout.hpp"
+#include "gui/model/memory_pyramid.hpp"
+#include "gui/model/strip_cache.hpp"
 
 namespace pipeloom::gui {
 
@@ -130,6 +132,13 @@ struct ChartList {
   std::vector<ChartLabel> front_labels;
   std::vector<char> text;
 
+  /// The layout that is drawn: that of the window, moved by half a pixel at most so that time 0 is a whole number of pixels away.
+  /// Nothing flickers while the view moves, and strips can be kept.
+  ChartLayout layout;
+  /// Of `rows` and of memory curves, from frame to frame.
+  StripCache<Rgba> kept_texels;
+  StripCache<MemoryExtent> kept_extents;
+
   [[nodiscard]] std::string_view text_of(const ChartLabel& label) const {
     return {text.data() + label.begin, label.length};
   }
@@ -151,8 +160,7 @@ struct ChartInk {
 };
 [[nodiscard]] ChartInk make_ink(bool dark);
 
-/// Fills `list` with what `layout` shows of the session. `list` may be that of an earlier frame: minimap and overview are kept while they
-/// are the same.
+/// Fills `list` with what `layout` shows of the session. `list` may be that of an earlier frame: what is the same is kept.
 void build_chart_list(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list);
 
 /// The texel of a pixel that is busy with `shares`; 0 for none. `fill[k]` is the colour of kind k.

@@ -22,17 +22,20 @@ double top_bytes(const RunModel& run) {
 
 void ChartListBuilder::add_memory(const RowLane& lane) {
   if (!lane.run->lanes || !lane.run->lanes->has_memory()) return;
-  const TimeRange range{from_, from_ + columns_ / pixels_per_tick_};
-  lane.run->lanes->memory_peaks(lane.row->rank, range, columns_, extents_);
+  const auto& extents = list_.kept_extents.of(
+      key_of(lane, ChartLane::Memory), [&](TimeRange range, int bins, MemoryExtent* out) {
+        lane.run->lanes->memory_peaks(lane.row->rank, range, bins, extents_);
+        std::copy(extents_.begin(), extents_.end(), out);
+      });
   const double per_byte = lane.strip.height / top_bytes(*lane.run);
   const double foot = lane.strip.bottom();
   // Floating pixels of equal height become one box.
   std::size_t peak = 0;
-  for (std::size_t i = 0; i < extents_.size();) {
-    const MemoryExtent extent = extents_[i];
+  for (std::size_t i = 0; i < extents.size();) {
+    const MemoryExtent extent = extents[i];
     std::size_t end = i + 1;
-    while (end < extents_.size() && extents_[end] == extent) ++end;
-    if (extent.most > extents_[peak].most) peak = i;
+    while (end < extents.size() && extents[end] == extent) ++end;
+    if (extent.most > extents[peak].most) peak = i;
     const double x0 = layout_.plot.x0 + static_cast<double>(i);
     const double x1 = std::min(layout_.plot.x0 + static_cast<double>(end), lane.clip.x1);
     i = end;
@@ -44,7 +47,7 @@ void ChartListBuilder::add_memory(const RowLane& lane) {
     quad(list_.quads, {x0, std::max(high, lane.clip.y0), x1, std::min(line, lane.clip.y1)}, ink_.memory_line);
   }
   add_memory_limit(lane, per_byte);
-  add_memory_peak(lane, per_byte, peak, extents_[peak].most);
+  add_memory_peak(lane, per_byte, peak, extents[peak].most);
 }
 
 void ChartListBuilder::add_memory_limit(const RowLane& lane, double per_byte) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "gui/model/chart_builder.hpp"
 
@@ -48,7 +49,34 @@ Rgba texel_of(const BusyShares& shares, const std::array<Rgba, kOpKinds>& fill) 
   return total <= 0 ? 0 : mixed.over(total, opacity(total));
 }
 
-Rgba* ChartListBuilder::new_texels(const RowLane& lane) {
+/// Everything that colours depend on, besides time and row.
+void ChartListBuilder::begin_strips() {
+  std::uint64_t look = 0xCBF29CE484222325U;
+  const auto add = [&](std::uint64_t value) { look = (look ^ value) * 0x100000001B3U; };
+  const ViewState& view = session_.view;
+  add(session_.preferences.dark ? 1 : 2);
+  for (const char letter : session_.preferences.palette) add(static_cast<unsigned char>(letter));
+  add(view.hidden_kinds);
+  add(static_cast<std::uint64_t>(view.colour));
+  add(session_.selection.kind ? 1 + index_of(*session_.selection.kind) : 0);
+  for (const auto& [run, tint] : part_.tints) add(run ^ reinterpret_cast<std::uintptr_t>(tint.get()));
+  for (const auto& [run, found] : part_.matches) add(run ^ reinterpret_cast<std::uintptr_t>(found.get()));
+  for (const auto& [run, slack] : part_.slack) add(run ^ reinterpret_cast<std::uintptr_t>(slack.get()));
+  const double per_pixel = layout_.ticks_per_pixel();
+  const double column = std::round(from_ / per_pixel);
+  // Where time 0 is too many pixels away to be counted, nothing is kept.
+  const bool counted = std::abs(from_ - column * per_pixel) < per_pixel / 64 && std::abs(column) <= 1e12;
+  if (!counted) add(++list_.rows.version);
+  const auto first = static_cast<std::int64_t>(counted ? column : 0);
+  list_.kept_texels.begin_frame(look, per_pixel, first, columns_);
+  list_.kept_extents.begin_frame(look, per_pixel, first, columns_);
+}
+
+StripCache<Rgba>::Row ChartListBuilder::key_of(const RowLane& lane, ChartLane which) const {
+  return {lane.run->id, lane.row->rank.value(), static_cast<int>(which)};
+}
+
+Rgba* ChartListBuilder::add_strip(const RowLane& lane, const std::vector<Rgba>& texels) {
   ChartPicture& picture = list_.rows;
   picture.width = columns_;
   picture.strips.push_back({static_cast<float>(layout_.plot.x0), static_cast<float>(lane.clip.y0),
@@ -56,14 +84,12 @@ Rgba* ChartListBuilder::new_texels(const RowLane& lane) {
                             picture.rows, columns_});
   ++picture.rows;
   const std::size_t begin = picture.texels.size();
-  picture.texels.resize(begin + static_cast<std::size_t>(columns_), 0);
+  picture.texels.insert(picture.texels.end(), texels.begin(), texels.end());
   return picture.texels.data() + begin;
 }
 
-void ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
-  Rgba* const texels = new_texels(lane);
-  const TimeRange range{from_, from_ + columns_ / pixels_per_tick_};
-  lane.run->lanes->shares(lane.row->rank, range, columns_, shares_, which);
+void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels) {
+  lane.run->lanes->shares(lane.row->rank, range, bins, shares_, which);
   std::array<Rgba, kOpKinds> fill{};
   for (const OpKind kind : kAllOpKinds) {
     const bool left_out =
@@ -72,7 +98,15 @@ void ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t fi
   }
   for (std::size_t i = 0; i < shares_.size(); ++i) texels[i] = texel_of(shares_[i], fill);
   const bool by_kind = session_.view.colour == GanttColour::Kind && lane.tint == nullptr;
-  if (!by_kind && lane.matches == nullptr) colour_by_op(lane, which, texels);
+  if (!by_kind && lane.matches == nullptr) colour_by_op(lane, which, range, bins, texels);
+}
+
+void ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
+  const ChartLane strip = which == Lane::Work ? ChartLane::Work : ChartLane::Copies;
+  Rgba* const texels =
+      add_strip(lane, list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, Rgba* out) {
+        fill_texels(lane, which, range, bins, out);
+      }));
   if (which == Lane::Work && session_.view.show_idle && first_quad == list_.quads.size())
     add_dense_gaps(lane, texels);
   clear_under(texels, first_quad);
@@ -90,21 +124,22 @@ void ChartListBuilder::clear_under(Rgba* texels, std::size_t first_quad) const {
 }
 
 /// Shares are by kind only: where colours mean something else, they are those of the op in the middle of each pixel.
-void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, Rgba* texels) const {
+void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins,
+                                    Rgba* texels) const {
   const LaneIndex& index = *lane.run->lanes;
   const auto& starts = lane.run->timeline.start;
-  const StepSlice steps = index.steps(lane.row->rank, from_, to_, which);
+  const double per_bin = range.length() / bins;
+  const StepSlice steps = index.steps(lane.row->rank, range.start, range.end, which);
   for (int step = steps.first; step < steps.last; ++step) {
-    const OpSlice slice = index.visible(lane.row->rank, from_, to_, step, which);
+    const OpSlice slice = index.visible(lane.row->rank, range.start, range.end, step, which);
     if (slice.empty()) continue;
     std::size_t at = slice.first;
-    const double begin = (static_cast<double>(starts[slice.first]) - from_) * pixels_per_tick_;
-    const double end =
-        (static_cast<double>(lane.run->timeline.end[slice.last - 1]) - from_) * pixels_per_tick_;
-    const int last = std::min(columns_, static_cast<int>(std::ceil(end)));
-    for (int x = std::max(0, static_cast<int>(begin)); x < last; ++x) {
+    const double begin = (static_cast<double>(starts[slice.first]) - range.start) / per_bin;
+    const double end = (static_cast<double>(lane.run->timeline.end[slice.last - 1]) - range.start) / per_bin;
+    const int last = static_cast<int>(std::min(std::ceil(end), static_cast<double>(bins)));
+    for (int x = static_cast<int>(std::max(begin, 0.0)); x < last; ++x) {
       if (texels[x] == 0) continue;
-      const auto middle = static_cast<Ticks>(from_ + (x + 0.5) / pixels_per_tick_);
+      const auto middle = static_cast<Ticks>(range.start + (x + 0.5) * per_bin);
       // In steps that double: neighbours are close.
       std::size_t hop = 1;
       while (at + hop < slice.last && starts[at + hop] <= middle) hop *= 2;

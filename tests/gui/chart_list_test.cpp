@@ -1,0 +1,381 @@
+#include "gui/model/chart_list.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/model/chart_part.hpp"
+#include "gui/model/chart_pointer.hpp"
+#include "gui/model/lane_index.hpp"
+#include "gui/model/op_walk.hpp"
+#include "support/catch.hpp"
+#include "support/random_problem.hpp"
+#include "support/window_scenes.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::gui;
+using pipeloom::test::kOne;
+using pipeloom::test::open_in;
+using pipeloom::test::run_of;
+
+namespace {
+
+// 0F0 0-1, 0F1 1-2, 0B0 4-6, 0B1 7-9 on rank 0; 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7 on rank 1.
+constexpr const char* kScene = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
+// As in chart_layout_test: 100 pixels a unit from x = 68, rows of 34 pixels from y = 66 on.
+constexpr float kX = 68;
+constexpr float kY = 66;
+constexpr float kWork = 34;
+
+/// Every letter is 7 pixels wide.
+ChartFonts fonts() {
+  ChartFonts fonts;
+  fonts.small.height = 12;
+  fonts.small.advance.fill(7);
+  fonts.normal = fonts.small;
+  return fonts;
+}
+
+struct Chart {
+  Session session;
+  RunPtr run;
+  ChartLayout layout;
+  ChartList list;
+
+  explicit Chart(RunPtr opened) : run(open_in(session, std::move(opened))) {}
+  explicit Chart(const char* text) : Chart(run_of(text)) {}
+
+  void draw(const Box& area = {0, 0, 968, 600}) {
+    lay_out_chart(session, area, 1, layout);
+    build_chart_list(session, layout, fonts(), list);
+  }
+  [[nodiscard]] const ChartColours& colours() { return session.part<ChartPart>().colours_of(session, *run); }
+  [[nodiscard]] Rgba fill(OpKind kind) { return colours().kind_fill(kind); }
+  /// The topmost of the ops' quads at a point; 0 for none.
+  [[nodiscard]] Rgba colour_at(double x, double y) const {
+    Rgba found = 0;
+    for (const ChartQuad& quad : list.quads)
+      if (x >= quad.x0 && x < quad.x1 && y >= quad.y0 && y < quad.y1) found = quad.colour;
+    return found;
+  }
+  [[nodiscard]] std::size_t labels(std::string_view text) const {
+    return static_cast<std::size_t>(
+        std::count_if(list.labels.begin(), list.labels.end(),
+                      [&](const auto& label) { return list.text_of(label) == text; }));
+  }
+  /// Texels of the one strip of a row.
+  [[nodiscard]] std::vector<Rgba> strip(std::size_t row) const {
+    const auto begin = list.rows.texels.begin() + static_cast<std::ptrdiff_t>(row) * list.rows.width;
+    return {begin, begin + list.rows.width};
+  }
+};
+
+unsigned alpha(Rgba colour) {
+  return colour >> 24U;
+}
+
+}  // namespace
+
+TEST_CASE("wide ops are boxes in their kind's colour with their microbatch", "[chart]") {
+  Chart chart(kScene);
+  chart.draw();
+  CHECK(chart.list.rows.strips.empty());
+  CHECK(chart.colour_at(kX + 50, kY + 5) == chart.fill(OpKind::Forward));
+  CHECK(chart.colour_at(kX + 550, kY + 5) == chart.fill(OpKind::Backward));
+  CHECK(chart.colour_at(kX + 300, kY + 5) == 0);
+  // A unit is 100 pixels: room for the letter.
+  CHECK(chart.labels("F0") == 2);
+  CHECK(chart.labels("B1") == 2);
+  // Three units of warm-up are left in one gap of rank 0 and one of rank 1.
+  CHECK(chart.labels("warmup") == 2);
+}
+
+TEST_CASE("labels lose their letter, then go, as ops get narrower", "[chart]") {
+  Chart chart(kScene);
+  // 900 pixels for 36 units: 25 each. A letter needs 14 and 12 of air.
+  chart.session.view.range = {0, 36.0 * kOne};
+  chart.draw();
+  CHECK(chart.labels("F0") == 0);
+  CHECK(chart.labels("0") >= 4);
+  // 10 each: 7 for a digit and 4 of air do not fit, in a backward of 20 they do.
+  chart.session.view.range = {0, 90.0 * kOne};
+  chart.draw();
+  CHECK(chart.labels("0") == 2 + 1);  // two backwards, and the ruler's
+}
+
+TEST_CASE("neighbours that touch have a line between them, others keep their gap", "[chart]") {
+  Chart chart(kScene);
+  chart.draw();
+  // 0F0 ends where 0F1 begins.
+  const Rgba edge = chart.colour_at(kX + 99.5, kY + 5);
+  CHECK(edge != chart.fill(OpKind::Forward));
+  CHECK(edge != 0);
+  CHECK(chart.colour_at(kX + 100.5, kY + 5) == chart.fill(OpKind::Forward));
+  // 0B0 ends a unit before 0B1 begins.
+  CHECK(chart.colour_at(kX + 599.5, kY + 5) == chart.fill(OpKind::Backward));
+  CHECK(chart.colour_at(kX + 600.5, kY + 5) == 0);
+}
+
+TEST_CASE("a gap shorter than a pixel is a hole between wide ops", "[chart]") {
+  // Rank 1 waits a ten-thousandth of a unit for its second forward.
+  UniformCosts costs = pipeloom::test::whole_units();
+  costs.forward = 10 * kOne;
+  auto schedule = pipeloom::test::scene("0F0 0F1 | 1F0 1F1");
+  auto run = std::make_shared<RunModel>(*run_of(schedule, costs));
+  run->timeline.start[3] += kOne / 10'000;
+  run->timeline.end[3] += kOne / 10'000;
+  index_run(*run);
+  Chart chart(run);
+  chart.session.view.range = {0, 30.0 * kOne};
+  chart.draw();
+  // 900 pixels for 30 units: 1F0 ends at 600.
+  const float row = kY + 38 + 5;
+  CHECK(chart.colour_at(kX + 590, row) == chart.fill(OpKind::Forward));
+  CHECK(chart.colour_at(kX + 599.5, row) == make_ink(true).row);
+  CHECK(chart.colour_at(kX + 600.5, row) == chart.fill(OpKind::Forward));
+}
+
+TEST_CASE("parts of an overlapped group share the height", "[chart]") {
+  Chart chart("0F0 0F1 0B0 0B1 | 1F0 (1F1;1B0)OVERLAP_F_B 1B1");
+  chart.draw();
+  const Box box = *chart.layout.rect_of(OpRef{chart.run->id, find_op(*chart.run, "1F1")});
+  CHECK(chart.colour_at(box.x0 + 5, box.y0 + 2) == chart.fill(OpKind::Forward));
+  CHECK(chart.colour_at(box.x0 + 5, box.y0 + kWork / 2 + 2) == chart.fill(OpKind::Backward));
+}
+
+TEST_CASE("narrow ops and narrow gaps never vanish from a strip", "[chart]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto problem = pipeloom::test::random_problem(seed);
+    auto run = std::make_shared<RunModel>();
+    run->id = next_run_id();
+    run->schedule = problem.schedule;
+    run->timeline = simulate(problem.schedule, problem.costs);
+    index_run(*run);
+    Chart chart(run);
+    // The run on 12 pixels.
+    const auto length = static_cast<double>(run->span().length());
+    chart.session.view.range = {0, length * 900 / 12};
+    chart.session.view.show_idle = false;
+    chart.draw();
+    const double per_pixel = chart.layout.ticks_per_pixel();
+    for (const ChartStrip& strip : chart.list.rows.strips) {
+      const ChartRow* row = nullptr;
+      for (const ChartRow& one : chart.layout.rows)
+        if (one.lane(ChartLane::Work).y == static_cast<double>(strip.y0)) row = &one;
+      REQUIRE(row != nullptr);
+      const std::vector<Rgba> texels = chart.strip(static_cast<std::size_t>(strip.row));
+      for (int x = 0; x < 14; ++x) {
+        const double from = x * per_pixel;
+        const double to = from + per_pixel;
+        double busy = 0;
+        // Where an op ends at a pixel's edge, the sums of floating point may touch the next one.
+        bool near = false;
+        run->lanes->for_each_visible(row->rank, from - 1e-3 * per_pixel, to + 1e-3 * per_pixel, Lane::Work,
+                                     [&](std::size_t) { near = true; });
+        run->lanes->for_each_visible(row->rank, from, to, Lane::Work, [&](std::size_t op) {
+          const Op one = run->schedule->ops()[op];
+          const DrawnGroup group = group_of(run->timeline, op);
+          const double whole = std::min<double>(to, static_cast<double>(run->timeline.end[op])) -
+                               std::max<double>(from, static_cast<double>(run->timeline.start[op]));
+          if (whole > 0 && !is_copy(one.kind()))
+            busy += whole / static_cast<double>(group.last - group.first);
+        });
+        const double colour_x = static_cast<double>(kX) + x + 0.5;
+        const double opacity = alpha(texels[static_cast<std::size_t>(x)]);
+        const bool boxed = chart.colour_at(colour_x, (strip.y0 + strip.y1) / 2) != 0;
+        if (busy > per_pixel * 1e-3 && !boxed) CHECK(opacity >= 255.0 * kLeastOpaque - 1);
+        if (!near && !boxed) CHECK(opacity == 0);
+        if (busy < per_pixel * 0.999) CHECK(opacity <= 255.0 * kMostOpaque + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a texel mixes kinds by their shares", "[chart]") {
+  std::array<Rgba, kOpKinds> fill{};
+  fill[index_of(OpKind::Forward)] = rgba(200, 0, 0);
+  fill[index_of(OpKind::Backward)] = rgba(0, 100, 0);
+  BusyShares shares;
+  CHECK(texel_of(shares, fill) == 0);
+  shares.of[index_of(OpKind::Forward)] = 1;
+  CHECK(texel_of(shares, fill) == rgba(200, 0, 0, 255));
+  shares.of = {0.25F, 0.25F};
+  CHECK(texel_of(shares, fill) == rgba(100, 50, 0, 128));
+  shares.of = {0.001F};
+  CHECK(alpha(texel_of(shares, fill)) == 77);  // 0.3 of 255
+  shares.of = {0.99F};
+  CHECK(alpha(texel_of(shares, fill)) == 219);  // 0.86 of 255
+}
+
+TEST_CASE("kinds that the legend hides, and ops that a search left out, are dimmed", "[chart]") {
+  Chart chart(kScene);
+  chart.session.view.hidden_kinds = 1U << index_of(OpKind::Forward);
+  chart.draw();
+  CHECK(chart.colour_at(kX + 50, kY + 5) == chart.colours().dimmed().fill);
+  CHECK(chart.colour_at(kX + 550, kY + 5) == chart.fill(OpKind::Backward));
+  CHECK(chart.labels("F0") == 0);
+
+  chart.session.view.hidden_kinds = 0;
+  chart.session.part<ChartPart>().matches[chart.run->id] =
+      std::make_shared<const std::vector<std::size_t>>(std::vector<std::size_t>{find_op(*chart.run, "0F0")});
+  chart.draw();
+  CHECK(chart.colour_at(kX + 50, kY + 5) == chart.fill(OpKind::Forward));
+  CHECK(chart.colour_at(kX + 150, kY + 5) == chart.colours().dimmed().fill);
+
+  chart.session.part<ChartPart>().matches.clear();
+  chart.session.selection.kind = OpKind::Backward;
+  chart.draw();
+  CHECK(chart.colour_at(kX + 50, kY + 5) == chart.colours().dimmed().fill);
+  CHECK(chart.colour_at(kX + 550, kY + 5) == chart.fill(OpKind::Backward));
+}
+
+TEST_CASE("colours of differences replace the others", "[chart]") {
+  Chart chart(kScene);
+  std::vector<std::int8_t> levels(chart.run->schedule->num_ops(), 0);
+  levels[find_op(*chart.run, "0F1")] = 127;
+  chart.session.part<ChartPart>().tints[chart.run->id] =
+      std::make_shared<const std::vector<std::int8_t>>(std::move(levels));
+  chart.draw();
+  CHECK(chart.colour_at(kX + 50, kY + 5) == chart.colours().of_tint(0).fill);
+  CHECK(chart.colour_at(kX + 150, kY + 5) == chart.colours().of_tint(127).fill);
+  CHECK(chart.colours().of_tint(0).fill != chart.colours().of_tint(1).fill);
+}
+
+TEST_CASE("the hovered microbatch is outlined wherever it runs", "[chart]") {
+  Chart chart(kScene);
+  chart.draw();
+  const std::size_t before = chart.list.outlines.size();
+  chart.session.selection.hover = OpRef{chart.run->id, find_op(*chart.run, "0F1")};
+  chart.draw();
+  // 0F1, 1F1, 0B1, 1B1, and the hovered one once more.
+  CHECK(chart.list.outlines.size() == before + 5);
+}
+
+TEST_CASE("a selected op has arrows to what it waits for and what waits for it", "[chart]") {
+  Chart chart(kScene);
+  // 1F0 needs 0F0; 1B0 needs it.
+  chart.session.selection.op = OpRef{chart.run->id, find_op(*chart.run, "1F0")};
+  chart.draw();
+  REQUIRE(chart.list.arrows.size() == 2);
+  CHECK(chart.list.arrows[0].x0 == kX + 100);
+  CHECK(chart.list.arrows[0].y0 == kY + kWork / 2);
+  CHECK(chart.list.arrows[0].x1 == kX + 100);
+  CHECK(chart.list.arrows[0].y1 == kY + 38 + kWork / 2);
+  chart.session.view.show_arrows = false;
+  chart.draw();
+  CHECK(chart.list.arrows.empty());
+}
+
+TEST_CASE("a hanging run shows who waits for whom", "[chart]") {
+  // Rank 0 wants 1B0 before it sends 0F1, rank 1 wants 0F1 before it runs 1F0.
+  auto schedule = pipeloom::test::scene("0F0 0B0 0F1 0B1 | 1F1 1F0 1B0 1B1");
+  const Costs costs = uniform_costs(schedule->placement(), pipeloom::test::whole_units());
+  Chart chart(build_hanging_run(schedule, costs, "hangs", RunSource::ScheduleFile, ""));
+  chart.session.view.range = {0, 9.0 * kOne};
+  chart.draw();
+  REQUIRE(chart.list.arrows.size() == 2);
+  // Rank 0 ran 0F0 until 1; six pixels of air. Rank 1 ran nothing.
+  CHECK(chart.list.arrows[0].x0 == kX + 100 + 6);
+  CHECK(chart.list.arrows[0].x1 == kX + 6);
+  CHECK(chart.labels("stands at 0B0, waits for 1B0 of rank 1") == 1);
+}
+
+TEST_CASE("the critical path is outlined", "[chart]") {
+  Chart chart(kScene);
+  auto run = std::make_shared<RunModel>(*chart.run);
+  run->critical = {find_op(*run, "0F0"), find_op(*run, "1F0")};
+  chart.session.runs.front().run = run;
+  chart.draw();
+  const std::size_t before = chart.list.outlines.size();
+  chart.session.view.show_critical = true;
+  chart.draw();
+  CHECK(chart.list.outlines.size() == before + 2);
+  CHECK(chart.list.lines.size() == 1);
+  // 0.9 pixels for all: a mark at the foot of the first row, the rest is in the same pixel.
+  chart.session.view.range = {0, 9'000.0 * kOne};
+  const auto marks = [&] {
+    return std::count_if(chart.list.quads.begin(), chart.list.quads.end(),
+                         [&](const ChartQuad& quad) { return quad.colour == make_ink(true).critical; });
+  };
+  chart.draw();
+  CHECK(marks() == 1);
+}
+
+TEST_CASE("the memory curve reaches its height and marks its peak", "[chart]") {
+  Chart chart(kScene);
+  auto run = std::make_shared<RunModel>(*chart.run);
+  run->memory = default_memory(run->schedule->placement());
+  run->memory->limit = 1;
+  index_run(*run);
+  chart.session.runs.front().run = run;
+  chart.session.view.show_memory = true;
+  chart.draw();
+  const Strip strip = chart.layout.rows.front().lane(ChartLane::Memory);
+  // Rank 0 holds one activation from 0, two from 1 to 6, one until 9: the curve's top is at 1 / 1.12 of the height.
+  const double top = std::round(strip.bottom() - strip.height / 1.12);
+  CHECK(chart.colour_at(kX + 300, top) == make_ink(true).memory_line);
+  CHECK(chart.colour_at(kX + 300, top + 2) == make_ink(true).memory_fill);
+  CHECK(chart.colour_at(kX + 800, top + 2) != make_ink(true).memory_fill);
+  // Above the limit.
+  CHECK(chart.labels("2 B") == 1);
+  const double limit = std::round(strip.bottom() - strip.height / 1.12 / 2);
+  CHECK(chart.colour_at(kX + 1, limit) == make_ink(true).memory_limit);
+}
+
+TEST_CASE("marks, measured range and pointer lie in front", "[chart]") {
+  Chart chart(kScene);
+  chart.draw();
+  const std::size_t before = chart.list.front.size();
+  chart.session.marks.push_back({3 * kOne, "here", true});
+  chart.session.range = MeasuredRange{2 * kOne, 4 * kOne};
+  chart.session.part<PointerPart>().time = 5.0 * kOne;
+  chart.draw();
+  // Mark: line and flag. Range: shade, two edges, flag. Pointer: line.
+  CHECK(chart.list.front.size() == before + 2 + 4 + 1);
+  REQUIRE(chart.list.front_labels.size() == 2);
+  CHECK(chart.list.text_of(chart.list.front_labels[0]) == "2 units");
+  CHECK(chart.list.text_of(chart.list.front_labels[1]) == "here");
+}
+
+TEST_CASE("minimap and overview are kept until what they show changes", "[chart]") {
+  Chart chart(kScene);
+  chart.draw();
+  const std::uint64_t first = chart.list.minimap.version;
+  CHECK(chart.list.minimap.rows == 2);
+  chart.session.view.range = {0, 3.0 * kOne};
+  chart.draw();
+  CHECK(chart.list.minimap.version == first);
+  chart.session.preferences.dark = false;
+  chart.draw();
+  CHECK(chart.list.minimap.version != first);
+}
+
+TEST_CASE("hatching is lines inside of boxes", "[chart]") {
+  Chart chart(kScene);
+  chart.session.preferences.hatching = true;
+  chart.draw();
+  CHECK_FALSE(chart.list.lines.empty());
+  for (const ChartLine& line : chart.list.lines) {
+    CHECK(std::abs(line.x1 - line.x0) == Approx(std::abs(line.y1 - line.y0)));
+    CHECK(line.x0 < line.x1);
+  }
+}
+
+TEST_CASE("palettes: text is readable on every fill", "[chart]") {
+  for (const char* palette : {"default", "colour-blind", "greyscale"})
+    for (const draw::Theme theme : {draw::Theme::Light, draw::Theme::Dark})
+      for (const OpKind kind : kAllOpKinds)
+        for (int shade = 0; shade < 4; ++shade) {
+          const draw::Colour fill = kind_colour(palette, theme, kind, shade, 4);
+          CHECK(draw::contrast(fill, draw::text_on(fill)) >= 4.5);
+        }
+}
+
+TEST_CASE("slack: none is 0, any is more", "[chart]") {
+  Chart chart(kScene);
+  const std::vector<std::uint8_t> levels = slack_levels(*chart.run);
+  REQUIRE(levels.size() == chart.run->schedule->num_ops());
+  // 0F0 1F0 1B0 1F1 1B1 0B1 is the longest chain: 1 + 1 + 2 + 1 + 2 + 2 = 9.
+  CHECK(levels[find_op(*chart.run, "0F0")] == 0);
+  CHECK(levels[find_op(*chart.run, "0B1")] == 0);
+  CHECK(levels[find_op(*chart.run, "0B0")] > 0);
+}
