@@ -1,7 +1,8 @@
 #pragma once
 
 // What is wrong with the active run, for people: diagnostics of its queues, who waits for whom, the shortest moves that would help, what
-// PyTorch would say, limits and warnings. Made by a job when the run or its edits change; the panel shows the result.
+// PyTorch would say, limits and warnings. Made by a job when the run, its edits or a refused configuration change; the panel
+// shows the result.
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
 #include "sim/hang.hpp"
+#include "sim/io/run_config.hpp"
 #include "sim/validate.hpp"
 
 namespace pipeloom::gui {
@@ -58,6 +60,8 @@ struct ProblemReport {
                                              const std::string& file);
 /// Of a run: what its schedule, limits and warnings say, and of a file what PyTorch would say. Reads the file. For jobs.
 [[nodiscard]] ProblemReport examine_run(const RunModel& run);
+/// Of a configuration that is refused, or whose messages hang: evaluates it. For jobs.
+[[nodiscard]] ProblemReport examine_configuration(const io::RunConfig& config);
 /// Of a file that may not even be readable. For jobs.
 [[nodiscard]] ProblemReport examine_file(const std::string& path);
 
@@ -80,12 +84,13 @@ class Problems : public Part {
   [[nodiscard]] std::string state_json(const Session& session) const override;
 
  private:
-  void look(Session& session, const RunPtr& run);
+  void take(Session& session, std::shared_ptr<const ProblemReport> report);
 
   std::shared_ptr<const ProblemReport> report_ = std::make_shared<ProblemReport>();
   std::uint64_t revision_ = 0;
   std::uint64_t run_ = 0;
   std::uint64_t edit_ = 0;
+  std::uint64_t config_ = 0;
   bool pending_ = false;
 };
 

@@ -217,6 +217,25 @@ void QueueEdits::join_next(Rank rank, Op op) {
   apply({rank, entry.first, std::move(before), std::move(after), std::move(what)});
 }
 
+std::vector<std::pair<Rank, Op>> QueueEdits::removed_weights() const {
+  std::vector<std::pair<Rank, Op>> out;
+  for (std::size_t i = 0; i < done_; ++i) {
+    const Edit& edit = edits_[i];
+    if (edit.before.size() == edit.after.size()) continue;
+    const bool removes = edit.before.size() > edit.after.size();
+    const auto& more = removes ? edit.before : edit.after;
+    const auto& less = removes ? edit.after : edit.before;
+    for (const Op op : more) {
+      if (std::find(less.begin(), less.end(), op) != less.end()) continue;
+      if (removes)
+        out.emplace_back(edit.rank, op.with_joined(false));
+      else
+        std::erase(out, std::pair(edit.rank, op));
+    }
+  }
+  return out;
+}
+
 void QueueEdits::undo() {
   if (!can_undo()) return;
   const Edit& edit = edits_[--done_];

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/schedule.hpp"
@@ -64,6 +65,9 @@ class QueueEdits {
   void split(Rank rank, Op op);
   /// One overlapped group of the entry of `op` and the one behind it; forwards come first, as everywhere.
   void join_next(Rank rank, Op op);
+
+  /// The W that remove_weight() took out and that stand nowhere now, with their ranks, in order of removal. O(edits).
+  [[nodiscard]] std::vector<std::pair<Rank, Op>> removed_weights() const;
 
   [[nodiscard]] bool can_undo() const { return done_ > 0; }
   [[nodiscard]] bool can_redo() const { return done_ < edits_.size(); }

@@ -63,10 +63,12 @@ TEST_CASE("a W is taken out of its queue, or out of its group, and put elsewhere
   QueueEdits edits(share("0F0 0F1 0I0 (0W0;0I1)OVERLAP 0W1"));
   edits.remove_weight(Rank(0), w);
   CHECK(text(edits, 0) == "0F0 0F1 0I0 0I1 0W1");
+  CHECK(edits.removed_weights() == std::vector<std::pair<Rank, Op>>{{Rank(0), w}});
   CHECK_THROWS_AS(edits.remove_weight(Rank(0), w), InputError);
   CHECK_THROWS_AS(edits.remove_weight(Rank(0), f(0)), InputError);
   edits.insert_weight(Rank(0), w, 5);
   CHECK(text(edits, 0) == "0F0 0F1 0I0 0I1 0W1 0W0");
+  CHECK(edits.removed_weights().empty());
   CHECK_THROWS_AS(edits.insert_weight(Rank(0), w, 0), InputError);  // stands there already
   CHECK_THROWS_AS(edits.insert_weight(Rank(0), backward_weight(kFirst, Microbatch(2)), 0), InputError);
 }
