@@ -1,0 +1,114 @@
+#include "study/run_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/io/file.hpp"
+#include "sim/io/formats.hpp"
+#include "sim/io/schedule_json.hpp"
+#include "sim/io/schedule_places.hpp"
+#include "sim/validate.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+/// Options that say what a schedule file says itself: option, key of the configuration, value.
+struct ShapeOption {
+  std::string option;
+  std::string key;
+  const std::optional<std::string>* value;
+};
+
+std::vector<ShapeOption> shape_options(const InputTexts& options) {
+  return {{"--schedule", "schedule", &options.schedule},
+          {"--ranks", "ranks", &options.ranks},
+          {"--microbatches", "microbatches", &options.microbatches},
+          {"--chunks", "chunks", &options.chunks}};
+}
+
+/// The format that reads this text as a schedule, or null for JSON, which may be a configuration too.
+const io::Format* schedule_format(const std::string& text, const InputTexts& options) {
+  if (options.from) return &io::find_format(*options.from, Where{"--from"});
+  const io::Format* format = io::format_by_content(text);
+  if (format == nullptr) format = io::format_by_extension(*options.file);
+  return format != nullptr && format->read && format->name != "json" ? format : nullptr;
+}
+
+/// Throws InputError if --set gives what the schedule file `name` says.
+void require_not_of_schedule(const std::string& assignment, const std::string& name) {
+  const std::string path = assignment.substr(0, assignment.find('='));
+  const std::vector<std::string> names = {"schedule", "ranks", "microbatches", "chunks"};
+  const bool of_shape = std::find(names.begin(), names.end(), path) != names.end();
+  if (of_shape || path == "options.group_size")
+    throw InputError(Where{fmt::format("--set {}", shortened(path, 80))},
+                     fmt::format("{} holds a schedule, which says this itself; leave it out", name));
+}
+
+/// Reads the file into a schedule, or into the document that options then change.
+io::Document read_document(const InputTexts& options, RunInput& input) {
+  if (!options.file) return {};
+  // An unset variable in a script leaves "".
+  if (options.file->empty()) throw InputError("the name of the input file is empty; name a file, or -");
+  std::string text = options.text ? *options.text : io::read_file(*options.file);
+  input.name = *options.file == "-" ? "standard input" : *options.file;
+  if (const io::Format* format = schedule_format(text, options)) {
+    io::Imported imported = io::read_schedule(text, input.name, format->name);
+    input.schedule = std::move(imported.schedule);
+    input.idle_cells = std::move(imported.idle_cells);
+    input.actions = std::move(imported.actions);
+    input.format = format->name;
+    input.warnings = std::move(imported.warnings);
+    input.text = std::move(text);
+    return {};
+  }
+  io::Document document = io::Document::parse(text, input.name);
+  if (!io::is_schedule_file(document.root())) return document;
+  input.schedule = std::make_shared<const Schedule>(io::read_schedule_json(document.root()));
+  input.text = std::move(text);
+  return {};
+}
+
+}  // namespace
+
+RunInput read_input(const InputTexts& options) {
+  RunInput input;
+  io::Document document = read_document(options, input);
+  for (const auto& [option, key, value] : shape_options(options)) {
+    if (!*value) continue;
+    if (input.schedule)
+      throw InputError(Where{option}, fmt::format("{} holds a schedule, which says this itself; leave {} out",
+                                                  input.name, option));
+    document.set(key, **value, option);
+  }
+  if (input.schedule)
+    for (const std::string& assignment : options.set) require_not_of_schedule(assignment, input.name);
+  io::inline_costs_file(document);
+  for (const std::string& assignment : options.set) document.set_option(assignment);
+  input.config = io::read_run_config(document.root(), input.schedule ? io::Needs::CostsOnly : io::Needs::Run);
+  return input;
+}
+
+namespace {
+
+/// What is wrong with a schedule file is said with its place.
+Evaluation evaluate_file(const RunInput& input, const Limits& limits) {
+  try {
+    return evaluate_schedule(input.schedule, input.name, input.config, limits);
+  } catch (const ScheduleError& error) {
+    const auto found = validate(*input.schedule);
+    if (found.empty()) throw;
+    throw ScheduleError(io::SchedulePlaces(input.text, input.name).of(found.front()), error.what());
+  }
+}
+
+}  // namespace
+
+Evaluation evaluate(const RunInput& input, const Limits& limits) {
+  Evaluation run = input.schedule ? evaluate_file(input, limits) : evaluate(input.config, limits);
+  run.warnings.insert(run.warnings.begin(), input.warnings.begin(), input.warnings.end());
+  return run;
+}
+
+}  // namespace pipeloom::study

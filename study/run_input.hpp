@@ -1,0 +1,52 @@
+#pragma once
+
+// What a file and values on top of it make of a run: one reading for the command line, suites and the window.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/actions.hpp"
+#include "sim/io/run_config.hpp"
+#include "sim/schedule.hpp"
+#include "study/evaluate.hpp"
+
+namespace pipeloom::study {
+
+/// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
+/// and names the option that is wrong.
+struct InputTexts {
+  std::optional<std::string> file;  ///< configuration or schedule file, "-" for standard input
+  std::optional<std::string> text;  ///< what the file holds, if it was read already
+  std::optional<std::string> from;  ///< format of the file; without it content decides, then the extension
+  std::optional<std::string> schedule;
+  std::optional<std::string> ranks;
+  std::optional<std::string> microbatches;
+  std::optional<std::string> chunks;
+  std::vector<std::string> set;  ///< PATH=VALUE
+};
+
+/// A run that has been read but not evaluated.
+struct RunInput {
+  io::RunConfig config;
+  /// Set if the file holds a schedule; `config` then says costs, memory and step only.
+  std::shared_ptr<const Schedule> schedule;
+  /// Of a schedule file: the blanks it draws, its actions if they are more than computations, and its format.
+  std::shared_ptr<const IdleCells> idle_cells;
+  std::shared_ptr<const ActionLists> actions;
+  std::string format;
+  /// The text of the schedule file, for the places of what is wrong in it.
+  std::string text;
+  /// The file's name, or "" if there is none.
+  std::string name;
+  /// What the schedule file's reader passed over.
+  std::vector<std::string> warnings;
+};
+
+/// Reads the file, if any, and puts the options on top. Throws InputError.
+[[nodiscard]] RunInput read_input(const InputTexts& options);
+/// The whole run; warnings of the input come first. Throws as study::evaluate() does.
+[[nodiscard]] Evaluation evaluate(const RunInput& input, const Limits& limits);
+
+}  // namespace pipeloom::study
