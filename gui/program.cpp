@@ -15,6 +15,7 @@
 
 #include "gui/app.hpp"
 #include "gui/model/command.hpp"
+#include "gui/model/preferences.hpp"
 #include "gui/model/script.hpp"
 #include "gui/script_runner.hpp"
 #include "version.hpp"
@@ -149,11 +150,19 @@ ExitCode run_program(int argc, char** argv) {
   if (!options.script.empty()) script = parse_script(text_of(options.script), options.script);
   const ImGuiScope scope;
   App app(open_platform(options));
+  // A script does the same everywhere, whatever its user likes.
+  auto& settings = app.session().part<PreferencesStore>();
+  const bool keeps_settings =
+      !options.no_session && options.script.empty() && !options.headless && !options.no_drawing;
+  if (keeps_settings) settings.load(app.session());
   if (options.scale > 0) app.session().preferences.scale = options.scale;
   if (!options.theme.empty()) require_command(app.session(), "theme", options.theme);
+  if (!options.palette.empty()) require_command(app.session(), "colours", options.palette);
   for (const std::string& file : options.files) run_command(app.session(), "open", file);
   app.ui().items.record(!options.state.empty());
-  return run_app(app, options, script);
+  const ExitCode code = run_app(app, options, script);
+  settings.save(app.session());
+  return code;
 }
 
 }  // namespace pipeloom::gui

@@ -44,6 +44,22 @@ void theme(Session& session, std::string_view text) {
   session.preferences.dark = text.empty() ? !session.preferences.dark : text == "dark";
 }
 
+void colours(Session& session, std::string_view text) {
+  const std::vector<std::string> names = {"default", "colour-blind", "greyscale"};
+  if (std::find(names.begin(), names.end(), text) == names.end())
+    throw InputError::unknown_name(Where{"colours"}, "palette", text, names);
+  session.preferences.palette = text;
+}
+
+void toggle_hatching(Session& session, std::string_view) {
+  session.preferences.hatching = !session.preferences.hatching;
+}
+
+void toggle_wheel(Session& session, std::string_view) {
+  session.preferences.wheel_zooms = !session.preferences.wheel_zooms;
+  session.say(session.preferences.wheel_zooms ? "the wheel zooms" : "the wheel scrolls, with Ctrl it zooms");
+}
+
 void scale(Session& session, std::string_view text) {
   double factor = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
