@@ -10,6 +10,7 @@
 #include "gui/imgui_input.hpp"
 #include "gui/layout.hpp"
 #include "gui/model/command.hpp"
+#include "gui/model/features.hpp"
 #include "gui/tab_order.hpp"
 
 namespace pipeloom::gui {
@@ -103,6 +104,7 @@ App::App(std::unique_ptr<Platform> platform)
     if (view.dock != View::Dock::Centre && view.dock != View::Dock::Overlay)
       session_->panel_defaults[view.id] = view.open;
   set_up_input(*platform_);
+  start_features(*session_);
 }
 
 App::~App() = default;

@@ -1,0 +1,29 @@
+#include "gui/model/features.hpp"
+
+#include <string>
+
+#include "gui/model/export.hpp"
+#include "gui/model/file_dialog.hpp"
+#include "gui/model/file_watch.hpp"
+#include "gui/model/notes.hpp"
+#include "gui/model/open_file.hpp"
+#include "gui/model/preferences.hpp"
+#include "gui/model/problems.hpp"
+#include "gui/model/schedule_editor.hpp"
+
+namespace pipeloom::gui {
+
+void start_features(Session& session) {
+  // A part does its work in update() once it exists.
+  (void)session.part<ScheduleEditor>();
+  (void)session.part<Problems>();
+  (void)session.part<FileWatch>();
+  (void)session.part<Notes>();
+  (void)session.part<ExportPart>();
+  (void)session.part<FileDialog>();
+  (void)session.part<PreferencesStore>();
+  session.part<FileOpener>().on_opened.emplace_back(
+      [](Session& where, const std::string& path) { add_recent(where.preferences, path); });
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,13 @@
+#pragma once
+
+// What works without a panel of its own, from the first frame on.
+
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+
+/// Watches open files, keeps notes beside them, looks for what is wrong with the active run, and remembers what was opened. Once, when the
+/// program starts. Reads and writes no settings: that is PreferencesStore::load().
+void start_features(Session& session);
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,76 @@
+// Exporting: what, how large, with which caption, to which file.
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gui/model/export.hpp"
+#include "gui/widgets.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::gui::views {
+namespace {
+
+constexpr float kWidth = 520;
+
+void draw_size(Ui& ui, ExportSize& size) {
+  static const std::vector<std::string> kUnits = {"pixels", "millimetres"};
+  int unit = size.unit == ExportSize::Unit::Pixels ? 0 : 1;
+  if (choice(ui, "export/unit", kUnits, unit, "Pixels of a screen, or a length on paper (300 dots per inch)"))
+    size.unit = unit == 0 ? ExportSize::Unit::Pixels : ExportSize::Unit::Millimetres;
+  const int most = 20'000;
+  int width = static_cast<int>(size.width);
+  int height = static_cast<int>(size.height);
+  if (number_field(ui, "export/width", width, 0, most, "0: from the number of ops")) size.width = width;
+  ImGui::SameLine();
+  ImGui::TextUnformatted("wide");
+  if (number_field(ui, "export/height", height, 0, most, "0: from the number of ranks")) size.height = height;
+  ImGui::SameLine();
+  ImGui::TextUnformatted("high");
+}
+
+void draw_theme(Ui& ui, ExportOptions& options) {
+  static const std::vector<std::string> kThemes = {"colours of the window", "light", "dark"};
+  int theme = !options.dark ? 0 : *options.dark ? 2 : 1;
+  if (!choice(ui, "export/theme", kThemes, theme, "Pictures for paper want light")) return;
+  options.dark = theme == 0 ? std::nullopt : std::optional(theme == 2);
+}
+
+void write(Ui& ui, ExportPart& part) {
+  try {
+    part.start(ui.session, part.path, part.options);
+    part.dialog_open = false;
+  } catch (const Error& error) {
+    ui.session.say(error.line(), MessageKind::Problem);
+  }
+}
+
+}  // namespace
+
+void export_dialog(Ui& ui) {
+  auto& part = ui.session.part<ExportPart>();
+  if (!part.dialog_open) return;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const float width = std::min(kWidth * ui.skin.scale, display.x * 0.9F);
+  ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.15F));
+  ImGui::SetNextWindowSize(ImVec2(width, 0));
+  constexpr ImGuiWindowFlags kFlags =
+      ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings;
+  ImGui::Begin("Export", &part.dialog_open, kFlags);
+  (void)live_text_field(ui, "export/path", part.path, "picture.svg, .png, .pdf, or rows.csv");
+  (void)checkbox(ui, "export/view", "Only what is in view", part.options.view_only,
+                 "The time range and the ranks that are on screen");
+  draw_size(ui, part.options.size);
+  draw_theme(ui, part.options);
+  (void)live_text_field(ui, "export/caption", part.options.caption, "Caption below the picture");
+  if (button(ui, "export/write", "Write", "An existing file is replaced")) write(ui, part);
+  ImGui::SameLine();
+  if (button(ui, "export/cancel", "Cancel")) part.dialog_open = false;
+  const bool escaped = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape));
+  ImGui::End();
+  if (escaped) part.dialog_open = false;
+}
+
+}  // namespace pipeloom::gui::views

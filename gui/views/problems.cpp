@@ -1,0 +1,125 @@
+// What is wrong: diagnostics, who waits for whom, the steps around the standstill, what would help, and what PyTorch says.
+
+#include "gui/model/problems.hpp"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gui/model/command.hpp"
+#include "gui/widgets.hpp"
+
+namespace pipeloom::gui::views {
+namespace {
+
+void draw_problem(Ui& ui, Problems& problems, std::size_t i) {
+  const Problem& problem = problems.report().problems[i];
+  const bool warning = problem.kind != Problem::Kind::Error;
+  ImGui::PushStyleColor(ImGuiCol_Text, warning ? ui.skin.muted : ui.skin.problem);
+  const std::string id = fmt::format("problems/{}", i);
+  const std::string label =
+      fmt::format("{}{}", problem.place.empty() ? "" : problem.place + ": ", problem.message);
+  if (selectable(ui, id, label.c_str(), false)) (void)problems.select(ui.session, i);
+  ImGui::PopStyleColor();
+  explain(fmt::format("[{}] {}", problem.code, problem.message));
+}
+
+void draw_list(Ui& ui, Problems& problems) {
+  const std::size_t count = problems.report().problems.size();
+  constexpr std::size_t kInSight = 8;
+  const float line = ImGui::GetTextLineHeightWithSpacing();
+  ImGui::BeginChild("list", ImVec2(0, static_cast<float>(std::min(count, kInSight)) * line + line), false,
+                    ImGuiWindowFlags_HorizontalScrollbar);
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(count));
+  while (clipper.Step())
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
+      draw_problem(ui, problems, static_cast<std::size_t>(i));
+  clipper.End();
+  ImGui::EndChild();
+}
+
+/// The ranks that wait, the cycle first; many ranks are cut short, as in `pipeloom validate`.
+void draw_waits(Ui& ui, const ProblemReport& report) {
+  if (report.waits.empty()) return;
+  constexpr std::size_t kShown = 16;
+  ImGui::Separator();
+  ImGui::TextUnformatted("Who waits for whom");
+  for (std::size_t i = 0; i < std::min(report.waits.size(), kShown); ++i) {
+    wrapped_text(report.waits[i]);
+    note_item(ui, fmt::format("problems/wait/{}", i));
+  }
+  if (report.waits.size() > kShown)
+    muted_text(ui, fmt::format("... and {} more ranks", report.waits.size() - kShown));
+}
+
+void draw_grid(Ui& ui, const HangGrid& grid) {
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_BordersInner |
+                                     ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_ScrollX;
+  const float height = static_cast<float>(grid.cells.size() + 2) * ImGui::GetTextLineHeightWithSpacing();
+  ImGui::Separator();
+  ImGui::TextUnformatted("The last steps, every entry one step long");
+  if (!ImGui::BeginTable("steps", static_cast<int>(grid.ranks.size()) + 1, kFlags, ImVec2(0, height))) return;
+  ImGui::TableSetupColumn("step");
+  for (const Rank rank : grid.ranks) ImGui::TableSetupColumn(fmt::format("rank {}", rank.value()).c_str());
+  ImGui::TableHeadersRow();
+  for (std::size_t row = 0; row < grid.cells.size(); ++row) {
+    const bool failing = row + 1 == grid.cells.size();
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextUnformatted(failing ? "stuck" : std::to_string(grid.first_step + row).c_str());
+    for (const std::string& cell : grid.cells[row]) {
+      ImGui::TableNextColumn();
+      if (failing && !cell.empty())
+        problem_text(ui, cell + "?");
+      else
+        ImGui::TextUnformatted(cell.c_str());
+    }
+  }
+  ImGui::EndTable();
+  note_item(ui, "problems/grid");
+}
+
+void draw_remedy(Ui& ui, const ProblemReport& report) {
+  if (report.waits.empty()) return;
+  ImGui::Separator();
+  if (!report.setting.empty()) {
+    wrapped_text("It runs with " + report.setting);
+    const std::size_t equals = report.setting.find('=');
+    if (button(ui, "problems/set", "Set it", "Changes the configuration") && equals != std::string::npos)
+      run_command(ui.session, "set",
+                  report.setting.substr(0, equals) + " " + report.setting.substr(equals + 1));
+    return;
+  }
+  if (report.remedies.empty())
+    return muted_text(ui, "No change of up to three entries was found that lets it run.");
+  ImGui::TextUnformatted(report.remedies.size() == 1 ? "It runs if you" : "It runs if you do all of this");
+  for (const std::string& remedy : report.remedies) wrapped_text(remedy);
+  note_item(ui, "problems/remedy");
+  if (button(ui, "problems/apply", "Apply", "Edits the schedule; Ctrl+Z takes it back"))
+    run_command(ui.session, "apply-remedy");
+}
+
+}  // namespace
+
+void problems(Ui& ui) {
+  auto& model = ui.session.part<Problems>();
+  const ProblemReport& report = model.report();
+  if (model.pending()) muted_text(ui, "looking ...");
+  if (report.problems.empty())
+    muted_text(ui, ui.session.active_run() == nullptr ? "Nothing is open." : "Nothing is wrong.");
+  else
+    draw_list(ui, model);
+  draw_remedy(ui, report);
+  draw_waits(ui, report);
+  if (report.grid) draw_grid(ui, *report.grid);
+  if (!report.page.empty()) {
+    ImGui::Separator();
+    ImGui::TextUnformatted(report.page.c_str());
+    note_item(ui, "problems/page");
+  }
+}
+
+}  // namespace pipeloom::gui::views
