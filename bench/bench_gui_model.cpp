@@ -69,21 +69,21 @@ gui::RunPtr cached_run(std::int64_t ops) {
   static std::pair<std::int64_t, gui::RunPtr> made{0, nullptr};
   if (made.first != ops) {
     made.second.reset();
-    made = {ops, run_of(study::evaluate(config_of(ops)))};
+    made = {ops, run_of(study::evaluate(config_of(ops), gui::window_limits()))};
   }
   return made.second;
 }
 
 void evaluate(benchmark::State& state) {
   const io::RunConfig config = config_of(state.range(0));
-  per_op(state, fastest_of(state, [&] { return study::evaluate(config); }));
+  per_op(state, fastest_of(state, [&] { return study::evaluate(config, gui::window_limits()); }));
 }
 
 void build(benchmark::State& state) {
   const io::RunConfig config = config_of(state.range(0));
   double fastest = 1e9;
   for (auto _ : state) {
-    study::Evaluation evaluation = study::evaluate(config);
+    study::Evaluation evaluation = study::evaluate(config, gui::window_limits());
     const double before = thread_cpu_seconds();
     const gui::RunPtr run = run_of(std::move(evaluation));
     const double seconds = thread_cpu_seconds() - before;
@@ -96,7 +96,7 @@ void build(benchmark::State& state) {
 
 void job(benchmark::State& state) {
   const io::RunConfig config = config_of(state.range(0));
-  per_op(state, fastest_of(state, [&] { return run_of(study::evaluate(config)); }));
+  per_op(state, fastest_of(state, [&] { return run_of(study::evaluate(config, gui::window_limits())); }));
 }
 
 void pyramids(benchmark::State& state) {

@@ -135,6 +135,13 @@ std::uint64_t next_run_id() {
   return ++last;
 }
 
+study::Limits window_limits() {
+  study::Limits limits;
+  limits.critical_path_entries = std::size_t{1} << 21;
+  limits.bound_entries = std::size_t{1} << 21;
+  return limits;
+}
+
 std::string title_of(const io::EffectiveConfig& effective) {
   std::string title =
       fmt::format("{} p={} m={}", effective.schedule, effective.ranks, effective.microbatches);

@@ -19,6 +19,10 @@ namespace pipeloom::gui {
 /// span_, lanes and message_lanes.
 void index_run(RunModel& run);
 
+/// What runs of the window may cost: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes
+/// 128 bytes per entry. With this, evaluating and building 1e7 ops stay below a gigabyte.
+[[nodiscard]] study::Limits window_limits();
+
 /// "1f1b p=4 m=8", with "v=2" where a rank has more than one stage.
 [[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);
 

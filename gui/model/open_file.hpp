@@ -23,7 +23,7 @@ namespace pipeloom::gui {
 struct OpenedFile {
   enum class Kind : std::uint8_t { Configuration, Run, Problem };
   Kind kind = Kind::Problem;
-  /// Null for a problem.
+  /// Null for a problem, and for a configuration that was only read.
   RunPtr run;
   /// Of a configuration: its text.
   std::string text;
@@ -31,10 +31,15 @@ struct OpenedFile {
   std::string problem;
 };
 
+/// What happens to a configuration: it may be somebody else's to simulate.
+enum class Configurations : std::uint8_t { Simulate, Read };
+
 /// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs.
-[[nodiscard]] OpenedFile read_run_file(const std::string& path);
+[[nodiscard]] OpenedFile read_run_file(const std::string& path,
+                                       Configurations configurations = Configurations::Simulate);
 /// The same for a text that is already there.
-[[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path);
+[[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path,
+                                       Configurations configurations = Configurations::Simulate);
 
 /// Files that are being opened.
 class FileOpener : public Part {

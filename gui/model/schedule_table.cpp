@@ -79,6 +79,16 @@ void drop_foreign_options(Assignments& assignments, const schedules::Requirement
     if (!taken) assignments.erase(key);
 }
 
+bool is_now(const Assignments& assignments, const std::string& schedule) {
+  const auto now = assignments.find("schedule");
+  if (now == assignments.end()) return false;
+  try {
+    return schedules::find(shown_value(now->second)).generator == schedules::find(schedule).generator;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 ScheduleRow refused(ScheduleRow row, std::string why) {
   row.refusal = std::move(why);
   return row;
@@ -87,6 +97,13 @@ ScheduleRow refused(ScheduleRow row, std::string why) {
 }  // namespace
 
 Assignments with_schedule(const Assignments& assignments, const std::string& schedule) {
+  if (schedule == io::kCustomSchedule) {
+    Assignments custom = assignments;
+    for (const char* key : {"ranks", "microbatches", "chunks"}) custom.erase(key);
+    custom["schedule"] = nlohmann::json(schedule).dump();
+    return custom;
+  }
+  if (is_now(assignments, schedule)) return assignments;
   const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
   const int v0 = chunks_of(assignments);
   Assignments out = assignments;
@@ -95,6 +112,15 @@ Assignments with_schedule(const Assignments& assignments, const std::string& sch
   if (v0 < takes.min_chunks || v0 > takes.max_chunks || takes.takes_waves) out.erase("chunks");
   if (chunks_of(out) != v0) give_per_rank(out, v0);
   return out;
+}
+
+Assignments with_shape(const Session& session, Assignments assignments) {
+  for (const OpenRun& open : session.runs)
+    if (open.live) {
+      assignments.emplace("ranks", std::to_string(open.run->schedule->ranks()));
+      assignments.emplace("microbatches", std::to_string(open.run->schedule->microbatches()));
+    }
+  return assignments;
 }
 
 ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule) {
@@ -106,7 +132,8 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     row.chunks = chunks_of(own);
     const double ops = 3.0 * config.ranks * config.microbatches * row.chunks;
     if (ops > kMaxOps) return refused(std::move(row), "too large for the table; choose it to simulate it");
-    const study::Evaluation run = study::evaluate(config);
+    const study::Evaluation run = study::evaluate(config, window_limits());
+    row.unit = run.timeline.unit;
     row.makespan = run.metrics.makespan;
     row.bubble_ratio = run.metrics.bubble_ratio;
     Bytes peak = 0;
@@ -150,30 +177,48 @@ void ScheduleTable::sort() {
   });
 }
 
-void ScheduleTable::ask(Session& session, const ConfigModel& config) {
-  asked_ = config.revision();
-  session.jobs.submit("schedules",
-                      [this, revision = asked_,
-                       assignments = config.assignments()](const Cancelled& cancelled) -> Jobs::Finish {
-                        auto rows = std::make_shared<std::vector<ScheduleRow>>();
-                        for (const schedules::Generator& generator : schedules::all()) {
-                          if (cancelled) return {};
-                          rows->push_back(evaluate_row(assignments, generator.name));
-                        }
-                        return [this, revision, rows] {
-                          rows_ = std::move(*rows);
-                          shown_ = revision;
-                          sort();
-                        };
-                      });
+void ScheduleTable::take(ScheduleRow row) {
+  const auto same = std::find_if(rows_.begin(), rows_.end(),
+                                 [&](const ScheduleRow& each) { return each.name == row.name; });
+  if (same == rows_.end())
+    rows_.push_back(std::move(row));
+  else
+    *same = std::move(row);
+  sort();
+}
+
+void ScheduleTable::ask(Session& session, std::uint64_t revision,
+                        std::shared_ptr<const Assignments> assignments, std::size_t index) {
+  asked_ = revision;
+  session.jobs.submit(
+      "schedules", [this, &session, revision, assignments, index](const Cancelled&) -> Jobs::Finish {
+        auto row = std::make_shared<ScheduleRow>(evaluate_row(*assignments, schedules::all()[index].name));
+        return [this, &session, revision, assignments, index, row] {
+          if (asked_ != revision) return;  // a newer configuration is under way
+          take(std::move(*row));
+          if (index + 1 < schedules::all().size())
+            ask(session, revision, assignments, index + 1);
+          else
+            shown_ = revision;
+        };
+      });
+}
+
+void ScheduleTable::forget_closed(const Session& session) {
+  std::erase_if(ticked_, [&](const auto& ticked) {
+    return ticked.second != 0 && session.find_run(ticked.second) == nullptr;
+  });
 }
 
 bool ScheduleTable::update(Session& session) {
+  forget_closed(session);
   if (!session.panel_open("schedules") && ticked_.empty()) return false;
   const auto& config = session.part<ConfigModel>();
   // What was just edited is simulated first; the table follows.
   if (config.pending()) return false;
-  if (config.revision() != asked_ && session.panel_open("schedules")) ask(session, config);
+  if (config.revision() != asked_ && session.panel_open("schedules"))
+    ask(session, config.revision(),
+        std::make_shared<const Assignments>(with_shape(session, config.assignments())), 0);
   if (config.revision() != ticked_revision_) refresh_ticked(session, config);
   return false;
 }
@@ -188,7 +233,7 @@ struct Stacked {
 
 Stacked simulate_stacked(const Assignments& assignments, const std::string& schedule) {
   try {
-    study::Evaluation run = study::evaluate(config_of(with_schedule(assignments, schedule)));
+    study::Evaluation run = study::evaluate(config_of(with_schedule(assignments, schedule)), window_limits());
     std::string title = title_of(run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, ""), ""};
   } catch (const Error& error) {
@@ -210,18 +255,19 @@ void replace_run(Session& session, std::uint64_t old, RunPtr run) {
 void ScheduleTable::refresh_ticked(Session& session, const ConfigModel& config) {
   ticked_revision_ = config.revision();
   for (const auto& [schedule, id] : ticked_)
-    session.jobs.submit("stack/" + schedule,
-                        [this, &session, schedule = schedule,
-                         assignments = config.assignments()](const Cancelled&) -> Jobs::Finish {
-                          auto stacked = std::make_shared<Stacked>(simulate_stacked(assignments, schedule));
-                          return [this, &session, schedule, stacked] {
-                            const auto found = ticked_.find(schedule);
-                            if (found == ticked_.end()) return;
-                            if (!stacked->run) return session.say(stacked->problem, MessageKind::Problem);
-                            const std::uint64_t old = std::exchange(found->second, stacked->run->id);
-                            replace_run(session, old, stacked->run);
-                          };
-                        });
+    session.jobs.submit(
+        "stack/" + schedule,
+        [this, &session, schedule = schedule,
+         assignments = with_shape(session, config.assignments())](const Cancelled&) -> Jobs::Finish {
+          auto stacked = std::make_shared<Stacked>(simulate_stacked(assignments, schedule));
+          return [this, &session, schedule, stacked] {
+            const auto found = ticked_.find(schedule);
+            if (found == ticked_.end()) return;
+            if (!stacked->run) return session.say(stacked->problem, MessageKind::Problem);
+            const std::uint64_t old = std::exchange(found->second, stacked->run->id);
+            replace_run(session, old, stacked->run);
+          };
+        });
 }
 
 void ScheduleTable::tick(Session& session, const std::string& schedule, bool on) {
@@ -243,8 +289,13 @@ std::string ScheduleTable::state_json(const Session&) const {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const ScheduleRow& row : rows_)
     rows.push_back({{"name", row.name},
+                    {"chunks", row.chunks},
                     {"legal", row.refusal.empty()},
+                    {"refusal", row.refusal},
+                    {"makespan", to_double(row.makespan, row.unit)},
                     {"bubble_ratio", row.bubble_ratio},
+                    {"peak_bytes", row.peak_bytes},
+                    {"gap", row.gap},
                     {"ticked", ticked_.contains(row.name)}});
   return nlohmann::ordered_json{{"pending", pending()}, {"rows", rows}}.dump();
 }

@@ -1,0 +1,146 @@
+#include "gui/model/open_file.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "gui/model/session.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::gui;
+
+namespace {
+
+constexpr Ticks kOne = 1'000'000'000;
+
+constexpr const char* kTimeline =
+    R"({"rank":0,"op":"0F0","start":0.0,"end":1.0}
+{"rank":0,"op":"0B0","start":4.0,"end":6.5}
+{"rank":1,"op":"1F0","start":1.0,"end":2.0}
+{"rank":1,"op":"1B0","start":2.0,"end":4.0}
+)";
+
+OpenedFile require_run(const std::string& text, const std::string& path) {
+  OpenedFile opened = read_run_text(text, path);
+  INFO(opened.problem);
+  REQUIRE(opened.kind == OpenedFile::Kind::Run);
+  REQUIRE(opened.run);
+  CHECK(opened.run->file == path);
+  return opened;
+}
+
+/// A file that goes away with the test.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path_("open_file_test." + std::to_string(::getpid()) + "." + name) {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void wait_idle(Session& session) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!session.jobs.idle() && std::chrono::steady_clock::now() < limit) {
+    session.update();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  session.update();
+}
+
+}  // namespace
+
+TEST_CASE("schedule files become simulated runs", "[open]") {
+  // F 1, B 2 on two ranks: 1 + 1 + 2 + 2.
+  const auto json = require_run(R"({"orders": [["0F0", "0B0"], ["1F0", "1B0"]]})", "dir/two.json");
+  CHECK(json.run->title == "two.json");
+  CHECK(json.run->source == RunSource::ScheduleFile);
+  CHECK(json.run->span() == Span{0, 6 * kOne});
+  const auto csv = require_run("0F0,0B0\r\n1F0,1B0\r\n", "two.csv");
+  CHECK(csv.run->metrics->makespan == 6 * kOne);
+  // With messages: the computations of the lowered form.
+  const auto comms =
+      require_run("0F0,0SEND_F0,0RECV_B0,0B0\r\n1RECV_F0,1F0,1B0,1SEND_B0\r\n", "two_comms.csv");
+  CHECK(comms.run->metrics->makespan == 6 * kOne);
+}
+
+TEST_CASE("a schedule file that hangs becomes the run up to there", "[open]") {
+  const auto opened = require_run("0F0,0B0,0F1,0B1\r\n1F1,1F0,1B0,1B1\r\n", "stuck.csv");
+  REQUIRE(opened.run->hang);
+  CHECK(opened.run->hang->lines.size() == 2);
+  CHECK(opened.run->schedule->num_ops() == 1);
+}
+
+TEST_CASE("a timeline becomes a run with its times", "[open]") {
+  const auto opened = require_run(kTimeline, "measured.jsonl");
+  CHECK(opened.run->source == RunSource::TimelineFile);
+  CHECK(opened.run->span() == Span{0, 6 * kOne + kOne / 2});
+  CHECK(opened.run->ranks() == 2);
+}
+
+TEST_CASE("a configuration is simulated, or read for whoever simulates it", "[open]") {
+  const std::string text = R"({"schedule": "gpipe", "ranks": 2, "microbatches": 3})";
+  const auto opened = read_run_text(text, "run.json");
+  CHECK(opened.kind == OpenedFile::Kind::Configuration);
+  REQUIRE(opened.run);
+  CHECK(opened.run->title == "gpipe p=2 m=3");
+  CHECK(opened.run->span().length() == 4 * 3 * kOne);  // (m + p - 1)(F + B)
+  const auto read = read_run_text(text, "run.json", Configurations::Read);
+  CHECK(read.kind == OpenedFile::Kind::Configuration);
+  CHECK(read.run == nullptr);
+  CHECK(read.text == text);
+}
+
+TEST_CASE("what is wrong with a file is one line with its place", "[open]") {
+  const auto problem = [](const std::string& text, const std::string& path) {
+    const OpenedFile opened = read_run_text(text, path);
+    CHECK(opened.kind == OpenedFile::Kind::Problem);
+    CHECK(opened.run == nullptr);
+    return opened.problem;
+  };
+  CHECK(problem("0F0,0F0,0B0\r\n1F0,1B0\r\n", "twice.csv").starts_with("twice.csv:1:5: error: "));
+  CHECK(problem("{\"schedule\": \"1f1b\", \"rank\": 4}", "typo.json").starts_with("typo.json:1:22: error: "));
+  CHECK(problem("{\"schedule\": ", "cut.json").starts_with("cut.json:1:"));
+  CHECK(problem("", "empty.csv").find("empty.csv") == 0);
+  CHECK(read_run_file("no/such/file.json").problem.find("no/such/file.json") != std::string::npos);
+}
+
+TEST_CASE("opening shows the run; a problem leaves what was there", "[open]") {
+  const TemporaryFile csv("two.csv", "0F0,0B0\r\n1F0,1B0\r\n");
+  const TemporaryFile timeline("measured.jsonl", kTimeline);
+  Session session;
+  open_path(session, csv.path(), false);
+  CHECK(session.runs.empty());  // not before the job is done
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 1);
+  const auto first = session.runs[0].run->id;
+
+  open_path(session, timeline.path(), true);
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.runs[0].run->id == first);
+  CHECK(session.runs[1].compared);
+
+  open_path(session, "no/such/file.json", false);
+  wait_idle(session);
+  CHECK(session.runs.size() == 2);
+  CHECK(session.message.kind == MessageKind::Problem);
+
+  // Once more: in its place.
+  open_path(session, csv.path(), false);
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.runs[0].run->id != first);
+  CHECK(session.runs[0].run->file == csv.path());
+}
