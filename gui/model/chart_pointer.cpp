@@ -6,6 +6,7 @@
 
 #include "gui/model/command.hpp"
 #include "gui/model/navigation.hpp"
+#include "gui/model/schedule_editor.hpp"
 #include "gui/model/select.hpp"
 
 namespace pipeloom::gui {
@@ -126,7 +127,7 @@ class PointerEvent {
     if (part_.drag == Drag::Pending) {
       const double moved = std::hypot(event_.x - part_.press_x_, event_.y - part_.press_y_);
       if (moved < kDragThreshold * layout_.scale) return;
-      part_.drag = kind_of_drag();
+      part_.drag = takes_op() ? Drag::Op : kind_of_drag();
     }
     switch (part_.drag) {
       case Drag::Measure:
@@ -147,11 +148,21 @@ class PointerEvent {
       case Drag::Rows:
         scroll_to_pointer();
         break;
+      case Drag::Op:
+        if (hit().rank) session_.part<ScheduleEditor>().drag_to(session_, *hit().rank, time_in_plot());
+        break;
       case Drag::None:
       case Drag::Pending:
-      case Drag::Op:
         break;
     }
+  }
+
+  /// While the schedule is edited, an op goes along.
+  [[nodiscard]] bool takes_op() {
+    const bool plain = part_.button_ == MouseButton::Left && !part_.press_alt_ && !part_.press_shift_;
+    ScheduleEditor& editor = session_.part<ScheduleEditor>();
+    return plain && part_.press_hit_.op && editor.editing() &&
+           editor.begin_drag(session_, *part_.press_hit_.op);
   }
 
   [[nodiscard]] double time_in_plot() const {
@@ -216,6 +227,7 @@ class PointerEvent {
     part_.drag = Drag::None;
     part_.band.reset();
     if (drag == Drag::Pending) click();
+    if (drag == Drag::Op) session_.part<ScheduleEditor>().drop(session_);
     if (band && band->length() > 0) show_range(session_, *band);
     session_.part<Navigation>().end_gesture();
   }

@@ -6,6 +6,7 @@
 #include "gui/model/command.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/model/op_walk.hpp"
+#include "gui/model/schedule_editor.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
@@ -317,4 +318,22 @@ TEST_CASE("a chart without runs takes every event") {
     for (const double y : {5.0, 40.0, 100.0, 299.0})
       chart_pointer(session, layout, {type, 200, y, MouseButton::Left, true, false, false, 0, 1});
   CHECK(!session.selection.op);
+}
+
+TEST_CASE("while the schedule is edited, a drag moves the op in its queue") {
+  Chart chart;
+  // 0F0 0F1 0B0 0B1 on rank 0: 0F1 behind 0B0 leaves 0F0 0B0 0F1 0B1.
+  run_command(chart.session, "edit-mode");
+  ScheduleEditor& editor = chart.session.part<ScheduleEditor>();
+  REQUIRE(editor.editing());
+  chart.move_to(chart.box_of("0/0F1"));
+  const Box target = chart.box_of("0/0B0");
+  chart.send(Type::Press);
+  chart.move(target.x1 - 2, chart.y);
+  CHECK(chart.session.part<PointerPart>().drag == PointerPart::Drag::Op);
+  CHECK(editor.drag_preview());
+  chart.send(Type::Release);
+  CHECK(!editor.dragging());
+  CHECK(!chart.session.range);
+  CHECK(editor.can_undo());
 }
