@@ -10,6 +10,7 @@
 #include "gui/model/chart_part.hpp"
 #include "gui/model/chart_pointer.hpp"
 #include "gui/model/chart_words.hpp"
+#include "gui/model/schedule_editor.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {
@@ -33,6 +34,7 @@ class ChartView final : public Part {
   void take_pointer(Ui& ui, const ChartLayout& layout);
   void take_buttons(Ui& ui, const ChartLayout& layout, ChartPointer event);
   void explain_hit(Ui& ui);
+  static void draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw);
   static void note_items(Ui& ui, const ChartLayout& layout);
 
   ChartList list_;
@@ -164,6 +166,24 @@ void ChartView::note_items(Ui& ui, const ChartLayout& layout) {
   }
 }
 
+/// Where an op that is being dragged would go: a line in its row, and its box outlined.
+void ChartView::draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
+  const auto preview = ui.session.part<ScheduleEditor>().drag_preview();
+  const ChartRow* row = preview ? layout.row_of(preview->run, preview->rank) : nullptr;
+  if (row == nullptr || !layout.is_visible(*row)) return;
+  const Box strip = layout.clipped(*row, row->lane(ChartLane::Work));
+  const double x = layout.x_of(static_cast<double>(preview->time));
+  if (strip.empty() || x < strip.x0 || x > strip.x1) return;
+  const float width = 3 * ui.skin.scale;
+  const auto at = static_cast<float>(x);
+  draw.AddLine(ImVec2(at, static_cast<float>(strip.y0)), ImVec2(at, static_cast<float>(strip.y1)),
+               ui.skin.accent, width);
+  if (const auto box = layout.rect_of(OpRef{preview->run, preview->op}))
+    draw.AddRect(ImVec2(static_cast<float>(box->x0), static_cast<float>(box->y0)),
+                 ImVec2(static_cast<float>(box->x1), static_cast<float>(box->y1)), ui.skin.accent, 0, 0,
+                 width);
+}
+
 void ChartView::draw(Ui& ui) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size = ImGui::GetContentRegionAvail();
@@ -182,6 +202,7 @@ void ChartView::draw(Ui& ui) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), ui.skin.background);
   draw_chart_list(list_, layout.plot, {ui.skin.small, ui.skin.font}, ui.platform, textures_, draw);
+  draw_drag(ui, layout, draw);
   note_items(ui, layout);
   explain_hit(ui);
 }
