@@ -75,7 +75,6 @@ void OpsTable::sort(std::optional<OpColumn> column, bool descending) {
   column_ = column;
   descending_ = descending;
   order_wanted_ = true;
-  if (column == OpColumn::Slack) wants_slack_ = true;
 }
 
 void OpsTable::follow(Session& session) {
@@ -155,7 +154,9 @@ bool OpsTable::update(Session& session) {
   const RunPtr before = run_;
   follow(session);
   bool changed = run_ != before;
-  if (wants_slack_ && run_ && !slack_ && !slack_under_way_) submit_slack(session);
+  if ((wants_slack_ || column_ == OpColumn::Slack) && run_ && !slack_ && !slack_under_way_)
+    submit_slack(session);
+  wants_slack_ = false;
   if (order_wanted_ && !(column_ == OpColumn::Slack && slack_under_way_ && !slack_)) {
     submit_sort(session);
     changed = true;

@@ -121,7 +121,7 @@ class OpsTable : public Part {
     stats_wanted_ = true;
     return stats_.get();
   }
-  /// Asks for the slack of the rows from now on, where it can be known (run_slack).
+  /// Asks for the slack of this run's ops, where it can be known (run_slack); sorting by it asks too.
   void want_slack() { wants_slack_ = true; }
   [[nodiscard]] bool slack_known() const { return slack_ != nullptr && !slack_->empty(); }
 

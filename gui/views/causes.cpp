@@ -14,8 +14,9 @@
 namespace pipeloom::gui::views {
 namespace {
 
-/// Ranks, and gaps, in sight before they scroll.
+/// In sight before they scroll.
 constexpr std::size_t kRanksInSight = 8;
+constexpr std::size_t kGapsInSight = 6;
 
 constexpr IdleCause kAllCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleCause::Imbalance,
                                     IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
@@ -41,6 +42,22 @@ void draw_metrics(Ui& ui, const CausesModel& model) {
     explain(line.help);
   }
   ImGui::EndTable();
+}
+
+/// The two numbers that are asked for first, in one line.
+void draw_headline(const Ui& ui, const CausesModel& model) {
+  bool first = true;
+  for (const MetricLine& line : model.metrics()) {
+    if (line.name != "makespan" && line.name != "bubble ratio") continue;
+    if (!first) ImGui::SameLine();
+    first = false;
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
+    ImGui::TextUnformatted(line.name.c_str());
+    ImGui::PopStyleColor();
+    explain(line.help);
+    ImGui::SameLine();
+    ImGui::TextUnformatted(line.value.c_str());
+  }
 }
 
 std::string causes_text(const IdleCauses& causes, TimeUnit unit) {
@@ -111,8 +128,8 @@ void draw_ranks(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
 
 void draw_gaps(Ui& ui, CausesModel& model, const RunModel& run) {
   const CausesSummary& summary = *model.summary();
-  const float least = 4 * ImGui::GetTextLineHeightWithSpacing();
-  ImGui::BeginChild("gaps", ImVec2(0, std::max(ImGui::GetContentRegionAvail().y, least)));
+  const auto rows = static_cast<float>(std::min(summary.longest.size(), kGapsInSight));
+  ImGui::BeginChild("gaps", ImVec2(0, rows * ImGui::GetTextLineHeightWithSpacing()));
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(summary.longest.size()));
   while (clipper.Step())
@@ -139,22 +156,24 @@ void causes(Ui& ui) {
   const RunPtr run = model.run(ui.session);
   if (summary == nullptr || !run) return muted_text(ui, "Nothing is open.");
   const TimeUnit unit = run->timeline.unit;
+  draw_headline(ui, model);
+  if (summary->num_gaps > 0) {
+    draw_stack(ui, summary->total, summary->total.total(), std::max(ImGui::GetContentRegionAvail().x, 1.0F),
+               ImGui::GetTextLineHeight());
+    note_item(ui, "causes/total");
+    if (ImGui::IsItemHovered()) explain("All ranks: " + causes_text(summary->total, unit));
+    draw_legend(ui, *summary, unit);
+    ImGui::Separator();
+    ImGui::TextUnformatted(fmt::format("Longest of {} gaps", summary->num_gaps).c_str());
+    explain("A click shows the gap in the timelines");
+    draw_gaps(ui, model, *run);
+    // What the longest one waits for is known to scripts without a pointer on it.
+    wrapped_text(model.gap_text(ui.session, 0));
+    ImGui::Separator();
+    draw_ranks(ui, *summary, unit);
+  }
+  ImGui::Separator();
   draw_metrics(ui, model);
-  ImGui::Separator();
-  if (summary->num_gaps == 0) return muted_text(ui, "No rank ever stands still.");
-  ImGui::TextUnformatted(("Idle, all ranks: " + duration_text(summary->total.total(), unit)).c_str());
-  draw_stack(ui, summary->total, summary->total.total(), std::max(ImGui::GetContentRegionAvail().x, 1.0F),
-             ImGui::GetTextLineHeight());
-  note_item(ui, "causes/total");
-  draw_legend(ui, *summary, unit);
-  ImGui::Separator();
-  draw_ranks(ui, *summary, unit);
-  ImGui::Separator();
-  ImGui::TextUnformatted(fmt::format("Longest of {} gaps", summary->num_gaps).c_str());
-  explain("A click shows the gap in the timelines");
-  // The longest one's words are known to scripts without a pointer on it.
-  wrapped_text(model.gap_text(ui.session, 0));
-  draw_gaps(ui, model, *run);
 }
 
 }  // namespace pipeloom::gui::views

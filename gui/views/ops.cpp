@@ -21,6 +21,8 @@ constexpr float kBarWidth = 14;
 constexpr double kRowsPerWheel = 3;
 /// Tables of more rows are not searched for the selected op while they are sorted: that is no work for a frame.
 constexpr std::size_t kMaxFollowed = 1'000'000;
+/// Runs of no more ops show slack without being asked: it takes a few milliseconds of a job.
+constexpr std::size_t kSlackUnasked = 20'000;
 
 void draw_tools(Ui& ui, const OpsTable& table) {
   const std::size_t all = table.run()->timeline.start.size();
@@ -156,6 +158,7 @@ void draw_table(Ui& ui, OpsTable& table, std::size_t visible) {
 void ops(Ui& ui) {
   auto& table = ui.session.part<OpsTable>();
   if (!table.run()) return muted_text(ui, "Nothing is open.");
+  if (table.run()->timeline.start.size() <= kSlackUnasked) table.want_slack();
   draw_tools(ui, table);
   const float row_height = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
   const float height = std::max(ImGui::GetContentRegionAvail().y, row_height);

@@ -91,6 +91,7 @@ void palette(Ui& ui) {
   const float width = std::min(kWidth * ui.skin.scale, display.x * 0.9F);
   ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.12F));
   ImGui::SetNextWindowSize(ImVec2(width, 0));
+  ImGui::SetNextWindowBgAlpha(1);
   if (ui.session.focus_request == "palette") ImGui::SetNextWindowFocus();
   constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove |
                                       ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings |

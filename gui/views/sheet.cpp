@@ -31,8 +31,8 @@ constexpr MouseHint kMouse[] = {{"Zoom at the pointer", "Ctrl+wheel"},
 void draw_line(const Ui& ui, const std::string& what, const std::string& keys, float width) {
   const float x = ImGui::GetCursorPosX();
   ImGui::TextUnformatted(what.c_str());
-  const float at = x + width - ImGui::CalcTextSize(keys.c_str()).x;
-  ImGui::SameLine(std::max(at, x));
+  ImGui::SameLine();
+  ImGui::SetCursorPosX(std::max(x + width - ImGui::CalcTextSize(keys.c_str()).x, ImGui::GetCursorPosX()));
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.accent);
   ImGui::TextUnformatted(keys.c_str());
   ImGui::PopStyleColor();
@@ -93,6 +93,7 @@ void sheet(Ui& ui) {
   const ImVec2 size(display.x * 0.86F, display.y * 0.8F);
   ImGui::SetNextWindowPos(ImVec2((display.x - size.x) / 2, (display.y - size.y) / 2));
   ImGui::SetNextWindowSize(size);
+  ImGui::SetNextWindowBgAlpha(1);
   constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize |
                                       ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings;
   bool open = true;

@@ -40,6 +40,7 @@ void tour(Ui& ui) {
   const float margin = 40 * ui.skin.scale;
   ImGui::SetNextWindowPos(ImVec2(display.x - margin, display.y - margin), ImGuiCond_Always, ImVec2(1, 1));
   ImGui::SetNextWindowSize(ImVec2(360 * ui.skin.scale, 0));
+  ImGui::SetNextWindowBgAlpha(1);
   constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove |
                                       ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings |
                                       ImGuiWindowFlags_NoFocusOnAppearing;

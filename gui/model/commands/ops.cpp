@@ -21,7 +21,9 @@ void sort_ops(Session& session, std::string_view text) {
 void copy_ops(Session& session, std::string_view text) {
   if (!text.empty() && text != "csv" && text != "tsv")
     throw InputError::unknown_name(Where{"copy-ops"}, "form", text, {"csv", "tsv"});
-  const auto& table = session.part<OpsTable>();
+  auto& table = session.part<OpsTable>();
+  // No panel may have asked for the table yet.
+  table.update(session);
   const std::size_t rows = std::min(table.num_rows(), kMaxCopiedRows);
   session.clipboard = table.text(0, rows, text == "csv" ? ',' : '\t');
   session.say("copied " + std::to_string(rows) + " of " + std::to_string(table.num_rows()) + " rows");
