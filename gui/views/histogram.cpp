@@ -99,7 +99,7 @@ void draw_bars(Ui& ui, const RunModel& run, const DurationHistogram& histogram, 
 
 void draw_kinds(Ui& ui, const RunModel& run, const DurationStats& stats) {
   constexpr ImGuiTableFlags kFlags =
-      ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_BordersInnerH;
+      ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_BordersInnerH;
   if (!ImGui::BeginTable("kinds", 7, kFlags)) return;
   for (const char* name : {"", "count", "total", "mean", "median", "p95", "max"})
     ImGui::TableSetupColumn(name);
