@@ -100,7 +100,25 @@ void draw_picture(ImDrawList& draw, const ChartPicture& picture, std::uintptr_t 
   draw.PopTextureID();
 }
 
+void draw_straight(ImDrawList& draw, const ChartArrow& arrow) {
+  const float dx = arrow.x1 - arrow.x0;
+  const float dy = arrow.y1 - arrow.y0;
+  const float length = std::max(std::sqrt(dx * dx + dy * dy), 1.0F);
+  const float head = 3.5F * arrow.width + 2;
+  // Along the line, and across it.
+  const ImVec2 along = point(dx / length * head, dy / length * head);
+  const ImVec2 foot = point(arrow.x1 - along.x, arrow.y1 - along.y);
+  const ImVec2 side = point(-along.y * 0.55F, along.x * 0.55F);
+  draw.AddLine(point(arrow.x0, arrow.y0), foot, arrow.colour, arrow.width);
+  draw.AddTriangleFilled(point(arrow.x1, arrow.y1), point(foot.x + side.x, foot.y + side.y),
+                         point(foot.x - side.x, foot.y - side.y), arrow.colour);
+}
+
 void draw_arrow(ImDrawList& draw, const ChartArrow& arrow) {
+  if (arrow.straight) {
+    draw_straight(draw, arrow);
+    return;
+  }
   // Leaves and arrives along the time axis, bent enough to be told from its neighbours.
   const float bend = std::clamp(std::abs(arrow.x1 - arrow.x0) / 2, 12.0F, 60.0F);
   const float head = 3.5F * arrow.width + 2;

@@ -44,6 +44,8 @@ class ChartListBuilder {
 
   // chart_frame.cpp: around the rows.
   void add_legend();
+  void add_legend_entry(const LegendEntry& entry, bool coloured);
+  void add_legend_scale(double x);
   void add_headers();
   [[nodiscard]] int name_every(const ChartRow& row) const;
   void add_header_buttons(const ChartRow& row, HeaderButton under);
@@ -90,6 +92,8 @@ class ChartListBuilder {
   void add_microbatch();
   void add_dependencies();
   void add_waits(const ChartBlock& block);
+  [[nodiscard]] double stop_of(const RunModel& run, Rank rank) const;
+  void add_wait(const RunModel& run, const Hang::Wait& wait);
   void add_range();
   void add_marks();
   void add_pointer();

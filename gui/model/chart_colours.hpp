@@ -69,6 +69,9 @@ class ChartColours {
   [[nodiscard]] const OpPaint& of_tint(std::int8_t level) const {
     return ramp_[static_cast<std::uint8_t>(level)];
   }
+  /// How many stages, microbatches or chunks there are to colour, where Key::by is one of them, and the paint of forward `index`.
+  [[nodiscard]] std::size_t series() const { return series_; }
+  [[nodiscard]] const OpPaint& of_series(std::size_t index) const { return paints_[index]; }
   /// Of a kind that the legend switched off, or an op that a search left out.
   [[nodiscard]] const OpPaint& dimmed() const { return dimmed_; }
   /// What a pixel that many ops share is mixed from: the kind's own colour without shades.

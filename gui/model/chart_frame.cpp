@@ -11,31 +11,64 @@
 
 namespace pipeloom::gui {
 
+/// Kinds, and what else colours mean.
 void ChartListBuilder::add_legend() {
+  const bool tinted = std::any_of(layout_.blocks.begin(), layout_.blocks.end(), [&](const ChartBlock& block) {
+    return part_.tints.contains(block.run->id);
+  });
+  const bool coloured = session_.view.colour == GanttColour::Kind && !tinted;
+  for (const LegendEntry& entry : layout_.entries) add_legend_entry(entry, coloured);
+  if (!coloured && !layout_.entries.empty()) add_legend_scale(layout_.entries.back().box.x1 + 14 * scale_);
+}
+
+void ChartListBuilder::add_legend_entry(const LegendEntry& entry, bool coloured) {
   const Preferences& preferences = session_.preferences;
-  for (const LegendEntry& entry : layout_.entries) {
-    const double side = std::round(11 * scale_);
-    const double middle = (entry.box.y0 + entry.box.y1) / 2;
-    const Box swatch{std::round(entry.box.x0 + 6 * scale_), std::round(middle - side / 2),
-                     std::round(entry.box.x0 + 6 * scale_) + side, std::round(middle - side / 2) + side};
-    const Rgba fill = rgba(kind_colour(preferences.palette, theme_of(preferences), entry.kind));
-    const bool hidden = (session_.view.hidden_kinds >> index_of(entry.kind) & 1U) != 0;
-    const bool other = session_.selection.kind && *session_.selection.kind != entry.kind;
-    if (!hidden) {
-      quad(list_.ground, swatch, fill);
-      if (preferences.hatching)
-        add_hatching(
-            {static_cast<float>(swatch.x0), static_cast<float>(swatch.y0), static_cast<float>(swatch.x1),
-             static_cast<float>(swatch.y1), fill},
-            entry.kind,
-            rgba(draw::text_on(kind_colour(preferences.palette, theme_of(preferences), entry.kind))));
-    }
-    list_.outlines.push_back({static_cast<float>(swatch.x0), static_cast<float>(swatch.y0),
-                              static_cast<float>(swatch.x1), static_cast<float>(swatch.y1),
-                              hidden ? ink_.muted : fill, 1});
-    label(list_.labels, swatch.x1 + 6 * scale_, middle - fonts_.small.height / 2, legend_text(entry.kind),
-          hidden || other ? ink_.muted : ink_.text);
+  const double side = std::round(11 * scale_);
+  const double middle = (entry.box.y0 + entry.box.y1) / 2;
+  const double x = std::round(entry.box.x0 + 6 * scale_);
+  const double y = std::round(middle - side / 2);
+  const draw::Colour fill = kind_colour(preferences.palette, theme_of(preferences), entry.kind);
+  const bool hidden = (session_.view.hidden_kinds >> index_of(entry.kind) & 1U) != 0;
+  const bool other = session_.selection.kind && *session_.selection.kind != entry.kind;
+  const ChartQuad swatch{static_cast<float>(x), static_cast<float>(y), static_cast<float>(x + side),
+                         static_cast<float>(y + side), coloured ? rgba(fill) : ink_.muted};
+  if (!hidden) list_.ground.push_back(swatch);
+  if (!hidden && preferences.hatching) add_hatching(swatch, entry.kind, rgba(draw::text_on(fill)));
+  list_.outlines.push_back(
+      {swatch.x0, swatch.y0, swatch.x1, swatch.y1, hidden ? ink_.muted : swatch.colour, 1});
+  label(list_.labels, x + side + 6 * scale_, middle - fonts_.small.height / 2, legend_text(entry.kind),
+        hidden || other ? ink_.muted : ink_.text);
+}
+
+/// "microbatch 0", its colours, "511".
+void ChartListBuilder::add_legend_scale(double x) {
+  constexpr int kMostSteps = 40;
+  const RunModel& run = *layout_.blocks.front().run;
+  const ChartColours& colours = part_.colours_of(session_, run);
+  const GanttColour by = session_.view.colour;
+  const bool tinted = colours.key().has_tint;
+  const bool ramp = tinted || by == GanttColour::Slack;
+  const int count = ramp ? kMostSteps : static_cast<int>(colours.series());
+  const int steps = std::min(count, kMostSteps);
+  const std::string first = tinted ? "shorter" : ramp ? "critical" : fmt::format("{} 0", name_of(by));
+  const std::string last = tinted ? "longer" : ramp ? "slack" : std::to_string(count - 1);
+  const double side = std::round(11 * scale_);
+  const double y = std::round((layout_.legend.y0 + layout_.legend.y1 - side) / 2);
+  const double text_y = (layout_.legend.y0 + layout_.legend.y1 - fonts_.small.height) / 2;
+  const double each = std::max(1.0, std::round((steps > 10 ? 3 : 11) * scale_));
+  const double start = std::round(x + fonts_.small.width(first) + 6 * scale_);
+  const double end = start + each * steps;
+  if (end + 6 * scale_ + fonts_.small.width(last) > layout_.legend.x1) return;
+  label(list_.labels, x, text_y, first, ink_.muted);
+  for (int i = 0; i < steps; ++i) {
+    const double share = steps == 1 ? 0 : static_cast<double>(i) / (steps - 1);
+    const OpPaint& paint =
+        tinted ? colours.of_tint(static_cast<std::int8_t>(std::lround(254 * share) - 127))
+        : ramp ? colours.of_slack(static_cast<std::uint8_t>(std::lround(255 * share)))
+               : colours.of_series(static_cast<std::size_t>(std::lround((count - 1) * share)));
+    quad(list_.ground, {start + each * i, y, start + each * (i + 1), y + side}, paint.fill);
   }
+  label(list_.labels, end + 6 * scale_, text_y, last, ink_.muted);
 }
 
 /// Rows that are too thin for a name each: every second, fourth, .. rank has one.
@@ -54,7 +87,8 @@ void ChartListBuilder::add_headers() {
     const int every = name_every(row);
     const double y = work.y + (work.height - fonts_.small.height) / 2;
     const double top = row.pinned ? layout_.plot.y0 : layout_.body.y;
-    const bool inside = y >= top - 3 * scale_ && y + fonts_.small.height <= layout_.plot.y1 + 3 * scale_;
+    const bool inside =
+        y >= top - fonts_.small.height / 2 && y + fonts_.small.height <= layout_.plot.y1 + 3 * scale_;
     if (inside && (row.rank.value() % every == 0 || row.pinned)) {
       const bool several = layout_.blocks.size() > 1 && row.pinned;
       const std::string name = several ? fmt::format("rank {} ({})", row.rank.value(), row.block + 1)

@@ -17,6 +17,8 @@ void ChartListBuilder::add_gaps(const RowLane& lane) {
 }
 
 void ChartListBuilder::add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to) {
+  // A run that hangs has no causes yet: its arrows say why it stands still.
+  if (lane.run->hang) return;
   const double x0 = std::round(layout_.x_of(std::max(static_cast<double>(gap.start), from)));
   const double x1 = std::round(layout_.x_of(std::min(static_cast<double>(gap.end), to)));
   if (x1 - x0 < 1) return;

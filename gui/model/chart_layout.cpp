@@ -23,6 +23,8 @@ constexpr double kPinnedGap = 4;
 constexpr double kCollapsedHeight = 4;
 /// A row that is thinner does not look like one.
 constexpr double kLeastWork = 4;
+/// With other strips below it, which are a part of its height.
+constexpr double kLeastWithStrips = 10;
 constexpr double kMostWork = 34;
 /// Where not all ranks fit.
 constexpr double kScrolledWork = 20;
@@ -156,7 +158,8 @@ class Builder {
 
   [[nodiscard]] double fitted(double room, double rows, double strips) const {
     if (rows == 0) return kMostWork * scale_;
-    for (double work = std::round(kMostWork * scale_); work >= kLeastWork * scale_; --work)
+    const double least = strips > rows ? kLeastWithStrips : kLeastWork;
+    for (double work = std::round(kMostWork * scale_); work >= least * scale_; --work)
       if (needed(work, rows, strips) <= room) return work;
     return std::round(kScrolledWork * scale_);
   }

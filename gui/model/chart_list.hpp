@@ -54,7 +54,7 @@ struct ChartLine {
   float width = 1;
 };
 
-/// A curve from (x0, y0) to a head at (x1, y1).
+/// A curve, or a straight line, from (x0, y0) to a head at (x1, y1).
 struct ChartArrow {
   float x0 = 0;
   float y0 = 0;
@@ -62,6 +62,7 @@ struct ChartArrow {
   float y1 = 0;
   Rgba colour = 0;
   float width = 1;
+  bool straight = false;
 };
 
 enum class ChartFace : std::uint8_t { Small, Normal };

@@ -72,8 +72,7 @@ void ChartListBuilder::add_memory_peak(const RowLane& lane, double per_byte, std
   const std::string text = draw::bytes_text(most);
   const double width = fonts_.small.width(text);
   const double left = x + 3 * side + width < lane.clip.x1 ? x + 3 * side : x - 3 * side - width;
-  const double top =
-      std::clamp(y - fonts_.small.height / 2.0, lane.clip.y0, lane.clip.y1 - fonts_.small.height);
+  const double top = std::clamp(y + 2 * scale_, lane.clip.y0, lane.clip.y1 - fonts_.small.height);
   label(list_.labels, left, top, text, colour);
 }
 

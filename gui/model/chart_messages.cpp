@@ -23,7 +23,7 @@ void ChartListBuilder::add_messages(const RowLane& lane, MessageLane which) {
 /// False if some, or all, are too narrow.
 bool ChartListBuilder::add_message_boxes(const RowLane& lane, MessageLane which) {
   const auto bars = lane.run->message_lanes->visible(lane.row->rank, which, from_, to_);
-  if (bars.size() > static_cast<std::size_t>(2 * columns_)) return false;
+  if (bars.size() > 2 * static_cast<std::size_t>(columns_)) return false;
   const Box& clip = lane.clip;
   const Rgba colour[] = {colour_of(session_.preferences, false), colour_of(session_.preferences, true)};
   bool all = true;

@@ -10,7 +10,7 @@ namespace pipeloom::gui {
 
 bool ChartListBuilder::is_dense(const RowLane& lane, Lane which) const {
   const LaneIndex& index = *lane.run->lanes;
-  const auto limit = static_cast<std::size_t>(2 * columns_);
+  const std::size_t limit = 2 * static_cast<std::size_t>(columns_);
   const StepSlice steps = index.steps(lane.row->rank, from_, to_, which);
   if (steps.last - steps.first > columns_) return true;
   std::size_t count = 0;

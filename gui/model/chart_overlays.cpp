@@ -8,6 +8,7 @@
 #include "gui/model/chart_builder.hpp"
 #include "gui/model/chart_pointer.hpp"
 #include "gui/model/chart_words.hpp"
+#include "gui/model/compare_model.hpp"
 #include "gui/model/op_walk.hpp"
 #include "sim/text.hpp"
 
@@ -77,6 +78,14 @@ void ChartListBuilder::add_selection() {
   if (selection.hover)
     if (const auto box = layout_.rect_of(*selection.hover))
       list_.outlines.push_back(outline_of(*box, ink_.text, std::max(1.0, width * 0.75)));
+  const auto same_elsewhere = [&](const std::optional<OpRef>& op, Rgba colour) {
+    if (!op || session_.runs.size() < 2) return;
+    for (const OpRef& other : session_.part<CompareModel>().counterparts(session_, *op))
+      if (const auto box = layout_.rect_of(other))
+        list_.outlines.push_back(outline_of(*box, colour, std::max(1.0, width * 0.75)));
+  };
+  same_elsewhere(selection.hover, ink_.text);
+  same_elsewhere(selection.op, ink_.accent);
   const auto select = [&](const std::optional<Box>& box) {
     if (!box) return;
     // A dark and a bright line: seen on every fill.
@@ -131,36 +140,46 @@ void ChartListBuilder::add_dependencies() {
     if (one.link != Link::Queue) arrow(selected.op, one.position, ink_.muted, thin);
 }
 
-/// Of a run that hangs: from where a rank stands still to where the rank that it waits for does.
+/// Where a rank of a run that hangs stands still.
+double ChartListBuilder::stop_of(const RunModel& run, Rank rank) const {
+  // The last work op; a copy in flight may end later.
+  constexpr std::size_t kLooked = 8;
+  const std::size_t begin = run.schedule->queue_begin(rank);
+  const std::size_t end = run.schedule->queue_end(rank);
+  Ticks last = run.span().start;
+  for (std::size_t op = end; op > begin && op + kLooked > end; --op)
+    last = std::max(last, run.timeline.end[op - 1]);
+  return layout_.x_of(static_cast<double>(last));
+}
+
+/// From where a rank stands still to where the rank that it waits for does.
 void ChartListBuilder::add_waits(const ChartBlock& block) {
-  const RunModel& run = *block.run;
-  const auto stop = [&](Rank rank) {
-    const std::size_t begin = run.schedule->queue_begin(rank);
-    const std::size_t end = run.schedule->queue_end(rank);
-    Ticks last = run.span().start;
-    for (std::size_t op = end; op > begin && op + 8 > end; --op)
-      last = std::max(last, run.timeline.end[op - 1]);
-    return layout_.x_of(static_cast<double>(last)) + 6 * scale_;
-  };
-  for (const Hang::Wait& wait : run.hang->waits) {
-    const ChartRow* const row = layout_.row_of(run.id, wait.rank);
-    const ChartRow* const other = layout_.row_of(run.id, wait.on);
-    if (row == nullptr || other == nullptr) continue;
-    const Rgba colour = wait.in_cycle ? ink_.critical : ink_.muted;
-    const double x = stop(wait.rank);
-    const Box clip = layout_.clipped(*row, row->lane(ChartLane::Work));
-    if (layout_.is_visible(*row) && !clip.empty() && x > clip.x0 && x < clip.x1) {
-      quad(list_.quads, {x - 4 * scale_, clip.y0, x - 2 * scale_, clip.y1}, colour);
-      const std::string text = fmt::format("stands at {}, waits for {} of rank {}", to_text(wait.stands_at),
-                                           to_text(wait.waits_for), wait.on.value());
-      const double width = fonts_.small.width(text);
-      if (clip.height() + 2 * scale_ >= fonts_.small.height && x + 14 * scale_ + width < clip.x1)
-        label(list_.labels, x + 14 * scale_, (clip.y0 + clip.y1 - fonts_.small.height) / 2, text, ink_.text);
-    }
-    list_.arrows.push_back({static_cast<float>(x), static_cast<float>(middle_of(layout_, *row)),
-                            static_cast<float>(stop(wait.on)), static_cast<float>(middle_of(layout_, *other)),
-                            colour, static_cast<float>((wait.in_cycle ? 2 : 1) * scale_)});
-  }
+  for (const Hang::Wait& wait : block.run->hang->waits) add_wait(*block.run, wait);
+}
+
+void ChartListBuilder::add_wait(const RunModel& run, const Hang::Wait& wait) {
+  const ChartRow* const row = layout_.row_of(run.id, wait.rank);
+  const ChartRow* const other = layout_.row_of(run.id, wait.on);
+  if (row == nullptr || other == nullptr) return;
+  const Rgba colour = wait.in_cycle ? ink_.critical : ink_.muted;
+  const double x = stop_of(run, wait.rank);
+  const double step = 10 * scale_;
+  // Two that wait for each other have two arrows: they leave and arrive at different places.
+  list_.arrows.push_back({static_cast<float>(x + step), static_cast<float>(middle_of(layout_, *row)),
+                          static_cast<float>(stop_of(run, wait.on) + 2.2 * step),
+                          static_cast<float>(middle_of(layout_, *other)), colour,
+                          static_cast<float>((wait.in_cycle ? 2 : 1) * scale_), true});
+  const Box clip = layout_.clipped(*row, row->lane(ChartLane::Work));
+  if (!layout_.is_visible(*row) || clip.empty() || x < clip.x0 || x >= clip.x1) return;
+  quad(list_.quads, {x, clip.y0, std::min(x + 3 * scale_, clip.x1), clip.y1}, colour);
+  if (clip.height() + 2 * scale_ < fonts_.small.height) return;
+  const std::string text = fmt::format("stands at {}, waits for {} of rank {}", to_text(wait.stands_at),
+                                       to_text(wait.waits_for), wait.on.value());
+  const double width = fonts_.small.width(text) + step;
+  const double left = std::max(clip.x0, std::min(x + 3.2 * step, clip.x1 - width));
+  const double top = (clip.y0 + clip.y1 - fonts_.small.height) / 2;
+  quad(list_.front, {left, top, left + width, top + fonts_.small.height}, ink_.row);
+  label(list_.front_labels, left + step / 2, top, text, ink_.text);
 }
 
 void ChartListBuilder::add_range() {

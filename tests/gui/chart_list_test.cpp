@@ -273,10 +273,13 @@ TEST_CASE("a hanging run shows who waits for whom", "[chart]") {
   chart.session.view.range = {0, 9.0 * kOne};
   chart.draw();
   REQUIRE(chart.list.arrows.size() == 2);
-  // Rank 0 ran 0F0 until 1; six pixels of air. Rank 1 ran nothing.
-  CHECK(chart.list.arrows[0].x0 == kX + 100 + 6);
-  CHECK(chart.list.arrows[0].x1 == kX + 6);
-  CHECK(chart.labels("stands at 0B0, waits for 1B0 of rank 1") == 1);
+  // Rank 0 ran 0F0 until 1, rank 1 ran nothing; arrows leave ten pixels from there and arrive at 22.
+  CHECK(chart.list.arrows[0].x0 == kX + 100 + 10);
+  CHECK(chart.list.arrows[0].x1 == kX + 22);
+  REQUIRE(chart.list.front_labels.size() == 2);
+  CHECK(chart.list.text_of(chart.list.front_labels[0]) == "stands at 0B0, waits for 1B0 of rank 1");
+  // No causes are guessed.
+  CHECK(chart.labels("warmup") == 0);
 }
 
 TEST_CASE("the critical path is outlined", "[chart]") {
@@ -378,4 +381,16 @@ TEST_CASE("slack: none is 0, any is more", "[chart]") {
   CHECK(levels[find_op(*chart.run, "0F0")] == 0);
   CHECK(levels[find_op(*chart.run, "0B1")] == 0);
   CHECK(levels[find_op(*chart.run, "0B0")] > 0);
+}
+
+TEST_CASE("the legend says what colours mean", "[chart]") {
+  Chart chart(kScene);
+  chart.session.view.colour = GanttColour::Microbatch;
+  chart.draw();
+  CHECK(chart.labels("microbatch 0") == 1);
+  CHECK(chart.colour_at(kX + 50, kY + 5) == chart.colours().of_series(0).fill);
+  CHECK(chart.colour_at(kX + 150, kY + 5) == chart.colours().of_series(1).fill);
+  chart.session.view.colour = GanttColour::Kind;
+  chart.draw();
+  CHECK(chart.labels("microbatch 0") == 0);
 }
