@@ -56,6 +56,7 @@ void export_dialog(Ui& ui) {
   const float width = std::min(kWidth * ui.skin.scale, display.x * 0.9F);
   ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.15F));
   ImGui::SetNextWindowSize(ImVec2(width, 0));
+  ImGui::SetNextWindowBgAlpha(1);
   constexpr ImGuiWindowFlags kFlags =
       ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings;
   ImGui::Begin("Export", &part.dialog_open, kFlags);

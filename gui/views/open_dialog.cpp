@@ -76,6 +76,7 @@ void open_dialog(Ui& ui) {
   const float width = std::min(kWidth * ui.skin.scale, display.x * 0.9F);
   ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.1F));
   ImGui::SetNextWindowSize(ImVec2(width, 0));
+  ImGui::SetNextWindowBgAlpha(1);
   constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove |
                                       ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings;
   ImGui::Begin("open file", nullptr, kFlags);

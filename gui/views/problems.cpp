@@ -14,29 +14,47 @@
 namespace pipeloom::gui::views {
 namespace {
 
-void draw_problem(Ui& ui, Problems& problems, std::size_t i) {
-  const Problem& problem = problems.report().problems[i];
-  const bool warning = problem.kind != Problem::Kind::Error;
-  ImGui::PushStyleColor(ImGuiCol_Text, warning ? ui.skin.muted : ui.skin.problem);
-  const std::string id = fmt::format("problems/{}", i);
-  const std::string label =
-      fmt::format("{}{}", problem.place.empty() ? "" : problem.place + ": ", problem.message);
-  if (selectable(ui, id, label.c_str(), false)) (void)problems.select(ui.session, i);
-  ImGui::PopStyleColor();
-  explain(fmt::format("[{}] {}", problem.code, problem.message));
+std::string line_of(const Problem& problem) {
+  return fmt::format("{}{}", problem.place.empty() ? "" : problem.place + ": ", problem.message);
 }
 
+void draw_problem(Ui& ui, Problems& problems, std::size_t i, bool wrapped) {
+  const Problem& problem = problems.report().problems[i];
+  const std::string line = line_of(problem);
+  const ImVec2 at = ImGui::GetCursorPos();
+  const float width = wrapped ? std::max(ImGui::GetContentRegionAvail().x, 1.0F) : -1;
+  const float height = ImGui::CalcTextSize(line.c_str(), nullptr, false, width).y;
+  ImGui::PushID(static_cast<int>(i));
+  if (ImGui::Selectable("##problem", false, 0, ImVec2(0, height))) (void)problems.select(ui.session, i);
+  ImGui::PopID();
+  note_item(ui, fmt::format("problems/{}", i));
+  explain(fmt::format("[{}] {}", problem.code, problem.message));
+  ImGui::SetCursorPos(at);
+  const bool error = problem.kind == Problem::Kind::Error;
+  ImGui::PushStyleColor(ImGuiCol_Text, error ? ui.skin.problem : ui.skin.text);
+  if (wrapped)
+    wrapped_text(line);
+  else
+    ImGui::TextUnformatted(line.c_str());
+  ImGui::PopStyleColor();
+}
+
+/// A few are shown whole; of many each has a line, in a list that scrolls.
 void draw_list(Ui& ui, Problems& problems) {
   const std::size_t count = problems.report().problems.size();
-  constexpr std::size_t kInSight = 8;
-  const float line = ImGui::GetTextLineHeightWithSpacing();
-  ImGui::BeginChild("list", ImVec2(0, static_cast<float>(std::min(count, kInSight)) * line + line), false,
+  constexpr std::size_t kFew = 6;
+  if (count <= kFew) {
+    for (std::size_t i = 0; i < count; ++i) draw_problem(ui, problems, i, true);
+    return;
+  }
+  constexpr float kInSight = 9;
+  ImGui::BeginChild("list", ImVec2(0, kInSight * ImGui::GetTextLineHeightWithSpacing()), false,
                     ImGuiWindowFlags_HorizontalScrollbar);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(count));
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-      draw_problem(ui, problems, static_cast<std::size_t>(i));
+      draw_problem(ui, problems, static_cast<std::size_t>(i), false);
   clipper.End();
   ImGui::EndChild();
 }
