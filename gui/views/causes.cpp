@@ -45,19 +45,14 @@ void draw_metrics(Ui& ui, const CausesModel& model) {
 }
 
 /// The two numbers that are asked for first, in one line.
-void draw_headline(const Ui& ui, const CausesModel& model) {
-  bool first = true;
+void draw_headline(const CausesModel& model) {
+  std::string text;
   for (const MetricLine& line : model.metrics()) {
-    if (line.name != "makespan" && line.name != "bubble ratio") continue;
-    if (!first) ImGui::SameLine();
-    first = false;
-    ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
-    ImGui::TextUnformatted(line.name.c_str());
-    ImGui::PopStyleColor();
-    explain(line.help);
-    ImGui::SameLine();
-    ImGui::TextUnformatted(line.value.c_str());
+    if (line.name == "makespan") text += line.value;
+    if (line.name == "bubble ratio") text += ", bubble " + line.value;
   }
+  ImGui::TextUnformatted(text.c_str());
+  explain("Makespan, and the share of idle time; all metrics are below");
 }
 
 std::string causes_text(const IdleCauses& causes, TimeUnit unit) {
@@ -156,7 +151,7 @@ void causes(Ui& ui) {
   const RunPtr run = model.run(ui.session);
   if (summary == nullptr || !run) return muted_text(ui, "Nothing is open.");
   const TimeUnit unit = run->timeline.unit;
-  draw_headline(ui, model);
+  draw_headline(model);
   if (summary->num_gaps > 0) {
     draw_stack(ui, summary->total, summary->total.total(), std::max(ImGui::GetContentRegionAvail().x, 1.0F),
                ImGui::GetTextLineHeight());

@@ -73,7 +73,8 @@ void draw_columns(Ui& ui, const std::string& filter) {
   std::size_t drawn = 0;
   int column = 1;
   for (const SheetGroup& group : groups) {
-    if (drawn * kColumns >= lines * static_cast<std::size_t>(column) && column < kColumns) {
+    if ((drawn + group.commands.size() / 2) * kColumns >= lines * static_cast<std::size_t>(column) &&
+        column < kColumns) {
       ImGui::TableNextColumn();
       ++column;
     }

@@ -7,7 +7,8 @@ namespace pipeloom::gui::commands {
 void search(Session& session, std::string_view text) {
   auto& model = session.part<SearchModel>();
   model.set(session, std::string(text));
-  if (!model.error().empty()) session.say(model.error(), MessageKind::Problem);
+  // Once it is understood, the complaint about the one before is over.
+  session.say(model.error(), model.error().empty() ? MessageKind::Note : MessageKind::Problem);
 }
 
 void find(Session& session, std::string_view) {
