@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Takes the pictures of the window in README.md and docs/ with the program itself, without a display.
+#   window_pictures.sh PIPELOOM_GUI     writes docs/images/window-*.png
+# They are not compared in CI: what a rasteriser makes of a line differs from machine to machine. The scripts run there all the same, as tests.
+set -euo pipefail
+gui=$(realpath "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+"$gui" --headless --size 1440x860 --script - <<'END'
+set ranks 8
+set microbatches 16
+do compare-with zb-h1
+wait idle
+do toggle-panel ops
+do toggle-panel histogram
+do select-largest-gap
+wait idle
+screenshot docs/images/window-compare.png
+END
+"$gui" --headless --size 1440x860 --theme light --script - <<'END'
+open tests/gui/fixtures/hang.csv
+wait idle
+do toggle-panel ops
+do toggle-panel histogram
+wait idle
+screenshot docs/images/window-hang.png
+END
