@@ -6,6 +6,7 @@
 //   pyramids     level of detail alone, per op; `bytes_per_op` is what it keeps
 //   frame        shares of 64 ranks in 900 bins, per bin; the second argument is how much of the run is seen, in percent
 //   memory_frame the same of the bytes held
+//   open         a timeline of JSON lines to a run for the window, reading the disk left out
 //   visible      the ops of 64 ranks that a stretch of 1 % holds
 //
 // For the memory of 1e7 ops: --benchmark_filter='job/10000000' alone, counter peak_MB.
@@ -15,12 +16,16 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "bench/schedules_for_bench.hpp"
 #include "gui/model/build_run.hpp"
 #include "gui/model/lane_index.hpp"
+#include "gui/model/open_file.hpp"
+#include "sim/io/timeline_jsonl.hpp"
 #include "study/evaluate.hpp"
 
 namespace pipeloom::bench {
@@ -154,6 +159,13 @@ void visible(benchmark::State& state) {
   benchmark::DoNotOptimize(found);
 }
 
+void open(benchmark::State& state) {
+  std::ostringstream text;
+  io::write_timeline_jsonl(text, cached_run(state.range(0))->timeline);
+  const std::string file = std::move(text).str();
+  per_op(state, fastest_of(state, [&] { return gui::read_run_text(file, "measured.jsonl"); }));
+}
+
 void sizes(benchmark::internal::Benchmark* b) {
   for (const std::int64_t ops : {10'000, 100'000, 1'000'000, 10'000'000}) b->Arg(ops);
 }
@@ -168,6 +180,7 @@ BENCHMARK(job)->Apply(sizes)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(pyramids)->Apply(sizes)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(frame)->Apply(views)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(memory_frame)->Apply(views)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(open)->Arg(100'000)->Arg(1'000'000)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(visible)->Apply(views)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
 }  // namespace

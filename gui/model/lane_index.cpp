@@ -1,16 +1,12 @@
 #include "gui/model/lane_index.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+
+#include "gui/model/lane_walk.hpp"
 
 namespace pipeloom::gui {
 namespace {
-
-/// Ops that are walked rather than looked up in the pyramid: per bin, where that is exact and as cheap; and where a bin is finer than a
-/// cell, as long as it stays cheap.
-constexpr std::size_t kWalkedPerBin = 2;
-constexpr std::size_t kMostWalkedPerBin = 16;
 
 /// Curves of memory are kept whole up to so many ops.
 constexpr std::size_t kMaxCurveOps = std::size_t{1} << 20;
@@ -25,101 +21,7 @@ Span span_of_steps(const Timeline& timeline) {
   return all.start > all.end ? Span{} : all;
 }
 
-/// Kinds of a lane that the schedule has: the channels of its rows.
-struct Channels {
-  std::array<std::uint8_t, kOpKinds> kinds{};       // [channel]
-  std::array<std::uint8_t, kOpKinds> channel_of{};  // [kind]
-  std::size_t count = 0;
-  Channels(const Schedule& schedule, Lane lane) {
-    for (const OpKind kind : kAllOpKinds) {
-      if (!schedule.contains(kind) || is_copy(kind) != (lane == Lane::Copies)) continue;
-      channel_of[index_of(kind)] = static_cast<std::uint8_t>(count);
-      kinds[count++] = static_cast<std::uint8_t>(index_of(kind));
-    }
-  }
-  [[nodiscard]] std::span<const std::uint8_t> places() const { return {kinds.data(), count}; }
-};
-
-/// One entry of the queue as it ran.
-struct Entry {
-  Ticks start = 0;
-  Ticks end = 0;
-  std::size_t first = 0;  // position in timeline.start
-  std::size_t count = 1;
-};
-
 }  // namespace
-
-/// The entries of a lane within a slice of a queue, in time order.
-class LaneIndex::Walk {
- public:
-  Walk(const LaneIndex& index, Lane lane) : index_(index), lane_(lane) {}
-
-  /// Calls add(start, end, kind, of) for the ops and gap(start, end) for what lies between the entries. `until` is the end of what came
-  /// before the slice, and becomes the end of what it holds.
-  template <class Add, class Gap>
-  void operator()(OpSlice slice, bool ordered, Ticks& until, Add&& add, Gap&& gap) {
-    const auto take = [&](const Entry& entry) {
-      if (entry.start > until) gap(until, entry.start);
-      until = std::max(until, entry.end);
-      add_ops(entry, add);
-    };
-    if (ordered && !index_.timeline_->schedule->has_groups()) return walk_ops(slice, until, add, gap);
-    if (ordered) return for_each_entry_of(slice, take);
-    entries_.clear();
-    for_each_entry_of(slice, [&](const Entry& entry) { entries_.push_back(entry); });
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const Entry& a, const Entry& b) { return a.start < b.start; });
-    for (const Entry& entry : entries_) take(entry);
-  }
-
- private:
-  /// The same where every entry is one op that ran.
-  template <class Add, class Gap>
-  void walk_ops(OpSlice slice, Ticks& until, Add&& add, Gap&& gap) const {
-    const Ticks* start = index_.timeline_->start.data();
-    const Ticks* end = index_.timeline_->end.data();
-    for (std::size_t i = slice.first; i < slice.last; ++i) {
-      if (start[i] > until) gap(until, start[i]);
-      until = end[i];
-      add(start[i], end[i], index_.op_at(i).kind(), 1);
-    }
-  }
-
-  template <class Fn>
-  void for_each_entry_of(OpSlice slice, Fn&& fn) const {
-    const Timeline& timeline = *index_.timeline_;
-    for (std::size_t i = slice.first; i < slice.last;) {
-      Entry entry{timeline.start[i], timeline.end[i], i, 1};
-      const bool ran = index_.is_in(i, lane_);
-      for (++i; index_.op_at(i - 1).joined() && i < slice.last; ++i, ++entry.count) {
-        entry.start = std::min(entry.start, timeline.start[i]);
-        entry.end = std::max(entry.end, timeline.end[i]);
-      }
-      if (ran) fn(entry);
-    }
-  }
-
-  /// Parts that ran one after another count by their own times, others share the entry's in equal parts.
-  template <class Add>
-  void add_ops(const Entry& entry, Add&& add) const {
-    const Timeline& timeline = *index_.timeline_;
-    const auto kind = [&](std::size_t i) { return index_.op_at(i).kind(); };
-    if (entry.count == 1) return add(entry.start, entry.end, kind(entry.first), 1);
-    bool one_by_one = true;
-    for (std::size_t i = entry.first + 1; i < entry.first + entry.count; ++i)
-      one_by_one = one_by_one && timeline.start[i] == timeline.end[i - 1];
-    for (std::size_t i = entry.first; i < entry.first + entry.count; ++i)
-      if (one_by_one)
-        add(timeline.start[i], timeline.end[i], kind(i), 1);
-      else
-        add(entry.start, entry.end, kind(i), entry.count);
-  }
-
-  const LaneIndex& index_;
-  Lane lane_;
-  std::vector<Entry> entries_;
-};
 
 LaneIndex::LaneIndex(const Timeline& timeline, const MemoryModel* memory)
     : timeline_(&timeline), ops_(timeline.schedule->ops()), span_(span_of_steps(timeline)) {
@@ -166,7 +68,7 @@ void LaneIndex::index_row(Rank rank, Lane lane, BusyPyramid::Builder& builder) {
     own.of_step[step - 1].start = std::min(own.of_step[step - 1].start, own.of_step[step].start);
   if (own.ops == 0) return;
 
-  const Channels channels(*timeline_->schedule, lane);
+  const LaneChannels channels(*timeline_->schedule, lane);
   builder.begin(span_, channels.count, own.ops / (channels.count > 3 ? 4 : 2));
   Walk walk(*this, lane);
   Ticks until = span_.start;
@@ -261,48 +163,6 @@ OpSlice LaneIndex::visible_blocks(const Row& row, OpSlice all, double from, doub
       first, end, [&](const Span& block) { return static_cast<double>(block.start) < to; });
   return {std::min(all.last, all.first + static_cast<std::size_t>(first - begin) * kBlock),
           std::min(all.last, all.first + static_cast<std::size_t>(last - begin) * kBlock)};
-}
-
-void LaneIndex::shares(Rank rank, TimeRange range, int bins, std::vector<BusyShares>& out, Lane lane) const {
-  static_assert(sizeof(BusyShares) == kOpKinds * sizeof(float));
-  out.assign(static_cast<std::size_t>(bins), BusyShares{});
-  const Row& own = row(rank, lane);
-  if (own.ops == 0 || !(range.length() > 0)) return;
-  const StepSlice seen = steps(rank, range.start, range.end, lane);
-  std::size_t ops = 0;
-  for (int step = seen.first; step < seen.last; ++step)
-    ops += visible(rank, range.start, range.end, step, lane).size();
-  const Channels channels(*timeline_->schedule, lane);
-  const bool fine = range.length() / bins < own.busy.cell();
-  if (ops > static_cast<std::size_t>(bins) * (fine ? kMostWalkedPerBin : kWalkedPerBin))
-    return own.busy.shares(range, bins, channels.places(), out.front().of.data(), kOpKinds);
-  if (ops > 0) walk_shares(rank, range, bins, out, lane);
-}
-
-void LaneIndex::walk_shares(Rank rank, TimeRange range, int bins, std::vector<BusyShares>& out,
-                            Lane lane) const {
-  const StepSlice seen = steps(rank, range.start, range.end, lane);
-  const Channels channels(*timeline_->schedule, lane);
-  BinAdder adder(range, bins, out.front().of.data(), kOpKinds);
-  const auto add = [&](Ticks start, Ticks end, OpKind kind, std::size_t of) {
-    adder.add(static_cast<double>(start), static_cast<double>(end), index_of(kind), of);
-  };
-  const auto gap = [&](Ticks start, Ticks end) {
-    adder.gap(static_cast<double>(start), static_cast<double>(end));
-  };
-  Walk walk(*this, lane);
-  Ticks until = std::numeric_limits<Ticks>::min();
-  for (int step = seen.first; step < seen.last; ++step) {
-    const OpSlice all = queue(rank, step);
-    OpSlice slice = visible(rank, range.start, range.end, step, lane);
-    if (slice.empty()) continue;
-    // Whole groups only.
-    while (slice.first > all.first && op_at(slice.first - 1).joined()) --slice.first;
-    while (slice.last < all.last && op_at(slice.last - 1).joined()) ++slice.last;
-    walk(slice, row(rank, lane).ordered, until, add, gap);
-  }
-  adder.gap(static_cast<double>(until), range.end);
-  adder.finish(channels.places());
 }
 
 void LaneIndex::memory_peaks(Rank rank, TimeRange range, int bins, std::vector<MemoryExtent>& out) const {
