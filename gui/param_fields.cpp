@@ -93,31 +93,37 @@ bool is_table(const std::string& value) {
   return value.starts_with('[');
 }
 
-/// One field per stage, eight in a row.
+/// One entry of the array `elements`, which the model keeps as one value.
+void draw_cell(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>& elements, int stage) {
+  static std::map<std::string, std::string> typing;
+  const auto at = static_cast<std::size_t>(stage);
+  const std::string path = fmt::format("{}.{}", key.path, stage);
+  const std::string id = "params/" + path;
+  std::string now = at < elements.size() ? elements[at] : "";
+  std::erase_if(now, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  std::string text = typing.contains(id) ? typing[id] : now;
+  const bool finished = text_field(ui, id, text, "", fmt::format("stage {}", stage));
+  if (ImGui::IsItemActive())
+    typing[id] = text;
+  else
+    typing.erase(id);
+  if (finished && !text.empty() && text != now) assign(ui, path, text);
+}
+
+/// One field per stage, four in a row; only rows in view are drawn.
 void draw_cells(Ui& ui, const io::ConfigKey& key, int stages) {
-  constexpr int kMostCells = 512;
   constexpr int kAcross = 4;
   const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / kAcross;
-  for (int stage = 0; stage < std::min(stages, kMostCells); ++stage) {
-    const std::string path = fmt::format("{}.{}", key.path, stage);
-    if (stage % kAcross != 0) ImGui::SameLine();
-    ImGui::SetNextItemWidth(width);
-    // The model keeps the array as one value; its elements are shown from it.
-    static std::map<std::string, std::string> typing;
-    const std::string id = fmt::format("params/{}", path);
-    const auto elements = split(config(ui).value(std::string(key.path)), ',');
-    std::string now =
-        static_cast<std::size_t>(stage) < elements.size() ? elements[static_cast<std::size_t>(stage)] : "";
-    std::erase_if(now, [](char c) { return c == '[' || c == ']' || c == ' '; });
-    std::string text = typing.contains(id) ? typing[id] : now;
-    const bool finished = text_field(ui, id, text, "", fmt::format("stage {}", stage));
-    if (ImGui::IsItemActive())
-      typing[id] = text;
-    else
-      typing.erase(id);
-    if (finished && !text.empty() && text != now) assign(ui, path, text);
-  }
-  if (stages > kMostCells) muted_text(ui, "more stages than fields; edit the file");
+  const auto elements = split(config(ui).value(std::string(key.path)), ',');
+  ImGuiListClipper clipper;
+  clipper.Begin((stages + kAcross - 1) / kAcross, ImGui::GetFrameHeightWithSpacing());
+  while (clipper.Step())
+    for (int row = clipper.DisplayStart; row < clipper.DisplayEnd; ++row)
+      for (int stage = row * kAcross; stage < std::min(stages, (row + 1) * kAcross); ++stage) {
+        if (stage % kAcross != 0) ImGui::SameLine();
+        ImGui::SetNextItemWidth(width);
+        draw_cell(ui, key, elements, stage);
+      }
 }
 
 /// The scalar once per stage.

@@ -3,29 +3,118 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "gui/model/config_model.hpp"
+#include "sim/cost/resolve.hpp"
+#include "sim/io/config_keys.hpp"
 #include "study/evaluate.hpp"
 
 namespace pipeloom::gui {
 namespace {
+
+using Json = nlohmann::ordered_json;
+using SchedulePtr = std::shared_ptr<const Schedule>;
 
 constexpr int kFar = 16;            // how far from the given number values are tried
 constexpr double kMaxPasses = 2e5;  // a try makes the schedule
 constexpr std::size_t kPerKey = 2;
 constexpr std::size_t kFixes = 4;
 
-bool is_legal(const Assignments& assignments) {
+/// Null if it is refused.
+SchedulePtr schedule_of(const Assignments& assignments) {
   try {
     const io::RunConfig config = config_of(assignments);
     const double passes = static_cast<double>(config.ranks) * config.microbatches * config.chunks.value_or(2);
-    if (passes > kMaxPasses) return false;
+    if (passes > kMaxPasses) return nullptr;
     io::EffectiveConfig effective;
-    return study::make_schedule(config, study::Limits(), effective) != nullptr;
+    return study::make_schedule(config, study::Limits(), effective);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+/// Whether the costs fit the schedule.
+bool fits(const Assignments& assignments, const Schedule& schedule) {
+  try {
+    const io::RunConfig config = config_of(assignments);
+    (void)cost::resolve(config.costs, schedule);
+    (void)cost::resolve_memory(config.memory, schedule.placement());
+    return true;
   } catch (const Error&) {
     return false;
   }
 }
+
+/// How many entries the arrays of a key may have, the usual first; empty for keys whose arrays are of another kind.
+std::vector<std::size_t> lengths_of(const io::ConfigKey& key, const Schedule& schedule) {
+  const auto count = [](int n) { return static_cast<std::size_t>(n); };
+  if (key.path == "costs.rank_scale") return {count(schedule.ranks())};
+  if (key.path == "costs.microbatch_scale") return {count(schedule.microbatches())};
+  const bool by_stage = key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable ||
+                        key.type == io::KeyType::Overlapped;
+  if (!by_stage) return {};
+  return {count(schedule.placement().stages()), count(schedule.ranks())};
+}
+
+/// The array of `key` with as many entries as the shape wants, the last one repeated; a factor more is 1.
+void fit_table(const io::ConfigKey& key, const Schedule& schedule, std::string& value) {
+  const auto lengths = lengths_of(key, schedule);
+  Json table = Json::parse(value, nullptr, false);
+  if (lengths.empty() || !table.is_array() || table.empty()) return;
+  if (std::find(lengths.begin(), lengths.end(), table.size()) != lengths.end()) return;
+  const Json more = key.type == io::KeyType::Scales ? Json(1) : table.back();
+  while (table.size() > lengths.front()) table.erase(table.size() - 1);
+  while (table.size() < lengths.front()) table.push_back(more);
+  value = table.dump();
+}
+
+class Search {
+ public:
+  Search(const Assignments& assignments, const Cancelled& cancelled)
+      : given_(assignments), cancelled_(cancelled) {}
+
+  /// Adds the fix if it makes the configuration legal, tables being fitted to the shape on the way.
+  bool attempt(const std::string& label, const Assignments& tried) {
+    if (cancelled_ || full()) return false;
+    const SchedulePtr schedule = schedule_of(tried);
+    if (!schedule) return false;
+    Assignments fitted = tried;
+    for (auto& [path, value] : fitted)
+      if (const io::ConfigKey* key = io::find_config_key(path)) fit_table(*key, *schedule, value);
+    if (!fits(fitted, *schedule)) return false;
+    fixes_.push_back(difference(label, fitted));
+    return true;
+  }
+
+  void try_count(const std::string& path, int from, int far);
+  void try_shapes(int ranks, int microbatches);
+  void try_leaving_out();
+
+  [[nodiscard]] bool full() const { return fixes_.size() >= kFixes; }
+  [[nodiscard]] bool empty() const { return fixes_.empty(); }
+  [[nodiscard]] std::vector<Fix> take() { return std::move(fixes_); }
+
+ private:
+  [[nodiscard]] Fix difference(const std::string& label, const Assignments& after) const {
+    Fix fix{label, {}};
+    std::string tables;
+    for (const auto& [path, value] : after) {
+      const auto before = given_.find(path);
+      if (before != given_.end() && before->second == value) continue;
+      fix.changes[path] = value;
+      if (value.starts_with('[')) tables += (tables.empty() ? "" : ", ") + path;
+    }
+    for (const auto& [path, value] : given_)
+      if (!after.contains(path)) fix.changes[path] = std::nullopt;
+    if (!tables.empty()) fix.label += (label.empty() ? "fit " : ", fit ") + tables;
+    return fix;
+  }
+
+  const Assignments& given_;
+  const Cancelled& cancelled_;
+  std::vector<Fix> fixes_;
+};
 
 /// 1, -1, 2, -2, ... away from `from`, nearest first: of two equally near the larger.
 std::vector<int> around(int from, int far) {
@@ -36,34 +125,79 @@ std::vector<int> around(int from, int far) {
   return values;
 }
 
-void try_key(const Assignments& assignments, const std::string& path, int from, int far,
-             std::vector<Fix>& fixes) {
+void Search::try_count(const std::string& path, int from, int far) {
   std::size_t found = 0;
   for (const int value : around(from, far)) {
-    if (found == kPerKey || fixes.size() == kFixes) return;
-    Assignments tried = assignments;
+    if (found == kPerKey || full()) return;
+    Assignments tried = given_;
     tried[path] = std::to_string(value);
-    if (!is_legal(tried)) continue;
-    fixes.push_back({fmt::format("{} {}", path, value), path, std::to_string(value)});
-    ++found;
+    if (attempt(fmt::format("{} {}", path, value), tried)) ++found;
   }
+}
+
+/// Both at once: the nearest microbatches that the nearest ranks take.
+void Search::try_shapes(int ranks, int microbatches) {
+  constexpr int kFarRanks = 3;
+  std::size_t found = 0;
+  for (const int p : around(ranks, kFarRanks)) {
+    if (found == kPerKey) return;
+    Assignments tried = given_;
+    tried["ranks"] = std::to_string(p);
+    for (const int m : around(microbatches, std::max(kFar, 2 * p))) {
+      tried["microbatches"] = std::to_string(m);
+      if (!attempt(fmt::format("ranks {}, microbatches {}", p, m), tried)) continue;
+      ++found;
+      break;
+    }
+  }
+}
+
+void Search::try_leaving_out() {
+  Assignments bare = given_;
+  std::string names;
+  for (const auto& [path, value] : given_) {
+    if (path == "schedule" || path == "ranks" || path == "microbatches") continue;
+    Assignments tried = given_;
+    tried.erase(path);
+    (void)attempt("leave out " + path, tried);
+    if (!path.starts_with("options.")) continue;
+    bare.erase(path);
+    names += (names.empty() ? "" : ", ") + path;
+  }
+  if (empty() && !names.empty()) (void)attempt("leave out " + names, bare);
 }
 
 }  // namespace
 
-std::vector<Fix> find_fixes(const Assignments& assignments) {
-  std::vector<Fix> fixes;
-  io::RunConfig config;
-  try {
-    config = config_of(assignments);
-  } catch (const Error&) {
-    return fixes;  // a text that is no value has no neighbours
+Assignments with_fix(Assignments assignments, const Fix& fix) {
+  for (const auto& [path, value] : fix.changes) {
+    if (value)
+      assignments[path] = *value;
+    else
+      assignments.erase(path);
   }
-  if (static_cast<double>(config.ranks) * config.microbatches > kMaxPasses) return fixes;
-  try_key(assignments, "microbatches", config.microbatches, std::max(kFar, 2 * config.ranks), fixes);
-  try_key(assignments, "ranks", config.ranks, kFar, fixes);
-  if (config.chunks) try_key(assignments, "chunks", *config.chunks, 4, fixes);
-  return fixes;
+  return assignments;
+}
+
+std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& cancelled) {
+  Search search(assignments, cancelled);
+  try {
+    const io::RunConfig config = config_of(assignments);
+    if (static_cast<double>(config.ranks) * config.microbatches > kMaxPasses) return {};
+    const SchedulePtr schedule = schedule_of(assignments);
+    if (schedule && fits(assignments, *schedule)) return {};  // refused for what no other shape would change
+    if (search.attempt("", assignments)) return search.take();
+    search.try_count("microbatches", config.microbatches, std::max(kFar, 2 * config.ranks));
+    search.try_count("ranks", config.ranks, kFar);
+    if (config.chunks) search.try_count("chunks", *config.chunks, 4);
+    if (config.options.group_size) search.try_count("options.group_size", *config.options.group_size, kFar);
+    if (config.options.waves) search.try_count("options.waves", *config.options.waves, kFar);
+    if (search.empty()) search.try_shapes(config.ranks, config.microbatches);
+  } catch (const Error&) {
+    // A text that is no value has no neighbours, but it may be left out.
+  }
+  if (search.empty()) search.try_leaving_out();
+  return search.take();
 }
 
 }  // namespace pipeloom::gui

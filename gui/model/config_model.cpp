@@ -38,21 +38,22 @@ struct Outcome {
 std::vector<Fix> fix_of_remedy(const std::string& remedy) {
   const std::size_t equals = remedy.find('=');
   if (equals == std::string::npos) return {};
-  const std::string value = remedy.substr(equals + 1);
-  return {{remedy, remedy.substr(0, equals), value}};
+  io::Document document;
+  document.set(remedy.substr(0, equals), remedy.substr(equals + 1), "remedy");
+  Fix fix{remedy, {}};
+  for (auto& [path, value] : assignments_of(document.root())) fix.changes[path] = value;
+  return {fix};
 }
 
-Outcome simulate_config(const Assignments& assignments, const std::string& file) {
+Outcome simulate_config(const Assignments& assignments, const std::string& file, const Cancelled& cancelled) {
   try {
-    study::Evaluation run = study::evaluate(config_of(assignments));
+    study::Evaluation run = study::evaluate(config_of(assignments), window_limits());
     std::string title = title_of(run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, file), "", {}};
   } catch (const study::MessageProblem& problem) {
     return {nullptr, problem.line(), fix_of_remedy(problem.remedy())};
-  } catch (const ScheduleError& error) {
-    return {nullptr, error.line(), find_fixes(assignments)};
   } catch (const Error& error) {
-    return {nullptr, error.line(), {}};
+    return {nullptr, error.line(), find_fixes(assignments, cancelled)};
   } catch (const std::bad_alloc&) {
     return {nullptr, "error: out of memory; make the run smaller", {}};
   }
@@ -93,7 +94,14 @@ ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), p
 
 std::string ConfigModel::value(const std::string& path) const {
   const auto found = now_.find(path);
-  return found == now_.end() ? std::string() : shown_value(found->second);
+  if (found != now_.end()) return shown_value(found->second);
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string::npos) return {};
+  const auto parent = now_.find(path.substr(0, dot));
+  if (parent == now_.end() || !parent->second.starts_with('{')) return {};
+  const nlohmann::json members = nlohmann::json::parse(parent->second, nullptr, false);
+  const auto member = members.find(path.substr(dot + 1));
+  return member == members.end() ? std::string() : shown_value(member->dump());
 }
 
 void ConfigModel::change(Session& session, Assignments next, const std::string& gesture) {
@@ -128,7 +136,29 @@ void ConfigModel::reset(Session& session, const std::string& path) {
   std::erase_if(next, [&](const auto& assignment) {
     return assignment.first == path || assignment.first.starts_with(path + ".");
   });
+  const std::size_t dot = std::min(path.rfind('.'), path.size());
+  const auto parent = next.find(path.substr(0, dot));
+  if (dot < path.size() && parent != next.end() && parent->second.starts_with('{')) {
+    nlohmann::json members = nlohmann::json::parse(parent->second);
+    members.erase(path.substr(dot + 1));
+    parent->second = members.dump();
+    if (members.empty()) next.erase(parent);
+  }
   change(session, std::move(next), path);
+}
+
+void ConfigModel::replace(Session& session, Assignments next) {
+  change(session, std::move(next), "");
+}
+
+void ConfigModel::start_anew(Session& session) {
+  file_.clear();
+  saved_ = kExample;
+  change(session, kExample, "");
+}
+
+void ConfigModel::take_fix(Session& session, std::size_t index) {
+  change(session, with_fix(now_, fixes_.at(index)), "");
 }
 
 void ConfigModel::step(Session& session, std::vector<Assignments>& from, std::vector<Assignments>& to) {
@@ -179,15 +209,15 @@ void ConfigModel::load_preset(Session& session, const std::string& name) {
 void ConfigModel::simulate(Session& session) {
   ++revision_;
   session.jobs.cancel("schedules");  // its rows are of the configuration before
-  session.jobs.submit("simulate",
-                      [this, &session, revision = revision_, assignments = now_,
-                       file = file_](const Cancelled&) -> Jobs::Finish {
-                        auto outcome = std::make_shared<Outcome>(simulate_config(assignments, file));
-                        return [this, &session, revision, outcome] {
-                          finish(session, revision, outcome->run, outcome->problem,
-                                 std::move(outcome->fixes));
-                        };
-                      });
+  session.jobs.submit(
+      "simulate",
+      [this, &session, revision = revision_, assignments = now_,
+       file = file_](const Cancelled& cancelled) -> Jobs::Finish {
+        auto outcome = std::make_shared<Outcome>(simulate_config(assignments, file, cancelled));
+        return [this, &session, revision, outcome] {
+          finish(session, revision, outcome->run, outcome->problem, std::move(outcome->fixes));
+        };
+      });
 }
 
 void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,

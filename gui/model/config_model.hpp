@@ -26,9 +26,9 @@ using Assignments = std::map<std::string, std::string>;
 
 /// One click that makes a refused configuration legal.
 struct Fix {
-  std::string label;  ///< "ranks 6"
-  std::string path;
-  std::string value;
+  std::string label;  ///< "ranks 6", "leave out options.group_size"
+  /// Key -> its new value as JSON text, or nothing where the key is to be left out.
+  std::map<std::string, std::optional<std::string>> changes;
 };
 
 /// The leaves of a configuration: objects that the table of keys knows as groups are walked, everything else is one value.
@@ -38,29 +38,39 @@ struct Fix {
 [[nodiscard]] io::RunConfig config_of(const Assignments& assignments);
 /// As a file: nested, keys in the order of the table.
 [[nodiscard]] std::string config_text(const Assignments& assignments);
-/// `pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --set costs.forward=2`, quoted for a POSIX shell.
+/// `pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --set costs.forward=2`, quoted for a POSIX shell. Costs, memory and step that
+/// are set to their defaults are left out.
 [[nodiscard]] std::string command_line(const Assignments& assignments);
 /// A value as people type it: "zb-h1" for "\"zb-h1\"".
 [[nodiscard]] std::string shown_value(const std::string& json);
 
-/// Which single changes of ranks, microbatches or chunks make a refused configuration legal, nearest first, at most four. Tries make the
-/// schedule, so this is a job's work; nothing for runs of more than 2e5 passes.
-[[nodiscard]] std::vector<Fix> find_fixes(const Assignments& assignments);
+/// Which changes make a refused configuration legal, at most four: the nearest other microbatches, ranks, chunks and counts among the
+/// options, ranks and microbatches together where neither alone helps; tables made as long as the shape wants them; a key left out. Tries
+/// make the schedule, so this is a job's work; nothing for runs of more than 2e5 passes, or once `cancelled`.
+[[nodiscard]] std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& cancelled = {});
+/// What a fix makes of a configuration.
+[[nodiscard]] Assignments with_fix(Assignments assignments, const Fix& fix);
 
 class ConfigModel : public Part {
  public:
   explicit ConfigModel(Session& session);
 
   [[nodiscard]] const Assignments& assignments() const { return now_; }
-  /// What a key is set to, as people type it; "" if it is not.
+  /// What a key is set to, as people type it; "" if it is not. Keys below one that holds an object ("options.recompute.keep") are found in it.
   [[nodiscard]] std::string value(const std::string& path) const;
-  [[nodiscard]] bool is_set(const std::string& path) const { return now_.contains(path); }
+  [[nodiscard]] bool is_set(const std::string& path) const { return !value(path).empty(); }
 
   /// `text` is JSON, or a plain word. Changes of one key in quick succession (a drag) are one undo step. Throws InputError for a key that
   /// does not exist; what is wrong with values the simulation says.
   void set(Session& session, const std::string& path, const std::string& text);
   /// Back to the default.
   void reset(Session& session, const std::string& path);
+  /// Another configuration altogether, as one step.
+  void replace(Session& session, Assignments next);
+  /// The one that the first start shows, without a file.
+  void start_anew(Session& session);
+  /// REQUIRES: index < fixes().size().
+  void take_fix(Session& session, std::size_t index);
   void undo(Session& session);
   void redo(Session& session);
   [[nodiscard]] bool can_undo() const { return !undo_.empty(); }

@@ -62,9 +62,46 @@ std::vector<std::pair<std::string, std::string>> in_order(const Assignments& ass
   return out;
 }
 
+/// Whether leaving the key out means the same. Options are not looked at: their defaults depend on schedule, alias and chunks.
+bool is_default(const Assignments& assignments, const std::string& path, const std::string& value) {
+  const io::ConfigKey* key = io::find_config_key(path);
+  if (key == nullptr || key->group == io::KeyClass::Shape || key->group == io::KeyClass::Option) return false;
+  const bool in_costs_file = path.starts_with("costs.") && assignments.contains("costs");
+  return !in_costs_file && value == key->default_text;
+}
+
+/// An object under way, or a value as it was written: numbers keep their digits.
+struct Member {
+  std::string name = {};
+  std::string text = {};
+  std::vector<Member> members = {};
+
+  Member& member(std::string_view wanted) {
+    for (Member& found : members)
+      if (found.name == wanted) return found;
+    members.push_back({std::string(wanted)});
+    return members.back();
+  }
+
+  void write(std::string& out, std::size_t depth) const {
+    if (members.empty()) {
+      out += text.empty() ? "{}" : text;
+      return;
+    }
+    out += "{";
+    for (const Member& each : members) {
+      out +=
+          fmt::format("{}\n{:{}}\"{}\": ", &each == members.data() ? "" : ",", "", 2 * depth + 2, each.name);
+      each.write(out, depth + 1);
+    }
+    out += fmt::format("\n{:{}}}}", "", 2 * depth);
+  }
+};
+
 }  // namespace
 
 std::string shown_value(const std::string& json) {
+  if (!json.starts_with('"')) return json;
   const Json value = Json::parse(json, nullptr, false);
   return value.is_string() ? value.get<std::string>() : json;
 }
@@ -89,18 +126,19 @@ io::RunConfig config_of(const Assignments& assignments) {
 }
 
 std::string config_text(const Assignments& assignments) {
-  Json root = Json::object();
+  Member root;
   for (const auto& [path, text] : in_order(assignments)) {
-    Json* at = &root;
-    std::string rest = path;
-    for (std::size_t dot = rest.find('.'); dot != std::string::npos; dot = rest.find('.')) {
-      at = &(*at)[rest.substr(0, dot)];
-      rest.erase(0, dot + 1);
+    Member* at = &root;
+    std::string_view rest = path;
+    for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+      at = &at->member(rest.substr(0, dot));
+      rest.remove_prefix(dot + 1);
     }
-    // A number keeps its digits: it is read again as text.
-    (*at)[rest] = Json::parse(text);
+    at->member(rest).text = text;
   }
-  return root.dump(2) + "\n";
+  std::string out;
+  root.write(out, 0);
+  return out + "\n";
 }
 
 std::string command_line(const Assignments& assignments) {
@@ -108,6 +146,7 @@ std::string command_line(const Assignments& assignments) {
   for (const auto& [path, text] : in_order(assignments)) {
     const std::string option = option_of(path);
     const std::string value = shown_value(text);
+    if (is_default(assignments, path, value)) continue;
     if (option.empty())
       out += " --set " + quoted(path + "=" + value);
     else

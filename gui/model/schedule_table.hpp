@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct ScheduleRow {
   int chunks = 1;    ///< v of this row
   /// Why there are no numbers, "" if there are: the schedule refuses the shape, or the run is too large for a table.
   std::string refusal;
+  TimeUnit unit = TimeUnit::Unit;  ///< that the makespan is shown in
   Ticks makespan = 0;
   double bubble_ratio = 0;
   /// The most activation bytes of any rank, as if stages were as large as those under edit: v chunks share a rank's layers.
@@ -28,10 +30,13 @@ struct ScheduleRow {
 
 /// The configuration of `assignments` with another schedule: options that it does not take are dropped, chunks are its own default where
 /// it refuses the given ones. Every schedule runs the same model: costs given per stage of v0 chunks become costs per rank, v0 times as
-/// large, which the schedule divides by its own v. Tables per stage stay as they are, and are refused where they do not fit.
+/// large, which the schedule divides by its own v. Tables per stage stay as they are, and are refused where they do not fit. `custom`
+/// takes its shape from its file. Throws InputError for a name that no schedule has; the schedule that is there already changes nothing.
 [[nodiscard]] Assignments with_schedule(const Assignments& assignments, const std::string& schedule);
+/// The same with ranks and microbatches, which `custom` has in its file, as the live run has them.
+[[nodiscard]] Assignments with_shape(const Session& session, Assignments assignments);
 
-/// One row. Throws nothing.
+/// One row. Runs of more than 2e6 ops, by their shape, are left out. Throws nothing.
 [[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule);
 
 class ScheduleTable : public Part {
@@ -40,7 +45,7 @@ class ScheduleTable : public Part {
 
   explicit ScheduleTable(Session&) {}
 
-  /// Sorted; rows without numbers come last.
+  /// Sorted; rows without numbers come last. They come one by one, those of the configuration before staying until then.
   [[nodiscard]] const std::vector<ScheduleRow>& rows() const { return rows_; }
   void sort_by(Column column, bool descending);
   [[nodiscard]] bool pending() const { return shown_ != asked_; }
@@ -54,7 +59,12 @@ class ScheduleTable : public Part {
   [[nodiscard]] std::string state_json(const Session& session) const override;
 
  private:
-  void ask(Session& session, const ConfigModel& config);
+  /// Evaluates row `index` of the registry, then those after it; between them, an edit's simulation has its turn.
+  void ask(Session& session, std::uint64_t revision, std::shared_ptr<const Assignments> assignments,
+           std::size_t index);
+  void take(ScheduleRow row);
+  /// Stacked runs that were closed elsewhere are not ticked any more.
+  void forget_closed(const Session& session);
   void refresh_ticked(Session& session, const ConfigModel& config);
   void sort();
 

@@ -51,16 +51,43 @@ void draw_file_row(Ui& ui, ConfigModel& config) {
     run_command(ui.session, "copy-command-line");
 }
 
+/// Where it is saved: the file it came from, or what is typed here.
+void draw_save_row(Ui& ui, const ConfigModel& config) {
+  static std::string target;
+  static std::string came_from;
+  if (came_from != config.file()) target = came_from = config.file();
+  const float save = ImGui::CalcTextSize("Save *").x + 2 * ImGui::GetStyle().FramePadding.x;
+  ImGui::SetNextItemWidth(-save - ImGui::GetStyle().ItemSpacing.x);
+  (void)live_text_field(ui, "params/file", target, "file to save to, such as run.json");
+  ImGui::SameLine();
+  ImGui::BeginDisabled(target.empty());
+  if (button(ui, "params/save", config.unsaved() ? "Save *" : "Save", "Save the configuration (Ctrl+S)"))
+    run_command(ui.session, "save-configuration", target);
+  ImGui::EndDisabled();
+}
+
 void draw_problem(Ui& ui, const ConfigModel& config) {
   if (config.problem().empty()) return;
   problem_text(ui, config.problem());
-  // A fix changes the configuration, and with it the list.
-  const std::vector<Fix> fixes = config.fixes();
-  for (std::size_t i = 0; i < fixes.size(); ++i) {
+  std::size_t taken = config.fixes().size();
+  for (std::size_t i = 0; i < config.fixes().size(); ++i) {
+    const std::string& label = config.fixes()[i].label;
+    const float width = ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x;
     if (i > 0) ImGui::SameLine();
-    if (button(ui, fmt::format("params/fix/{}", i), fixes[i].label.c_str()))
-      run_command(ui.session, "set", fixes[i].path + " " + fixes[i].value);
+    if (i > 0 && ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+    if (button(ui, fmt::format("params/fix/{}", i), label.c_str(), "Make this change")) taken = i;
   }
+  if (taken < config.fixes().size()) run_command(ui.session, "take-fix", std::to_string(taken + 1));
+}
+
+/// A run that needs more memory than there is runs all the same.
+void draw_over_limit(Ui& ui) {
+  for (const OpenRun& open : ui.session.runs)
+    if (open.live && open.run->over_limit) {
+      const OverLimit& over = *open.run->over_limit;
+      problem_text(ui, fmt::format("over the memory limit: rank {} needs {} of {} bytes", over.rank.value(),
+                                   over.bytes, over.limit));
+    }
 }
 
 /// The summary of the schedule, and what it needs.
@@ -68,7 +95,7 @@ void draw_schedule(Ui& ui, ConfigModel& config) {
   int chosen = index_of_name(schedule_names(), config.value("schedule"));
   ImGui::SetNextItemWidth(-1);
   if (choice(ui, "params/schedule", schedule_names(), chosen, "Which schedule"))
-    run_command(ui.session, "set", "schedule " + schedule_names()[static_cast<std::size_t>(chosen)]);
+    run_command(ui.session, "take-schedule", schedule_names()[static_cast<std::size_t>(chosen)]);
   if (chosen < 0 || static_cast<std::size_t>(chosen) >= schedules::all().size()) return;
   const schedules::Generator& generator = schedules::all()[static_cast<std::size_t>(chosen)];
   muted_text(ui, generator.summary);
@@ -111,26 +138,33 @@ std::vector<double> scales_of(const ConfigModel& config, int ranks) {
 
 std::string text_of(const std::vector<double>& scales) {
   std::string out;
-  for (const double scale : scales) out += fmt::format("{}{:.2f}", out.empty() ? "[" : ", ", scale);
+  for (const double scale : scales) out += fmt::format("{}{:.4g}", out.empty() ? "[" : ", ", scale);
   return out + "]";
 }
 
-/// A slider per rank: what one slow device does to the others.
+bool draw_straggler(Ui& ui, std::vector<double>& scales, int rank) {
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextDisabled("rank %d", rank);
+  ImGui::SameLine(ImGui::GetFontSize() * 5);
+  ImGui::SetNextItemWidth(-1);
+  return slider(ui, fmt::format("params/rank_scale/{}", rank), scales[static_cast<std::size_t>(rank)], 0.5, 3,
+                "x %.2f", "How many times longer this rank takes for the same work");
+}
+
+/// A slider per rank: what one slow device does to the others. Of many ranks, one is picked.
 void draw_stragglers(Ui& ui, ConfigModel& config, int ranks) {
-  constexpr int kMostSliders = 64;
+  constexpr int kMostSliders = 32;
+  static int picked = 0;
   std::vector<double> scales = scales_of(config, ranks);
   bool changed = false;
-  for (int rank = 0; rank < std::min(ranks, kMostSliders); ++rank) {
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextDisabled("rank %d", rank);
-    ImGui::SameLine(ImGui::GetFontSize() * 5);
+  if (ranks > kMostSliders) {
+    picked = std::min(picked, ranks - 1);
     ImGui::SetNextItemWidth(-1);
-    changed = slider(ui, fmt::format("params/rank_scale/{}", rank), scales[static_cast<std::size_t>(rank)],
-                     0.5, 3, "x %.2f", "How many times longer this rank takes for the same work") ||
-              changed;
+    number_field(ui, "params/rank_scale/rank", picked, 0, ranks - 1, "Which rank the slider is of");
+    changed = draw_straggler(ui, scales, picked);
+  } else {
+    for (int rank = 0; rank < ranks; ++rank) changed = draw_straggler(ui, scales, rank) || changed;
   }
-  if (ranks > kMostSliders)
-    muted_text(ui, fmt::format("the other {} ranks: costs.rank_scale in the file", ranks - kMostSliders));
   if (changed) run_command(ui.session, "set", "costs.rank_scale " + text_of(scales));
   if (config.is_set("costs.rank_scale") && button(ui, "params/rank_scale/reset", "All equal"))
     run_command(ui.session, "reset", "costs.rank_scale");
@@ -148,7 +182,9 @@ void params(Ui& ui) {
   auto& config = ui.session.part<ConfigModel>();
   const int stages = stages_of(ui.session);
   draw_file_row(ui, config);
+  draw_save_row(ui, config);
   draw_problem(ui, config);
+  draw_over_limit(ui);
   draw_schedule(ui, config);
   draw_group(ui, config, io::KeyClass::Shape, stages);
   if (has_options(config.value("schedule")) && section(ui, "Options", "params/options", true))

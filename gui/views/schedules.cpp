@@ -12,16 +12,45 @@ namespace {
 
 using Column = ScheduleTable::Column;
 
-void draw_heads() {
+struct Head {
+  const char* label;
+  float share;
+  const char* help;
+};
+
+constexpr Head kHeads[] = {
+    {"Schedule", 3.4F,
+     "At the ranks, microbatches and costs of the parameters; its own chunks where it does not take the "
+     "given "
+     "ones.\n"
+     "A click takes it."},
+    {"Makespan", 2.2F,
+     "Time of a step. Every schedule runs the same model: costs per stage are turned into costs per rank, "
+     "which "
+     "schedules of several chunks divide among them."},
+    {"Bubble", 1.8F, "Share of the step in which ranks are idle"},
+    {"Peak", 1.6F,
+     "Most activation bytes of any rank, as if each rank held the same layers whatever its chunks: in chunk "
+     "passes of the parameters where no bytes are given"},
+    {"Gap", 1.6F, "Makespan over its lower bound, less one"}};
+
+void draw_heads(Ui& ui) {
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_NoSort | ImGuiTableColumnFlags_WidthFixed);
-  ImGui::TableSetupColumn("Schedule", ImGuiTableColumnFlags_DefaultSort | ImGuiTableColumnFlags_WidthStretch,
-                          3.2F);
-  ImGui::TableSetupColumn("Makespan", ImGuiTableColumnFlags_WidthStretch, 2.2F);
-  ImGui::TableSetupColumn("Bubble", ImGuiTableColumnFlags_WidthStretch, 1.8F);
-  ImGui::TableSetupColumn("Peak", ImGuiTableColumnFlags_WidthStretch, 1.6F);
-  ImGui::TableSetupColumn("Gap", ImGuiTableColumnFlags_WidthStretch, 1.6F);
-  ImGui::TableHeadersRow();
+  for (const Head& head : kHeads)
+    ImGui::TableSetupColumn(
+        head.label,
+        ImGuiTableColumnFlags_WidthStretch | (&head == kHeads ? ImGuiTableColumnFlags_DefaultSort : 0),
+        head.share);
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  ImGui::TableSetColumnIndex(0);
+  ImGui::TableHeader("+");
+  for (const Head& head : kHeads) {
+    ImGui::TableNextColumn();
+    ImGui::TableHeader(head.label);
+    note_item(ui, std::string("schedules/head/") + head.label);
+    explain(head.help);
+  }
 }
 
 void take_sorting(ScheduleTable& table) {
@@ -32,9 +61,9 @@ void take_sorting(ScheduleTable& table) {
   specs->SpecsDirty = false;
 }
 
-void draw_numbers(const ScheduleRow& row, TimeUnit unit) {
+void draw_numbers(const ScheduleRow& row) {
   ImGui::TableNextColumn();
-  ImGui::TextUnformatted(fmt::format("{:.4g}", to_double(row.makespan, unit)).c_str());
+  ImGui::TextUnformatted(fmt::format("{:.4g}", to_double(row.makespan, row.unit)).c_str());
   ImGui::TableNextColumn();
   ImGui::TextUnformatted(fmt::format("{:.1f}%", 100 * row.bubble_ratio).c_str());
   ImGui::TableNextColumn();
@@ -43,8 +72,7 @@ void draw_numbers(const ScheduleRow& row, TimeUnit unit) {
   ImGui::TextUnformatted(fmt::format("{:.1f}%", 100 * row.gap).c_str());
 }
 
-void draw_row(Ui& ui, ScheduleTable& table, const ScheduleRow& row, const std::string& current,
-              TimeUnit unit) {
+void draw_row(Ui& ui, ScheduleTable& table, const ScheduleRow& row, const std::string& current) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   bool ticked = table.ticked(row.name);
@@ -55,25 +83,24 @@ void draw_row(Ui& ui, ScheduleTable& table, const ScheduleRow& row, const std::s
   ImGui::TableNextColumn();
   if (!row.refusal.empty())
     ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
-  if (selectable(ui, "schedules/row/" + row.name, row.name.c_str(), row.name == current, false))
-    run_command(ui.session, "set", "schedule " + row.name);
+  const std::string label = row.chunks == 1 ? row.name : fmt::format("{} v={}", row.name, row.chunks);
+  if (selectable(ui, "schedules/row/" + row.name, label.c_str(), row.name == current, false))
+    run_command(ui.session, "take-schedule", row.name);
   if (!row.refusal.empty()) ImGui::PopStyleColor();
   explain(row.refusal);
-  if (row.refusal.empty()) draw_numbers(row, unit);
+  if (row.refusal.empty()) draw_numbers(row);
 }
 
 }  // namespace
 
 void schedules(Ui& ui) {
   auto& table = ui.session.part<ScheduleTable>();
-  const RunModel* run = ui.session.active_run();
-  const TimeUnit unit = run == nullptr ? TimeUnit::Unit : run->timeline.unit;
   const std::string current = ui.session.part<ConfigModel>().value("schedule");
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
                                      ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_NoSavedSettings;
   if (!ImGui::BeginTable("table", 6, kFlags)) return;
-  draw_heads();
+  draw_heads(ui);
   take_sorting(table);
   // A tick or a click may change the rows of the next frame, not of this one.
   const std::vector<ScheduleRow>& rows = table.rows();
@@ -81,7 +108,7 @@ void schedules(Ui& ui) {
   clipper.Begin(static_cast<int>(rows.size()));
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-      draw_row(ui, table, rows[static_cast<std::size_t>(i)], current, unit);
+      draw_row(ui, table, rows[static_cast<std::size_t>(i)], current);
   ImGui::EndTable();
 }
 

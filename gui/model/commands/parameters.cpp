@@ -1,7 +1,12 @@
 // Commands of the configuration under edit.
 
+#include <fmt/format.h>
+
+#include <charconv>
+
 #include "gui/model/config_model.hpp"
 #include "gui/model/schedule_editor.hpp"
+#include "gui/model/schedule_table.hpp"
 #include "sim/error.hpp"
 
 namespace pipeloom::gui::commands {
@@ -22,6 +27,24 @@ void set(Session& session, std::string_view text) {
 
 void reset(Session& session, std::string_view text) {
   config(session).reset(session, std::string(text));
+}
+
+void take_schedule(Session& session, std::string_view text) {
+  auto& model = config(session);
+  model.replace(session, with_schedule(with_shape(session, model.assignments()), std::string(text)));
+}
+
+/// Counted from 1; the first one if no number is given.
+void take_fix(Session& session, std::string_view text) {
+  auto& model = config(session);
+  std::size_t number = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool counted = text.empty() || (error == std::errc() && end == text.data() + text.size());
+  if (model.fixes().empty()) throw InputError(Where{"take-fix"}, "there is no suggestion to take");
+  if (!counted || number < 1 || number > model.fixes().size())
+    throw InputError(Where{"take-fix"},
+                     fmt::format("'{}' is no suggestion; name one of 1 to {}", text, model.fixes().size()));
+  model.take_fix(session, number - 1);
 }
 
 /// Queues and configuration are edited by the same hands: what was changed last is undone first.
@@ -45,6 +68,10 @@ void redo(Session& session, std::string_view) {
 
 void preset(Session& session, std::string_view text) {
   config(session).load_preset(session, std::string(text));
+}
+
+void new_configuration(Session& session, std::string_view) {
+  config(session).start_anew(session);
 }
 
 void save_configuration(Session& session, std::string_view text) {
