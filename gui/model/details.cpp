@@ -93,7 +93,7 @@ Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t posit
   const auto add = [&](const char* name, std::string value) {
     if (!value.empty()) out.facts.push_back({name, std::move(value)});
   };
-  add("kind", fmt::format("{}: {}", letter_of(op.kind()), words_of(op.kind())));
+  add("kind", std::string(words_of(op.kind())));
   add("rank", std::to_string(rank.value()));
   add("stage", std::to_string(op.stage().value()));
   add("chunk", chunk_text(*run.schedule, op));

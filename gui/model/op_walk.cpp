@@ -33,9 +33,8 @@ std::string_view name_of(Link link) {
 }
 
 OpWalk::OpWalk(std::shared_ptr<const Schedule> schedule) : schedule_(std::move(schedule)) {
-  std::int8_t tables = 0;
-  for (const OpKind kind : kAllOpKinds)
-    table_of_[index_of(kind)] = schedule_->contains(kind) ? tables++ : std::int8_t{-1};
+  int tables = 0;
+  for (const OpKind kind : kAllOpKinds) table_of_[index_of(kind)] = schedule_->contains(kind) ? tables++ : -1;
   const auto units = static_cast<std::size_t>(schedule_->units());
   const auto stages = static_cast<std::size_t>(schedule_->stages());
   index_.assign(static_cast<std::size_t>(tables) * stages * units, kNoOp);
@@ -55,7 +54,7 @@ std::size_t OpWalk::find(Op op) const {
 }
 
 std::size_t OpWalk::at(OpKind kind, std::int32_t stage, Op like, int slice) const {
-  const std::int8_t table = table_of_[index_of(kind)];
+  const int table = table_of_[index_of(kind)];
   if (table < 0 || stage < 0 || stage >= schedule_->stages() || slice < 0 || slice >= schedule_->slices())
     return kNone;
   const auto units = static_cast<std::size_t>(schedule_->units());
@@ -157,7 +156,9 @@ Ticks OpWalk::arrival(const RunModel& run, std::size_t base, std::size_t produce
 
 std::vector<Neighbour> OpWalk::predecessors(const RunModel& run, std::size_t position) const {
   const std::size_t base = base_of(run, position);
-  const auto [first, last] = entry_at(run, position);
+  const std::pair<std::size_t, std::size_t> entry = entry_at(run, position);
+  const std::size_t first = entry.first;
+  const std::size_t last = entry.second;
   std::vector<Neighbour> out;
   const bool copy = is_copy(op_at(run, position).kind());
   const std::size_t before = in_front(run, first, false);

@@ -4,6 +4,7 @@
 //
 // Positions are those of OpRef: step * num_ops + op index. Every look-up stays within the step of its position.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -82,8 +83,8 @@ class OpWalk {
                               std::size_t consumer) const;
 
   std::shared_ptr<const Schedule> schedule_;
-  std::int8_t table_of_[kOpKinds] = {};  // [kind]: which table, -1 for none
-  std::vector<std::uint32_t> index_;     // [(table * stages + stage) * units + unit]
+  std::array<int, kOpKinds> table_of_{};  // [kind]: which table, -1 for none
+  std::vector<std::uint32_t> index_;      // [(table * stages + stage) * units + unit]
 };
 
 // Without an index, O(log ops), or O(ops of the rank) for ops that copies stand between.

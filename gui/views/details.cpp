@@ -20,17 +20,30 @@ void label(const Ui& ui, const std::string& text) {
   ImGui::PopStyleColor();
 }
 
+void draw_fact(Ui& ui, const DetailLine& fact, bool wrap) {
+  ImGui::TableNextColumn();
+  label(ui, fact.name);
+  ImGui::TableNextColumn();
+  if (wrap)
+    wrapped_text(fact.value);
+  else
+    ImGui::TextUnformatted(fact.value.c_str());
+}
+
+/// Short facts two by two, the others in a line of their own.
 void draw_facts(Ui& ui, const std::vector<DetailLine>& facts) {
-  if (facts.empty() || !ImGui::BeginTable("facts", 2, ImGuiTableFlags_SizingFixedFit)) return;
+  constexpr std::size_t kShort = 12;
+  const auto is_short = [](const DetailLine& fact) { return fact.value.size() <= kShort; };
+  if (ImGui::BeginTable("short facts", 4, ImGuiTableFlags_SizingFixedFit)) {
+    for (const DetailLine& fact : facts)
+      if (is_short(fact)) draw_fact(ui, fact, false);
+    ImGui::EndTable();
+  }
+  if (!ImGui::BeginTable("facts", 2, ImGuiTableFlags_SizingFixedFit)) return;
   ImGui::TableSetupColumn("name");
   ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
-  for (const DetailLine& fact : facts) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    label(ui, fact.name);
-    ImGui::TableNextColumn();
-    wrapped_text(fact.value);
-  }
+  for (const DetailLine& fact : facts)
+    if (!is_short(fact)) draw_fact(ui, fact, true);
   ImGui::EndTable();
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("an op's details: what, where, when") {
   const RunPtr run = run_of(kScene);
   const Details details = of(*run, "1/1B1");
   CHECK(details.title == "1B1 on rank 1");
-  CHECK(fact(details, "kind") == "B: backward");
+  CHECK(fact(details, "kind") == "backward");
   CHECK(fact(details, "rank") == "1");
   CHECK(fact(details, "stage") == "1");
   CHECK(fact(details, "microbatch") == "1");
@@ -155,7 +155,7 @@ TEST_CASE("a gap's details say what it waited for") {
 TEST_CASE("details as text for the clipboard") {
   const RunPtr run = run_of("0F0 0B0");
   CHECK(to_text(of(*run, "0F0")) ==
-        "0F0 on rank 0\nkind\tF: forward\nrank\t0\nstage\t0\nmicrobatch\t0\nstart\t0.0\nend\t1.0\n"
+        "0F0 on rank 0\nkind\tforward\nrank\t0\nstage\t0\nmicrobatch\t0\nstart\t0.0\nend\t1.0\n"
         "duration\t1.0\ncost\tcosts.forward = 1.0\n"
         "before 0B0 on rank 0\tactivation, could start at 1.0\nbefore 0B0 on rank 0\tqueue, could start at "
         "1.0\n");
