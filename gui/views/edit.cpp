@@ -134,12 +134,13 @@ void draw_removed(Ui& ui, const ScheduleEditor& editor, const Strip& strip) {
   for (std::size_t i = 0; i < std::min(removed.size(), kShown); ++i) {
     const auto& [rank, op] = removed[i];
     const bool here = !strip.cells.empty() && strip.rank == rank;
-    const std::size_t position =
-        here ? strip.cells[strip.chosen].position : editor.queues().num_entries(rank);
     const std::string label = fmt::format("Put {} {} on rank {}", to_text(op),
                                           here ? "in front of the selection" : "at the end", rank.value());
-    if (button(ui, fmt::format("edit/insert/{}", i), label.c_str(), "Puts the weight gradient back"))
-      run_command(ui.session, "insert-weight", fmt::format("{}/{} {}", rank.value(), to_text(op), position));
+    if (!button(ui, fmt::format("edit/insert/{}", i), label.c_str(), "Puts the weight gradient back"))
+      continue;
+    const std::size_t position =
+        here ? strip.cells[strip.chosen].position : editor.queues().num_entries(rank);
+    run_command(ui.session, "insert-weight", fmt::format("{}/{} {}", rank.value(), to_text(op), position));
   }
 }
 
@@ -222,6 +223,7 @@ void edit(Ui& ui) {
                     {"edit/redo", "Redo", "redo-edit", "Does it again (Ctrl+Shift+Z)"},
                     {"edit/discard", "Discard", "discard-edits", "Shows the schedule from before the edits"},
                     {"edit/stop", "Done", "edit-mode", "Stops editing; the edited run stays"}});
+  if (!editor.editing()) return;  // one of them ended it
   const Strip& strip = strip_of(ui, editor);
   draw_strip(ui, strip);
   draw_buttons(

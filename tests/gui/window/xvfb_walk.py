@@ -98,26 +98,57 @@ def expect_that(what, holds):
         raise AssertionError(f"{what} does not hold")
 
 
+def length(state):
+    return state["view"]["end"] - state["view"]["start"]
+
+
 def walk_through(args, display):
-    window = Window(args, display, CONFIG)
-    first = window.end("key")
+    # The first start shows an example; Ctrl+Q ends the program.
+    first = Window(args, display).end("key")
     expect("platform", first["window"]["platform"], "glfw")
     expect("size", [first["window"]["width"], first["window"]["height"]], [1280, 720])
     expect("runs", len(first["runs"]), 1)
-    whole = first["view"]["end"] - first["view"]["start"]
+    expect("ranks", first["runs"][0]["ranks"], 4)
+    items = first["items"]
 
-    window = Window(args, display, CONFIG)
-    window.click(first["items"]["chart/plot"])
+    # Keys act on what the pointer is at; a signal ends the program as its own command does.
+    window = Window(args, display)
+    window.click(items["chart/plot"])
     window.keys("w", "w", "w")
     state = window.end(signal.SIGTERM)
-    expect_that("w zooms in", state["view"]["end"] - state["view"]["start"] < whole)
+    expect_that("w zooms in", length(state) < length(first))
 
-    window = Window(args, display, CONFIG)
-    window.click(first["items"]["params/ranks"])
+    # The wheel with Ctrl held, in and out again.
+    window = Window(args, display)
+    window.click(items["chart/plot"])
+    window.xdotool("keydown", "ctrl", "click", "--repeat", "3", "4", "keyup", "ctrl")
+    window.pause()
+    window.xdotool("keydown", "ctrl", "click", "--repeat", "2", "5", "keyup", "ctrl")
+    window.pause()
+    state = window.end("key")
+    expect_that("three steps in and two out are one in", 0.5 * length(first) < length(state) < length(first))
+
+    # A number typed into a field is simulated.
+    window = Window(args, display)
+    window.click(items["params/ranks"])
     window.keys("ctrl+a", "8", "Return")
     window.pause(1.0)
     state = window.end("key")
     expect("ranks", state["runs"][0]["ranks"], 8)
+
+    # The command palette, all by keyboard.
+    window = Window(args, display)
+    window.keys("ctrl+shift+p")
+    window.xdotool("type", "--delay", "40", "theme light")
+    window.pause()
+    window.keys("Return")
+    window.pause()
+    state = window.end("key")
+    expect("theme", state["window"]["theme"], "light")
+
+    # A file named on the command line.
+    state = Window(args, display, CONFIG).end("key")
+    expect_that("the file is open", any(run["file"] == CONFIG for run in state["runs"]))
 
 
 def main():
