@@ -125,7 +125,7 @@ void put_on_top(Session& session, RunPtr run) {
 
 void FileOpener::finish(Session& session, OpenedFile opened, const std::string& path, bool compared) {
   if (opened.kind == OpenedFile::Kind::Problem) {
-    session.part<Problems>().show_file(session, path);  // everything that is wrong; the line below is the first
+    session.part<Problems>().show_file(session, path);  // all that is wrong; the message is the first of it
     return session.say(opened.problem, MessageKind::Problem);
   }
   session.say(fmt::format("opened {}", path));
