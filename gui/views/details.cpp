@@ -30,16 +30,20 @@ void draw_fact(Ui& ui, const DetailLine& fact, bool wrap) {
     ImGui::TextUnformatted(fact.value.c_str());
 }
 
-/// Short facts two by two, the others in a line of their own.
-void draw_facts(Ui& ui, const std::vector<DetailLine>& facts) {
-  constexpr std::size_t kShort = 12;
-  const auto is_short = [](const DetailLine& fact) { return fact.value.size() <= kShort; };
-  if (ImGui::BeginTable("short facts", 4, ImGuiTableFlags_SizingFixedFit)) {
-    for (const DetailLine& fact : facts)
-      if (is_short(fact)) draw_fact(ui, fact, false);
-    ImGui::EndTable();
-  }
-  if (!ImGui::BeginTable("facts", 2, ImGuiTableFlags_SizingFixedFit)) return;
+bool is_short(const DetailLine& fact) {
+  return fact.value.size() <= 7;
+}
+
+/// Two by two.
+void draw_short_facts(Ui& ui, const std::vector<DetailLine>& facts) {
+  if (!ImGui::BeginTable("short facts", 4, ImGuiTableFlags_SizingFixedFit)) return;
+  for (const DetailLine& fact : facts)
+    if (is_short(fact)) draw_fact(ui, fact, false);
+  ImGui::EndTable();
+}
+
+void draw_long_facts(Ui& ui, const std::vector<DetailLine>& facts) {
+  if (!ImGui::BeginTable("long facts", 2, ImGuiTableFlags_SizingFixedFit)) return;
   ImGui::TableSetupColumn("name");
   ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
   for (const DetailLine& fact : facts)
@@ -89,12 +93,14 @@ void details(Ui& ui) {
     wrapped_text(shown->sentence);
     note_item(ui, "details/sentence");
   }
-  draw_facts(ui, shown->facts);
+  draw_short_facts(ui, shown->facts);
   std::optional<OpRef> chosen;
   draw_ops(ui, session.selection.gap ? "waited for" : "waited for  ( [ )", "details/before",
            shown->predecessors, chosen);
   draw_ops(ui, session.selection.gap ? "then" : "waits for it  ( ] )", "details/after", shown->successors,
            chosen);
+  ImGui::Spacing();
+  draw_long_facts(ui, shown->facts);
   // Last: what is shown goes away with the selection.
   if (chosen) select_op(session, *chosen, Reveal::Yes);
 }
