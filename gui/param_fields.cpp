@@ -40,12 +40,17 @@ std::string id_of(const io::ConfigKey& key) {
   return "params/" + std::string(key.path);
 }
 
-/// "costs.transfer.latency" -> "latency": the panel's headings say the rest.
+/// "costs.transfer.intra.latency" -> "intra latency": the panel's headings say the rest.
 std::string label_of(const io::ConfigKey& key) {
-  std::string label(
-      key.path.substr(key.path.rfind('.') == std::string_view::npos ? 0 : key.path.rfind('.') + 1));
+  std::string_view path = key.path;
+  for (const std::string_view heading : {"options.", "costs.transfer.", "costs.", "memory.", "step."})
+    if (path.starts_with(heading)) {
+      path.remove_prefix(heading.size());
+      break;
+    }
+  std::string label(path);
   for (char& c : label)
-    if (c == '_') c = ' ';
+    if (c == '_' || c == '.') c = ' ';
   return label;
 }
 
@@ -77,16 +82,33 @@ void draw_text(Ui& ui, const std::string& id, std::string_view path, const std::
   if (finished) typing.erase(id);
 }
 
+/// The number that holds where none is set: the default, or for chunks what the run has.
+std::string default_count(Ui& ui, const io::ConfigKey& key) {
+  if (key.path == "chunks")
+    for (const OpenRun& open : ui.session.runs)
+      if (open.live) return std::to_string(open.run->schedule->placement().chunks());
+  return std::string(key.default_text);
+}
+
 void draw_count(Ui& ui, const io::ConfigKey& key, const std::string& help) {
-  const std::string now = config(ui).value(std::string(key.path));
+  const std::string given = config(ui).value(std::string(key.path));
+  const std::string now = given.empty() ? default_count(ui, key) : given;
   int value = 0;
   const auto [end, error] = std::from_chars(now.data(), now.data() + now.size(), value);
   if (error != std::errc{} || end != now.data() + now.size()) {
     draw_text(ui, id_of(key), key.path, std::string(key.default_text), help);
     return;
   }
+  const bool resets = !given.empty() && !key.default_text.empty();
+  const float cross = ImGui::GetFrameHeight();
+  if (resets)
+    ImGui::SetNextItemWidth(
+        std::max(ImGui::CalcItemWidth() - cross - ImGui::GetStyle().ItemInnerSpacing.x, 1.0F));
   if (number_field(ui, id_of(key), value, static_cast<int>(key.minimum), static_cast<int>(key.maximum), help))
     assign(ui, key.path, std::to_string(value));
+  if (!resets) return;
+  ImGui::SameLine(0, ImGui::GetStyle().ItemInnerSpacing.x);
+  if (button(ui, id_of(key) + "/reset", "x", "Back to the default")) assign(ui, key.path, "");
 }
 
 bool is_table(const std::string& value) {

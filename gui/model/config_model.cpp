@@ -59,11 +59,11 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
   }
 }
 
-/// "error: " and the key's own name in front of it say nothing in a panel.
+/// "error: ", in front or behind the place, says nothing in a panel.
 std::string without_prefix(std::string text) {
   const std::string_view word = "error: ";
   const std::size_t at = text.find(word);
-  if (at == 0) text.erase(0, word.size());
+  if (at != std::string::npos) text.erase(at, word.size());
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "gui/model/command.hpp"
 #include "sim/io/file.hpp"
 #include "study/evaluate.hpp"
+#include "study/run_input.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
@@ -26,6 +27,60 @@ void settle(Session& session) {
 Ticks makespan(const Session& session) {
   REQUIRE(session.active_run() != nullptr);
   return session.active_run()->metrics->makespan;
+}
+
+bool is_legal(const Assignments& assignments) {
+  try {
+    return study::evaluate(config_of(assignments)).metrics.makespan > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::vector<std::string> labels_of(const std::vector<Fix>& fixes) {
+  std::vector<std::string> labels;
+  for (const Fix& fix : fixes) labels.push_back(fix.label);
+  return labels;
+}
+
+/// As a shell takes a line of words apart, of which some are in single quotes.
+std::vector<std::string> shell_words(const std::string& line) {
+  std::vector<std::string> words = {""};
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\'')
+      quoted = !quoted;
+    else if (line[i] == '\\' && !quoted)
+      words.back() += line[++i];
+    else if (line[i] == ' ' && !quoted)
+      words.emplace_back();
+    else
+      words.back() += line[i];
+  }
+  return words;
+}
+
+/// What `pipeloom simulate` reads of a line.
+io::RunConfig read_line(const std::string& line) {
+  const auto words = shell_words(line);
+  study::InputTexts texts;
+  REQUIRE(words.size() % 2 == 0);
+  for (std::size_t i = 2; i + 1 < words.size(); i += 2) {
+    const std::string& value = words[i + 1];
+    if (words[i] == "--set")
+      texts.set.push_back(value);
+    else if (words[i] == "--schedule")
+      texts.schedule = value;
+    else if (words[i] == "--ranks")
+      texts.ranks = value;
+    else if (words[i] == "--microbatches")
+      texts.microbatches = value;
+    else if (words[i] == "--chunks")
+      texts.chunks = value;
+    else
+      FAIL("unknown option " << words[i]);
+  }
+  return study::read_input(texts).config;
 }
 
 constexpr Ticks kUnit = 1'000'000'000;
@@ -83,11 +138,8 @@ TEST_CASE("what is refused says why, offers what is legal, and leaves the pictur
   CHECK(config.problem().find("even") != std::string::npos);
   REQUIRE_FALSE(config.fixes().empty());
   for (const Fix& fix : config.fixes()) {
-    Assignments tried = config.assignments();
-    tried[fix.path] = fix.value;
     CAPTURE(fix.label);
-    io::EffectiveConfig effective;
-    CHECK(study::make_schedule(config_of(tried), {}, effective) != nullptr);
+    CHECK(is_legal(with_fix(config.assignments(), fix)));
   }
   CHECK(std::any_of(config.fixes().begin(), config.fixes().end(),
                     [](const Fix& fix) { return fix.label == "ranks 6" || fix.label == "ranks 4"; }));
@@ -148,4 +200,134 @@ TEST_CASE("a saved configuration is loaded again as it was") {
   CHECK(config.file() == path);
   settle(session);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a command line means the same run, and leaves out what is the default") {
+  const Assignments plain = {{"schedule", "\"1f1b\""},
+                             {"ranks", "4"},
+                             {"microbatches", "8"},
+                             {"costs.per", "\"stage\""},
+                             {"costs.transfer.latency", "0"}};
+  CHECK(command_line(plain) == "pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8");
+  const std::vector<Assignments> runs = {plain,
+                                         {{"schedule", "\"interleaved-1f1b\""},
+                                          {"ranks", "4"},
+                                          {"microbatches", "8"},
+                                          {"chunks", "3"},
+                                          {"options.group_size", "4"},
+                                          {"costs.forward", "1.25"},
+                                          {"costs.backward", "[2,2,2,2,2,2,2,2,2,2,2,2.125]"},
+                                          {"costs.rank_scale", "[1,1.5,1,1]"}},
+                                         {{"schedule", "\"zb-h1\""},
+                                          {"ranks", "4"},
+                                          {"microbatches", "8"},
+                                          {"costs.forward", "1"},
+                                          {"costs.backward_input", "1"},
+                                          {"costs.backward_weight", "{\"default\":1,\"stages\":{\"3\":0.5}}"},
+                                          {"costs.transfer.latency", "0.1"},
+                                          {"options.recompute", "{\"keep\":1}"},
+                                          {"step.count", "2"}}};
+  for (const Assignments& run : runs) {
+    CAPTURE(command_line(run));
+    const study::Evaluation here = study::evaluate(config_of(run));
+    const study::Evaluation there = study::evaluate(read_line(command_line(run)));
+    CHECK(there.metrics.makespan == here.metrics.makespan);
+    CHECK(there.metrics.ranks[0].memory.peak_bytes == here.metrics.ranks[0].memory.peak_bytes);
+    CHECK(there.schedule->num_ops() == here.schedule->num_ops());
+  }
+}
+
+TEST_CASE("where no single number helps, ranks and microbatches are offered together") {
+  // DualPipe wants an even p and an even m >= 2 p - 2: 5 and 7 are both wrong.
+  const Assignments run = {{"schedule", "\"dualpipe\""}, {"ranks", "5"}, {"microbatches", "7"}};
+  const std::vector<Fix> fixes = find_fixes(run);
+  CHECK(labels_of(fixes) == std::vector<std::string>{"ranks 6, microbatches 10", "ranks 4, microbatches 8"});
+  for (const Fix& fix : fixes) CHECK(is_legal(with_fix(run, fix)));
+}
+
+TEST_CASE("tables that do not fit the shape are fitted, with the last entry repeated") {
+  const Assignments run = {{"schedule", "\"1f1b\""}, {"ranks", "4"},
+                           {"microbatches", "8"},    {"costs.forward", "[1, 1, 2]"},
+                           {"costs.backward", "2"},  {"costs.rank_scale", "[1, 1.5, 1, 1, 2]"}};
+  const std::vector<Fix> fixes = find_fixes(run);
+  REQUIRE(labels_of(fixes) == std::vector<std::string>{"fit costs.forward, costs.rank_scale"});
+  const Assignments fitted = with_fix(run, fixes.front());
+  CHECK(fitted.at("costs.forward") == "[1,1,2,2]");
+  CHECK(fitted.at("costs.rank_scale") == "[1,1.5,1,1]");
+  CHECK(is_legal(fitted));
+}
+
+TEST_CASE("options of another schedule and values that are none may be left out") {
+  const Assignments foreign = {{"schedule", "\"1f1b\""},
+                               {"ranks", "4"},
+                               {"microbatches", "8"},
+                               {"options.group_size", "4"},
+                               {"options.waves", "2"}};
+  CHECK(labels_of(find_fixes(foreign)) ==
+        std::vector<std::string>{"leave out options.group_size, options.waves"});
+  Assignments wrong = foreign;
+  wrong.erase("options.waves");
+  wrong.erase("options.group_size");
+  CHECK(find_fixes(wrong).empty());  // nothing is wrong with it
+  wrong["costs.forward"] = "\"much\"";
+  CHECK(labels_of(find_fixes(wrong)) == std::vector<std::string>{"leave out costs.forward"});
+}
+
+TEST_CASE("a suggestion is taken as one step, by number") {
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  config.set(session, "schedule", "dualpipe");
+  config.set(session, "microbatches", "7");
+  config.set(session, "ranks", "5");
+  settle(session);
+  REQUIRE(config.fixes().size() == 2);
+  run_command(session, "take-fix", "3");
+  CHECK(session.message.kind == MessageKind::Problem);
+  run_command(session, "take-fix", "2");
+  settle(session);
+  CHECK(config.problem().empty());
+  CHECK(config.value("ranks") == "4");
+  CHECK(config.value("microbatches") == "8");
+  config.undo(session);
+  CHECK(config.value("ranks") == "5");
+  CHECK(config.value("microbatches") == "7");
+  settle(session);
+}
+
+TEST_CASE("keys inside an object are read and reset one by one") {
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  config.set(session, "options.recompute.keep", "1");
+  CHECK(config.value("options.recompute.keep") == "1");
+  CHECK(config.is_set("options.recompute.keep"));
+  config.reset(session, "options.recompute.keep");
+  CHECK_FALSE(config.is_set("options.recompute.keep"));
+  CHECK_FALSE(config.is_set("options.recompute"));
+  settle(session);
+}
+
+TEST_CASE("a new configuration is the example; undo brings the old one back") {
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  run_command(session, "set", "ranks 12");
+  run_command(session, "new-configuration");
+  CHECK(config.value("ranks") == "4");
+  CHECK_FALSE(config.unsaved());
+  run_command(session, "undo");
+  CHECK(config.value("ranks") == "12");
+  settle(session);
+}
+
+TEST_CASE("every ready configuration is read, simulated and written as it was") {
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  for (const std::string name : {"showcase", "seed/dualpipe", "family/6.2b-v-zb"}) {
+    CAPTURE(name);
+    REQUIRE(std::count(config.presets().begin(), config.presets().end(), name) == 1);
+    config.load_preset(session, name);
+    const Assignments loaded = config.assignments();
+    CHECK(assignments_of(io::Document::parse(config_text(loaded), name).root()) == loaded);
+    settle(session);
+    CHECK(config.problem().empty());
+  }
 }

@@ -1,0 +1,185 @@
+#include "gui/model/schedule_table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "gui/model/command.hpp"
+#include "schedules/generator.hpp"
+#include "study/evaluate.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::gui;
+
+namespace {
+
+constexpr Ticks kUnit = 1'000'000'000;
+const Assignments kRun = {{"schedule", "\"1f1b\""}, {"ranks", "4"}, {"microbatches", "8"}};
+
+void settle(Session& session) {
+  do {
+    session.update();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  } while (!session.idle());
+}
+
+const ScheduleRow& row_of(const ScheduleTable& table, const std::string& name) {
+  const auto found = std::find_if(table.rows().begin(), table.rows().end(),
+                                  [&](const ScheduleRow& row) { return row.name == name; });
+  REQUIRE(found != table.rows().end());
+  return *found;
+}
+
+/// The table in view, of the configuration that the first start shows: 1f1b, p = 4, m = 8.
+ScheduleTable& open_table(Session& session) {
+  session.preferences.panels["schedules"] = true;
+  (void)session.part<ConfigModel>();
+  return session.part<ScheduleTable>();
+}
+
+}  // namespace
+
+TEST_CASE("rows of the schedules hold what a simulation of each gives") {
+  // F = 1, B = 2: (m + p - 1)(F + B) = 33 for both; gpipe keeps all 8 microbatches, 1f1b 4.
+  const ScheduleRow gpipe = evaluate_row(kRun, "gpipe");
+  CHECK(gpipe.refusal.empty());
+  CHECK(gpipe.makespan == 33 * kUnit);
+  CHECK(gpipe.bubble_ratio == Approx(9.0 / 33));
+  const ScheduleRow one = evaluate_row(kRun, "1f1b");
+  CHECK(one.makespan == 33 * kUnit);
+  CHECK(gpipe.peak_bytes == Approx(2 * one.peak_bytes));
+  const io::RunConfig config = config_of(kRun);
+  const study::Evaluation run = study::evaluate(config);
+  CHECK(one.gap == Approx(static_cast<double>(run.metrics.makespan) /
+                              static_cast<double>(run.metrics.lower_bound.value) -
+                          1));
+}
+
+TEST_CASE("schedules with several chunks run the same model") {
+  // A stage is half a rank's layers: F = 0.5, B = 1. The bubble is (p - 1)(F + B), half of 1f1b's.
+  const Assignments interleaved = with_schedule(kRun, "interleaved-1f1b");
+  CHECK(interleaved.at("costs.per") == "\"rank\"");
+  CHECK(interleaved.at("costs.forward") == "1");
+  CHECK(interleaved.at("costs.backward") == "2");
+  const ScheduleRow row = evaluate_row(kRun, "interleaved-1f1b");
+  CHECK(row.chunks == 2);
+  CHECK(row.makespan == (8 * 3 + 3 * 3 / 2) * kUnit + kUnit / 2);
+  for (const schedules::Generator& generator : schedules::all()) {
+    CAPTURE(generator.name);
+    const ScheduleRow each = evaluate_row(kRun, generator.name);
+    if (!each.refusal.empty() || !generator.requirements.takes_updates) continue;
+    CHECK(each.makespan > 0);
+  }
+}
+
+TEST_CASE("the schedule under edit keeps its options, others drop what they do not take") {
+  Assignments grouped = kRun;
+  grouped["schedule"] = "\"interleaved-1f1b\"";
+  grouped["chunks"] = "2";
+  grouped["options.group_size"] = "4";
+  CHECK(with_schedule(grouped, "interleaved-1f1b") == grouped);
+  const Assignments one = with_schedule(grouped, "1f1b");
+  CHECK_FALSE(one.contains("options.group_size"));
+  CHECK_FALSE(one.contains("chunks"));
+  CHECK(one.at("costs.forward") == "2");  // two chunks of 1
+  CHECK(one.at("costs.per") == "\"rank\"");
+  CHECK_FALSE(with_schedule(kRun, "custom").contains("ranks"));
+  CHECK_THROWS_AS(with_schedule(kRun, "2f2b"), InputError);
+}
+
+TEST_CASE("a schedule that refuses the shape says why; a run that is too large is left out") {
+  Assignments odd = kRun;
+  odd["ranks"] = "5";
+  const ScheduleRow dualpipe = evaluate_row(odd, "dualpipe");
+  CHECK(dualpipe.refusal.find("even") != std::string::npos);
+  Assignments large = kRun;
+  large["ranks"] = "1024";
+  large["microbatches"] = "1000";  // 3 p m = 3.07e6 ops
+  CHECK(evaluate_row(large, "1f1b").refusal.find("too large") != std::string::npos);
+}
+
+TEST_CASE("the table follows the configuration, sorted") {
+  Session session;
+  ScheduleTable& table = open_table(session);
+  settle(session);
+  REQUIRE(table.rows().size() == schedules::all().size());
+  CHECK_FALSE(table.pending());
+  CHECK(row_of(table, "1f1b").makespan == 33 * kUnit);
+  run_command(session, "set", "ranks 5");
+  settle(session);
+  CHECK(table.rows().size() == schedules::all().size());
+  CHECK(row_of(table, "1f1b").makespan == 36 * kUnit);
+  CHECK_FALSE(row_of(table, "dualpipe").refusal.empty());
+
+  table.sort_by(ScheduleTable::Column::Bubble, true);
+  const auto refused = std::find_if(table.rows().begin(), table.rows().end(),
+                                    [](const ScheduleRow& row) { return !row.refusal.empty(); });
+  CHECK(std::is_sorted(table.rows().begin(), refused, [](const ScheduleRow& a, const ScheduleRow& b) {
+    return a.bubble_ratio > b.bubble_ratio;
+  }));
+  CHECK(
+      std::all_of(refused, table.rows().end(), [](const ScheduleRow& row) { return !row.refusal.empty(); }));
+  table.sort_by(ScheduleTable::Column::Name, false);
+  CHECK(std::is_sorted(table.rows().begin(),
+                       std::find_if(table.rows().begin(), table.rows().end(),
+                                    [](const ScheduleRow& row) { return !row.refusal.empty(); }),
+                       [](const ScheduleRow& a, const ScheduleRow& b) { return a.name < b.name; }));
+}
+
+TEST_CASE("a click gives the run that the row promised") {
+  Session session;
+  ScheduleTable& table = open_table(session);
+  settle(session);
+  for (const schedules::Generator& generator : schedules::all()) {
+    const ScheduleRow row = row_of(table, generator.name);
+    if (!row.refusal.empty()) continue;
+    CAPTURE(row.name);
+    run_command(session, "take-schedule", row.name);
+    settle(session);
+    CHECK(session.part<ConfigModel>().problem().empty());
+    REQUIRE(session.active_run() != nullptr);
+    CHECK(session.active_run()->metrics->makespan == row.makespan);
+    run_command(session, "undo");
+    settle(session);
+    CHECK(session.part<ConfigModel>().value("schedule") == "1f1b");
+  }
+}
+
+TEST_CASE("a tick stacks a schedule, edits reach it, another tick takes it away") {
+  Session session;
+  ScheduleTable& table = open_table(session);
+  settle(session);
+  table.tick(session, "gpipe", true);
+  settle(session);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.runs[0].live);
+  CHECK(session.runs[1].compared);
+  CHECK(session.runs[1].run->metrics->makespan == 33 * kUnit);
+  run_command(session, "set", "ranks 6");
+  settle(session);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.runs[1].run->metrics->makespan == (8 + 6 - 1) * 3 * kUnit);
+  table.tick(session, "gpipe", false);
+  settle(session);
+  CHECK(session.runs.size() == 1);
+
+  table.tick(session, "gpipe", true);
+  settle(session);
+  REQUIRE(session.runs.size() == 2);
+  session.close_run(1);  // elsewhere
+  settle(session);
+  CHECK_FALSE(table.ticked("gpipe"));
+  CHECK(session.runs.size() == 1);
+}
+
+TEST_CASE("the state of the table names every schedule") {
+  Session session;
+  ScheduleTable& table = open_table(session);
+  settle(session);
+  const auto state = nlohmann::json::parse(table.state_json(session));
+  CHECK(state.at("pending") == false);
+  REQUIRE(state.at("rows").size() == schedules::all().size());
+  CHECK(state.at("rows")[0].contains("makespan"));
+}
