@@ -49,20 +49,24 @@ void walk_from_op(Session& session, Step step) {
 }  // namespace
 
 void select_op(Session& session, const OpRef& op, Reveal reveal) {
+  const OpenRun* open = session.find_run(op.run);
+  if (open == nullptr) return;  // closed since its picture was drawn
+  const RunModel& run = *open->run;
   session.selection.op = op;
   session.selection.gap.reset();
   make_active(session, op.run);
-  const RunModel& run = *session.find_run(op.run)->run;
   if (reveal == Reveal::Yes)
     bring_into_sight(session, {run.timeline.start[op.op], run.timeline.end[op.op]}, op.run,
                      rank_at(run, op.op));
 }
 
 void select_gap(Session& session, const GapRef& gap, Reveal reveal) {
+  const OpenRun* open = session.find_run(gap.run);
+  if (open == nullptr) return;  // closed since its picture was drawn
+  const IdleSpan& span = open->run->idle[gap.rank.at()][gap.span];
   session.selection.gap = gap;
   session.selection.op.reset();
   make_active(session, gap.run);
-  const IdleSpan& span = session.find_run(gap.run)->run->idle[gap.rank.at()][gap.span];
   if (reveal == Reveal::Yes) bring_into_sight(session, {span.start, span.end}, gap.run, gap.rank);
 }
 
