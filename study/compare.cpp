@@ -101,7 +101,9 @@ std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs) {
                                             of_metrics(run.metrics, peak),
                                             of_metrics(run.metrics, peak_activations),
                                             of_metrics(run.metrics, live)};
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].values.push_back(values[i]);
+    const bool comparable = same_clock(*runs.front().timeline, *run.timeline);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i].values.push_back(comparable || rows[i].unit != "time_unit" ? values[i] : std::nullopt);
   }
   return rows;
 }
@@ -272,12 +274,25 @@ std::string explain_idle(const CauseTotals& a, const CauseTotals& b, TimeUnit un
                                         more_or_less(change < 0 ? -most : most, unit));
 }
 
+bool same_clock(const Timeline& a, const Timeline& b) {
+  return (a.unit == TimeUnit::Unit) == (b.unit == TimeUnit::Unit);
+}
+
+std::string clock_difference(const Timeline& a, const Timeline& b) {
+  if (same_clock(a, b)) return {};
+  const auto said = [](TimeUnit unit) {
+    return unit == TimeUnit::Unit ? std::string("abstract units") : std::string(name_of(unit));
+  };
+  return fmt::format("times cannot be compared: {} here, {} there; set costs.time_unit", said(a.unit),
+                     said(b.unit));
+}
+
 std::string work_difference(const Timeline& a, const Timeline& b) {
   const Ticks busy_a = facts_of(a).busy;
   const Ticks busy_b = facts_of(b).busy;
   if (!differs(busy_a, busy_b)) return {};
   return fmt::format("total work differs: {} vs {}; set costs.per", format_ticks(busy_a, a.unit),
-                     format_ticks(busy_b, b.unit));
+                     format_ticks(busy_b, a.unit));
 }
 
 std::vector<Ticks> clock_offsets(const Timeline& a, const Timeline& b, const OpComparison& comparison) {

@@ -46,7 +46,7 @@ struct MetricRow {
   [[nodiscard]] std::optional<double> relative(std::size_t run) const;
 };
 /// makespan, bubble_ratio, bubble_overhead, busy, idle for all; step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there
-/// are metrics. runs[0] is the baseline. REQUIRES: runs is not empty.
+/// are metrics. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
 [[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs);
 
 /// No op of the other run.
@@ -93,7 +93,13 @@ struct CauseTotals {
 /// more. REQUIRES: `unit` is that of both.
 [[nodiscard]] std::string explain_idle(const CauseTotals& a, const CauseTotals& b, TimeUnit unit);
 
+/// Whether times of the two say the same thing: both in seconds of some size, or both abstract.
+[[nodiscard]] bool same_clock(const Timeline& a, const Timeline& b);
+/// "times cannot be compared: ms here, abstract units there; set costs.time_unit" unless same_clock(), then "".
+[[nodiscard]] std::string clock_difference(const Timeline& a, const Timeline& b);
+
 /// "total work differs: 48.0 vs 96.0; set costs.per" if the busy times of the two differ by more than 1e-3, else "".
+/// Both in the unit of `a`. REQUIRES: same_clock().
 [[nodiscard]] std::string work_difference(const Timeline& a, const Timeline& b);
 
 /// How far each rank's clock in `b` is ahead of what `a` says, relative to the others: median over its matched ops of the difference of

@@ -1,8 +1,14 @@
 #include "study/compare.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/cost/resolve.hpp"
+#include "sim/io/json_value.hpp"
+#include "sim/io/run_config.hpp"
 #include "sim/simulator.hpp"
 #include "sim/text.hpp"
+#include "study/compare_rule.hpp"
+#include "study/evaluate.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
@@ -117,4 +123,76 @@ TEST_CASE("slices of a rank that a schedule gives to replicas are matched on the
   const Timeline a = run("0F0 1F1 1B1 0B0 | 0F1 1F0 1B0 0B1");
   const auto match = match_ops(*a.schedule, *a.schedule);
   for (std::size_t op = 0; op < match.size(); ++op) CHECK(match[op] == op);
+}
+
+TEST_CASE("ZB-H1 against 1F1B, p = 4, m = 8") {
+  // F 1, B 2, I 1, W 1: 1F1B takes (m + p - 1) (F + B) = 33; ZB-H1 m (F + I + W) + (p - 1) (F + I - W) = 27.
+  const auto evaluate = [](const char* schedule) {
+    io::RunConfig config = io::read_run_config(
+        io::Document::parse(fmt::format(R"({{"schedule": "{}", "ranks": 4, "microbatches": 8}})", schedule),
+                            "c")
+            .root());
+    return study::evaluate(config);
+  };
+  const Evaluation a = evaluate("1f1b");
+  const Evaluation b = evaluate("zb-h1");
+  const ComparedRun sides[] = {{"1f1b", &a.timeline, &a.metrics}, {"zb-h1", &b.timeline, &b.metrics}};
+  const auto rows = compare_metrics(sides);
+  CHECK(rows[0].values == std::vector<std::optional<double>>{33.0 * kUnit, 27.0 * kUnit});
+  CHECK(*rows[0].relative(1) == Approx(-6.0 / 33));
+  // 4 ranks of 24 work each.
+  CHECK(rows[3].values == std::vector<std::optional<double>>{96.0 * kUnit, 96.0 * kUnit});
+  CHECK(rows[4].values == std::vector<std::optional<double>>{36.0 * kUnit, 12.0 * kUnit});
+  // All F are in both, no B is: 32 and 32, and twice as many I and W.
+  const OpComparison ops = compare_ops(a.timeline, b.timeline, 0, 0);
+  CHECK(ops.matched == 32);
+  CHECK(ops.only_a == 32);
+  CHECK(ops.only_b == 64);
+
+  const auto breaks_rule = [&](const char* text) {
+    return breaks(parse_compare_rule(text, Where{"--fail-if"}), rows, 1, TimeUnit::Unit);
+  };
+  CHECK(breaks_rule("makespan<-18%"));  // -18.18 %
+  CHECK_FALSE(breaks_rule("makespan < -18.2%"));
+  CHECK(breaks_rule("makespan<=-6"));
+  CHECK_FALSE(breaks_rule("makespan<-6"));
+  CHECK(breaks_rule("makespan>=27"));
+  CHECK_FALSE(breaks_rule("makespan>27"));
+  CHECK_FALSE(breaks_rule("busy>+0%"));
+}
+
+TEST_CASE("a rule that is none, and a metric that nobody knows, are refused") {
+  const auto why = [](const char* text) {
+    try {
+      (void)parse_compare_rule(text, Where{"--fail-if"});
+    } catch (const InputError& error) {
+      return error.line();
+    }
+    return std::string("read");
+  };
+  CHECK(why("makespan") ==
+        "--fail-if: error: found 'makespan'; a rule is METRIC > NUMBER, such as makespan>+1%");
+  CHECK(why("makespan>") == "--fail-if: error: found '' as the number; allowed are 12.5, +1% and +3");
+  CHECK(why("makespan>nan").find("found 'nan'") != std::string::npos);
+  CHECK(why("makespam>1").find("did you mean 'makespan'?") != std::string::npos);
+  const Timeline a = run(kOneForwardOneBackward);
+  const ComparedRun sides[] = {{"a", &a}, {"b", &a}};
+  CHECK_THROWS_AS(
+      breaks(parse_compare_rule("peak_bytes>1", Where{}), compare_metrics(sides), 1, TimeUnit::Unit),
+      InputError);
+}
+
+TEST_CASE("abstract and real times are told apart, sizes of seconds are not") {
+  const Timeline a = run(kOneForwardOneBackward);
+  Timeline ms = a;
+  ms.unit = TimeUnit::Millisecond;
+  Timeline us = a;
+  us.unit = TimeUnit::Microsecond;
+  CHECK(clock_difference(a, ms) ==
+        "times cannot be compared: abstract units here, ms there; set costs.time_unit");
+  CHECK(clock_difference(ms, us).empty());
+  const ComparedRun sides[] = {{"a", &a}, {"ms", &ms}};
+  const auto rows = compare_metrics(sides);
+  CHECK_FALSE(rows[0].values[1]);
+  CHECK(rows[1].values[1] == rows[1].values[0]);
 }
