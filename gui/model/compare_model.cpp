@@ -8,6 +8,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/chart_part.hpp"
+#include "gui/model/navigation.hpp"
 #include "gui/model/select.hpp"
 #include "sim/error.hpp"
 
@@ -18,27 +19,44 @@ study::ComparedRun side_of(const RunModel& run) {
   return {run.title, &run.timeline, run.metrics ? &*run.metrics : nullptr, &run.idle};
 }
 
+std::vector<std::int8_t> tints_of_steps(const Timeline& a, const Timeline& b,
+                                        const study::OpComparison& ops) {
+  std::vector<std::int8_t> out;
+  for (int step = 0; step < b.steps; ++step) {
+    const auto one = study::tints(a, b, ops, std::min(step, a.steps - 1), step);
+    out.insert(out.end(), one.begin(), one.end());
+  }
+  return out;
+}
+
 PairComparison compare_pair(const RunModel& a, const RunModel& b, const study::CauseTotals& causes_a,
-                            const study::CauseTotals& causes_b) {
+                            const study::CauseTotals& causes_b, int step) {
+  const Timeline& from = a.timeline;
+  const Timeline& to = b.timeline;
   PairComparison out;
   out.run = b.id;
-  out.ops = study::compare_ops(a.timeline, b.timeline, 0, 0);
-  out.tints =
-      std::make_shared<const std::vector<std::int8_t>>(study::tints(a.timeline, b.timeline, out.ops, 0, 0));
-  const std::string work = study::work_difference(a.timeline, b.timeline);
-  if (!work.empty()) out.lines.push_back(work);
-  if (a.timeline.unit == b.timeline.unit)
-    out.lines.push_back(study::explain_idle(causes_a, causes_b, a.timeline.unit));
+  out.ops = study::compare_ops(from, to, std::min(step, from.steps - 1), std::min(step, to.steps - 1));
+  out.tints = std::make_shared<const std::vector<std::int8_t>>(tints_of_steps(from, to, out.ops));
+  out.in_run.assign(from.schedule->num_ops(), PairComparison::kNotInRun);
+  for (std::size_t op = 0; op < out.ops.match.size(); ++op)
+    if (out.ops.match[op] != study::kUnmatched)
+      out.in_run[out.ops.match[op]] = static_cast<std::uint32_t>(op);
+  if (!study::same_clock(from, to)) {
+    out.lines.push_back(study::clock_difference(from, to));
+  } else {
+    const std::string work = study::work_difference(from, to);
+    if (!work.empty()) out.lines.push_back(work);
+    out.lines.push_back(study::explain_idle(causes_a, causes_b, from.unit));
+    if (b.source == RunSource::TimelineFile) out.offsets = study::clock_offsets(from, to, out.ops);
+  }
   out.lines.push_back(fmt::format("{} ops in both, {} only in {}, {} only in {}", out.ops.matched,
                                   out.ops.only_a, a.title, out.ops.only_b, b.title));
-  if (b.source == RunSource::TimelineFile)
-    out.offsets = study::clock_offsets(a.timeline, b.timeline, out.ops);
   return out;
 }
 
 }  // namespace
 
-ComparisonResult compare_runs(const std::vector<RunPtr>& runs) {
+ComparisonResult compare_runs(const std::vector<RunPtr>& runs, int step) {
   ComparisonResult out;
   std::vector<study::ComparedRun> sides;
   out.unit = runs.front()->timeline.unit;
@@ -51,7 +69,7 @@ ComparisonResult compare_runs(const std::vector<RunPtr>& runs) {
   }
   out.metrics = study::compare_metrics(sides);
   for (std::size_t i = 1; i < runs.size(); ++i)
-    out.pairs.push_back(compare_pair(*runs[0], *runs[i], out.causes[0], out.causes[i]));
+    out.pairs.push_back(compare_pair(*runs[0], *runs[i], out.causes[0], out.causes[i], step));
   return out;
 }
 
@@ -65,10 +83,21 @@ std::vector<RunPtr> CompareModel::ordered_runs(const Session& session) const {
   return runs;
 }
 
+/// A run that was simulated or read again is the baseline where the one before was.
+void CompareModel::keep_baseline(const Session& session) {
+  if (session.find_run(baseline_) == nullptr && baseline_index_ < session.runs.size())
+    baseline_ = session.runs[baseline_index_].run->id;
+  for (std::size_t i = 0; i < session.runs.size(); ++i)
+    if (session.runs[i].run->id == baseline_) baseline_index_ = i;
+  std::erase_if(as_read_, [&](const auto& set) { return session.find_run(set.first) == nullptr; });
+}
+
 bool CompareModel::update(Session& session) {
+  keep_baseline(session);
   const std::vector<RunPtr> runs = ordered_runs(session);
   std::vector<std::uint64_t> ids;
   for (const RunPtr& run : runs) ids.push_back(run->id);
+  ids.push_back(static_cast<std::uint64_t>(step_));
   if (ids == asked_) return false;
   asked_ = ids;
   if (runs.size() < 2) {
@@ -77,8 +106,8 @@ bool CompareModel::update(Session& session) {
     apply_tints(session);
     return had;
   }
-  session.jobs.submit("compare", [this, &session, runs](const Cancelled&) -> Jobs::Finish {
-    auto result = std::make_shared<const ComparisonResult>(compare_runs(runs));
+  session.jobs.submit("compare", [this, &session, runs, step = step_](const Cancelled&) -> Jobs::Finish {
+    auto result = std::make_shared<const ComparisonResult>(compare_runs(runs, step));
     return [this, &session, result] {
       result_ = result;
       apply_tints(session);
@@ -104,27 +133,78 @@ void CompareModel::set_baseline(Session& session, std::size_t index) {
     throw InputError(Where{"set-baseline"},
                      fmt::format("there are {} runs; they count from 0", session.runs.size()));
   baseline_ = session.runs[index].run->id;
+  baseline_index_ = index;
+}
+
+void CompareModel::choose_step(Session& session, std::uint64_t run, int step) {
+  const OpenRun* open = session.find_run(run);
+  if (open == nullptr || step < 0 || step >= open->run->timeline.steps) return;
+  step_ = step;
+  fit_span(session, span_of(open->run->timeline, step));
+}
+
+void CompareModel::restore_clocks(Session& session) {
+  for (OpenRun& open : session.runs)
+    if (const auto found = as_read_.find(open.run->id); found != as_read_.end()) open.run = found->second;
+  as_read_.clear();
 }
 
 void CompareModel::align_clocks(Session& session) {
+  if (aligned()) return restore_clocks(session);
   if (!result_)
     throw InputError(Where{"align-clocks"}, "clocks are set by another run; open one to compare with");
   bool any = false;
-  for (const PairComparison& pair : result_->pairs)
-    for (OpenRun& open : session.runs) {
-      if (open.run->id != pair.run || pair.offsets.empty()) continue;
-      open.run = build_timed_run(study::with_offsets(open.run->timeline, pair.offsets),
-                                 open.run->title + " (clocks set)", open.run->file);
-      any = true;
-    }
+  for (const PairComparison& pair : result_->pairs) {
+    const OpenRun* open = session.find_run(pair.run);
+    if (open == nullptr || pair.offsets.empty()) continue;
+    any = true;
+    session.jobs.submit(fmt::format("align/{}", pair.run),
+                        [this, &session, read = open->run, offsets = pair.offsets](const Cancelled&) {
+                          RunPtr set = build_timed_run(study::with_offsets(read->timeline, offsets),
+                                                       read->title + " (clocks set)", read->file);
+                          return Jobs::Finish([this, &session, read, set] {
+                            for (OpenRun& other : session.runs) {
+                              if (other.run->id != read->id) continue;
+                              other.run = set;
+                              as_read_[set->id] = read;
+                            }
+                          });
+                        });
+  }
   if (!any)
     throw InputError(Where{"align-clocks"}, "none of the runs was measured: simulated clocks are one");
+}
+
+std::vector<OpRef> CompareModel::counterparts(const Session& session, const OpRef& op) const {
+  std::vector<OpRef> out;
+  const OpenRun* const from = session.find_run(op.run);
+  if (!result_ || from == nullptr) return out;
+  const std::size_t ops = from->run->schedule->num_ops();
+  const int step = static_cast<int>(op.op / ops);
+  // Through the baseline: the pairs know each run's ops by those of the baseline.
+  std::size_t in_baseline = op.op % ops;
+  for (const PairComparison& pair : result_->pairs)
+    if (pair.run == op.run) in_baseline = pair.ops.match[op.op % ops];
+  if (in_baseline == study::kUnmatched) return out;
+  const auto add = [&](std::uint64_t run, std::size_t index) {
+    const OpenRun* const open = session.find_run(run);
+    if (open == nullptr || run == op.run || index == PairComparison::kNotInRun) return;
+    const Timeline& timeline = open->run->timeline;
+    out.push_back({run, timeline.index(std::min(step, timeline.steps - 1), index)});
+  };
+  add(result_->runs.front(), in_baseline);
+  for (const PairComparison& pair : result_->pairs)
+    if (pair.run != op.run) add(pair.run, pair.in_run[in_baseline]);
+  return out;
 }
 
 void CompareModel::select(Session& session, std::size_t pair, std::size_t i) const {
   if (!result_ || pair >= result_->pairs.size() || i >= result_->pairs[pair].ops.largest.size()) return;
   if (session.find_run(result_->pairs[pair].run) == nullptr) return;
-  select_op(session, OpRef{result_->pairs[pair].run, result_->pairs[pair].ops.largest[i].in_b}, Reveal::Yes);
+  const Timeline& timeline = session.find_run(result_->pairs[pair].run)->run->timeline;
+  const std::size_t op = result_->pairs[pair].ops.largest[i].in_b;
+  select_op(session, OpRef{result_->pairs[pair].run, timeline.index(std::min(step_, timeline.steps - 1), op)},
+            Reveal::Yes);
 }
 
 std::string CompareModel::state_json(const Session&) const {
@@ -143,8 +223,8 @@ std::string CompareModel::state_json(const Session&) const {
                      {"only_b", pair.ops.only_b},
                      {"durations_differ", pair.ops.durations_differ},
                      {"lines", pair.lines}});
-  return nlohmann::ordered_json{
-      {"titles", result_->titles}, {"difference", difference_}, {"metrics", metrics}, {"pairs", pairs}}
+  return nlohmann::ordered_json{{"titles", result_->titles}, {"difference", difference_}, {"step", step_},
+                                {"aligned", aligned()},      {"metrics", metrics},        {"pairs", pairs}}
       .dump();
 }
 

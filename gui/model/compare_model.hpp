@@ -3,6 +3,7 @@
 // The runs on screen against one of them: metrics, causes of idle time, ops that differ, clocks that are apart.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,10 +18,14 @@ namespace pipeloom::gui {
 struct PairComparison {
   std::uint64_t run = 0;
   study::OpComparison ops;
+  /// The other way round: op of the baseline -> op of this run, or kNotInRun.
+  std::vector<std::uint32_t> in_run;
+  static constexpr std::uint32_t kNotInRun = ~std::uint32_t{0};
   /// Why idle time differs, and that total work differs; lines.
   std::vector<std::string> lines;
   /// How far each rank's clock is ahead; only of runs whose times were read.
   std::vector<Ticks> offsets;
+  /// By position in timeline.start, every step against the same step of the baseline (or its last).
   std::shared_ptr<const std::vector<std::int8_t>> tints;
 };
 
@@ -34,8 +39,8 @@ struct ComparisonResult {
   TimeUnit unit = TimeUnit::Unit;
 };
 
-/// O(ops) of all runs. For jobs. REQUIRES: at least two runs.
-[[nodiscard]] ComparisonResult compare_runs(const std::vector<RunPtr>& runs);
+/// O(ops) of all runs. Ops are compared in step `step`, or a run's last. For jobs. REQUIRES: at least two runs.
+[[nodiscard]] ComparisonResult compare_runs(const std::vector<RunPtr>& runs, int step = 0);
 
 class CompareModel : public Part {
  public:
@@ -48,8 +53,15 @@ class CompareModel : public Part {
   /// Whether ops are coloured by how they differ.
   void show_difference(Session& session, bool on);
   [[nodiscard]] bool shows_difference() const { return difference_; }
-  /// Sets the clocks of every measured run right by its offsets; the run takes the place of what was read.
+  /// Compares ops of this step, and shows it in `run`.
+  void choose_step(Session& session, std::uint64_t run, int step);
+  [[nodiscard]] int step() const { return step_; }
+  /// Sets the clocks of every measured run right by its offsets, in a job; the run takes the place of what was read. Again: what was read
+  /// comes back.
   void align_clocks(Session& session);
+  [[nodiscard]] bool aligned() const { return !as_read_.empty(); }
+  /// The op that does the same in each of the other runs compared; those that have none are left out.
+  [[nodiscard]] std::vector<OpRef> counterparts(const Session& session, const OpRef& op) const;
   /// Selects the i-th largest difference of a pair, and its counterpart comes into view with it.
   void select(Session& session, std::size_t pair, std::size_t i) const;
 
@@ -60,10 +72,16 @@ class CompareModel : public Part {
  private:
   [[nodiscard]] std::vector<RunPtr> ordered_runs(const Session& session) const;
   void apply_tints(Session& session) const;
+  void keep_baseline(const Session& session);
+  void restore_clocks(Session& session);
 
   std::shared_ptr<const ComparisonResult> result_;
   std::vector<std::uint64_t> asked_;
   std::uint64_t baseline_ = 0;
+  std::size_t baseline_index_ = 0;
+  int step_ = 0;
+  /// Run with clocks set right -> the run as it was read.
+  std::map<std::uint64_t, RunPtr> as_read_;
   bool difference_ = false;
 };
 

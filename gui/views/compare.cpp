@@ -101,8 +101,8 @@ void draw_causes(Ui& ui, const ComparisonResult& result) {
   }
 }
 
-/// A strip of bars, one per step of a measured run.
-void draw_steps(const ComparisonResult& result) {
+/// A strip of bars, one per step of a measured run; a click shows the step.
+void draw_steps(Ui& ui, CompareModel& model, const ComparisonResult& result) {
   for (std::size_t run = 0; run < result.runs.size(); ++run) {
     if (result.steps[run].size() < 2) continue;
     std::vector<float> lengths;
@@ -112,6 +112,13 @@ void draw_steps(const ComparisonResult& result) {
     ImGui::PlotHistogram("##steps", lengths.data(), static_cast<int>(lengths.size()), 0,
                          fmt::format("{}: {} steps", result.titles[run], lengths.size()).c_str(), 0, FLT_MAX,
                          ImVec2(-1, 3 * ImGui::GetTextLineHeight()));
+    note_item(ui, fmt::format("compare/steps/{}", run));
+    const float left = ImGui::GetItemRectMin().x;
+    const float share = (ImGui::GetIO().MousePos.x - left) / std::max(1.0F, ImGui::GetItemRectSize().x);
+    const int last = static_cast<int>(lengths.size()) - 1;
+    if (ImGui::IsItemHovered() && ImGui::IsMouseClicked(ImGuiMouseButton_Left))
+      model.choose_step(ui.session, result.runs[run],
+                        std::clamp(static_cast<int>(share * static_cast<float>(lengths.size())), 0, last));
     ImGui::PopID();
   }
 }
@@ -138,16 +145,22 @@ void draw_largest(Ui& ui, const CompareModel& model, const ComparisonResult& res
   }
 }
 
-void draw_offsets(Ui& ui, const ComparisonResult& result) {
+void draw_offsets(Ui& ui, const CompareModel& model, const ComparisonResult& result) {
+  if (model.aligned() && button(ui, "compare/align", "Clocks as read", "Takes the offsets back"))
+    run_command(ui.session, "align-clocks");
+  if (model.aligned()) return;
   for (const PairComparison& pair : result.pairs) {
     if (pair.offsets.empty()) continue;
     std::string text = "clocks ahead:";
     for (std::size_t rank = 0; rank < std::min<std::size_t>(pair.offsets.size(), 64); ++rank)
       text += fmt::format(" {}: {:+.4g}", rank, to_double(pair.offsets[rank], result.unit));
     muted_text(ui, text);
-    if (button(ui, "compare/align", "Set clocks right", "Takes each rank's median difference off its times"))
-      run_command(ui.session, "align-clocks");
   }
+  const bool any = std::any_of(result.pairs.begin(), result.pairs.end(),
+                               [](const PairComparison& pair) { return !pair.offsets.empty(); });
+  if (any &&
+      button(ui, "compare/align", "Set clocks right", "Takes each rank's median difference off its times"))
+    run_command(ui.session, "align-clocks");
 }
 
 void draw_controls(Ui& ui, const CompareModel& model) {
@@ -170,7 +183,7 @@ void draw_controls(Ui& ui, const CompareModel& model) {
 }  // namespace
 
 void compare(Ui& ui) {
-  const auto& model = ui.session.part<CompareModel>();
+  auto& model = ui.session.part<CompareModel>();
   const ComparisonResult* result = model.result();
   if (result == nullptr) {
     muted_text(ui,
@@ -183,8 +196,8 @@ void compare(Ui& ui) {
     for (const std::string& line : pair.lines) wrapped_text(line);
   draw_metrics(ui, *result);
   draw_causes(ui, *result);
-  draw_steps(*result);
-  draw_offsets(ui, *result);
+  draw_steps(ui, model, *result);
+  draw_offsets(ui, model, *result);
   draw_largest(ui, model, *result);
 }
 
