@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -72,6 +72,8 @@ EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::RunConfig& conf
     out.page = study::message_hang_page(problem, false);
   } catch (const Error& error) {
     out.problem = error.line();
+  } catch (const std::bad_alloc&) {
+    out.problem = "error: out of memory; the edited run does not fit beside the one from before the edits";
   }
   return out;
 }
