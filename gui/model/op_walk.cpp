@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "sim/dependency.hpp"
 #include "sim/error.hpp"
@@ -15,6 +16,17 @@ constexpr std::uint32_t kNoOp = ~std::uint32_t{0};
 std::size_t base_of(const RunModel& run, std::size_t position) {
   const std::size_t ops = run.schedule->num_ops();
   return position / ops * ops;
+}
+
+/// Marks the one that came last; of equals the one whose op ended last, then the dependency before the queue.
+void mark_binding(const RunModel& run, std::vector<Neighbour>& all) {
+  const auto rank_of = [&](const Neighbour& one) {
+    return std::tuple(one.arrival, run.timeline.end[one.position], one.link != Link::Queue);
+  };
+  const auto last = std::max_element(all.begin(), all.end(), [&](const Neighbour& a, const Neighbour& b) {
+    return rank_of(a) < rank_of(b);
+  });
+  if (last != all.end()) last->binding = true;
 }
 
 /// The last op of work, or the last copy, in front of `position` in its rank's queue: what keeps its own engine busy.
@@ -176,23 +188,7 @@ std::vector<Neighbour> OpWalk::predecessors(const RunModel& run, std::size_t pos
   add_needs(position);
   for (std::size_t member = first; member < last; ++member)
     if (member != position) add_needs(member);
-  // Of equals the one whose op ended last; then the dependency before the queue.
-  std::size_t binding = out.size();
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (binding == out.size()) {
-      binding = i;
-      continue;
-    }
-    const Neighbour& best = out[binding];
-    const Neighbour& other = out[i];
-    const Ticks best_end = run.timeline.end[best.position];
-    const Ticks other_end = run.timeline.end[other.position];
-    if (other.arrival > best.arrival ||
-        (other.arrival == best.arrival &&
-         (other_end > best_end || (other_end == best_end && best.link == Link::Queue))))
-      binding = i;
-  }
-  if (binding < out.size()) out[binding].binding = true;
+  mark_binding(run, out);
   return out;
 }
 
