@@ -22,7 +22,7 @@ std::string_view name_of(OpColumn column) {
 }
 
 std::string narrowed_to(const std::string& text, Ticks low, Ticks high, bool last, TimeUnit unit) {
-  const std::string range =
+  std::string range =
       "dur>=" + format_ticks(low, unit) + (last ? " dur<=" : " dur<") + format_ticks(high, unit);
   if (text.find_first_not_of(' ') == std::string::npos) return range;
   // Only "or" binds less than standing side by side.
