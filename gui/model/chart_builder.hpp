@@ -64,7 +64,8 @@ class ChartListBuilder {
 
   // chart_strips.cpp: dense rows.
   void begin_strips();
-  void add_dense(const RowLane& lane, Lane which, std::size_t first_quad);
+  /// Returns the row's texels, those below the quads from `first_quad` on cleared.
+  const Rgba* add_dense(const RowLane& lane, Lane which, std::size_t first_quad);
   void fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels);
   [[nodiscard]] StripCache<Rgba>::Row key_of(const RowLane& lane, ChartLane which) const;
   void clear_under(Rgba* texels, std::size_t first_quad) const;

@@ -66,7 +66,7 @@ void ChartListBuilder::add_memory_peak(const RowLane& lane, double per_byte, std
   const double y = std::round(lane.strip.bottom() - static_cast<double>(most) * per_byte);
   if (y < lane.clip.y0 || y + side >= lane.clip.y1) return;
   const bool over = lane.run->memory && lane.run->memory->limit && most > *lane.run->memory->limit;
-  const Rgba colour = over ? ink_.memory_limit : ink_.text;
+  const Rgba colour = over ? ink_.memory_limit : ink_.muted;
   quad(list_.quads, {x - side, y - side / 2, x + side, y + side * 1.5}, colour);
   if (lane.strip.height < fonts_.small.height) return;
   const std::string text = draw::bytes_text(most);

@@ -22,15 +22,17 @@ bool ChartListBuilder::is_dense(const RowLane& lane, Lane which) const {
 void ChartListBuilder::add_ops(RowLane& lane, Lane which) {
   if (!lane.run->lanes) return;
   const std::size_t first_quad = list_.quads.size();
+  const bool gaps = which == Lane::Work && session_.view.show_idle;
   if (is_dense(lane, which)) {
-    add_dense(lane, which, first_quad);
+    const Rgba* const texels = add_dense(lane, which, first_quad);
+    if (gaps) add_dense_gaps(lane, texels);
     return;
   }
   bool narrow = false;
   lane.run->lanes->for_each_visible(lane.row->rank, from_, to_, which,
                                     [&](std::size_t op) { narrow = !add_op(lane, op) || narrow; });
   if (narrow) add_dense(lane, which, first_quad);
-  if (which == Lane::Work && session_.view.show_idle) add_gaps(lane);
+  if (gaps) add_gaps(lane);
 }
 
 bool ChartListBuilder::is_left_out(const RowLane& lane, std::size_t op) const {

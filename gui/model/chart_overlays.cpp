@@ -149,7 +149,10 @@ double ChartListBuilder::stop_of(const RunModel& run, Rank rank) const {
   Ticks last = run.span().start;
   for (std::size_t op = end; op > begin && op + kLooked > end; --op)
     last = std::max(last, run.timeline.end[op - 1]);
-  return layout_.x_of(static_cast<double>(last));
+  const double x = layout_.x_of(static_cast<double>(last));
+  // Where all of the run is in sight, the rank that stopped last did so at the edge: its mark stays inside.
+  const double edge = layout_.plot.x1 - 26 * scale_;
+  return x <= layout_.plot.x1 + 1 ? std::min(x, edge) : x;
 }
 
 /// From where a rank stands still to where the rank that it waits for does.

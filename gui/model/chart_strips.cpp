@@ -103,16 +103,15 @@ void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange ra
   if (!by_kind && lane.matches == nullptr) colour_by_op(lane, which, range, bins, texels);
 }
 
-void ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
+const Rgba* ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
   const ChartLane strip = which == Lane::Work ? ChartLane::Work : ChartLane::Copies;
   Rgba* const texels =
       add_strip(lane, list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, Rgba* out) {
         fill_texels(lane, which, range, bins, out);
       }));
-  if (which == Lane::Work && session_.view.show_idle && first_quad == list_.quads.size())
-    add_dense_gaps(lane, texels);
   clear_under(texels, first_quad);
   if (lane.matches != nullptr) add_dense_matches(lane, which);
+  return texels;
 }
 
 /// Boxes of wide ops in the same row: what of a texel they cover is theirs.

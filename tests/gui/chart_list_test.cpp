@@ -394,3 +394,19 @@ TEST_CASE("the legend says what colours mean", "[chart]") {
   chart.draw();
   CHECK(chart.labels("microbatch 0") == 0);
 }
+
+TEST_CASE("a gap is tinted and named once, however narrow the ops around it", "[chart]") {
+  // A pixel a unit: forwards of one pixel, backwards of two, no boxes at all.
+  UniformCosts costs = pipeloom::test::whole_units();
+  costs.delay = 49 * kOne;
+  Chart chart(run_of("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", costs));
+  chart.session.view.range = {0, 900.0 * kOne};
+  chart.draw();
+  CHECK(chart.list.quads.empty());
+  CHECK(chart.list.rows.rows == 2);
+  // Rank 0 ends 0F1 at 2; 1F0 runs from 50 to 51, 1B0 to 53; the rest of the gap is its gradient's transfer.
+  const auto tints = std::count_if(
+      chart.list.ground.begin(), chart.list.ground.end(),
+      [](const ChartQuad& quad) { return quad.y0 == kY && quad.x0 == kX + 2 && quad.x1 == kX + 53; });
+  CHECK(tints == 1);
+}
