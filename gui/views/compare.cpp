@@ -173,7 +173,6 @@ void draw_controls(Ui& ui, const CompareModel& model) {
   ImGui::SetNextItemWidth(ImGui::GetFontSize() * 12);
   if (choice(ui, "compare/baseline", titles, baseline, "What the others are compared with"))
     run_command(ui.session, "set-baseline", std::to_string(baseline));
-  ImGui::SameLine();
   bool difference = model.shows_difference();
   if (checkbox(ui, "compare/difference", "Colour by difference", difference,
                "Ops by how they differ from their counterpart: grey is equal"))
