@@ -9,6 +9,7 @@
 #include "sim/io/formats.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/schedule_places.hpp"
+#include "sim/io/timeline_reader.hpp"
 #include "sim/validate.hpp"
 
 namespace pipeloom::study {
@@ -53,6 +54,10 @@ io::Document read_document(const InputTexts& options, RunInput& input) {
   if (options.file->empty()) throw InputError("the name of the input file is empty; name a file, or -");
   std::string text = options.text ? *options.text : io::read_file(*options.file);
   input.name = *options.file == "-" ? "standard input" : *options.file;
+  if (!options.from && io::looks_like_timeline(text))
+    throw InputError(Where{input.name},
+                     "this is a timeline: its ops have their times already; `pipeloom convert` draws it, "
+                     "`pipeloom compare` and `pipeloom gui` show it beside a simulation");
   if (const io::Format* format = schedule_format(text, options)) {
     io::Imported imported = io::read_schedule(text, input.name, format->name);
     input.schedule = std::move(imported.schedule);

@@ -14,6 +14,7 @@
 #include "cli/summary.hpp"
 #include "cli/table.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/timeline_reader.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -32,7 +33,8 @@ struct ConvertOptions {
 std::string list_of_formats() {
   Table table({{"Format", Align::Left}, {"", Align::Left}, {"", Align::Left}, {"", Align::Left}});
   for (const io::Format& format : io::all_formats()) {
-    const char* use = format.read && format.write ? "in, out" : format.read ? "in" : "out";
+    const bool readable = format.read || format.read_timeline;
+    const char* use = readable && format.write ? "in, out" : readable ? "in" : "out";
     table.add_row(
         {"  " + format.name, use, fmt::format("{}", fmt::join(format.extensions, " ")), format.summary});
   }
@@ -106,9 +108,53 @@ void convert_schedule(const ConvertOptions& options, const io::Format& format, c
   write(options, format, exported);
 }
 
-ExitCode run_convert(const ConvertOptions& options) {
+/// Of a file that says when every op ran: nothing is simulated.
+void convert_timeline(const ConvertOptions& options, const io::Format& format, const std::string& text) {
+  if (!options.input.set.empty())
+    throw InputError(Where{"--set"},
+                     fmt::format("{} holds times, which no cost changes; leave it out", *options.input.file));
+  if (format.needs_metrics)
+    throw InputError(
+        Where{*options.input.file},
+        fmt::format("{} takes a simulated run, and this file holds times only; `pipeloom compare` "
+                    "shows what they tell",
+                    format.name));
+  const Timeline timeline = io::read_timeline(text, *options.input.file);
+  draw::SceneOptions picture = options.picture.scene_options(timeline);
+  if (picture.show_idle_causes || picture.show_critical_path)
+    throw InputError(Where{*options.input.file},
+                     "causes of idle time and the critical path take a simulated run, and this file holds "
+                     "times only; leave --idle-causes and --critical-path out");
+  const MemoryModel memory = default_memory(timeline.schedule->placement());
+  io::Exported exported;
+  exported.schedule = timeline.schedule.get();
+  exported.timeline = &timeline;
+  exported.memory = &memory;
+  exported.picture = &picture;
+  exported.full_trace = options.full_trace;
+  exported.lowering = options.lower.read();
+  write(options, format, exported);
+}
+
+/// The input's text if it holds times, as --from or its content says.
+bool read_times(ConvertOptions& options) {
+  const auto& from = options.input.from;
+  if (from && !io::find_format(*from, Where{"--from"}).read_timeline) return false;
+  if (options.input.file->empty()) return false;
+  const io::Format* const named = io::format_by_extension(*options.input.file);
+  const bool long_one = from || (named != nullptr && named->read_timeline);
+  options.input.text =
+      io::read_file(*options.input.file, long_one ? io::kMaxTimelineBytes : io::kMaxFileBytes);
+  return from || io::looks_like_timeline(*options.input.text);
+}
+
+ExitCode run_convert(ConvertOptions options) {
   const io::Format& format = target_format(options);
   require_free(options.file, options.force);
+  if (read_times(options)) {
+    convert_timeline(options, format, *options.input.text);
+    return ExitCode::Ok;
+  }
   const RunInput input = read_input(options.input);
   if (format.needs_times)
     convert_run(options, format, input);
@@ -122,7 +168,7 @@ ExitCode run_convert(const ConvertOptions& options) {
 Run convert(CLI::App& app) {
   auto options = std::make_shared<ConvertOptions>();
   app.footer(list_of_formats);
-  app.add_option("IN", options->input.file, "Configuration or schedule file; - is standard input")
+  app.add_option("IN", options->input.file, "Configuration, schedule or timeline; - is standard input")
       ->type_name("FILE")
       ->required();
   app.add_option("OUT", options->file, "Where to; - is standard output")->type_name("FILE")->required();

@@ -8,9 +8,21 @@
 #include "sim/io/run_config.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/timeline_jsonl.hpp"
+#include "sim/io/timeline_reader.hpp"
 #include "sim/validate.hpp"
 
 namespace pipeloom::io {
+namespace {
+
+/// The reader tells the three forms of a timeline apart by content.
+void reads_times(Format& format) {
+  format.read_timeline = [](std::string_view text, const std::string& name) {
+    return read_timeline(text, name);
+  };
+  format.read_instead = "it holds times; `pipeloom convert` draws them, `pipeloom gui` shows them";
+}
+
+}  // namespace
 
 Format json_format() {
   Format out;
@@ -36,6 +48,7 @@ Format timeline_format() {
   out.summary = "start and end of every op, one JSON object per line";
   out.needs_times = true;
   out.write = [](std::ostream& stream, const Exported& run) { write_timeline_jsonl(stream, *run.timeline); };
+  reads_times(out);
   return out;
 }
 
@@ -45,6 +58,7 @@ Format csv_format() {
   out.summary = "start and end of every op, as a table";
   out.needs_times = true;
   out.write = [](std::ostream& stream, const Exported& run) { write_timeline_csv(stream, *run.timeline); };
+  reads_times(out);
   return out;
 }
 
@@ -57,6 +71,7 @@ Format report_format() {
   out.write = [](std::ostream& stream, const Exported& run) {
     write_report(stream, *run.report, {true, true});
   };
+  reads_times(out);
   return out;
 }
 

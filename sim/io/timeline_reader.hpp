@@ -10,12 +10,16 @@
 // What the rows do not say follows from them: a rank's queue is its ops in order of their starts, ops with the same start and end on
 // one rank are an overlapped group, the placement is where the ops ran.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "sim/timeline.hpp"
 
 namespace pipeloom::io {
+
+/// The largest file of times: 1e6 ops are some 60 MB.
+inline constexpr std::size_t kMaxTimelineBytes = std::size_t{2} << 30;
 
 /// Whether a file that begins like this is one of the three.
 [[nodiscard]] bool looks_like_timeline(std::string_view text);
