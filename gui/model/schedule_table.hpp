@@ -21,11 +21,16 @@ struct ScheduleRow {
   std::string refusal;
   TimeUnit unit = TimeUnit::Unit;  ///< that the makespan is shown in
   Ticks makespan = 0;
+  /// Optimizer updates in the makespan: more than one only for schedules that run without a flush.
+  int updates = 1;
   double bubble_ratio = 0;
   /// The most activation bytes of any rank, as if stages were as large as those under edit: v chunks share a rank's layers.
   double peak_bytes = 0;
   /// makespan / lower bound - 1.
   double gap = 0;
+
+  /// Ticks of one update: what rows are compared by.
+  [[nodiscard]] double update_time() const { return static_cast<double>(makespan) / updates; }
 };
 
 /// The configuration of `assignments` with another schedule: options that it does not take are dropped, chunks are its own default where

@@ -25,7 +25,8 @@ constexpr Head kHeads[] = {
      "ones.\n"
      "A click takes it."},
     {"Makespan", 2.2F,
-     "Time of a step. Every schedule runs the same model: costs per stage are turned into costs per rank, "
+     "Time of a step, or of one update of a run without flushes. Every schedule runs the same model: costs "
+     "per stage are turned into costs per rank, "
      "which "
      "schedules of several chunks divide among them."},
     {"Bubble", 1.8F, "Share of the step in which ranks are idle"},
@@ -63,7 +64,7 @@ void take_sorting(ScheduleTable& table) {
 
 void draw_numbers(const ScheduleRow& row) {
   ImGui::TableNextColumn();
-  ImGui::TextUnformatted(fmt::format("{:.4g}", to_double(row.makespan, row.unit)).c_str());
+  ImGui::TextUnformatted(fmt::format("{:.4g}", to_double(row.makespan, row.unit) / row.updates).c_str());
   ImGui::TableNextColumn();
   ImGui::TextUnformatted(fmt::format("{:.1f}%", 100 * row.bubble_ratio).c_str());
   ImGui::TableNextColumn();

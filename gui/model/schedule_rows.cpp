@@ -1,0 +1,155 @@
+// One row of the table of schedules: another schedule for the same model.
+
+#include "gui/model/schedule_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "gui/model/build_run.hpp"
+#include "schedules/generator.hpp"
+#include "study/evaluate.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr double kMaxOps = 2e6;
+constexpr const char* kOpCosts[] = {"costs.forward", "costs.backward", "costs.backward_input",
+                                    "costs.backward_weight", "costs.recompute"};
+
+int chunks_of(const Assignments& assignments) {
+  const auto given = assignments.find("chunks");
+  if (given != assignments.end()) return std::max(std::atoi(given->second.c_str()), 1);
+  const auto schedule = assignments.find("schedule");
+  if (schedule == assignments.end()) return 1;
+  try {
+    return schedules::default_chunks(schedules::find(shown_value(schedule->second)).generator->requirements,
+                                     "");
+  } catch (const Error&) {
+    return 1;
+  }
+}
+
+bool is_number(const std::string& json) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
+  return error == std::errc{} && end == json.data() + json.size();
+}
+
+std::string scaled(const std::string& json, int factor) {
+  double value = 0;
+  std::from_chars(json.data(), json.data() + json.size(), value);
+  return fmt::format("{:.12g}", value * factor);
+}
+
+/// Costs of stages that are a v0-th of a rank, for stages of any size.
+void give_per_rank(Assignments& assignments, int v0) {
+  const auto per = assignments.find("costs.per");
+  if (per != assignments.end() && per->second != "\"stage\"") return;
+  bool any = false;
+  for (const char* key : kOpCosts) {
+    const auto found = assignments.find(key);
+    if (found == assignments.end()) continue;
+    any = true;
+    if (!is_number(found->second)) return;
+  }
+  if (!any) {
+    // The defaults of a run without costs, spelt out.
+    assignments["costs.forward"] = "1";
+    assignments["costs.backward"] = "2";
+    assignments["costs.backward_input"] = "1";
+    assignments["costs.backward_weight"] = "1";
+  }
+  for (const char* key : kOpCosts)
+    if (const auto found = assignments.find(key); found != assignments.end())
+      found->second = scaled(found->second, v0);
+  assignments["costs.per"] = "\"rank\"";
+}
+
+void drop_foreign_options(Assignments& assignments, const schedules::Requirements& takes) {
+  const std::pair<const char*, bool> options[] = {{"options.group_size", takes.takes_group_size},
+                                                  {"options.slices", takes.takes_slices},
+                                                  {"options.waves", takes.takes_waves},
+                                                  {"options.updates", takes.takes_updates},
+                                                  {"options.variant", false},
+                                                  {"options.file", false}};
+  for (const auto& [key, taken] : options)
+    if (!taken) assignments.erase(key);
+}
+
+bool is_now(const Assignments& assignments, const std::string& schedule) {
+  const auto now = assignments.find("schedule");
+  if (now == assignments.end()) return false;
+  try {
+    return schedules::find(shown_value(now->second)).generator == schedules::find(schedule).generator;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+ScheduleRow refused(ScheduleRow row, std::string why) {
+  row.refusal = std::move(why);
+  return row;
+}
+
+}  // namespace
+
+Assignments with_schedule(const Assignments& assignments, const std::string& schedule) {
+  if (schedule == io::kCustomSchedule) {
+    Assignments custom = assignments;
+    for (const char* key : {"ranks", "microbatches", "chunks"}) custom.erase(key);
+    custom["schedule"] = nlohmann::json(schedule).dump();
+    return custom;
+  }
+  if (is_now(assignments, schedule)) return assignments;
+  const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
+  const int v0 = chunks_of(assignments);
+  Assignments out = assignments;
+  out["schedule"] = nlohmann::json(schedule).dump();
+  drop_foreign_options(out, takes);
+  if (v0 < takes.min_chunks || v0 > takes.max_chunks || takes.takes_waves) out.erase("chunks");
+  if (chunks_of(out) != v0) give_per_rank(out, v0);
+  return out;
+}
+
+Assignments with_shape(const Session& session, Assignments assignments) {
+  for (const OpenRun& open : session.runs)
+    if (open.live) {
+      assignments.emplace("ranks", std::to_string(open.run->schedule->ranks()));
+      assignments.emplace("microbatches", std::to_string(open.run->schedule->microbatches()));
+    }
+  return assignments;
+}
+
+ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule) {
+  ScheduleRow row;
+  row.name = schedule;
+  try {
+    const Assignments own = with_schedule(assignments, schedule);
+    const io::RunConfig config = config_of(own);
+    row.chunks = chunks_of(own);
+    const double ops = 3.0 * config.ranks * config.microbatches * row.chunks;
+    if (ops > kMaxOps) return refused(std::move(row), "too large for the table; choose it to simulate it");
+    const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
+    if (takes.takes_updates) row.updates = config.options.updates.value_or(takes.default_updates);
+    const study::Evaluation run = study::evaluate(config, window_limits());
+    row.unit = run.timeline.unit;
+    row.makespan = run.metrics.makespan;
+    row.bubble_ratio = run.metrics.bubble_ratio;
+    Bytes peak = 0;
+    for (const RankMetrics& rank : run.metrics.ranks)
+      peak = std::max(peak, rank.memory.peak_activation_bytes);
+    row.peak_bytes = static_cast<double>(peak) * chunks_of(assignments) / row.chunks;
+    const auto bound = static_cast<double>(run.metrics.lower_bound.value);
+    row.gap = bound > 0 ? static_cast<double>(run.metrics.makespan) / bound - 1 : 0;
+  } catch (const Error& error) {
+    return refused(std::move(row), error.what());
+  }
+  return row;
+}
+
+}  // namespace pipeloom::gui
