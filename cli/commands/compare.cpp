@@ -49,14 +49,15 @@ Side simulated(const CompareOptions& options, const InputOptions& input) {
   return side;
 }
 
-Side read_side(const CompareOptions& options, const std::string& file) {
+/// `unit` is that of a timeline that does not say its own.
+Side read_side(const CompareOptions& options, const std::string& file, TimeUnit unit) {
   InputOptions input = options.input;
   input.file = file;
   input.text = io::read_file(file, io::kMaxTimelineBytes);
   if (!io::looks_like_timeline(*input.text)) return simulated(options, input);
   Side side;
   side.title = file;
-  side.timeline = io::read_timeline(*input.text, file);
+  side.timeline = io::read_timeline(*input.text, file, unit);
   return side;
 }
 
@@ -195,8 +196,13 @@ ExitCode run_compare(const CompareOptions& options) {
   std::vector<study::CompareRule> rules;
   for (const std::string& text : options.fail_if)
     rules.push_back(study::parse_compare_rule(text, Where{"--fail-if"}));
+  if (options.files.size() < 2)
+    throw InputError("there is one run only; name the baseline and at least one other");
   std::list<Side> sides;
-  for (const std::string& file : options.files) sides.push_back(read_side(options, file));
+  for (const std::string& file : options.files) {
+    const TimeUnit unit = sides.empty() ? TimeUnit::Unit : sides.front().timeline.unit;
+    sides.push_back(read_side(options, file, unit));
+  }
   const auto runs = runs_of(sides);
   const auto rows = study::compare_metrics(runs);
   if (options.json)
