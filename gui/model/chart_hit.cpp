@@ -136,6 +136,62 @@ void hit_legend(const ChartLayout& layout, double x, double y, Hit& hit) {
 
 }  // namespace
 
+const ChartBlock* ChartLayout::block_of(std::uint64_t run) const {
+  const auto found = std::find_if(blocks.begin(), blocks.end(),
+                                  [&](const ChartBlock& block) { return block.run->id == run; });
+  return found == blocks.end() ? nullptr : &*found;
+}
+
+const ChartRow* ChartLayout::row_of(std::uint64_t run, Rank rank) const {
+  const ChartBlock* const block = block_of(run);
+  if (block == nullptr) return nullptr;
+  const auto at = static_cast<std::size_t>(block - blocks.data());
+  for (std::size_t i = 0; i < pinned_rows; ++i)
+    if (rows[i].block == at && rows[i].rank == rank) return &rows[i];
+  const auto first = rows.begin() + static_cast<std::ptrdiff_t>(block->first_row);
+  const auto last = rows.begin() + static_cast<std::ptrdiff_t>(block->last_row);
+  const auto found =
+      std::lower_bound(first, last, rank, [](const ChartRow& row, Rank wanted) { return row.rank < wanted; });
+  return found != last && found->rank == rank ? &*found : nullptr;
+}
+
+bool ChartLayout::is_visible(const ChartRow& row) const {
+  const double top = row.pinned ? plot.y0 : body.y;
+  return row.all.bottom() > top && row.all.y < plot.y1;
+}
+
+Box ChartLayout::clipped(const ChartRow& row, const Strip& strip) const {
+  const double top = row.pinned ? plot.y0 : body.y;
+  return {plot.x0, std::max(strip.y, top), plot.x1, std::min(strip.bottom(), plot.y1)};
+}
+
+double ChartLayout::scroll_to(std::uint64_t run, Rank rank) const {
+  const ChartRow* const row = row_of(run, rank);
+  if (row == nullptr || row->pinned) return scroll;
+  double wanted = scroll;
+  if (row->all.y < body.y) wanted -= body.y - row->all.y;
+  if (row->all.bottom() > body.bottom()) wanted += row->all.bottom() - body.bottom();
+  return std::clamp(wanted, 0.0, max_scroll());
+}
+
+Strip part_of(const Strip& strip, std::size_t part, std::size_t count) {
+  const double each = strip.height / static_cast<double>(count);
+  return {strip.y + each * static_cast<double>(part), each};
+}
+
+DrawnGroup group_of(const Timeline& timeline, std::size_t op) {
+  const auto ops = timeline.schedule->ops();
+  const std::size_t base = op - op % ops.size();
+  const auto together = [&](std::size_t left) {
+    return ops[left - base].joined() && timeline.start[left] == timeline.start[left + 1] &&
+           timeline.end[left] == timeline.end[left + 1];
+  };
+  DrawnGroup group{op, op + 1};
+  while (group.first > base && together(group.first - 1)) --group.first;
+  while (group.last < base + ops.size() && together(group.last - 1)) ++group.last;
+  return group;
+}
+
 HeaderButtons ChartLayout::header_buttons(const ChartRow& row) const {
   // Thin rows have no room for them.
   const double side = 15 * scale;
