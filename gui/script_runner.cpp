@@ -247,7 +247,6 @@ Point Runner::place_of(const ScriptCommand& command, const ScriptTarget& target)
   const std::string name = expanded(command.where, target.text);
   constexpr std::string_view kItem = "item:";
   if (name.compare(0, kItem.size(), kItem) == 0) host_.items.want(name.substr(kItem.size()));
-  (void)find(name);
   // What is scrolled into view stands elsewhere afterwards.
   rest(command, kPatience);
   host_.items.want("");
