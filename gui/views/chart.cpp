@@ -33,7 +33,7 @@ class ChartView final : public Part {
   void measure_fonts(const Skin& skin);
   void take_pointer(Ui& ui, const ChartLayout& layout);
   void take_buttons(Ui& ui, const ChartLayout& layout, ChartPointer event);
-  void explain_hit(Ui& ui);
+  void explain_hit(Ui& ui) const;
   static void draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw);
   static void note_items(Ui& ui, const ChartLayout& layout);
 
@@ -124,7 +124,7 @@ void ChartView::take_pointer(Ui& ui, const ChartLayout& layout) {
   take_buttons(ui, layout, event);
 }
 
-void ChartView::explain_hit(Ui& ui) {
+void ChartView::explain_hit(Ui& ui) const {
   const std::optional<Hit>& hit = ui.session.part<PointerPart>().hit;
   if (!hit || !inside_ || pressed_ || rested_ < kRest || !hit->block) return;
   const ChartLayout& layout = ui.session.part<ChartPart>().layout;
