@@ -71,8 +71,8 @@ void Session::show_live(RunPtr run) {
   const auto live = std::find_if(runs.begin(), runs.end(), [](const OpenRun& open) { return open.live; });
   const bool everything = !view.placed || runs.empty() || shows_all(view, span_of_all(runs));
   if (live == runs.end()) {
-    runs.insert(runs.begin(), OpenRun{std::move(run), true, false});
-    active = 0;
+    // What was opened by name stays on top of the example that comes up by itself.
+    runs.push_back(OpenRun{std::move(run), true, false});
   } else {
     const RunPtr old = std::exchange(live->run, std::move(run));
     std::optional<OpRef> selected;

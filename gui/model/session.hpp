@@ -93,7 +93,7 @@ struct Session {
   /// Null if nothing is open.
   [[nodiscard]] const RunModel* active_run() const;
   [[nodiscard]] const OpenRun* find_run(std::uint64_t id) const;
-  /// Puts `run` in the place of the live run, or on top of the stack if there is none; the view stays unless the new run
+  /// Puts `run` in the place of the live run, or below the others if there is none; the view stays unless the new run
   /// has another span and everything was visible.
   void show_live(RunPtr run);
   /// Adds a run below the others.

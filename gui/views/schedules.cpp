@@ -37,7 +37,8 @@ constexpr Head kHeads[] = {
 
 void draw_heads(Ui& ui) {
   ImGui::TableSetupScrollFreeze(0, 1);
-  ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_NoSort | ImGuiTableColumnFlags_WidthFixed);
+  ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_NoSort | ImGuiTableColumnFlags_WidthFixed,
+                          ImGui::GetFrameHeight());
   for (const Head& head : kHeads)
     ImGui::TableSetupColumn(
         head.label,

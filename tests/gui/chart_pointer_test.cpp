@@ -128,7 +128,7 @@ TEST_CASE("the wheel zooms with Ctrl, at the pointer, and n steps back are the s
   CHECK(chart.session.view.range == before);
 }
 
-TEST_CASE("the wheel pans with Shift; the preference swaps zooming and scrolling") {
+TEST_CASE("the wheel pans with Shift, the preference swaps zooming and scrolling") {
   Chart chart;
   run_command(chart.session, "zoom-to", "2 4");
   chart.move(500, chart.row(0));
@@ -250,7 +250,7 @@ TEST_CASE("the window of the minimap moves with the pointer, a press beside it b
   CHECK(chart.end() == 9);
 }
 
-TEST_CASE("the legend hides kinds; a double click picks all ops of one") {
+TEST_CASE("the legend hides kinds, a double click picks all ops of one") {
   Chart chart;
   REQUIRE(chart.layout().entries.size() == 2);
   const LegendEntry entry = chart.layout().entries[1];
@@ -267,7 +267,7 @@ TEST_CASE("the legend hides kinds; a double click picks all ops of one") {
   CHECK(chart.session.selection.kind == OpKind::Backward);
 }
 
-TEST_CASE("buttons of a row pin and collapse it; a double click on its name collapses") {
+TEST_CASE("buttons of a row pin and collapse it, a double click on its name collapses") {
   Chart chart;
   const auto buttons = [&] {
     const ChartLayout& layout = chart.layout();

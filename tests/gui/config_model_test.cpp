@@ -306,7 +306,7 @@ TEST_CASE("keys inside an object are read and reset one by one") {
   settle(session);
 }
 
-TEST_CASE("a new configuration is the example; undo brings the old one back") {
+TEST_CASE("a new configuration is the example, undo brings the old one back") {
   Session session;
   auto& config = session.part<ConfigModel>();
   run_command(session, "set", "ranks 12");

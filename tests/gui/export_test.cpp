@@ -9,6 +9,7 @@
 #include "sim/error.hpp"
 #include "sim/io/file.hpp"
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
 using namespace pipeloom;
@@ -22,7 +23,7 @@ using test::kOne;
 constexpr const char* kTwoRanks = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
 
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "pipeloom-export-test";
+  std::filesystem::path path = pipeloom::test::temporary_path("export");
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 
 using namespace pipeloom::gui;
 
@@ -12,7 +13,7 @@ namespace {
 
 /// b.json, a.csv, notes.md, .hidden.json and a folder `runs`.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "pipeloom-dialog-test";
+  std::filesystem::path path = pipeloom::test::temporary_path("dialog");
   Folder() {
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path / "runs");

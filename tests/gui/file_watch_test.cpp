@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
 using namespace pipeloom;
@@ -19,7 +20,7 @@ constexpr FileStamp kNew{120, 3, 7};
 
 /// A file that goes away with the test.
 struct TemporaryFile {
-  std::string path = (std::filesystem::temp_directory_path() / "pipeloom-watch-test.json").string();
+  std::string path = pipeloom::test::temporary_path("watch.json").string();
   TemporaryFile() { write("one"); }
   ~TemporaryFile() { std::filesystem::remove(path); }
   void write(const std::string& text) const { std::ofstream(path) << text; }

@@ -8,6 +8,7 @@
 #include "sim/error.hpp"
 #include "sim/io/file.hpp"
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
 using namespace pipeloom;
@@ -19,7 +20,7 @@ constexpr Ticks kMillisecond = 1'000'000'000;
 
 /// A folder with a file that a run was read from.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "pipeloom-notes-test";
+  std::filesystem::path path = pipeloom::test::temporary_path("notes");
   std::string file = (path / "run.json").string();
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }

@@ -219,7 +219,7 @@ TEST_CASE("a gap knows what it waited for and what would help") {
         "Rank 1 has nothing left to do; the step ends at 9.0 with 0B1 of rank 0.");
 }
 
-TEST_CASE("a gap with a transfer has two parts and one cause; the second best sets the room") {
+TEST_CASE("a gap with a transfer has two parts and one cause, the second best sets the room") {
   // Rank 0: 0F0 0-1; the group of 0F1 and 0B0 waits for 1B0, which ends at 7 and arrives at 10.
   const RunPtr run = run_of("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", whole_units(3 * kOne));
   const OpWalk walk(run->schedule);

@@ -116,7 +116,7 @@ TEST_CASE("what is wrong with a file is one line with its place", "[open]") {
   CHECK(read_run_file("no/such/file.json").problem.find("no/such/file.json") != std::string::npos);
 }
 
-TEST_CASE("opening shows the run; a problem leaves what was there", "[open]") {
+TEST_CASE("opening shows the run, a problem leaves what was there", "[open]") {
   const TemporaryFile csv("two.csv", "0F0,0B0\r\n1F0,1B0\r\n");
   const TemporaryFile timeline("measured.jsonl", kTimeline);
   Session session;

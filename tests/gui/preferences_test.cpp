@@ -7,6 +7,7 @@
 #include "sim/error.hpp"
 #include "sim/io/file.hpp"
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -31,7 +32,7 @@ bool same(const Preferences& a, const Preferences& b) {
 }
 
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "pipeloom-preferences-test";
+  std::filesystem::path path = pipeloom::test::temporary_path("preferences");
   std::string file = (path / "deep" / "window.json").string();
   ~Folder() { std::filesystem::remove_all(path); }
 };

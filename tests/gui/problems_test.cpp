@@ -11,6 +11,7 @@
 #include "sim/text.hpp"
 #include "study/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
 using namespace pipeloom;
@@ -24,8 +25,7 @@ constexpr const char* kHangingCsv = "0F0,0B0,0F1,0B1\n1F1,1F0,1B0,1B1\n";
 
 struct File {
   std::string path;
-  File(const char* name, const std::string& text)
-      : path((std::filesystem::temp_directory_path() / name).string()) {
+  File(const char* name, const std::string& text) : path(pipeloom::test::temporary_path(name).string()) {
     std::ofstream(path) << text;
   }
   ~File() { std::filesystem::remove(path); }

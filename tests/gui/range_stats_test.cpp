@@ -101,7 +101,7 @@ TEST_CASE("copies count beside the work") {
   CHECK(whole.ops == 2);
 }
 
-TEST_CASE("all steps count; busy and idle fill the range") {
+TEST_CASE("all steps count, busy and idle fill the range") {
   const RunPtr run = run_of(scene(kScene), whole_units(), 3);
   const RangeSums sums(run);
   // Three steps of 9 with 6 busy each.
@@ -163,7 +163,7 @@ TEST_CASE("marks keep their order, tell differences, and go by the same key") {
   CHECK(session.marks == std::vector<Mark>{{7 * kOne, "", true}});
 }
 
-TEST_CASE("a mark without a time stands at the selection, else in the middle; notes have a text") {
+TEST_CASE("a mark without a time stands at the selection, else in the middle, notes have a text") {
   Session session;
   open_in(session, run_of(kScene));
   run_command(session, "mark");

@@ -13,6 +13,7 @@
 #include "sim/text.hpp"
 #include "study/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -234,7 +235,7 @@ TEST_CASE("another run in its place ends the editing") {
 }
 
 TEST_CASE("an edited schedule is saved as JSON and as PyTorch's CSV, and reads back") {
-  const auto folder = std::filesystem::temp_directory_path() / "pipeloom-editor-test";
+  const auto folder = pipeloom::test::temporary_path("editor");
   std::filesystem::create_directories(folder);
   Session session;
   session.show_live(simulated(kTwoRanks));

@@ -91,7 +91,7 @@ TEST_CASE("the schedule under edit keeps its options, others drop what they do n
   CHECK_THROWS_AS(with_schedule(kRun, "2f2b"), InputError);
 }
 
-TEST_CASE("a schedule that refuses the shape says why; a run that is too large is left out") {
+TEST_CASE("a schedule that refuses the shape says why, a run that is too large is left out") {
   Assignments odd = kRun;
   odd["ranks"] = "5";
   const ScheduleRow dualpipe = evaluate_row(odd, "dualpipe");

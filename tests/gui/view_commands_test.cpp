@@ -88,7 +88,7 @@ TEST_CASE("ranks are pinned and folded by number, or where the selection is") {
   CHECK(scene.refused("a rank below 4"));
 }
 
-TEST_CASE("rows grow from what they are, within limits; 0 fits all") {
+TEST_CASE("rows grow from what they are, within limits, 0 fits all") {
   Scene scene;
   scene.run_it("row-height", "40");
   scene.run_it("taller-rows");
