@@ -107,8 +107,16 @@ bool Session::panel_open(const std::string& id) const {
   return usual != panel_defaults.end() && usual->second;
 }
 
+void Session::forget_closed_runs() {
+  if (selection.op && find_run(selection.op->run) == nullptr) selection.op.reset();
+  if (selection.gap && find_run(selection.gap->run) == nullptr) selection.gap.reset();
+  if (selection.hover && find_run(selection.hover->run) == nullptr) selection.hover.reset();
+  if (active >= runs.size()) active = runs.empty() ? 0 : runs.size() - 1;
+}
+
 bool Session::update() {
   bool changed = jobs.poll();
+  forget_closed_runs();
   // Parts may make others while they work.
   for (std::size_t i = 0; i < parts_.size(); ++i) changed = parts_[i].second->update(*this) || changed;
   return changed;

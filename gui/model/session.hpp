@@ -111,6 +111,9 @@ struct Session {
   std::map<std::string, bool> panel_defaults;
 
  private:
+  /// Jobs may have put other runs in the place of those that the selection points into.
+  void forget_closed_runs();
+
   std::vector<std::pair<std::type_index, std::unique_ptr<Part>>> parts_;
 
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/io/queue_reader.hpp"
 #include "sim/io/timeline_rows.hpp"
@@ -50,7 +51,7 @@ bool is_group(const TimelineRow& a, const TimelineRow& b) {
 /// Sorts rows into steps, ranks and time, and finds the rows of each step and rank.
 class Sorted {
  public:
-  Sorted(std::vector<TimelineRow> rows, const std::string& name) : rows_(std::move(rows)), name_(name) {
+  Sorted(std::vector<TimelineRow> rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {
     if (rows_.empty()) throw InputError(Where{name_}, "the file has no rows; a timeline has one for each op");
     // Stable: ops that take no time stay in the order of the file.
     std::stable_sort(rows_.begin(), rows_.end(), [](const TimelineRow& a, const TimelineRow& b) {
@@ -150,8 +151,8 @@ constexpr Ticks kUnset = -1;
 /// Puts the rows of one rank and step where the schedule has the ops.
 class Filler {
  public:
-  Filler(Timeline& timeline, Ticks origin, const std::string& name)
-      : timeline_(&timeline), index_(*timeline.schedule), origin_(origin), name_(name) {}
+  Filler(Timeline& timeline, Ticks origin, std::string name)
+      : timeline_(&timeline), index_(*timeline.schedule), origin_(origin), name_(std::move(name)) {}
 
   void fill(int step, Rank rank, RowSpan rows) {
     const Schedule& schedule = *timeline_->schedule;

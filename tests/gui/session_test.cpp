@@ -2,7 +2,9 @@
 
 #include "gui/model/command.hpp"
 #include "support/catch.hpp"
+#include "support/window_scenes.hpp"
 
+using namespace pipeloom;
 using namespace pipeloom::gui;
 
 TEST_CASE("a command that cannot run says why in the status line") {
@@ -36,4 +38,21 @@ TEST_CASE("the theme toggles, or is set by name") {
   CHECK_FALSE(session.preferences.dark);
   run_command(session, "theme", "blue");
   CHECK(session.message.kind == MessageKind::Problem);
+}
+
+TEST_CASE("a selection does not outlive the run that it points into") {
+  Session session;
+  session.add_run(test::run_of("0F0 0B0"), false);
+  const std::uint64_t id = session.runs[0].run->id;
+  session.selection.op = OpRef{id, 1};
+  session.selection.hover = OpRef{id, 0};
+  session.active = 0;
+  session.update();
+  CHECK(session.selection.op);
+  session.runs[0].run = test::run_of("0F0 0B0");  // as a job does that read a file again
+  session.update();
+  CHECK_FALSE(session.selection.op);
+  CHECK_FALSE(session.selection.hover);
+  run_command(session, "next-op");  // begins anew
+  CHECK(session.selection.op);
 }
