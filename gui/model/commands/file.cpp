@@ -52,6 +52,8 @@ void close_run(Session& session, std::string_view) {
   session.close_run(session.active);
 }
 
+// "export" alone is a word of the language; the id of the command drops the tail.
+// NOLINTNEXTLINE(readability-identifier-naming)
 void export_(Session& session, std::string_view text) {
   ExportOptions options = session.part<ExportPart>().options;
   options.view_only = false;
