@@ -1,9 +1,9 @@
 #include "gui/app.hpp"
 
 #include <imgui.h>
-#include <time.h>
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "gui/fonts.hpp"

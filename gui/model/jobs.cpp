@@ -1,8 +1,7 @@
 #include "gui/model/jobs.hpp"
 
-#include <time.h>
-
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 namespace pipeloom::gui {

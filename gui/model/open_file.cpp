@@ -98,8 +98,7 @@ void FileOpener::open(Session& session, const std::string& path, bool compared) 
   session.jobs.submit(
       "open/" + path, [this, &session, path, compared, todo](const Cancelled&) -> Jobs::Finish {
         auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo));
-        return
-            [this, &session, path, compared, opened] { finish(session, std::move(*opened), path, compared); };
+        return [this, &session, path, compared, opened] { finish(session, *opened, path, compared); };
       });
 }
 
@@ -123,7 +122,7 @@ void put_on_top(Session& session, RunPtr run) {
 
 }  // namespace
 
-void FileOpener::finish(Session& session, OpenedFile opened, const std::string& path, bool compared) {
+void FileOpener::finish(Session& session, const OpenedFile& opened, const std::string& path, bool compared) {
   if (opened.kind == OpenedFile::Kind::Problem) {
     session.part<Problems>().show_file(session, path);  // all that is wrong; the message is the first of it
     return session.say(opened.problem, MessageKind::Problem);

@@ -55,7 +55,7 @@ class FileOpener : public Part {
   void open(Session& session, const std::string& path, bool compared);
 
  private:
-  void finish(Session& session, OpenedFile opened, const std::string& path, bool compared);
+  void finish(Session& session, const OpenedFile& opened, const std::string& path, bool compared);
 };
 
 /// Opens a file as the run on top, or, `compared`, below those that are there. A path that is open already is read again in its
