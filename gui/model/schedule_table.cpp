@@ -50,7 +50,7 @@ void ScheduleTable::take(ScheduleRow row) {
 }
 
 void ScheduleTable::ask(Session& session, std::uint64_t revision,
-                        std::shared_ptr<const Assignments> assignments, std::size_t index) {
+                        const std::shared_ptr<const Assignments>& assignments, std::size_t index) {
   asked_ = revision;
   session.jobs.submit(
       "schedules", [this, &session, revision, assignments, index](const Cancelled&) -> Jobs::Finish {
