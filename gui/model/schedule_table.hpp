@@ -65,7 +65,7 @@ class ScheduleTable : public Part {
 
  private:
   /// Evaluates row `index` of the registry, then those after it; between them, an edit's simulation has its turn.
-  void ask(Session& session, std::uint64_t revision, std::shared_ptr<const Assignments> assignments,
+  void ask(Session& session, std::uint64_t revision, const std::shared_ptr<const Assignments>& assignments,
            std::size_t index);
   void take(ScheduleRow row);
   /// Stacked runs that were closed elsewhere are not ticked any more.
