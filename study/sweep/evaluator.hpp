@@ -1,0 +1,56 @@
+#pragma once
+
+// Many runs, one after another, as fast as they go: schedules are kept from one point to the next, and what only changes
+// costs is evaluated again without being generated again. The numbers are those of study::evaluate(), text for text.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/run_config.hpp"
+#include "study/make_schedule.hpp"
+#include "study/metrics_table.hpp"
+
+namespace pipeloom::sweep {
+
+enum class Status : unsigned char { Ok, Illegal, Deadlock, OverMemory, Failed };
+/// "ok", "illegal", "deadlock", "over_memory", "failed".
+[[nodiscard]] std::string_view name_of(Status status);
+
+/// What one point gave. Reused between calls.
+struct Outcome {
+  Status status = Status::Ok;
+  /// Value texts as the report writes them, parallel to the metrics asked for; empty unless status is Ok or OverMemory.
+  std::vector<std::string> metrics;
+  /// Of OverMemory, Illegal, Deadlock and Failed: one line.
+  std::string error;
+};
+
+/// Metrics of a sweep that names none.
+[[nodiscard]] std::vector<std::string> default_metrics();
+
+/// Not thread-safe: one per thread. Schedules are shared between those made from the same Cache.
+class Evaluator {
+ public:
+  /// Schedules that several evaluators use; holds at most `max_bytes` of them, the least recently used go. Thread-safe.
+  class Cache;
+  [[nodiscard]] static std::shared_ptr<Cache> make_cache(std::size_t max_bytes = std::size_t{32} << 20);
+
+  /// Throws InputError for names that are no metrics.
+  Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache);
+  ~Evaluator();
+  Evaluator(Evaluator&&) noexcept;
+  Evaluator& operator=(Evaluator&&) noexcept;
+
+  /// Never throws for what is wrong with a point: that is its status. Out of memory and defects of ours pass.
+  void evaluate(const io::RunConfig& config, Outcome& out);
+  [[nodiscard]] const std::vector<std::string>& metrics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pipeloom::sweep

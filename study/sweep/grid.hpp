@@ -1,0 +1,81 @@
+#pragma once
+
+// Grids: which configurations a sweep runs, as a file says it (docs/sweeps.md). A grid is never expanded: point i is computed from
+// i, so memory does not grow with the number of points.
+//
+//   combination   a place in the products of axes, zips and samples, in file order, last axis fastest; 0 .. combinations()-1
+//   point         a combination for which every "where" holds, counted from 0: the identity of a result. Without "where" the two
+//                 are the same number.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/json_value.hpp"
+#include "sim/io/run_config.hpp"
+
+namespace pipeloom::sweep {
+
+/// One key that a combination sets.
+struct Setting {
+  std::uint32_t key = 0;  ///< position in Grid::keys()
+  std::string json;       ///< compact JSON text, numbers as exact decimals: "8", "1.25", "\"zb-h1\""
+};
+
+/// A combination that holds. Reused between calls, so that its buffers are.
+struct Combination {
+  std::uint64_t index = 0;
+  /// What varies, in the order of Grid::keys(): axes and zips in file order, then derived keys.
+  std::vector<Setting> settings;
+};
+
+struct GridLimits {
+  /// A larger product is refused, its size named (1e18 too; an overflow says "more than 1.8e19").
+  std::uint64_t max_points = 100'000'000;
+};
+
+class Grid {
+ public:
+  /// Reads a grid. "base" may be an object or a file, relative to the grid's folder; a base that names a costs file has it inlined.
+  /// Throws InputError (file:line:column) for unknown or duplicate keys, keys that no configuration has, NaN, empty or endless ranges,
+  /// zips of unequal length, a key set twice, derived keys that form a cycle, and products beyond the limit.
+  [[nodiscard]] static Grid read(const std::string& path, const GridLimits& limits = {});
+  [[nodiscard]] static Grid parse(std::string_view text, const std::string& path,
+                                  const GridLimits& limits = {});
+  /// From options alone: `base` is a configuration document, `axes` are texts "KEY=VALUES" with VALUES a JSON value, a list
+  /// "a,b,c", or "from..to", "from..to:step"; a key given twice is an error. What `sweep --axis` makes.
+  [[nodiscard]] static Grid of_options(const io::Document& base, const std::vector<std::string>& axes,
+                                       const GridLimits& limits = {});
+
+  /// Keys that some combination sets, aliases normalised: "costs.forward".
+  [[nodiscard]] const std::vector<std::string>& keys() const;
+  /// Names of the metrics that the grid asks for; empty: the default ones of the sweep.
+  [[nodiscard]] const std::vector<std::string>& metrics() const;
+  [[nodiscard]] std::uint64_t combinations() const;
+  [[nodiscard]] bool has_conditions() const;
+  /// False if a "where" excludes it. Thread-safe. Throws InputError for what an expression cannot compute, naming the combination.
+  bool combination(std::uint64_t index, Combination& out) const;
+
+  /// The base with the combination's settings on top: what `simulate` would read. Throws InputError, which is the point's
+  /// status "illegal"; messages name the key and its value. Thread-safe.
+  [[nodiscard]] io::RunConfig config(const Combination& combination) const;
+  /// The same as a document, for whoever writes it to a file or opens it in the window.
+  [[nodiscard]] io::Document document(const Combination& combination) const;
+  /// Identity of what runs: fingerprint of base and settings, aliases of schedules normalised, before defaults; 16 hex digits. Equal for
+  /// equal configurations of different grids. Picks the shard.
+  [[nodiscard]] std::string key(const Combination& combination) const;
+
+  /// Fingerprint of everything that decides which points there are and what they are: 16 hex digits.
+  [[nodiscard]] const std::string& hash() const;
+  /// For the header: compact JSON of "axes" (an array of {"key": ..., "points": n} or of such arrays for a union) and of the base.
+  [[nodiscard]] const std::string& axes_json() const;
+  [[nodiscard]] const std::string& base_json() const;
+
+ private:
+  struct Content;
+  std::shared_ptr<const Content> content_;
+};
+
+}  // namespace pipeloom::sweep
