@@ -8,10 +8,16 @@
 
 namespace pipeloom::sweep {
 
-/// Merges by point number in one pass with memory for one line per file. Throws InputError, naming file and line, for files that are
-/// no results or belong to another grid, version or set of metrics, for points that come twice or out of order, that belong to another
-/// shard, and for missing ones: "incomplete: 31 of 100 points are missing, first 17 (shard 3/7 stops after 42; run it with --resume)".
-/// Returns the number of points. `out` "-" is standard output; otherwise the file appears complete or not at all.
-std::uint64_t merge(const std::vector<std::string>& files, const std::string& out, bool force);
+struct MergeSummary {
+  std::uint64_t points = 0;
+  int files = 0;
+};
+
+/// Merges by point number in one pass with memory for one line per file; both formats, but one at a time. Throws InputError, naming file
+/// and line, for files that are no results or belong to another grid, version, format or set of metrics, for points that come twice or out
+/// of order, that belong to another shard, and for missing ones: "incomplete: 31 of 100 points are missing, the first is 17 (shard 3/7 ends
+/// before it; go on with it by --resume)". `out` "-" is standard output, which is written as the files are read; a file appears complete or
+/// not at all, and replaces an existing one only if `force`.
+MergeSummary merge(const std::vector<std::string>& files, const std::string& out, bool force);
 
 }  // namespace pipeloom::sweep

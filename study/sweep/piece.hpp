@@ -1,16 +1,17 @@
 #pragma once
 
 // A sweep in pieces: consecutive combinations whose lines one worker writes. Threads, MPI ranks and shards all work on
-// these, so that their files are made of the same bytes.
+// these, so that their files are made of the same bytes. Where one piece ends and the next begins shows in no file.
 
+#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid.hpp"
+#include "study/sweep/line_writer.hpp"
 #include "study/sweep/result.hpp"
 
 namespace pipeloom::sweep {
@@ -28,17 +29,25 @@ struct Counts {
   std::uint64_t deadlock = 0;
   std::uint64_t over_memory = 0;
   std::uint64_t failed = 0;
+  void add(Status status);
   void add(const Counts& other);
   [[nodiscard]] std::uint64_t total() const { return ok + illegal + deadlock + over_memory + failed; }
 };
 
+/// Combinations per piece: enough pieces to keep `workers` evenly busy, few enough that their table stays under 1 MiB.
+[[nodiscard]] std::uint64_t piece_size(std::uint64_t combinations, int workers);
+
 /// Where pieces begin. Counting conditions is done once, on all threads: memory of 8 bytes per piece.
 class Pieces {
  public:
-  /// `size`: combinations per piece, at least 1.
-  Pieces(const Grid& grid, std::uint64_t size, int threads);
+  /// `size`: combinations per piece, at least 1. Once `stop` is true counting ends early; whoever set it must not use the rest.
+  /// Throws InputError for a condition that cannot be computed.
+  Pieces(const Grid& grid, std::uint64_t size, int threads, const std::atomic<bool>* stop = nullptr);
   [[nodiscard]] std::uint64_t count() const;
+  /// REQUIRES: i < count().
   [[nodiscard]] Piece at(std::uint64_t i) const;
+  /// The piece that holds this point; count() for points beyond the last.
+  [[nodiscard]] std::uint64_t piece_of(std::uint64_t point) const;
   /// Points of the whole grid.
   [[nodiscard]] std::uint64_t points() const { return points_; }
 
@@ -53,18 +62,27 @@ class Pieces {
 struct PieceText {
   std::string lines;
   Counts counts;
+  std::uint64_t end_point =
+      0;                 ///< one above the last point of the grid that was looked at, other shards' included
+  bool complete = true;  ///< false if `stop` cut it short: nothing may be written after it
 };
 
 /// Evaluates pieces. One per thread.
 class PieceWorker {
  public:
-  PieceWorker(const Grid& grid, Evaluator evaluator, std::optional<Shard> shard);
-  /// `skip_below`: points below this are done already (resume). Only the shard's points are evaluated and written.
-  [[nodiscard]] PieceText run(const Piece& piece, std::uint64_t skip_below = 0);
+  /// REQUIRES: `lines` writes the metrics of `evaluator`.
+  PieceWorker(const Grid& grid, Evaluator evaluator, LineWriter lines, std::optional<Shard> shard);
+  /// `skip_below`: points below this are done already (resume). Only the shard's points are evaluated and written. Looks at `stop`
+  /// before every point.
+  [[nodiscard]] PieceText run(const Piece& piece, std::uint64_t skip_below = 0,
+                              const std::atomic<bool>* stop = nullptr);
 
  private:
+  void evaluate();
+
   Grid grid_;
   Evaluator evaluator_;
+  LineWriter lines_;
   std::optional<Shard> shard_;
   Combination combination_;
   Outcome outcome_;

@@ -1,53 +1,42 @@
 #pragma once
 
-// Pieces come in any order, the file grows in one: piece i is written once 0 .. i-1 are. What waits is bounded by whoever hands out
-// pieces: none is handed out that is more than `window` ahead of the first that is missing.
+// Pieces come in any order, the file grows in one: piece i is written once 0 .. i-1 are.
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <string>
-#include <string_view>
 
-#include "study/sweep/result.hpp"
-#include "study/sweep/runner.hpp"
+#include "study/sweep/piece.hpp"
+#include "study/sweep/result_file.hpp"
 
 namespace pipeloom::sweep {
 
-/// The file of a sweep: opened, locked (flock), read up to where it is sound, cut there, and appended to.
-class ResultFile {
- public:
-  struct Existing {
-    std::uint64_t lines = 0;       ///< sound lines behind the header
-    std::uint64_t next_point = 0;  ///< one above the last sound point: every point below is done
-  };
-  /// Opens `path` ("-": standard output, never locked, never resumed) and leaves `header` as its first line. Throws as run_sweep().
-  ResultFile(const std::string& path, const Header& header, ResultFormat format, bool resume, bool force);
-  ~ResultFile();
-  [[nodiscard]] const Existing& existing() const { return existing_; }
-  /// Throws SystemError naming the file and how to go on.
-  void append(std::string_view lines);
-  /// fsync now.
-  void sync();
-
- private:
-  int descriptor_ = -1;
-  std::string path_;
-  Existing existing_;
-};
-
-/// Puts pieces in order. Not thread-safe.
+/// Puts pieces in order. Not thread-safe. What waits is bounded by whoever hands out pieces: look at waiting_bytes() before the next.
 class PrefixWriter {
  public:
+  /// `first_piece`: the one that is written first.
   PrefixWriter(ResultFile& file, std::uint64_t first_piece) : file_(file), next_(first_piece) {}
-  void put(std::uint64_t piece, std::string lines);
+  /// Takes the lines of a piece and writes whatever is in turn. A piece that comes twice (a worker that was given up, and the one that did
+  /// its work again) is ignored. Behind a piece that is not complete nothing is written any more.
+  /// Throws SystemError as ResultFile::append().
+  void put(std::uint64_t piece, PieceText text);
   /// The first piece that is missing.
   [[nodiscard]] std::uint64_t next() const { return next_; }
+  [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
+  /// Of the pieces that are written.
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// One above the last point of the grid that is behind us; 0 before the first piece.
+  [[nodiscard]] std::uint64_t end_point() const { return end_point_; }
 
  private:
+  void write(PieceText text);
+
   ResultFile& file_;
   std::uint64_t next_;
-  std::map<std::uint64_t, std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::uint64_t end_point_ = 0;
+  bool ended_ = false;
+  Counts counts_;
+  std::map<std::uint64_t, PieceText> waiting_;
 };
 
 }  // namespace pipeloom::sweep

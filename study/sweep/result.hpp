@@ -6,32 +6,43 @@
 //   {"point": 17, "key": "<hash>", "config": {"ranks": 4}, "status": "ok", "metrics": {"makespan": 33.0}}
 //   {"point": 18, "key": "<hash>", "config": {"ranks": 5}, "status": "illegal", "error": "..."}
 //
-// "config" has dotted keys with the values that vary. No timestamps: equal inputs give equal bytes.
+// "config" has dotted keys with the values that vary. No timestamps: equal inputs give equal bytes. As CSV the header is the
+// comment "# {...}", then come the columns
+//
+//   point,key,<keys of the grid>,status,<metrics>,error
+//
+// with an empty cell for what a line does not have. A cell is JSON, but for texts that could not be anything else: those stand without
+// their quotes. No cell holds a line break, so that a line is a point in both formats.
 
 #include <cstdint>
-#include <istream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "study/sweep/evaluator.hpp"
+#include "sim/error.hpp"
 #include "study/sweep/grid.hpp"
 
 namespace pipeloom::sweep {
 
-/// Part i of n, from 1. A point belongs to part 1 + (number of its key) % n.
+enum class ResultFormat : unsigned char { JsonLines, Csv };
+
+/// Part i of n, from 1. A point belongs to part 1 + (its key read as a hexadecimal number) % n.
 struct Shard {
   int index = 1;
   int count = 1;
   /// "3/7"
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool has(std::string_view key) const;
-  /// "3/7", or "auto/7": i from the first of these that is set, SLURM_ARRAY_TASK_ID (less SLURM_ARRAY_TASK_MIN), JOB_COMPLETION_INDEX,
-  /// SLURM_PROCID (where SLURM_NTASKS > 1), OMPI_COMM_WORLD_RANK, PMI_RANK, RANK. Throws InputError for anything else, and for an i beyond n.
+  friend bool operator==(const Shard&, const Shard&) = default;
+  /// "3/7", or "auto/7": i from the first of these that is set, SLURM_ARRAY_TASK_ID (from SLURM_ARRAY_TASK_MIN in steps of
+  /// SLURM_ARRAY_TASK_STEP), JOB_COMPLETION_INDEX, SLURM_PROCID (where SLURM_NTASKS > 1), OMPI_COMM_WORLD_RANK, PMI_RANK, RANK.
+  /// Throws InputError at --shard for anything else, and for an i beyond n.
   [[nodiscard]] static Shard parse(std::string_view text);
 };
+inline constexpr int kMaxShards = 1'000'000;
 
 struct Header {
   int schema_version = 1;
@@ -42,7 +53,10 @@ struct Header {
   std::string axes_json;
   std::string base_json;
   std::optional<Shard> shard;
-  /// One line, without its end.
+  /// What this program writes for a grid.
+  [[nodiscard]] static Header of(const Grid& grid, std::vector<std::string> metrics, std::uint64_t points,
+                                 std::optional<Shard> shard);
+  /// One line of JSON, without its end.
   [[nodiscard]] std::string line() const;
 };
 
@@ -58,32 +72,32 @@ struct ResultLine {
   std::string error;
 };
 
-/// Appends the line of a point with its end; `key` is Grid::key() of it.
-void append_line(std::string& out, const Grid& grid, const Combination& combination, std::uint64_t point,
-                 std::string_view key, const std::vector<std::string>& metrics, const Outcome& outcome);
-
-/// Throw InputError (file:line) for texts that append_line() and Header::line() would not have written.
+/// Throw InputError (file:line) for texts that this program would not have written. `line` comes without its end.
 [[nodiscard]] Header read_header(std::string_view line, const Where& where);
 [[nodiscard]] ResultLine read_line(std::string_view line, const Where& where);
 
-/// Reads a result line by line, with little memory.
+/// Reads a result of either format line by line: memory for one line, whatever the size of the file.
 class ResultReader {
  public:
-  /// Throws InputError if the file cannot be read or does not begin with a header.
+  /// Throws InputError if the file ("-": standard input) cannot be read or does not begin with a header.
   explicit ResultReader(const std::string& path);
   ~ResultReader();
-  [[nodiscard]] const Header& header() const { return header_; }
-  /// False at the end. Throws InputError for lines that are none, naming the line and `sweep --resume`.
+  ResultReader(ResultReader&&) noexcept;
+  ResultReader& operator=(ResultReader&&) noexcept;
+
+  [[nodiscard]] const Header& header() const;
+  [[nodiscard]] ResultFormat format() const;
+  /// Of CSV the line of columns, without its end; else "".
+  [[nodiscard]] const std::string& columns() const;
+  /// False at the end. Throws InputError for lines that are none or end without a line break, naming the line and `sweep --resume`.
   bool next(ResultLine& out);
-  /// The text of the line that next() gave last, without its end.
-  [[nodiscard]] const std::string& text() const { return text_; }
+  /// The text of the line that next() gave last, without its end, and where it stands.
+  [[nodiscard]] const std::string& text() const;
   [[nodiscard]] Where where() const;
 
  private:
-  struct File;
-  std::unique_ptr<File> file_;
-  Header header_;
-  std::string text_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace pipeloom::sweep

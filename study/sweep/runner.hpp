@@ -13,47 +13,61 @@
 #include "study/sweep/grid.hpp"
 #include "study/sweep/piece.hpp"
 #include "study/sweep/result.hpp"
+#include "study/sweep/result_file.hpp"
 
 namespace pipeloom::sweep {
 
-enum class ResultFormat : unsigned char { JsonLines, Csv };
-
 struct Progress {
-  std::uint64_t done = 0;   ///< points written, those of an earlier run included
-  std::uint64_t total = 0;  ///< of this shard where that is known, else of the grid
-  std::uint64_t resumed = 0;
-  double seconds = 0;  ///< since this run began
-  Counts counts;
+  std::uint64_t done =
+      0;  ///< points of the grid behind us, in order; those of other shards and of earlier runs included
+  std::uint64_t total = 0;    ///< points of the grid
+  std::uint64_t resumed = 0;  ///< of `done`, those that an earlier run passed
+  double seconds = 0;         ///< since the first piece was handed out
+  Counts counts;              ///< of lines written by this run
 };
 
 struct SweepOptions {
   std::string out;  ///< file, or "-"
   ResultFormat format = ResultFormat::JsonLines;
   int threads = 0;  ///< 0: as many as the process may use
-  bool resume = false;
-  bool force = false;  ///< overwrite
+  Existing existing = Existing::Refuse;
   std::optional<Shard> shard;
   std::vector<std::string> metrics;  ///< empty: the grid's, else default_metrics()
   study::Limits limits;
-  std::function<void(const Progress&)>
-      progress;  ///< about ten times a second, from the writing thread; may be empty
-  const std::atomic<bool>* stop =
-      nullptr;  ///< set by a signal: finishes pieces under way, writes them, returns
+  /// About ten times a second, from the thread that called run_sweep(); may be empty.
+  std::function<void(const Progress&)> progress;
+  /// Set by a signal: every worker ends behind the point that it is at, what is in turn is written, run_sweep() returns.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 struct SweepSummary {
-  std::uint64_t points = 0;  ///< lines in the file now
-  std::uint64_t resumed = 0;
-  Counts counts;  ///< of this run
+  std::uint64_t points = 0;   ///< of the grid
+  std::uint64_t lines = 0;    ///< in the file now
+  std::uint64_t resumed = 0;  ///< of these, those that were there before
+  std::uint64_t dropped = 0;  ///< bytes of the file that --resume cut off
+  std::uint64_t reached = 0;  ///< points of the grid behind us; less than `points` if it was stopped
+  Counts counts;              ///< of this run
   bool stopped = false;
   double seconds = 0;
 };
 
-/// Throws InputError if the file exists (and neither resume nor force is set), belongs to another grid or version, or is locked by a
-/// running sweep; SystemError (exit 3) if it cannot be written: what is on disk then is a prefix and --resume goes on.
+/// Metrics that a sweep reports: the options', else the grid's, else default_metrics(). Throws InputError for unknown names and those
+/// given twice.
+[[nodiscard]] std::vector<std::string> metrics_of(const Grid& grid, const std::vector<std::string>& asked);
+
+/// Processors that this process may use, at least 1.
+[[nodiscard]] int usable_processors();
+
+/// Threads take pieces in grid order from one counter, so that none is idle while there is one; finished text that has to wait for an
+/// earlier piece is bounded (kMaxWaitingBytes), so memory does not depend on the number of points. The calling thread writes.
 ///
 /// fsync: once a second and at the end, not per line: a crash of the process loses nothing that was written, a crash of the machine at
 /// most about a second of results, and what it tears --resume drops.
+///
+/// Throws InputError and SystemError as ResultFile does; SystemError too if memory runs out. What a worker throws passes: the file then
+/// holds a prefix of the result, and --resume goes on.
 SweepSummary run_sweep(const Grid& grid, const SweepOptions& options);
+
+inline constexpr std::size_t kMaxWaitingBytes = std::size_t{32} << 20;
 
 }  // namespace pipeloom::sweep

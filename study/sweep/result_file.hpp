@@ -1,0 +1,63 @@
+#pragma once
+
+// The file of a sweep: opened, locked, read up to where it is sound, cut there, and appended to.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "study/sweep/grid.hpp"
+#include "study/sweep/line_writer.hpp"
+#include "study/sweep/result.hpp"
+
+namespace pipeloom::sweep {
+
+/// What is to become of a file that is there already.
+enum class Existing : unsigned char { Refuse, Overwrite, Resume };
+
+/// fsync: the header when the file is made, then whatever sync() is called for. A crash of the process loses nothing that was written;
+/// what a crash of the machine tears, Existing::Resume drops.
+class ResultFile {
+ public:
+  /// How much of a file is sound.
+  struct Found {
+    std::uint64_t lines = 0;  ///< sound lines behind the header
+    std::uint64_t next_point =
+        0;                      ///< one above the last sound point: every point of the shard below is there
+    std::uint64_t dropped = 0;  ///< bytes behind them that were cut off
+  };
+
+  /// Opens `path` ("-": standard output; devices and pipes are written as they are) and leaves the header as its beginning. With
+  /// Existing::Resume it reads the lines that are there: of each, point, key and configuration must be what the grid says comes next, byte
+  /// for byte, and status, metrics and error must have their form; everything from the first line that fails, or lacks its end, is cut off.
+  /// A file that ends within its header counts as empty. What is not checked are the digits of metrics and the words of errors.
+  ///
+  /// Throws InputError if the file is there (Existing::Refuse), is locked by another sweep, is no result, or (Existing::Resume) belongs to
+  /// another grid, version, shard, format or set of metrics: the message says which; SystemError if it cannot be written.
+  ResultFile(std::string path, const Grid& grid, const Header& header, const LineWriter& lines,
+             Existing existing, const std::atomic<bool>* stop = nullptr);
+  ~ResultFile();
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
+
+  [[nodiscard]] const Found& found() const { return found_; }
+  /// `lines`: whole lines. If the disk refuses, cuts the file behind the last whole line and throws SystemError naming the file and how to
+  /// go on.
+  void append(std::string_view lines);
+  /// Makes sure that everything appended is on the disk. Throws SystemError.
+  void sync();
+
+ private:
+  void open(Existing existing);
+  void begin(const std::string& preamble);
+  [[noreturn]] void fail(int error, std::string_view unwritten);
+
+  std::string path_;
+  int descriptor_ = -1;
+  bool regular_ = false;
+  std::uint64_t size_ = 0;
+  Found found_;
+};
+
+}  // namespace pipeloom::sweep
