@@ -7,11 +7,12 @@
 //   sum    := product (('+' | '-') product)*    product := unary (('*' | '/' | '%') unary)*
 //   unary  := ('!' | '-') unary | '(' or ')' | number | 'text' | key
 //
-// A key is a dotted path: letters, digits, '_', '.', and '-' is never part of it. Numbers are exact decimals with nine places; what a
-// division leaves beyond them is rounded to nearest, ties to even. True is 1, false 0; && and || need not look at their right side.
+// A key is a dotted path: letters, digits, '_', '.', and '-' is never part of it. Numbers are exact decimals with nine places (an exponent
+// may follow); what a product or a quotient leaves beyond them is rounded to nearest, ties to even. a % b has the sign of a. A text is
+// never equal to a number; texts are equal byte by byte, and have no order. True is 1, false 0, and a text is true if it is not empty; &&
+// and || do not look at their right side where the left one decides.
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,15 +20,16 @@
 #include <vector>
 
 #include "sim/error.hpp"
+#include "study/sweep/decimal.hpp"
 
 namespace pipeloom::sweep {
 
-/// A decimal number (in units of 1e-9) or a text.
+/// A decimal number (in units of 1e-9, so that bytes of whole clusters fit) or a text.
 struct Operand {
   bool is_text = false;
-  std::int64_t nano = 0;
+  Nano nano = 0;
   std::string text;
-  [[nodiscard]] static Operand number(std::int64_t nano) { return {false, nano, {}}; }
+  [[nodiscard]] static Operand number(Nano nano) { return {false, nano, {}}; }
   [[nodiscard]] static Operand of_text(std::string text) { return {true, 0, std::move(text)}; }
   [[nodiscard]] bool is_true() const { return is_text ? !text.empty() : nano != 0; }
   /// JSON: "64", "0.5", "\"zb-h1\"". Numbers without trailing zeros.
@@ -48,7 +50,7 @@ class Expression {
   [[nodiscard]] const std::vector<std::string>& keys() const;
   [[nodiscard]] const std::string& text() const;
   /// `value(i)` is the value of keys()[i]; it may throw. Throws InputError for texts where numbers are needed, division by
-  /// zero, and results beyond the range of Operand::nano; the message names the expression.
+  /// zero, and results beyond kMaxNano; the message names the expression.
   [[nodiscard]] Operand evaluate(const std::function<Operand(std::size_t)>& value) const;
 
  private:
