@@ -106,8 +106,8 @@ InputError InputError::exists(std::string_view path) {
                     "the file exists already; use --force to overwrite it, or another name");
 }
 
-InputError InputError::too_large(std::string_view what, double need_bytes, double limit_bytes) {
-  return InputError(
+TooLargeError InputError::too_large(std::string_view what, double need_bytes, double limit_bytes) {
+  return TooLargeError(
       fmt::format("{} would need about {}, more than the {} allowed; make it smaller or raise --max-memory",
                   what, readable_bytes(need_bytes), readable_bytes(limit_bytes)));
 }

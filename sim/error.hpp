@@ -46,6 +46,8 @@ class Error : public std::runtime_error {
   Where where_;
 };
 
+class TooLargeError;
+
 /// Unreadable or contradictory input, wrong usage.
 class InputError : public Error {
  public:
@@ -59,7 +61,13 @@ class InputError : public Error {
   static InputError cannot_read(std::string_view path, std::string_view reason);
   static InputError exists(std::string_view path);
   /// `need` bytes estimated, `limit` allowed; `what` is the thing that needs them.
-  static InputError too_large(std::string_view what, double need_bytes, double limit_bytes);
+  static TooLargeError too_large(std::string_view what, double need_bytes, double limit_bytes);
+};
+
+/// A run that needs more memory than it may use.
+class TooLargeError : public InputError {
+ public:
+  using InputError::InputError;
 };
 
 /// Parameters that a schedule refuses, an illegal schedule, or one that hangs.
@@ -68,6 +76,12 @@ class ScheduleError : public Error {
   ScheduleError(Where where, const std::string& message)
       : Error(ExitCode::BadInput, std::move(where), message) {}
   explicit ScheduleError(const std::string& message) : ScheduleError(Where{}, message) {}
+};
+
+/// A schedule whose only defect is that it hangs.
+class HangError : public ScheduleError {
+ public:
+  using ScheduleError::ScheduleError;
 };
 
 /// A disk, device or display that failed.

@@ -14,7 +14,7 @@ using Outcome = Simulator::Outcome;
 
 Totals require_totals(Outcome outcome, const Schedule& schedule) {
   if (const auto* deadlock = std::get_if<Deadlock>(&outcome))
-    throw ScheduleError("the schedule hangs: " + describe(*deadlock, schedule));
+    throw HangError("the schedule hangs: " + describe(*deadlock, schedule));
   return std::get<Totals>(std::move(outcome));
 }
 

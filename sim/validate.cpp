@@ -231,6 +231,11 @@ std::vector<Diagnostic> validate(const Schedule& schedule) {
   return found;
 }
 
+bool only_hangs(const std::vector<Diagnostic>& diagnostics) {
+  return !diagnostics.empty() &&
+         std::all_of(diagnostics.begin(), diagnostics.end(), [](const auto& d) { return d.code == "hang"; });
+}
+
 void require_valid(const Schedule& schedule) {
   constexpr std::size_t kShown = 3;
   const auto found = validate(schedule);
@@ -240,6 +245,7 @@ void require_valid(const Schedule& schedule) {
     text += (i == 0 ? "" : "; ") + found[i].message;
   if (found.size() > kShown)
     text += fmt::format("; and {} more (pipeloom validate lists them)", found.size() - kShown);
+  if (only_hangs(found)) throw HangError("illegal schedule: " + text);
   throw ScheduleError("illegal schedule: " + text);
 }
 

@@ -37,7 +37,10 @@ struct Diagnostic {
 /// rank and queue order; empty means that the schedule runs.
 [[nodiscard]] std::vector<Diagnostic> validate(const Schedule& schedule);
 
-/// Throws ScheduleError with the first diagnostics (at most three, then a count) if there are any.
+/// Whether diagnostics of validate() say that the schedule hangs and nothing else.
+[[nodiscard]] bool only_hangs(const std::vector<Diagnostic>& diagnostics);
+
+/// Throws ScheduleError (HangError if it only hangs) with the first diagnostics (at most three, then a count) if there are any.
 void require_valid(const Schedule& schedule);
 
 }  // namespace pipeloom

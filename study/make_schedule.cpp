@@ -82,8 +82,11 @@ std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const L
   const std::string text = io::read_file(path);
   io::Imported imported = io::read_schedule(text, path);
   const Schedule& schedule = *imported.schedule;
-  if (const auto found = validate(schedule); !found.empty())
-    throw ScheduleError(io::SchedulePlaces(text, path).of(found.front()), found.front().message);
+  if (const auto found = validate(schedule); !found.empty()) {
+    const Where where = io::SchedulePlaces(text, path).of(found.front());
+    if (only_hangs(found)) throw HangError(where, found.front().message);
+    throw ScheduleError(where, found.front().message);
+  }
   require_same(config.ranks_where, "ranks", config.ranks, schedule.ranks(), path);
   require_same(config.microbatches_where, "microbatches", config.microbatches, schedule.microbatches(), path);
   require_same(config.chunks_where, "chunks", config.chunks.value_or(0), schedule.placement().chunks(), path);

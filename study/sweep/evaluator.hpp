@@ -12,19 +12,19 @@
 #include "sim/io/run_config.hpp"
 #include "study/make_schedule.hpp"
 #include "study/metrics_table.hpp"
+#include "study/run_status.hpp"
 
 namespace pipeloom::sweep {
 
-enum class Status : unsigned char { Ok, Illegal, Deadlock, OverMemory, Failed };
-/// "ok", "illegal", "deadlock", "over_memory", "failed".
-[[nodiscard]] std::string_view name_of(Status status);
+using study::name_of;
+using study::Status;
 
 /// What one point gave. Reused between calls.
 struct Outcome {
   Status status = Status::Ok;
   /// Value texts as the report writes them, parallel to the metrics asked for; empty unless status is Ok or OverMemory.
   std::vector<std::string> metrics;
-  /// Of OverMemory, Illegal, Deadlock and Failed: one line.
+  /// Of OverMemory, Illegal, Deadlock and Failed: one line, as Error::line() where it is one ("file:line:column: error: ...").
   std::string error;
 };
 
