@@ -83,8 +83,4 @@ void print_warning(std::string_view text) {
   std::cerr << "warning: " << text << '\n';
 }
 
-std::string bold(std::string_view text, bool on) {
-  return on ? "\x1b[1m" + std::string(text) + "\x1b[0m" : std::string(text);
-}
-
 }  // namespace pipeloom::cli

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/draw/terminal.hpp"
+#include "study/table.hpp"
 
 namespace pipeloom::cli {
 
@@ -34,7 +35,6 @@ void print(std::string_view text);
 /// Writes "warning: <text>" as a line to standard error.
 void print_warning(std::string_view text);
 
-/// `text` in bold if `on`.
-[[nodiscard]] std::string bold(std::string_view text, bool on);
+using study::bold;
 
 }  // namespace pipeloom::cli

@@ -2,50 +2,19 @@
 
 // Numbers as people write and read them.
 
-#include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
-#include "sim/units.hpp"
+#include "study/numbers.hpp"
 
 namespace pipeloom::cli {
 
-/// "4 B", "1.5 GiB": at most one decimal, units of 1024.
-[[nodiscard]] std::string bytes_text(Bytes bytes);
-
-/// "65,536".
-[[nodiscard]] std::string count_text(std::size_t count);
-/// "1 rank", "4 ranks": the number with its noun, in the plural where that is right.
-[[nodiscard]] std::string count_text(std::size_t count, std::string_view noun);
-
-/// Four decimals, as the papers print bubble rates: "0.2727".
-[[nodiscard]] std::string ratio_text(double ratio);
+using study::bytes_text;
+using study::count_text;
+using study::ratio_text;
+using study::TimeFormat;
 
 /// Reads "512", "8G", "8GiB" or "1.5 TB" as bytes: K M G T count in 1024 as KiB MiB GiB TiB do, KB MB GB TB in 1000.
 /// Throws InputError at `option` for anything else and for zero.
 [[nodiscard]] double parse_size(std::string_view text, std::string_view option);
-
-/// Times of one table with the same number of decimals, so that points stand below each other.
-///
-///   TimeFormat format(TimeUnit::Millisecond);
-///   format.include(a); format.include(b);     // all values first
-///   format.text(a);                           // "33.500"
-///
-/// As many decimals as the values need, from one to four, and more only if all values are below one: the largest then
-/// has four significant digits. The report has all digits.
-class TimeFormat {
- public:
-  explicit TimeFormat(TimeUnit unit) : unit_(unit) {}
-  /// REQUIRES: value >= 0.
-  void include(Ticks value);
-  [[nodiscard]] std::string text(Ticks value) const;
-
- private:
-  [[nodiscard]] int decimals() const;
-
-  TimeUnit unit_;
-  int exact_decimals_ = 1;
-  Ticks largest_ = 0;
-};
 
 }  // namespace pipeloom::cli

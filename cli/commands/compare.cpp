@@ -13,9 +13,9 @@
 #include "cli/options.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json_text.hpp"
-#include "sim/io/timeline_reader.hpp"
 #include "sim/text.hpp"
 #include "study/compare_rule.hpp"
+#include "study/loaded_run.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -27,65 +27,6 @@ struct CompareOptions {
   std::vector<std::string> fail_if;
   bool json = false;
 };
-
-/// One file, simulated or read.
-struct Side {
-  std::string title;
-  Timeline timeline;
-  std::optional<Metrics> metrics;
-  std::vector<std::vector<IdleSpan>> idle;
-};
-
-Side simulated(const CompareOptions& options, const InputOptions& input) {
-  study::Evaluation run = evaluate(read_input(input), options.input.limits());
-  options.output.warn(run.warnings);
-  Side side;
-  side.title = *input.file;
-  for (Rank rank{0}; rank < Rank(run.schedule->ranks()); ++rank)
-    side.idle.push_back(run.program_run ? idle_spans(*run.program_run, rank)
-                                        : idle_spans(run.timeline, run.costs, rank));
-  side.timeline = std::move(run.timeline);
-  side.metrics = std::move(run.metrics);
-  return side;
-}
-
-/// `unit` is that of a timeline that does not say its own.
-Side read_side(const CompareOptions& options, const std::string& file, TimeUnit unit) {
-  InputOptions input = options.input;
-  input.file = file;
-  input.text = io::read_file(file, io::kMaxTimelineBytes);
-  if (!io::looks_like_timeline(*input.text)) return simulated(options, input);
-  Side side;
-  side.title = file;
-  side.timeline = io::read_timeline(*input.text, file, unit);
-  return side;
-}
-
-std::vector<study::ComparedRun> runs_of(const std::list<Side>& sides) {
-  std::vector<study::ComparedRun> runs;
-  for (const Side& side : sides)
-    runs.push_back({side.title, &side.timeline, side.metrics ? &*side.metrics : nullptr,
-                    side.idle.empty() ? nullptr : &side.idle});
-  return runs;
-}
-
-/// What the numbers do not say: one line each, about a run against the baseline.
-std::vector<std::string> remarks(const study::ComparedRun& a, const study::ComparedRun& b,
-                                 const study::OpComparison& ops) {
-  std::vector<std::string> lines;
-  if (!study::same_clock(*a.timeline, *b.timeline)) {
-    lines.push_back(study::clock_difference(*a.timeline, *b.timeline));
-  } else {
-    const std::string work = study::work_difference(*a.timeline, *b.timeline);
-    if (!work.empty()) lines.push_back(work);
-    if (a.idle != nullptr && b.idle != nullptr)
-      lines.push_back(
-          study::explain_idle(study::cause_totals(*a.idle), study::cause_totals(*b.idle), a.timeline->unit));
-  }
-  lines.push_back(fmt::format("{} in both, {} only in {}, {} only in {}", count_text(ops.matched, "op"),
-                              count_text(ops.only_a), a.title, count_text(ops.only_b), b.title));
-  return lines;
-}
 
 std::string value_text(const study::MetricRow& row, double value, TimeUnit unit) {
   if (row.unit == "time_unit") return format_ticks(static_cast<Ticks>(value), unit);
@@ -135,7 +76,7 @@ std::string page(const CompareOptions& options, const std::vector<study::Compare
   std::string ops_text;
   for (std::size_t run = 1; run < runs.size(); ++run) {
     const auto ops = study::compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0);
-    for (const std::string& line : remarks(runs[0], runs[run], ops)) {
+    for (const std::string& line : study::remarks(runs[0], runs[run], ops)) {
       if (runs.size() > 2) said += runs[run].title + ": ";
       said += line + "\n";
     }
@@ -170,7 +111,7 @@ std::string as_json(const std::vector<study::ComparedRun>& runs, const std::vect
     out += fmt::format(
         "{}\n    {{\"run\": {}, \"matched\": {}, \"only_baseline\": {}, \"only_run\": {}, \"remarks\": [",
         run > 1 ? "," : "", run, ops.matched, ops.only_a, ops.only_b);
-    const auto lines = remarks(runs[0], runs[run], ops);
+    const auto lines = study::remarks(runs[0], runs[run], ops);
     for (const std::string& line : lines) {
       if (&line != lines.data()) out += ", ";
       io::append_json_string(out, line);
@@ -198,12 +139,11 @@ ExitCode run_compare(const CompareOptions& options) {
     rules.push_back(study::parse_compare_rule(text, Where{"--fail-if"}));
   if (options.files.size() < 2)
     throw InputError("there is one run only; name the baseline and at least one other");
-  std::list<Side> sides;
-  for (const std::string& file : options.files) {
-    const TimeUnit unit = sides.empty() ? TimeUnit::Unit : sides.front().timeline.unit;
-    sides.push_back(read_side(options, file, unit));
-  }
-  const auto runs = runs_of(sides);
+  const std::list<study::LoadedRun> loaded =
+      study::load_runs(options.files, options.input, options.input.limits());
+  for (const study::LoadedRun& run : loaded)
+    if (run.evaluation) options.output.warn(run.evaluation->warnings);
+  const auto runs = study::compared(loaded);
   const auto rows = study::compare_metrics(runs);
   if (options.json)
     print(as_json(runs, rows));

@@ -11,10 +11,10 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/picture_options.hpp"
-#include "cli/summary.hpp"
 #include "cli/table.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/timeline_reader.hpp"
+#include "study/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -70,7 +70,7 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   limits.with_metrics = format.needs_metrics;
   const study::Evaluation run = evaluate(input, limits);
   options.output.warn(run.warnings);
-  if (run.over_limit) options.output.warn({over_limit_text(*run.over_limit)});
+  if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit)});
   const io::Report report = run.report();
   draw::SceneOptions picture = options.picture.scene_options(run.timeline);
   std::vector<std::vector<IdleSpan>> idle;

@@ -9,8 +9,8 @@
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "cli/summary.hpp"
 #include "sim/draw/terminal.hpp"
+#include "study/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -85,11 +85,11 @@ std::string chart(const study::Evaluation& run, const Screen& screen, bool every
 std::string page(const study::Evaluation& run, const SimulateOptions& options, const Screen& screen) {
   std::string out;
   if (!options.output.quiet) {
-    SummaryStyle style;
+    study::SummaryStyle style;
     style.everything = options.output.verbose;
     style.markdown = options.format == "markdown";
     style.colour = screen.has_colour() && !style.markdown;
-    out += summary_page(run, style);
+    out += study::summary_page(run, style);
   }
   if (options.chart) {
     if (!out.empty()) out += '\n';
@@ -114,7 +114,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   else
     print(page(run, options, screen));
   if (!run.over_limit) return ExitCode::Ok;
-  std::cerr << "error: " << over_limit_text(*run.over_limit) << '\n';
+  std::cerr << "error: " << study::over_limit_text(*run.over_limit) << '\n';
   return ExitCode::AnswerIsNo;
 }
 

@@ -10,13 +10,13 @@
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "cli/summary.hpp"
 #include "cli/torch_verdict.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 #include "study/hang_page.hpp"
+#include "study/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -136,7 +136,7 @@ Findings examine(const ValidateOptions& options) {
   }
   out.schedule = run.schedule;
   out.warnings = run.warnings;
-  if (run.over_limit) out.warnings.push_back(over_limit_text(*run.over_limit));
+  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit));
   const Schedule& s = *out.schedule;
   const std::string refusal =
       torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());

@@ -1,4 +1,4 @@
-#include "cli/summary.hpp"
+#include "study/run_tables.hpp"
 
 #include <algorithm>
 
@@ -8,6 +8,7 @@
 
 using namespace pipeloom;
 using namespace pipeloom::cli;
+using namespace pipeloom::study;
 
 namespace {
 

@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "cli/table.hpp"
 #include "study/evaluate.hpp"
+#include "study/table.hpp"
 
-namespace pipeloom::cli {
+namespace pipeloom::study {
 
 /// Above this many ranks the table shows a selection unless everything is asked for.
 inline constexpr std::size_t kRanksShown = 16;
 
 /// "zb-h1: 32 ranks, 96 microbatches; 9,216 ops; times in ms".
-[[nodiscard]] std::string run_title(const study::Evaluation& run);
+[[nodiscard]] std::string run_title(const Evaluation& run);
 
 /// The metrics of the whole run: name, value, what it means or how it compares.
-[[nodiscard]] Table summary_table(const study::Evaluation& run);
+[[nodiscard]] Table summary_table(const Evaluation& run);
 
 /// A row per rank of `ranks`: work, idle time and its causes, memory. Causes that no rank of the run has are left out
 /// unless `everything`.
-[[nodiscard]] Table rank_table(const study::Evaluation& run, const std::vector<Rank>& ranks, bool everything);
+[[nodiscard]] Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool everything);
 
 /// At most `limit` ranks in order: the first and last, the busiest, the most idle and the fullest one, and the rest spread
 /// evenly. REQUIRES: limit >= 5.
@@ -34,9 +34,9 @@ struct SummaryStyle {
   bool markdown = false;
   bool colour = false;
 };
-[[nodiscard]] std::string summary_page(const study::Evaluation& run, const SummaryStyle& style);
+[[nodiscard]] std::string summary_page(const Evaluation& run, const SummaryStyle& style);
 
 /// "over the memory limit: rank 0 needs 12 bytes at 0F3, the limit is 10 bytes; ..."
 [[nodiscard]] std::string over_limit_text(const OverLimit& over);
 
-}  // namespace pipeloom::cli
+}  // namespace pipeloom::study

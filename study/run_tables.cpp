@@ -1,14 +1,13 @@
-#include "cli/summary.hpp"
+#include "study/run_tables.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cli/console.hpp"
-#include "cli/numbers.hpp"
 #include "sim/text.hpp"
+#include "study/numbers.hpp"
 
-namespace pipeloom::cli {
+namespace pipeloom::study {
 namespace {
 
 constexpr std::size_t kStagesShown = 6;
@@ -21,7 +20,7 @@ std::string gap_text(std::string_view what, Ticks value, Ticks bound) {
   return fmt::format("the {} is {:.2f} % above it", what, 100 * (ratio - 1));
 }
 
-TimeFormat format_of_summary(const study::Evaluation& run) {
+TimeFormat format_of_summary(const Evaluation& run) {
   const Metrics& m = run.metrics;
   TimeFormat format(run.timeline.unit);
   for (const Ticks value :
@@ -30,7 +29,7 @@ TimeFormat format_of_summary(const study::Evaluation& run) {
   return format;
 }
 
-TimeFormat format_of_ranks(const study::Evaluation& run) {
+TimeFormat format_of_ranks(const Evaluation& run) {
   TimeFormat format(run.timeline.unit);
   for (const RankMetrics& rank : run.metrics.ranks) {
     format.include(rank.busy);
@@ -83,7 +82,7 @@ Rank extreme(const Metrics& metrics, const Less& less) {
 
 }  // namespace
 
-std::string run_title(const study::Evaluation& run) {
+std::string run_title(const Evaluation& run) {
   const auto& config = run.effective;
   const Metrics& m = run.metrics;
   std::string out =
@@ -96,7 +95,7 @@ std::string run_title(const study::Evaluation& run) {
   return out + fmt::format("; times in {}", unit == TimeUnit::Unit ? "units" : name_of(unit));
 }
 
-Table summary_table(const study::Evaluation& run) {
+Table summary_table(const Evaluation& run) {
   const Metrics& m = run.metrics;
   const TimeFormat time = format_of_summary(run);
   const bool barrier = run.steps.rule == StepRule::Barrier;
@@ -133,7 +132,7 @@ Table summary_table(const study::Evaluation& run) {
   return table;
 }
 
-Table rank_table(const study::Evaluation& run, const std::vector<Rank>& ranks, bool everything) {
+Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool everything) {
   const auto causes = shown_causes(run.metrics, everything);
   const bool activations = everything || has_activation_bytes(run.metrics);
   const bool total = everything || has_other_bytes(run.metrics);
@@ -184,7 +183,7 @@ std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit) {
   return shown;
 }
 
-std::string summary_page(const study::Evaluation& run, const SummaryStyle& style) {
+std::string summary_page(const Evaluation& run, const SummaryStyle& style) {
   const std::size_t count = run.metrics.ranks.size();
   const auto ranks =
       interesting_ranks(run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
@@ -207,4 +206,4 @@ std::string over_limit_text(const OverLimit& over) {
       over.rank.value(), over.bytes, to_text(over.op), over.limit);
 }
 
-}  // namespace pipeloom::cli
+}  // namespace pipeloom::study

@@ -1,10 +1,8 @@
-#include "cli/table.hpp"
+#include "study/table.hpp"
 
 #include <algorithm>
 
-#include "cli/console.hpp"
-
-namespace pipeloom::cli {
+namespace pipeloom::study {
 namespace {
 
 constexpr std::string_view kGap = "  ";
@@ -80,6 +78,10 @@ std::string Table::markdown() const {
   return out;
 }
 
+std::string bold(std::string_view text, bool on) {
+  return on ? "\x1b[1m" + std::string(text) + "\x1b[0m" : std::string(text);
+}
+
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
   const std::string margin(indent, ' ');
   std::string out;
@@ -98,4 +100,4 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
   return line.empty() ? out : out + margin + line + '\n';
 }
 
-}  // namespace pipeloom::cli
+}  // namespace pipeloom::study
