@@ -16,6 +16,9 @@ namespace pipeloom::sweep {
 /// What is to become of a file that is there already.
 enum class Existing : unsigned char { Refuse, Overwrite, Resume };
 
+/// Throws InputError if there is such a file: said before the work, not after it.
+void require_absent(const std::string& path);
+
 /// fsync: the header when the file is made, then whatever sync() is called for. A crash of the process loses nothing that was written;
 /// what a crash of the machine tears, Existing::Resume drops.
 class ResultFile {
@@ -51,7 +54,11 @@ class ResultFile {
  private:
   void open(Existing existing);
   void begin(const std::string& preamble);
-  [[noreturn]] void fail(int error, std::string_view unwritten);
+  void verify(const std::string& preamble, const Grid& grid, const Header& header, const LineWriter& lines,
+              const std::atomic<bool>* stop);
+  void cut(std::uint64_t size);
+  void close();
+  [[noreturn]] void fail(int error, std::string_view written);
 
   std::string path_;
   int descriptor_ = -1;

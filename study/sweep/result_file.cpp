@@ -1,0 +1,246 @@
+#include "study/sweep/result_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "sim/error.hpp"
+#include "study/sweep/result_text.hpp"
+
+namespace pipeloom::sweep {
+namespace {
+
+/// Locks of a file system that has none are done without.
+bool is_unsupported(int error) {
+  return error == ENOLCK || error == ENOTSUP || error == ENOSYS || error == EINVAL;
+}
+
+void lock(int descriptor, const std::string& path) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || is_unsupported(errno)) return;
+  if (errno == EWOULDBLOCK)
+    throw InputError(Where{path},
+                     "another sweep is writing this file; wait for it, stop it, or name another file");
+  throw SystemError::cannot_write(path, std::strerror(errno));
+}
+
+/// So that a new file's name is on the disk as well. Best effort: some file systems refuse it.
+void sync_folder(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+std::string shard_text(const Header& header) {
+  return header.shard ? "shard " + header.shard->text() : "the whole grid";
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) (out += out.empty() ? "" : ", ") += name;
+  return out;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw InputError(Where{path}, why + "; name another file, or use --force to overwrite it");
+}
+
+[[noreturn]] void refuse_existing(const std::string& path) {
+  throw InputError(
+      Where{path},
+      "the file exists already; use --resume to go on with it, --force to overwrite it, or another name");
+}
+
+/// Throws InputError saying how the header of an existing file differs from the one that it should have.
+[[noreturn]] void refuse_header(const std::string& path, std::string_view line, const Header& wanted) {
+  const bool is_csv = line.substr(0, 2) == "# ";
+  Header found;
+  try {
+    found = read_header(is_csv ? line.substr(2) : line, {path, 1});
+  } catch (const InputError&) {
+    refuse(path, "cannot go on with this file: it is no result of a sweep");
+  }
+  if (found.version != wanted.version)
+    refuse(path, fmt::format("cannot go on with this file: version {} wrote it, and this is {}",
+                             shortened(found.version, 32), wanted.version));
+  if (found.grid != wanted.grid)
+    refuse(path, fmt::format("cannot go on with this file: it belongs to another grid ({}, not {})",
+                             shortened(found.grid, 32), wanted.grid));
+  if (found.shard != wanted.shard)
+    refuse(path, fmt::format("cannot go on with this file: it holds {}, not {}", shard_text(found),
+                             shard_text(wanted)));
+  if (found.metrics != wanted.metrics)
+    refuse(path, fmt::format("cannot go on with this file: its metrics are {}, not {}",
+                             shortened(joined(found.metrics), 256), joined(wanted.metrics)));
+  refuse(path, "cannot go on with this file: it has another format, or its header is damaged");
+}
+
+/// Compares a file with what the grid says that it holds.
+class Verifier {
+ public:
+  Verifier(const Grid& grid, const LineWriter& lines, const std::optional<Shard>& shard)
+      : grid_(grid), lines_(lines), shard_(shard) {}
+
+  /// Whether `line` is the one that comes next.
+  bool is_next(std::string_view line) {
+    if (!advance()) return false;
+    identity_.clear();
+    lines_.append_identity(identity_, combination_, point_, key_);
+    return line.substr(0, identity_.size()) == identity_ && lines_.is_outcome(line.substr(identity_.size()));
+  }
+  [[nodiscard]] std::uint64_t point() const { return point_; }
+
+ private:
+  /// Goes to the next point of the shard; false behind the last.
+  bool advance() {
+    while (index_ < grid_.combinations()) {
+      if (!grid_.combination(index_++, combination_)) continue;
+      point_ = next_point_++;
+      key_ = grid_.key(combination_);
+      if (!shard_ || shard_->has(key_)) return true;
+    }
+    return false;
+  }
+
+  const Grid& grid_;
+  const LineWriter& lines_;
+  const std::optional<Shard>& shard_;
+  std::uint64_t index_ = 0;
+  std::uint64_t next_point_ = 0;
+  std::uint64_t point_ = 0;
+  Combination combination_;
+  std::string key_;
+  std::string identity_;
+};
+
+}  // namespace
+
+void require_absent(const std::string& path) {
+  struct stat info {};
+  if (path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) refuse_existing(path);
+}
+
+ResultFile::ResultFile(std::string path, const Grid& grid, const Header& header, const LineWriter& lines,
+                       Existing existing, const std::atomic<bool>* stop)
+    : path_(std::move(path)) {
+  const std::string preamble = lines.preamble(header);
+  try {
+    open(existing);
+    if (existing == Existing::Resume && regular_) verify(preamble, grid, header, lines, stop);
+    if (size_ == 0) begin(preamble);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+ResultFile::~ResultFile() {
+  close();
+}
+
+void ResultFile::close() {
+  if (descriptor_ > STDERR_FILENO) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void ResultFile::open(Existing existing) {
+  const auto require_file = [&] {
+    if (existing == Existing::Resume)
+      throw InputError(Where{path_}, "there is nothing to resume: this is no file; name one by -o");
+  };
+  if (path_ == "-") {
+    path_ = "standard output";
+    require_file();
+    descriptor_ = STDOUT_FILENO;
+    return;
+  }
+  if (path_.empty()) throw InputError("the name of the output file is empty; name a file, or -");
+  struct stat info {};
+  const bool is_there = ::stat(path_.c_str(), &info) == 0;
+  regular_ = !is_there || S_ISREG(info.st_mode);
+  if (!regular_) require_file();
+  // Only O_EXCL finds out which of two sweeps that start at once has made the file.
+  const bool must_be_new = regular_ && existing == Existing::Refuse;
+  const int mode = regular_ ? O_RDWR | O_CREAT | (must_be_new ? O_EXCL : 0) : O_WRONLY;
+  descriptor_ = ::open(path_.c_str(), mode | O_CLOEXEC, 0666);
+  if (descriptor_ < 0 && errno == EEXIST) refuse_existing(path_);
+  if (descriptor_ < 0) throw SystemError::cannot_write(path_, std::strerror(errno));
+  if (regular_) lock(descriptor_, path_);
+}
+
+void ResultFile::begin(const std::string& preamble) {
+  if (regular_ && ::ftruncate(descriptor_, 0) != 0) fail(errno, "");
+  if (regular_ && ::lseek(descriptor_, 0, SEEK_SET) != 0) fail(errno, "");
+  append(preamble);
+  if (!regular_) return;
+  sync();
+  sync_folder(path_);
+}
+
+void ResultFile::verify(const std::string& preamble, const Grid& grid, const Header& header,
+                        const LineWriter& lines, const std::atomic<bool>* stop) {
+  LineSource source(descriptor_, path_);
+  std::string begun;
+  std::string line;
+  while (begun.size() < preamble.size() && source.next(line)) begun += line + (source.ended() ? "\n" : "");
+  if (begun != preamble) {
+    // What a sweep leaves that was killed while it wrote its first line.
+    if (begun.size() < preamble.size() && preamble.compare(0, begun.size(), begun) == 0) return;
+    refuse_header(path_, begun.substr(0, begun.find('\n')), header);
+  }
+  size_ = preamble.size();
+  Verifier verifier(grid, lines, header.shard);
+  while (source.next(line) && source.ended() && verifier.is_next(line)) {
+    size_ = source.offset();
+    ++found_.lines;
+    found_.next_point = verifier.point() + 1;
+    // Nothing has been cut off yet, so that whoever interrupts a long check loses nothing.
+    if (stop != nullptr && *stop) return;
+  }
+  cut(size_);
+}
+
+void ResultFile::cut(std::uint64_t size) {
+  struct stat info {};
+  if (::fstat(descriptor_, &info) != 0) fail(errno, "");
+  found_.dropped = static_cast<std::uint64_t>(info.st_size) - size;
+  const auto end = static_cast<off_t>(size);
+  if (found_.dropped > 0 && ::ftruncate(descriptor_, end) != 0) fail(errno, "");
+  if (::lseek(descriptor_, end, SEEK_SET) != end) fail(errno, "");
+}
+
+void ResultFile::append(std::string_view lines) {
+  std::string_view left = lines;
+  while (!left.empty()) {
+    const ssize_t written = ::write(descriptor_, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(errno, lines.substr(0, lines.size() - left.size()));
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  size_ += lines.size();
+}
+
+void ResultFile::fail(int error, std::string_view written) {
+  if (!regular_) throw SystemError::cannot_write(path_, std::strerror(error));
+  // The disk may hold half a line; cut behind the last whole one. If even that fails, --resume does it.
+  const std::size_t end = written.rfind('\n');
+  size_ += end == std::string_view::npos ? 0 : end + 1;
+  const bool is_cut = ::ftruncate(descriptor_, static_cast<off_t>(size_)) == 0;
+  throw SystemError::cannot_write(
+      path_, fmt::format("{}; the results up to there are kept{}, go on with --resume", std::strerror(error),
+                         is_cut ? "" : ", the last line may be cut short"));
+}
+
+void ResultFile::sync() {
+  if (::fdatasync(descriptor_) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP) return;
+  fail(errno, "");
+}
+
+}  // namespace pipeloom::sweep

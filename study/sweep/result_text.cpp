@@ -1,0 +1,296 @@
+#include "study/sweep/result_text.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "sim/error.hpp"
+#include "sim/io/json_text.hpp"
+#include "sim/io/json_value.hpp"
+
+namespace pipeloom::sweep {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 16;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_hexadecimal(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20;
+}
+
+/// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none (Unicode standard, table 3-7).
+std::size_t utf8_character(std::string_view text) {
+  const auto byte = [text](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
+  };
+  const auto follows = [byte](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const bool in_range = (first != 0xE0 || byte(1) >= 0xA0) && (first != 0xED || byte(1) < 0xA0);
+    return follows(1) && in_range && follows(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const bool in_range = (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) < 0x90);
+    return follows(1) && in_range && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+bool is_value(std::string_view text) {
+  LineScanner scanner(text);
+  return scanner.value() && scanner.at_end();
+}
+
+}  // namespace
+
+bool LineScanner::take(std::string_view literal) {
+  if (text_.substr(next_, literal.size()) != literal) return false;
+  next_ += literal.size();
+  return true;
+}
+
+std::optional<std::uint64_t> LineScanner::whole_number() {
+  std::uint64_t value = 0;
+  const char* begin = text_.data() + next_;
+  const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+  if (error != std::errc{} || (*begin == '0' && end != begin + 1)) return std::nullopt;
+  next_ += static_cast<std::size_t>(end - begin);
+  return value;
+}
+
+std::optional<std::string_view> LineScanner::value() {
+  const std::size_t begin = next_;
+  return skip_value(0) ? std::optional(text_.substr(begin, next_ - begin)) : std::nullopt;
+}
+
+std::optional<std::string_view> LineScanner::number() {
+  const std::size_t begin = next_;
+  return skip_number() ? std::optional(text_.substr(begin, next_ - begin)) : std::nullopt;
+}
+
+std::optional<std::string_view> LineScanner::quoted() {
+  const std::size_t begin = next_;
+  return skip_string() ? std::optional(text_.substr(begin, next_ - begin)) : std::nullopt;
+}
+
+void LineScanner::skip_blanks() {
+  while (peek() == ' ') ++next_;
+}
+
+bool LineScanner::skip_value(int depth) {
+  if (depth > io::kMaxDocumentDepth) return false;
+  switch (peek()) {
+    case '"':
+      return skip_string();
+    case '{':
+      return skip_members('}', true, depth);
+    case '[':
+      return skip_members(']', false, depth);
+    case 't':
+      return take("true");
+    case 'f':
+      return take("false");
+    case 'n':
+      return take("null");
+    default:
+      return skip_number();
+  }
+}
+
+bool LineScanner::skip_members(char close, bool with_keys, int depth) {
+  ++next_;
+  skip_blanks();
+  if (peek() == close) {
+    ++next_;
+    return true;
+  }
+  for (;;) {
+    skip_blanks();
+    if (with_keys) {
+      if (!skip_string()) return false;
+      skip_blanks();
+      if (!take(":")) return false;
+      skip_blanks();
+    }
+    if (!skip_value(depth + 1)) return false;
+    skip_blanks();
+    if (peek() == close) {
+      ++next_;
+      return true;
+    }
+    if (!take(",")) return false;
+  }
+}
+
+bool LineScanner::skip_string() {
+  if (!take("\"")) return false;
+  while (next_ < text_.size()) {
+    const char c = text_[next_];
+    if (c == '"') {
+      ++next_;
+      return true;
+    }
+    if (c == '\\') {
+      if (!skip_escape()) return false;
+      continue;
+    }
+    const std::size_t length = is_control(c) ? 0 : utf8_character(text_.substr(next_));
+    if (length == 0) return false;
+    next_ += length;
+  }
+  return false;
+}
+
+bool LineScanner::skip_escape() {
+  ++next_;
+  const char c = peek();
+  ++next_;
+  if (c != 'u') return c != '\0' && std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos;
+  const std::string_view digits = text_.substr(std::min(next_, text_.size()), 4);
+  next_ += digits.size();
+  // Halves of a pair outside the basic plane are written as UTF-8, never as two escapes.
+  const bool is_half = digits.size() == 4 && (digits[0] == 'd' || digits[0] == 'D') && digits[1] >= '8';
+  return digits.size() == 4 && !is_half && std::all_of(digits.begin(), digits.end(), is_hexadecimal);
+}
+
+bool LineScanner::skip_digits() {
+  if (!is_digit(peek())) return false;
+  while (is_digit(peek())) ++next_;
+  return true;
+}
+
+bool LineScanner::skip_number() {
+  if (peek() == '-') ++next_;
+  const std::size_t begin = next_;
+  if (!skip_digits()) return false;
+  if (text_[begin] == '0' && next_ != begin + 1) return false;
+  if (peek() == '.') {
+    ++next_;
+    if (!skip_digits()) return false;
+  }
+  if (peek() == 'e' || peek() == 'E') {
+    ++next_;
+    if (peek() == '+' || peek() == '-') ++next_;
+    return skip_digits();
+  }
+  return true;
+}
+
+std::string decoded(std::string_view quoted) {
+  if (quoted.find('\\') == std::string_view::npos) return std::string(quoted.substr(1, quoted.size() - 2));
+  return io::Document::parse(quoted, "").root().text();
+}
+
+std::size_t valid_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const std::size_t length = utf8_character(text.substr(i));
+    if (length == 0) break;
+    i += length;
+  }
+  return i;
+}
+
+std::string one_line(std::string_view text, std::size_t limit) {
+  std::string out(text);
+  for (std::size_t i = valid_utf8(out); i < out.size(); i += valid_utf8(std::string_view(out).substr(i)))
+    out[i] = '?';
+  // The three dots of a cut count too.
+  return out.size() <= limit ? shortened(out, limit) : shortened(out, limit - 3);
+}
+
+void append_cell(std::string& out, std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+std::optional<std::vector<std::string>> cells_of(std::string_view line) {
+  std::vector<std::string> cells(1);
+  bool inside = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' && inside && i + 1 < line.size() && line[i + 1] == '"') {
+      cells.back() += line[i++];
+    } else if (c == '"') {
+      const bool at_begin = i == 0 || line[i - 1] == ',';
+      const bool at_end = i + 1 == line.size() || line[i + 1] == ',';
+      if (inside ? !at_end : !at_begin) return std::nullopt;
+      inside = !inside;
+    } else if (c == ',' && !inside) {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  return inside ? std::nullopt : std::optional(std::move(cells));
+}
+
+std::string cell_of_json(std::string_view json) {
+  if (json.size() < 3 || json.front() != '"' || json.find('\\') != std::string_view::npos)
+    return std::string(json);
+  const std::string_view text = json.substr(1, json.size() - 2);
+  return std::string(is_value(text) ? json : text);
+}
+
+std::string json_of_cell(std::string_view cell) {
+  if (is_value(cell)) return std::string(cell);
+  std::string json;
+  io::append_json_string(json, cell);
+  return json;
+}
+
+bool LineSource::fill() {
+  buffer_.erase(0, begin_);
+  begin_ = 0;
+  const std::size_t used = buffer_.size();
+  buffer_.resize(used + kBlock);
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor_, buffer_.data() + used, kBlock);
+  } while (got < 0 && errno == EINTR);
+  buffer_.resize(used + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0) throw InputError::cannot_read(name_, std::strerror(errno));
+  return got > 0;
+}
+
+bool LineSource::next(std::string& line) {
+  std::size_t searched = 0;
+  std::size_t end = 0;
+  ended_ = true;
+  while ((end = buffer_.find('\n', begin_ + searched)) == std::string::npos) {
+    searched = buffer_.size() - begin_;
+    if (searched <= kMaxLine && fill()) continue;
+    if (searched == 0) return false;
+    ended_ = false;
+    end = buffer_.size();
+    break;
+  }
+  line.assign(buffer_, begin_, end - begin_);
+  offset_ += line.size() + (ended_ ? 1 : 0);
+  ++line_number_;
+  begin_ = std::min(end + 1, buffer_.size());
+  return true;
+}
+
+}  // namespace pipeloom::sweep

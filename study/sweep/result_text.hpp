@@ -1,0 +1,87 @@
+#pragma once
+
+// The letters of result files: JSON values on one line, CSV cells, and lines of files that are larger than memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pipeloom::sweep {
+
+/// Walks over a text that is expected to look one way only. What does not fit gives false or nothing and may leave the place anywhere.
+class LineScanner {
+ public:
+  explicit LineScanner(std::string_view text) : text_(text) {}
+  [[nodiscard]] bool take(std::string_view literal);
+  /// Decimal digits without leading zeros, below 2^64.
+  [[nodiscard]] std::optional<std::uint64_t> whole_number();
+  /// The raw text of any JSON value, blanks inside allowed, nested at most 64 deep, strings in valid UTF-8.
+  [[nodiscard]] std::optional<std::string_view> value();
+  /// The raw text of a JSON number, or of a string with its quotes.
+  [[nodiscard]] std::optional<std::string_view> number();
+  [[nodiscard]] std::optional<std::string_view> quoted();
+  [[nodiscard]] bool at_end() const { return next_ == text_.size(); }
+  /// Bytes passed so far: the column of what does not fit is one more.
+  [[nodiscard]] std::size_t position() const { return next_; }
+
+ private:
+  bool skip_value(int depth);
+  bool skip_members(char close, bool with_keys, int depth);
+  bool skip_string();
+  bool skip_escape();
+  bool skip_number();
+  bool skip_digits();
+  void skip_blanks();
+  [[nodiscard]] char peek() const { return next_ < text_.size() ? text_[next_] : '\0'; }
+
+  std::string_view text_;
+  std::size_t next_ = 0;
+};
+
+/// The content of a JSON string. REQUIRES: LineScanner::quoted() gave it.
+[[nodiscard]] std::string decoded(std::string_view quoted);
+/// Length of the valid UTF-8 at the beginning of `text`.
+[[nodiscard]] std::size_t valid_utf8(std::string_view text);
+/// Any bytes as one line of valid UTF-8, at most `limit` bytes long: what is not valid becomes '?'.
+[[nodiscard]] std::string one_line(std::string_view text, std::size_t limit);
+
+/// Appends a CSV cell, quoted where it has to be.
+void append_cell(std::string& out, std::string_view text);
+/// The cells of a line. Nothing for quotes that do not match.
+[[nodiscard]] std::optional<std::vector<std::string>> cells_of(std::string_view line);
+/// A JSON value as the content of a cell: without its quotes if it is a text that reads as nothing else.
+[[nodiscard]] std::string cell_of_json(std::string_view json);
+/// The JSON value that cell_of_json() turned into this.
+[[nodiscard]] std::string json_of_cell(std::string_view cell);
+
+/// Lines of an open file, one after another.
+class LineSource {
+ public:
+  /// `name` is the file's in messages. Does not own the descriptor, which is read from where it stands.
+  LineSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+  /// False at the end of the file. `line` comes without its end. Throws InputError if the file cannot be read.
+  bool next(std::string& line);
+  /// False if the line that next() gave last has no end: it is the file's last, or more than kMaxLine bytes long and only begun.
+  [[nodiscard]] bool ended() const { return ended_; }
+  /// Bytes up to and with the end of the line that next() gave last; lines so far.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  [[nodiscard]] int line_number() const { return line_number_; }
+
+  static constexpr std::size_t kMaxLine = std::size_t{16} << 20;
+
+ private:
+  bool fill();
+
+  int descriptor_;
+  std::string name_;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // of what next() has not given yet
+  std::uint64_t offset_ = 0;
+  int line_number_ = 0;
+  bool ended_ = true;
+};
+
+}  // namespace pipeloom::sweep
