@@ -1,0 +1,194 @@
+#include "study/sweep/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sim/io/json_value.hpp"
+
+namespace pipeloom::sweep {
+namespace {
+
+constexpr Status kStatuses[] = {Status::Ok, Status::Illegal, Status::Deadlock, Status::OverMemory,
+                                Status::Failed};
+
+Status status_named(std::string_view name, const Where& where) {
+  for (const Status status : kStatuses)
+    if (name_of(status) == name) return status;
+  std::vector<std::string> valid;
+  for (const Status status : kStatuses) valid.emplace_back(name_of(status));
+  throw InputError::unknown_name(where, "status", name, valid);
+}
+
+/// The text with every number replaced by '#'.
+std::string shape_of(std::string_view text) {
+  std::string out;
+  bool in_number = false;
+  for (const char c : text) {
+    const bool digit = (c >= '0' && c <= '9') || (in_number && c == '.');
+    if (!digit) out += c;
+    if (digit && !in_number) out += '#';
+    in_number = digit;
+  }
+  return out;
+}
+
+/// A line of a result takes this many bytes at least: how many rows a file can have at most.
+constexpr std::uint64_t kLeastLine = 60;
+
+std::size_t expected_rows(const std::string& path, const Header& header) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return 0;
+  std::uint64_t rows = std::min<std::uint64_t>(header.points, size / kLeastLine);
+  if (header.shard) rows /= static_cast<std::uint64_t>(std::max(header.shard->count, 1));
+  return static_cast<std::size_t>(rows);
+}
+
+constexpr std::size_t kRowsBetweenQuestions = 1024;
+constexpr std::size_t kMaxErrorText = 400;
+
+}  // namespace
+
+ResultTable::ResultTable(Header header) : header_(std::move(header)) {
+  for (const std::string& name : header_.metrics) metrics_.push_back({name, {}});
+}
+
+ResultTable ResultTable::read(const std::string& path, const std::function<bool()>& stop) {
+  ResultReader reader(path);
+  ResultTable table(reader.header());
+  table.expected_rows_ = expected_rows(path, table.header_);
+  table.points_.reserve(table.expected_rows_);
+  table.statuses_.reserve(table.expected_rows_);
+  for (NamedColumn& metric : table.metrics_) metric.column.reserve(table.expected_rows_);
+  ResultLine line;
+  while (reader.next(line)) {
+    if (stop && table.rows() % kRowsBetweenQuestions == 0 && stop()) break;
+    table.add(line, reader.where());
+  }
+  table.finish();
+  return table;
+}
+
+void ResultTable::add(const ResultLine& line, const Where& where) {
+  const Status status = status_named(line.status, where);
+  points_.push_back(line.point);
+  statuses_.push_back(status);
+  ++status_counts_[static_cast<std::size_t>(status)];
+  for (std::size_t i = 0; i < line.config.size(); ++i)
+    add_value(keys_, i, line.config[i].first, line.config[i].second);
+  for (std::size_t i = 0; i < line.metrics.size(); ++i)
+    add_value(metrics_, i, line.metrics[i].first, line.metrics[i].second);
+  for (auto* columns : {&keys_, &metrics_})
+    for (NamedColumn& named : *columns)
+      if (named.column.size() < rows()) named.column.add_missing();
+  if (status != Status::Ok) add_error(status, line.error);
+}
+
+void ResultTable::add_value(std::vector<NamedColumn>& columns, std::size_t hint, std::string_view name,
+                            std::string_view json) {
+  std::size_t at = hint;
+  if (at >= columns.size() || columns[at].name != name)
+    for (at = 0; at < columns.size() && columns[at].name != name;) ++at;
+  if (at == columns.size()) {
+    columns.push_back({std::string(name), {}});
+    columns[at].column.reserve(expected_rows_);
+    while (columns[at].column.size() + 1 < rows()) columns[at].column.add_missing();
+  }
+  if (columns[at].column.size() < rows()) columns[at].column.add(json);
+}
+
+void ResultTable::add_error(Status status, std::string_view text) {
+  std::string shape = fmt::format("{} {}", name_of(status), shape_of(text));
+  const auto known = error_of_.find(shape);
+  if (known != error_of_.end()) {
+    ++errors_[known->second].count;
+  } else if (errors_.size() < kMaxErrorGroups) {
+    error_of_.emplace(std::move(shape), errors_.size());
+    errors_.push_back({status, shortened(text, kMaxErrorText), static_cast<Row>(rows() - 1), 1});
+  } else {
+    ++other_errors_;
+  }
+}
+
+void ResultTable::finish() {
+  for (auto* columns : {&keys_, &metrics_})
+    for (NamedColumn& named : *columns) named.column.shrink();
+  points_.shrink_to_fit();
+  statuses_.shrink_to_fit();
+}
+
+const Column* ResultTable::find(std::string_view name) const {
+  for (const auto* columns : {&keys_, &metrics_})
+    for (const NamedColumn& named : *columns)
+      if (named.name == name) return &named.column;
+  return nullptr;
+}
+
+const Column& ResultTable::column(std::string_view name, const Where& where) const {
+  if (const Column* column = find(name)) return *column;
+  std::vector<std::string> valid;
+  for (const auto* columns : {&keys_, &metrics_})
+    for (const NamedColumn& named : *columns) valid.push_back(named.name);
+  throw InputError::unknown_name(where, "key or metric of this result", shortened(name, 64), valid);
+}
+
+const Column& ResultTable::metric(std::string_view name, const Where& where) const {
+  std::vector<std::string> valid;
+  for (const NamedColumn& named : metrics_) {
+    if (named.name == name) return named.column;
+    valid.push_back(named.name);
+  }
+  throw InputError::unknown_name(where, "metric of this result", shortened(name, 64), valid);
+}
+
+std::vector<ErrorGroup> ResultTable::errors() const {
+  std::vector<ErrorGroup> out = errors_;
+  std::stable_sort(out.begin(), out.end(),
+                   [](const ErrorGroup& a, const ErrorGroup& b) { return a.count > b.count; });
+  if (other_errors_ > 0) out.push_back({Status::Failed, "", 0, other_errors_});
+  return out;
+}
+
+std::string ResultTable::time_unit() const {
+  if (const Column* units = find("costs.time_unit")) {
+    for (Row row = 1; row < rows(); ++row)
+      if (units->bits(row) != units->bits(0)) return "";
+    const std::string unit = rows() == 0 ? "" : units->text(0);
+    return unit == "unit" ? "" : unit;
+  }
+  const auto base = io::Document::parse(header_.base_json, "base");
+  const io::Value* costs = base.root().find("costs");
+  const io::Value* unit = costs == nullptr ? nullptr : costs->find("time_unit");
+  return unit == nullptr || unit->text() == "unit" ? "" : unit->text();
+}
+
+io::Document ResultTable::document(Row row) const {
+  io::Document document = io::Document::parse(header_.base_json, "base");
+  for (const NamedColumn& key : keys_)
+    if (key.column.has(row)) document.set(key.name, key.column.json(row), key.name);
+  return document;
+}
+
+std::string ResultTable::title(Row row, std::span<const std::string> without) const {
+  std::string out;
+  for (const NamedColumn& key : keys_) {
+    if (!key.column.has(row) || std::find(without.begin(), without.end(), key.name) != without.end())
+      continue;
+    if (!out.empty()) out += ", ";
+    if (key.name != "schedule") out += key.name + ' ';
+    out += key.column.text(row);
+  }
+  return out;
+}
+
+std::size_t ResultTable::bytes() const {
+  std::size_t total = points_.capacity() * sizeof(points_[0]) + statuses_.capacity() * sizeof(statuses_[0]);
+  for (const auto* columns : {&keys_, &metrics_})
+    for (const NamedColumn& named : *columns) total += named.column.bytes();
+  for (const ErrorGroup& group : errors_) total += 2 * (sizeof group + group.example.capacity());
+  return total;
+}
+
+}  // namespace pipeloom::sweep

@@ -1,0 +1,94 @@
+#pragma once
+
+// A sweep's result in memory: typed columns, so that a million points fit in far less than 200 MB, and the questions that need one
+// column only. What takes more thought is in study/sweep/answers.hpp.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "study/run_status.hpp"
+#include "study/sweep/column.hpp"
+#include "study/sweep/result.hpp"
+
+namespace pipeloom::sweep {
+
+using study::name_of;
+using study::Status;
+
+inline constexpr std::size_t kMaxErrorGroups = 1000;
+
+/// What kept points from having an answer: messages alike up to their numbers are one.
+struct ErrorGroup {
+  Status status = Status::Failed;
+  std::string example;  ///< the first one
+  Row first = 0;
+  std::size_t count = 0;
+};
+
+class ResultTable {
+ public:
+  struct NamedColumn {
+    std::string name;
+    Column column;
+  };
+
+  /// An empty table to which lines are added: what read() does, and what tests do.
+  explicit ResultTable(Header header);
+  /// Reads a result; `stop` is asked now and then and ends the reading early, with what there is so far. Throws InputError as
+  /// ResultReader does.
+  [[nodiscard]] static ResultTable read(const std::string& path, const std::function<bool()>& stop = {});
+  /// Throws InputError at `where` for a status that is none.
+  void add(const ResultLine& line, const Where& where);
+  /// Gives back what reading took beyond need.
+  void finish();
+
+  [[nodiscard]] const Header& header() const { return header_; }
+  [[nodiscard]] std::size_t rows() const { return points_.size(); }
+  [[nodiscard]] std::uint64_t point(Row row) const { return points_[row]; }
+  [[nodiscard]] Status status(Row row) const { return statuses_[row]; }
+  [[nodiscard]] const std::vector<NamedColumn>& keys() const { return keys_; }
+  /// In the header's order.
+  [[nodiscard]] const std::vector<NamedColumn>& metrics() const { return metrics_; }
+  /// A key or a metric, or null.
+  [[nodiscard]] const Column* find(std::string_view name) const;
+  /// The same. Throws InputError at `where` suggesting the nearest of all there are.
+  [[nodiscard]] const Column& column(std::string_view name, const Where& where) const;
+  [[nodiscard]] const Column& metric(std::string_view name, const Where& where) const;
+  /// Most frequent first, kMaxErrorGroups of them; one more without a text counts what was beyond.
+  [[nodiscard]] std::vector<ErrorGroup> errors() const;
+  /// [status]
+  [[nodiscard]] const std::array<std::size_t, 5>& status_counts() const { return status_counts_; }
+  /// "time_unit" of the base, and "" if the points differ in it or the unit is the abstract one.
+  [[nodiscard]] std::string time_unit() const;
+  /// The configuration of a row, as a document that can be simulated: base and what varies.
+  [[nodiscard]] io::Document document(Row row) const;
+  /// What varies, "schedule zb-h1, ranks 4"; keys in `without` are left out.
+  [[nodiscard]] std::string title(Row row, std::span<const std::string> without = {}) const;
+
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  void add_value(std::vector<NamedColumn>& columns, std::size_t hint, std::string_view name,
+                 std::string_view json);
+  void add_error(Status status, std::string_view text);
+
+  Header header_;
+  std::size_t expected_rows_ = 0;
+  std::vector<std::uint64_t> points_;
+  std::vector<Status> statuses_;
+  std::vector<NamedColumn> keys_;
+  std::vector<NamedColumn> metrics_;
+  std::array<std::size_t, 5> status_counts_{};
+  std::unordered_map<std::string, std::size_t> error_of_;
+  std::vector<ErrorGroup> errors_;
+  std::size_t other_errors_ = 0;
+};
+
+}  // namespace pipeloom::sweep
