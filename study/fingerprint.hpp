@@ -16,7 +16,8 @@ class Fingerprint {
   void add(std::string_view bytes);
   /// Eight bytes, lowest first, whatever the machine.
   void add(std::uint64_t number);
-  /// 16 hexadecimal digits.
+  [[nodiscard]] std::uint64_t number() const { return state_; }
+  /// The same as 16 hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
  private:

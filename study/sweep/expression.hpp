@@ -54,6 +54,8 @@ class Expression {
   [[nodiscard]] Operand evaluate(const std::function<Operand(std::size_t)>& value) const;
 
  private:
+  friend class ExpressionParser;
+  friend class ExpressionRun;
   struct Tree;
   std::shared_ptr<const Tree> tree_;
 };

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/io/json_value.hpp"
@@ -36,6 +37,9 @@ struct GridLimits {
   std::uint64_t max_points = 100'000'000;
 };
 
+struct GridContent;
+
+/// A grid. Cheap to copy: copies share what they know.
 class Grid {
  public:
   /// Reads a grid. "base" may be an object or a file, relative to the grid's folder; a base that names a costs file has it inlined.
@@ -74,8 +78,9 @@ class Grid {
   [[nodiscard]] const std::string& base_json() const;
 
  private:
-  struct Content;
-  std::shared_ptr<const Content> content_;
+  explicit Grid(std::shared_ptr<const GridContent> content) : content_(std::move(content)) {}
+
+  std::shared_ptr<const GridContent> content_;
 };
 
 }  // namespace pipeloom::sweep

@@ -1,0 +1,208 @@
+#include "study/sweep/axis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/io/config_reader.hpp"
+#include "sim/io/run_config.hpp"
+#include "study/sweep/grid_keys.hpp"
+#include "study/sweep/leaves.hpp"
+
+namespace pipeloom::sweep {
+namespace {
+
+using io::ConfigReader;
+using io::Value;
+using io::ValueKind;
+
+/// Reads {from, to, ...} of one key.
+class RangeReader {
+ public:
+  RangeReader(const std::string& key, const Value& object) : key_(key), object_(object) {
+    const std::vector<std::string> valid = {"from", "to", "step", "steps", "factor"};
+    for (std::size_t i = 0; i < object.keys().size(); ++i)
+      if (std::find(valid.begin(), valid.end(), object.keys()[i].name) == valid.end())
+        throw InputError::unknown_name(object.where_key(i), fmt::format("key of a range of {}", key),
+                                       shortened(object.keys()[i].name, 64), valid);
+    const auto row = row_of(key);
+    const bool number = row.is_place || row.row->type == io::KeyType::Count || is_number(row.row->type);
+    if (!number) fail("has no ranges, as its values are no numbers; give a list");
+    whole_ = !row.is_place && (row.row->type == io::KeyType::Count || row.row->type == io::KeyType::Slices);
+    from_ = member("from");
+    to_ = member("to");
+  }
+
+  void read(AxisKey& out) {
+    const int ways =
+        (object_.find("step") ? 1 : 0) + (object_.find("steps") ? 1 : 0) + (object_.find("factor") ? 1 : 0);
+    if (ways != 1) fail("needs one of \"step\", \"steps\" and \"factor\"");
+    if (object_.find("step") != nullptr)
+      out.range = by_step();
+    else if (object_.find("steps") != nullptr)
+      out.range = by_steps();
+    else
+      by_factor(out);
+  }
+
+ private:
+  static bool is_number(io::KeyType type) {
+    using T = io::KeyType;
+    return type == T::Decimal || type == T::Time || type == T::TimeTable || type == T::Overlapped ||
+           type == T::Bytes || type == T::BytesTable || type == T::Limit || type == T::Slices;
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InputError(object_.where(), fmt::format("the range of {} {}", key_, what));
+  }
+
+  [[nodiscard]] Nano member(const char* name) const {
+    const Value* value = object_.find(name);
+    if (value == nullptr) fail(fmt::format("lacks \"{}\"; add it", name));
+    const auto number = value->is(ValueKind::Number) ? parse_nano(value->text()) : std::nullopt;
+    if (!number)
+      ConfigReader::fail(*value, fmt::format("\"{}\" of {}", name, key_),
+                         "a number of at most nine decimals, up to 9.2e18");
+    return *number;
+  }
+
+  void require_whole(Nano number) const {
+    if (whole_ && number % kOne != 0)
+      fail(fmt::format("gives {}, but {} takes whole numbers", nano_text(number), key_));
+  }
+
+  [[nodiscard]] Range by_step() const {
+    const Nano step = member("step");
+    if (step == 0) fail("has step 0 and never ends; give another step");
+    if (from_ != to_ && (to_ > from_) != (step > 0))
+      fail(fmt::format("is empty: step {} leads from {} away from {}", nano_text(step), nano_text(from_),
+                       nano_text(to_)));
+    require_whole(from_);
+    const Nano count = (to_ - from_) / step + 1;
+    if (count > 1) require_whole(from_ + step);
+    return sized({from_, step, 1, 0}, count);
+  }
+
+  [[nodiscard]] Range by_steps() const {
+    const Nano steps = member("steps");
+    if (steps < kOne || steps % kOne != 0)
+      fail(fmt::format("has {} steps; give a whole number of values, both ends counted", nano_text(steps)));
+    const Nano count = steps / kOne;
+    if ((count == 1) != (from_ == to_))
+      fail(count == 1 ? "has one value but two ends; give them as a list, or more steps"
+                      : "has the same number at both ends; give it as a list");
+    require_whole(from_);
+    if (count == 1) return sized({from_, 0, 1, 0}, 1);
+    const Nano span = to_ - from_;
+    if ((span < 0 ? -span : span) < count - 1)
+      fail(fmt::format("has {} values closer than nine decimals tell apart; give fewer steps",
+                       nano_text(steps)));
+    const Range range{from_, span, count - 1, 0};
+    // All are whole if the first two are exactly so.
+    if (whole_ && (span % (kOne * (count - 1)) != 0))
+      fail(fmt::format("gives {}, but {} takes whole numbers; choose steps so that they are",
+                       nano_text(range.value(1)), key_));
+    return sized(range, count);
+  }
+
+  [[nodiscard]] Range sized(Range range, Nano count) const {
+    if (count >= (Nano{1} << 63)) fail("has more than 9.2e18 values; give fewer");
+    range.size = static_cast<std::uint64_t>(count);
+    return range;
+  }
+
+  void by_factor(AxisKey& out) const {
+    const Nano factor = member("factor");
+    if (factor <= 0 || factor == kOne)
+      fail(fmt::format("has factor {}; it must be above 0 and not 1", nano_text(factor)));
+    if (from_ <= 0) fail(fmt::format("begins at {}; with a factor it must begin above 0", nano_text(from_)));
+    if (from_ != to_ && (to_ > from_) != (factor > kOne))
+      fail(fmt::format("is empty: factor {} leads from {} away from {}", nano_text(factor), nano_text(from_),
+                       nano_text(to_)));
+    for (Nano value = from_; factor > kOne ? value <= to_ : value >= to_;) {
+      require_whole(value);
+      const std::string text = nano_text(value);
+      out.list.push_back({text, Operand::number(value), value_of(text), leaf_hash(key_, text)});
+      if (out.list.size() > kMaxFactorValues)
+        fail(fmt::format("has more than {} values; a factor may give no more", kMaxFactorValues));
+      const auto next = multiply(value, factor);
+      if (!next) return;  // beyond the largest number, and so beyond `to`
+      if (*next == value) fail("never ends: at nine decimals the factor changes nothing");
+      value = *next;
+    }
+  }
+
+  /// The number as if it stood in the range's place.
+  [[nodiscard]] Value value_of(const std::string& number) const {
+    io::Document document;
+    document.set("value", number, object_.where().file);
+    return *document.root().find("value");
+  }
+
+  const std::string& key_;
+  const Value& object_;
+  bool whole_ = false;
+  Nano from_ = 0;
+  Nano to_ = 0;
+};
+
+ListValue list_value(const std::string& key, const Value& value) {
+  require_type(value, key);
+  ListValue out;
+  append_plain_json(out.json, value, false);
+  out.operand = operand_of(value);
+  out.value = key == "costs" && value.is(ValueKind::String) ? read_costs_file(value) : value;
+  out.leaves = leaf_sum(out.value, key);
+  return out;
+}
+
+}  // namespace
+
+Nano Range::value(std::uint64_t i) const {
+  // span * i could leave 127 bits: whole parts first. parts and i are below 2^63.
+  const Nano index = i;
+  return from + span / parts * index + round_quotient(span % parts * index, parts);
+}
+
+AxisKey read_axis_key(const std::string& key, const Value& values) {
+  AxisKey out;
+  out.name = key;
+  out.where = values.where();
+  if (values.is(ValueKind::Object)) {
+    RangeReader(key, values).read(out);
+    return out;
+  }
+  if (!values.is(ValueKind::Array) || values.items().empty())
+    ConfigReader::fail(values, fmt::format("the axis {}", key),
+                       "a list of values, or {\"from\", \"to\"} with \"step\", \"steps\" or \"factor\"");
+  for (const Value& value : values.items()) out.list.push_back(list_value(key, value));
+  return out;
+}
+
+std::optional<Operand> operand_of(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::Bool:
+      return Operand::number(value.text() == "true" ? kOne : 0);
+    case ValueKind::String:
+      return Operand::of_text(value.text());
+    case ValueKind::Number:
+      if (const auto number = parse_nano(value.text())) return Operand::number(*number);
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+Value read_costs_file(const Value& name) {
+  io::Document document;
+  document.set("costs", name, name.where().file);
+  io::inline_costs_file(document);
+  const Value& costs = *document.root().find("costs");
+  require_type(costs, "costs");
+  if (costs.is(ValueKind::String)) ConfigReader::fail(costs, "costs", "an object");
+  return costs;
+}
+
+}  // namespace pipeloom::sweep

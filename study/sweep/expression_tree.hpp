@@ -1,0 +1,49 @@
+#pragma once
+
+// An expression as a program for a stack machine: what expression_parse.cpp makes and expression.cpp runs. Flat, so that a long chain of
+// operators costs no recursion.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "study/sweep/expression.hpp"
+
+namespace pipeloom::sweep {
+
+struct Expression::Tree {
+  enum class Code : std::uint8_t {
+    Constant,  ///< pushes constants[index]
+    Key,       ///< pushes the value of keys[index]
+    Not,
+    Negate,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    Equal,
+    Unequal,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    AndThen,  ///< if the top is false it becomes 0 and the program goes on at `index`; else it is dropped
+    OrElse,   ///< if the top is true it becomes 1 and the program goes on at `index`; else it is dropped
+    Truth,    ///< the top becomes 0 or 1
+  };
+  struct Step {
+    Code code;
+    std::uint32_t index = 0;
+  };
+
+  std::string text;
+  Where where;
+  std::vector<std::string> keys;
+  std::vector<Operand> constants;
+  std::vector<Step> steps;
+  /// Most operands at once.
+  std::size_t stack = 0;
+};
+
+}  // namespace pipeloom::sweep

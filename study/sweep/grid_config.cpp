@@ -1,0 +1,37 @@
+// Grid::config and Grid::document: the base with a combination's settings on top.
+
+#include "study/sweep/grid_content.hpp"
+
+namespace pipeloom::sweep {
+
+io::Document document_of(const GridContent& content, const Combination& combination) {
+  Position at;
+  locate(content, combination.index, at);
+  const Block& block = *at.block;
+  io::Document document = content.base;
+  for (std::size_t i = 0; i < combination.settings.size(); ++i) {
+    const Setting& setting = combination.settings[i];
+    const std::string& key = content.keys[setting.key];
+    if (i < block.places.size()) {
+      const auto& [axis, index] = block.places[i];
+      const AxisKey& column = block.axes[axis]->columns[index];
+      if (!column.range) {
+        document.set(key, column.list[at.digits[axis]].value, column.where.file);
+        continue;
+      }
+    }
+    // A number or a text that was calculated: names of files in it are relative to the grid.
+    document.set(key, setting.json, content.path);
+  }
+  return document;
+}
+
+io::Document Grid::document(const Combination& combination) const {
+  return document_of(*content_, combination);
+}
+
+io::RunConfig Grid::config(const Combination& combination) const {
+  return io::read_run_config(document_of(*content_, combination).root());
+}
+
+}  // namespace pipeloom::sweep

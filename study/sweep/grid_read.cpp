@@ -1,0 +1,297 @@
+// Grid::read and Grid::parse: what a file says, checked.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/io/config_reader.hpp"
+#include "sim/io/file.hpp"
+#include "study/metrics_table.hpp"
+#include "study/sweep/grid_keys.hpp"
+#include "study/sweep/grid_reader.hpp"
+
+namespace pipeloom::sweep {
+namespace {
+
+using io::ConfigReader;
+using io::Value;
+using io::ValueKind;
+
+__extension__ using Wide = unsigned __int128;
+
+const Value& require(const Value& value, ValueKind kind, std::string_view what) {
+  if (!value.is(kind)) ConfigReader::fail(value, std::string(what), io::name_of(kind));
+  return value;
+}
+
+void require_keys(const Value& object, const std::string& what, const std::vector<std::string>& valid) {
+  for (std::size_t i = 0; i < object.keys().size(); ++i)
+    if (std::find(valid.begin(), valid.end(), object.keys()[i].name) == valid.end())
+      throw InputError::unknown_name(object.where_key(i), "key of " + what,
+                                     shortened(object.keys()[i].name, 64), valid);
+}
+
+/// A whole number from `least` to 9.2e18.
+std::uint64_t read_whole(const Value& object, const char* name, std::int64_t least) {
+  const Value* value = object.find(name);
+  if (value == nullptr)
+    throw InputError(object.where(), fmt::format("\"sample\" lacks \"{}\"; add it", name));
+  const auto number = value->is(ValueKind::Number) ? parse_nano(value->text()) : std::nullopt;
+  if (!number || *number % kOne != 0 || *number / kOne < least)
+    ConfigReader::fail(*value, fmt::format("\"{}\" of \"sample\"", name),
+                       fmt::format("a whole number of {} or more", least));
+  return static_cast<std::uint64_t>(*number / kOne);
+}
+
+}  // namespace
+
+GridReader::GridReader(std::string path, const GridLimits& limits)
+    : limits_(limits), content_(std::make_shared<GridContent>()) {
+  content_->path = std::move(path);
+}
+
+void GridReader::read_base(const Value& value) {
+  if (value.is(ValueKind::String)) {
+    const std::string path = io::relative_to(value.where().file, value.text());
+    try {
+      content_->base = io::Document::parse(io::read_file(path), path);
+    } catch (const InputError& error) {
+      // A missing file is the grid's fault; what is wrong inside a file, the file's.
+      if (error.where().line > 0) throw;
+      throw InputError(value.where(),
+                       fmt::format("base names the file '{}': {}", shortened(path, 64), error.what()));
+    }
+  } else {
+    content_->base = io::Document(require(value, ValueKind::Object, "\"base\" (or a file's name)"));
+  }
+  take_base();
+}
+
+void GridReader::take_base() {
+  const Value& root = content_->base.root();
+  if (io::is_schedule_file(root))
+    throw InputError(root.where(),
+                     "this is a schedule file, and a grid's base is a configuration; write {\"schedule\": "
+                     "\"custom\", \"options\": {\"file\": NAME}}");
+  require_type(root, "");
+  io::inline_costs_file(content_->base);
+  require_type(content_->base.root(), "");
+}
+
+std::uint32_t GridReader::key_number(const std::string& key) {
+  const auto found = std::find(content_->keys.begin(), content_->keys.end(), key);
+  if (found == content_->keys.end()) content_->keys.push_back(key);
+  return static_cast<std::uint32_t>(std::find(content_->keys.begin(), content_->keys.end(), key) -
+                                    content_->keys.begin());
+}
+
+AxisKey GridReader::column(const std::string& key, const Value& values) {
+  AxisKey out = read_axis_key(key, values);
+  out.key = key_number(key);
+  return out;
+}
+
+GridReader::Axes GridReader::read_product(const Value& object) {
+  require(object, ValueKind::Object, "\"axes\" (or one of its products)");
+  Axes out;
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    Axis axis;
+    const std::string key = normal_key(object.keys()[i].name, object.where_key(i));
+    axis.columns.push_back(column(key, object.items()[i]));
+    out.push_back(std::make_shared<const Axis>(std::move(axis)));
+  }
+  return out;
+}
+
+std::shared_ptr<const Axis> GridReader::read_zip(const Value& object) {
+  require(object, ValueKind::Object, "a zip");
+  if (object.keys().empty()) ConfigReader::fail(object, "this zip", "an object with keys");
+  Axis axis;
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    const std::string key = normal_key(object.keys()[i].name, object.where_key(i));
+    axis.columns.push_back(column(key, object.items()[i]));
+    const AxisKey& first = axis.columns.front();
+    if (axis.columns.back().size() != first.size())
+      throw InputError(
+          object.items()[i].where(),
+          fmt::format("a zip of unequal lengths: {} has {} values, {} has {}; give every key as many",
+                      first.name, first.size(), key, axis.columns.back().size()));
+  }
+  return std::make_shared<const Axis>(std::move(axis));
+}
+
+void GridReader::read_axes(const Value* axes, const Value* zips) {
+  std::vector<Axes> products(1);
+  if (axes != nullptr && axes->is(ValueKind::Array)) {
+    if (axes->items().empty()) ConfigReader::fail(*axes, "\"axes\"", "an object, or an array of some");
+    products.clear();
+    for (const Value& item : axes->items()) products.push_back(read_product(item));
+  } else if (axes != nullptr) {
+    products.front() = read_product(*axes);
+  }
+  Axes zipped;
+  if (zips != nullptr)
+    for (const Value& item : require(*zips, ValueKind::Array, "\"zip\"").items())
+      zipped.push_back(read_zip(item));
+  for (Axes& product : products) {
+    Block block;
+    block.axes = std::move(product);
+    block.axes.insert(block.axes.end(), zipped.begin(), zipped.end());
+    add_block(std::move(block));
+  }
+}
+
+void GridReader::add_block(Block block) {
+  if (block.axes.size() > kMaxAxes)
+    throw InputError(block.axes[kMaxAxes]->columns.front().where,
+                     fmt::format("{} axes; at most {} are allowed", block.axes.size(), kMaxAxes));
+  for (std::size_t axis = 0; axis < block.axes.size(); ++axis)
+    for (std::size_t column = 0; column < block.axes[axis]->columns.size(); ++column)
+      block.places.push_back({axis, column});
+  const auto key = [&block](const Block::Place& place) {
+    return block.axes[place.axis]->columns[place.column].key;
+  };
+  std::sort(block.places.begin(), block.places.end(),
+            [&key](const auto& a, const auto& b) { return key(a) < key(b); });
+  content_->blocks.push_back(std::move(block));
+}
+
+void GridReader::read_derived(const Value& object) {
+  require(object, ValueKind::Object, "\"derive\"");
+  if (object.keys().size() > kMaxDerived)
+    throw InputError(object.where(), fmt::format("{} derived keys; at most {} are allowed",
+                                                 object.keys().size(), kMaxDerived));
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    const Value& value = object.items()[i];
+    Rule rule;
+    rule.name = normal_key(object.keys()[i].name, object.where_key(i));
+    rule.where = value.where();
+    const KeyRow row = row_of(rule.name);
+    if (!row.is_place && (row.row->type == io::KeyType::Object || row.row->type == io::KeyType::Scales))
+      throw InputError(
+          object.where_key(i),
+          fmt::format("{} cannot be derived: expressions give numbers and texts, and it is {}", rule.name,
+                      row.row->type == io::KeyType::Object ? "an object" : "an array"));
+    rule.is_flag = !row.is_place && row.row->type == io::KeyType::Flag;
+    rule.expression = Expression::parse(
+        require(value, ValueKind::String, fmt::format("the expression of {}", rule.name)).text(), rule.where);
+    content_->derived.push_back(std::move(rule));
+  }
+  for (Rule& rule : content_->derived) rule.key = key_number(rule.name);
+}
+
+void GridReader::read_conditions(const Value& value) {
+  const auto add = [this](const Value& text) {
+    Rule rule;
+    rule.where = text.where();
+    rule.expression =
+        Expression::parse(require(text, ValueKind::String, "a condition of \"where\"").text(), rule.where);
+    content_->conditions.push_back(std::move(rule));
+  };
+  if (value.is(ValueKind::String)) return add(value);
+  for (const Value& item : require(value, ValueKind::Array, "\"where\"").items()) add(item);
+}
+
+void GridReader::read_sample(const Value& object) {
+  require(object, ValueKind::Object, "\"sample\"");
+  require_keys(object, "\"sample\"", {"method", "points", "seed"});
+  Sample sample;
+  if (const Value* method = object.find("method")) {
+    const std::string& name = require(*method, ValueKind::String, "\"method\" of \"sample\"").text();
+    if (name != "random" && name != "lhs")
+      throw InputError::unknown_name(method->where(), "sampling method", shortened(name, 64),
+                                     {"random", "lhs"});
+    sample.method = name == "lhs" ? Sample::Method::Latin : Sample::Method::Random;
+  }
+  sample.points = read_whole(object, "points", 1);
+  if (object.find("seed") != nullptr) sample.seed = read_whole(object, "seed", 0);
+  sample_where_ = object.where();
+  content_->sample = sample;
+}
+
+void GridReader::read_metrics(const Value& value) {
+  for (const Value& item : require(value, ValueKind::Array, "\"metrics\"").items()) {
+    const std::string name(
+        study::find_metric(require(item, ValueKind::String, "a metric").text(), item.where()).name);
+    auto& metrics = content_->metrics;
+    if (std::find(metrics.begin(), metrics.end(), name) != metrics.end())
+      throw InputError(item.where(), fmt::format("the metric {} is there twice; name it once", name));
+    metrics.push_back(name);
+  }
+}
+
+void GridReader::require_once() const {
+  struct Set {
+    std::string_view key;
+    Where where;
+  };
+  for (const Block& block : content_->blocks) {
+    std::vector<Set> set;
+    for (const auto& axis : block.axes)
+      for (const AxisKey& column : axis->columns) set.push_back({column.name, column.where});
+    for (const Rule& rule : content_->derived) set.push_back({rule.name, rule.where});
+    // '.' sorts before all else that keys have, so that a part of a key, if there is any, stands right behind it.
+    std::stable_sort(set.begin(), set.end(), [](const Set& a, const Set& b) { return a.key < b.key; });
+    for (std::size_t i = 1; i < set.size(); ++i) {
+      if (!overlap(set[i - 1].key, set[i].key)) continue;
+      throw InputError(
+          set[i].where,
+          set[i - 1].key == set[i].key
+              ? fmt::format("{} is set twice; let one axis, zip or derived key set it", set[i].key)
+              : fmt::format("{} and {} are both set, but one is a part of the other; set one of them",
+                            set[i - 1].key, set[i].key));
+    }
+  }
+}
+
+void GridReader::count() {
+  constexpr Wide kMost = ~std::uint64_t{0};
+  Wide total = 0;
+  for (Block& block : content_->blocks) {
+    Wide size = 1;
+    for (const auto& axis : block.axes) size = std::min(size * axis->size(), kMost + 1);
+    block.begin = static_cast<std::uint64_t>(std::min(total, kMost));
+    block.size = static_cast<std::uint64_t>(std::min(size, kMost));
+    total = std::min(total + size, kMost + 1);
+  }
+  const Where where{content_->path};
+  if (total > kMost)
+    throw InputError(where, fmt::format("the grid has more than 1.8e19 combinations; at most {} are "
+                                        "allowed: give fewer values",
+                                        limits_.max_points));
+  content_->total = static_cast<std::uint64_t>(total);
+  const auto& sample = content_->sample;
+  if (sample && sample->points > content_->total && sample->method == Sample::Method::Random)
+    throw InputError(
+        sample_where_,
+        fmt::format("a sample of {} points is more than the {} combinations that there are; leave "
+                    "\"sample\" out",
+                    sample->points, content_->total));
+  content_->combinations = sample ? sample->points : content_->total;
+  if (content_->combinations > limits_.max_points)
+    throw InputError(where, fmt::format("the grid has {} combinations; at most {} are allowed: give fewer "
+                                        "values, \"sample\" some, or raise the limit (--max-points)",
+                                        content_->combinations, limits_.max_points));
+}
+
+void GridReader::read(const Value& root) {
+  require(root, ValueKind::Object, "a grid");
+  require_keys(root, "a grid", {"base", "axes", "zip", "derive", "where", "sample", "metrics"});
+  if (const Value* base = root.find("base")) read_base(*base);
+  read_axes(root.find("axes"), root.find("zip"));
+  if (const Value* derived = root.find("derive")) read_derived(*derived);
+  if (const Value* conditions = root.find("where")) read_conditions(*conditions);
+  if (const Value* sample = root.find("sample")) read_sample(*sample);
+  if (const Value* metrics = root.find("metrics")) read_metrics(*metrics);
+}
+
+std::shared_ptr<const GridContent> GridReader::finish() {
+  require_once();
+  count();
+  link_rules(*content_);
+  add_identity(*content_);
+  return content_;
+}
+
+}  // namespace pipeloom::sweep

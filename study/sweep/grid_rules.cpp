@@ -1,0 +1,222 @@
+// What the expressions of a grid refer to: axes, derived keys, the base, defaults.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "study/make_schedule.hpp"
+#include "study/sweep/grid_content.hpp"
+#include "study/sweep/grid_keys.hpp"
+
+namespace pipeloom::sweep {
+namespace {
+
+using io::Value;
+using io::ValueKind;
+
+/// The value at a dotted path, by index in arrays, or null.
+const Value* find_path(const Value& root, std::string_view path) {
+  const Value* at = &root;
+  for (;;) {
+    const auto dot = std::min(path.find('.'), path.size());
+    const std::string_view part = path.substr(0, dot);
+    if (at->is(ValueKind::Array)) {
+      std::size_t index = 0;
+      const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+      if (error != std::errc{} || end != part.data() + part.size() || index >= at->items().size())
+        return nullptr;
+      at = &at->items()[index];
+    } else {
+      at = at->find(part);
+    }
+    if (at == nullptr || dot == path.size()) return at;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+/// The default that the table of keys states for every schedule, if it is a number, a choice or a truth.
+std::optional<Operand> plain_default(std::string_view name) {
+  const auto [row, is_place] = row_of(name);
+  if (is_place || row->default_text.empty()) return std::nullopt;
+  const std::string_view text = row->default_text;
+  if (const auto number = parse_nano(text)) return Operand::number(*number);
+  if (row->type == io::KeyType::Flag) return Operand::number(text == "true" ? kOne : 0);
+  const bool word = row->type == io::KeyType::Choice || row->type == io::KeyType::Recompute ||
+                    row->type == io::KeyType::Offload || row->type == io::KeyType::Overlapped;
+  if (word) return Operand::of_text(std::string(text));
+  return std::nullopt;
+}
+
+/// Links the rules of one grid.
+class Linker {
+ public:
+  explicit Linker(GridContent& content) : content_(content) {}
+
+  void link() {
+    for (Rule& rule : content_.derived) take_names(rule);
+    for (Rule& rule : content_.conditions) take_names(rule);
+    used_ = content_.names.size();
+    if (uses("chunks")) add_chunk_names();
+    for (Block& block : content_.blocks)
+      for (std::size_t name = 0; name < content_.names.size(); ++name)
+        block.sources.push_back(source(block, name));
+    order_derived();
+  }
+
+ private:
+  std::size_t name_number(const std::string& name, const Where& where) {
+    auto& names = content_.names;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    names.push_back(name);
+    wheres_.push_back(where);
+    return names.size() - 1;
+  }
+
+  void take_names(Rule& rule) {
+    for (const std::string& key : rule.expression.keys())
+      rule.names.push_back(name_number(normal_key(key, rule.where), rule.where));
+  }
+
+  [[nodiscard]] bool uses(std::string_view name) const {
+    return std::find(content_.names.begin(), content_.names.end(), name) != content_.names.end();
+  }
+
+  void add_chunk_names() {
+    ChunkNames& names = content_.chunk_names;
+    names.schedule = name_number("schedule", {});
+    names.ranks = name_number("ranks", {});
+    names.microbatches = name_number("microbatches", {});
+    names.variant = name_number("options.variant", {});
+    names.waves = name_number("options.waves", {});
+  }
+
+  [[nodiscard]] Source source(const Block& block, std::size_t number) const {
+    const std::string& name = content_.names[number];
+    for (std::size_t i = 0; i < content_.derived.size(); ++i)
+      if (content_.derived[i].name == name) return {Source::Kind::Derived, 0, i, {}, {}};
+    for (const auto& [axis, index] : block.places) {
+      const AxisKey& column = block.axes[axis]->columns[index];
+      if (column.name == name) return {Source::Kind::AxisKey, axis, index, {}, {}};
+      if (overlap(column.name, name) && column.name.size() < name.size() && !column.range)
+        return {Source::Kind::AxisKey, axis, index, {}, inner_values(column, number)};
+    }
+    if (const Value* value = find_path(content_.base.root(), name)) {
+      const auto operand = operand_of(*value);
+      if (!operand)
+        throw InputError(wheres_[number],
+                         fmt::format("{} is {} in the base; expressions know numbers of nine decimals, texts "
+                                     "and truths",
+                                     name, value->described()));
+      return {Source::Kind::Constant, 0, 0, *operand, {}};
+    }
+    return missing(number);
+  }
+
+  /// A name that neither varies nor stands in the base.
+  [[nodiscard]] Source missing(std::size_t number) const {
+    const std::string& name = content_.names[number];
+    if (number >= used_) return {};
+    if (name == "chunks") return {Source::Kind::Chunks, 0, 0, {}, {}};
+    if (auto value = plain_default(name)) return {Source::Kind::Constant, 0, 0, *std::move(value), {}};
+    const auto* row = row_of(name).row;
+    throw InputError(
+        wheres_[number],
+        fmt::format("an expression uses {}, which neither varies nor stands in the base, and its "
+                    "default is no plain number or text ({}); set it in the base or an axis",
+                    name, row->default_text.empty() ? "it is required" : row->default_text));
+  }
+
+  [[nodiscard]] std::vector<std::optional<Operand>> inner_values(const AxisKey& column,
+                                                                 std::size_t number) const {
+    const std::string& name = content_.names[number];
+    std::vector<std::optional<Operand>> out;
+    for (const ListValue& value : column.list) {
+      const Value* inner = find_path(value.value, std::string_view(name).substr(column.name.size() + 1));
+      out.push_back(inner != nullptr ? operand_of(*inner) : plain_default(name));
+    }
+    return out;
+  }
+
+  /// Positions of the derived keys that the value of this name needs first.
+  void needs_of_name(std::size_t name, std::vector<std::size_t>& out) const {
+    for (const Block& block : content_.blocks) {
+      const Source& source = block.sources[name];
+      if (source.kind == Source::Kind::Derived) {
+        out.push_back(source.index);
+        return;
+      }
+      if (source.kind != Source::Kind::Chunks) continue;
+      const ChunkNames& names = content_.chunk_names;
+      for (const std::size_t other :
+           {names.schedule, names.ranks, names.microbatches, names.variant, names.waves})
+        needs_of_name(other, out);
+      return;
+    }
+  }
+
+  void order_derived() {
+    states_.assign(content_.derived.size(), State::New);
+    for (std::size_t i = 0; i < content_.derived.size(); ++i) visit(i);
+  }
+
+  void visit(std::size_t i) {
+    if (states_[i] == State::Done) return;
+    path_.push_back(i);
+    if (states_[i] == State::Open) fail_cycle(i);
+    states_[i] = State::Open;
+    std::vector<std::size_t> needs;
+    for (const std::size_t name : content_.derived[i].names) needs_of_name(name, needs);
+    for (const std::size_t need : needs) visit(need);
+    states_[i] = State::Done;
+    path_.pop_back();
+    content_.derive_order.push_back(i);
+  }
+
+  [[noreturn]] void fail_cycle(std::size_t i) const {
+    std::string text;
+    for (auto at = std::find(path_.begin(), path_.end(), i); at != path_.end(); ++at) {
+      if (!text.empty()) text += " -> ";
+      text += content_.derived[*at].name;
+    }
+    throw InputError(content_.derived[i].where,
+                     fmt::format("derived keys form a cycle: {}; each may use only keys that do not need it",
+                                 shortened(text, 400)));
+  }
+
+  enum class State : std::uint8_t { New, Open, Done };
+
+  GridContent& content_;
+  std::vector<Where> wheres_;  // of the first use, by name
+  std::size_t used_ = 0;       // names that expressions use; those above are looked at by Chunks only
+  std::vector<State> states_;
+  std::vector<std::size_t> path_;
+};
+
+}  // namespace
+
+void link_rules(GridContent& content) {
+  Linker(content).link();
+}
+
+int default_chunks(const std::string& schedule, int ranks, int microbatches, const std::string& variant,
+                   std::optional<int> waves) {
+  if (schedule == io::kCustomSchedule)
+    throw InputError("chunks of the schedule custom are its file's; set chunks in the base or an axis");
+  const schedules::Found found = schedules::find(schedule);
+  io::RunConfig config;
+  config.ranks = ranks;
+  config.microbatches = microbatches;
+  config.options.variant = variant;
+  config.options.waves = waves;
+  try {
+    return study::params_of(config, found).chunks;
+  } catch (const ScheduleError&) {
+    // The framework refuses these parameters; so will whoever runs the point.
+    return schedules::default_chunks(found.generator->requirements, variant);
+  }
+}
+
+}  // namespace pipeloom::sweep
