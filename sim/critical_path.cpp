@@ -5,17 +5,30 @@
 namespace pipeloom {
 
 CriticalPath critical_path(const Timeline& timeline, const Costs& costs) {
-  return critical_path(TimedDag(*timeline.schedule, costs));
+  return critical_path(timeline, TimedDag(*timeline.schedule, costs));
 }
 
-CriticalPath critical_path(const TimedDag& graph) {
+CriticalPath critical_path(const Timeline& timeline, const TimedDag& graph) {
   const Dag& dag = graph.dag;
-  std::vector<Vertex> parent;
-  const auto distance = longest_paths(dag, graph.lags, &parent);
+  const auto ready = [&](std::uint32_t e) {
+    const Vertex from = dag.edge(e).source;
+    return graph.lags[e] + (from == dag.source() ? 0 : timeline.start_of(dag.first_op(from)));
+  };
+  // Edges are numbered by target, queue edge first: the first of the largest is the one that stays on the rank.
+  const auto last_edge_into = [&](Vertex v) {
+    std::uint32_t last = dag.in_begin(v);
+    for (std::uint32_t e = last + 1; e < dag.in_begin(v + 1); ++e)
+      if (ready(e) > ready(last)) last = e;
+    return last;
+  };
   CriticalPath path;
-  path.length = std::max(Ticks{0}, distance[dag.sink()]);
-  for (Vertex v = parent[dag.sink()]; v < dag.source(); v = parent[v])
+  if (dag.num_entries() == 0) return path;
+  std::uint32_t edge = last_edge_into(dag.sink());
+  path.length = std::max(Ticks{0}, ready(edge));
+  for (Vertex v = dag.edge(edge).source; v != dag.source(); v = dag.edge(edge).source) {
     path.entries.push_back(dag.first_op(v));
+    edge = last_edge_into(v);
+  }
   std::reverse(path.entries.begin(), path.entries.end());
   return path;
 }

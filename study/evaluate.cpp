@@ -45,7 +45,7 @@ void measure_timeline(const Limits& limits, Evaluation& out) {
   if (!with_bound && (!with_path || out.program_run)) return;
   const TimedDag graph(*out.schedule, out.costs);
   if (with_bound) out.metrics.lower_bound = lower_bound(graph, out.steps);
-  if (with_path && !out.program_run) out.critical_path = critical_path(graph);
+  if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, graph);
 }
 
 Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunConfig& config,
