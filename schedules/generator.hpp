@@ -38,6 +38,7 @@ struct Params {
   std::string variant = {};
   /// Drop everything but the forwards.
   bool forward_only = false;
+  friend bool operator==(const Params&, const Params&) = default;
 };
 
 /// What a schedule needs, as data, so that the command line, the window and error texts explain it alike. All

@@ -1,5 +1,6 @@
 #include "schedules/registry.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
@@ -12,6 +13,16 @@ std::string lower(std::string_view name) {
   return text;
 }
 
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+/// Case ignored. Nothing is allocated: sweeps look names up once per point.
+bool same_spelling(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
 /// Lower case without '-' and '_'.
 std::string squashed(std::string_view name) {
   std::string text;
@@ -20,15 +31,18 @@ std::string squashed(std::string_view name) {
   return text;
 }
 
-/// The names that look like `name` to `look`: own names before aliases.
-std::vector<Found> matches(std::string_view name, std::string (*look)(std::string_view)) {
-  const std::string wanted = look(name);
+bool same_squashed(std::string_view a, std::string_view b) {
+  return squashed(a) == squashed(b);
+}
+
+/// The names that are the `same` as `name`: own names before aliases.
+std::vector<Found> matches(std::string_view name, bool (*same)(std::string_view, std::string_view)) {
   std::vector<Found> found;
   for (const Generator& generator : all())
-    if (look(generator.name) == wanted) found.push_back({&generator, nullptr});
+    if (same(generator.name, name)) found.push_back({&generator, nullptr});
   for (const Generator& generator : all())
     for (const Alias& alias : generator.aliases)
-      if (look(alias.name) == wanted) found.push_back({&generator, &alias});
+      if (same(alias.name, name)) found.push_back({&generator, &alias});
   return found;
 }
 
@@ -63,9 +77,9 @@ const std::vector<Generator>& all() {
 }
 
 Found find(std::string_view name, const Where& where) {
-  const auto as_spelt = matches(name, lower);
+  const auto as_spelt = matches(name, same_spelling);
   if (!as_spelt.empty()) return as_spelt.front();
-  const auto alike = matches(name, squashed);
+  const auto alike = matches(name, same_squashed);
   if (unanimous(alike)) return alike.front();
   throw InputError::unknown_name(where, "schedule", name, all_names());
 }

@@ -29,8 +29,13 @@ class FixedOrder::Builder {
 
   void build() {
     out_.records_.reserve(schedule_.num_ops());
+    out_.first_of_rank_.assign(previous_.size(), 0);
     for (const std::uint32_t first : entries_by_level()) add_entry(first);
     out_.last_of_rank_ = previous_;
+    for (const CostRow& row : out_.rows_)
+      out_.rank_of_row_.push_back(schedule_.placement().rank_of(row.slot));
+    out_.uses_of_row_.assign(out_.rows_.size(), 0);
+    for (const Record& record : out_.records_) ++out_.uses_of_row_[record.cost];
   }
 
  private:
@@ -67,6 +72,8 @@ class FixedOrder::Builder {
                                row_of(first, i, i + 1 == last ? last : first)});
       previous = static_cast<std::uint32_t>(long_ago_ + out_.records_.size());
     }
+    std::uint32_t& first_entry = out_.first_of_rank_[schedule_.home_of(ops[first]).at()];
+    if (first_entry == 0) first_entry = previous;
     std::fill(position_of_op_.begin() + first, position_of_op_.begin() + static_cast<std::ptrdiff_t>(last),
               previous);
   }
@@ -154,6 +161,37 @@ Ticks FixedOrder::makespan(const Costs& costs, std::vector<Ticks>& scratch,
     if (last_end != nullptr) last_end->push_back(scratch[position]);
   }
   return latest;
+}
+
+void FixedOrder::totals(const Costs& costs, std::vector<Ticks>& scratch, Totals& out) const {
+  const Costs* const one[] = {&costs};
+  run<1>(one, scratch);
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  const auto duration_of = [&](const CostRow& row) {
+    return row.parts.empty() ? Ticks{0} : costs.parts_duration(row.parts);
+  };
+  out.busy.assign(ranks, 0);
+  for (std::size_t row = 0; row < rows_.size(); ++row)
+    out.busy[rank_of_row_[row].at()] += uses_of_row_[row] * duration_of(rows_[row]);
+  out.first_start.resize(ranks);
+  out.last_end.resize(ranks);
+  Ticks earliest = kMaxTicks;
+  Ticks latest = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const Record& first = records_[first_of_rank_[r] - ranks - 1];
+    out.first_start[r] = scratch[first_of_rank_[r]] - duration_of(rows_[first.cost]);
+    out.last_end[r] = scratch[last_of_rank_[r]];
+    earliest = std::min(earliest, out.first_start[r]);
+    latest = std::max(latest, out.last_end[r]);
+  }
+  out.makespan = latest - earliest;
+}
+
+std::size_t FixedOrder::bytes() const {
+  return sizeof(*this) + records_.capacity() * sizeof(Record) +
+         rows_.capacity() *
+             (sizeof(CostRow) + 2 * sizeof(Costs::Part) + sizeof(Rank) + sizeof(std::int64_t)) +
+         2 * last_of_rank_.capacity() * sizeof(std::uint32_t);
 }
 
 void FixedOrder::makespans(std::span<const Costs> costs, std::span<Ticks> out,

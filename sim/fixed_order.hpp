@@ -17,6 +17,7 @@
 
 #include "sim/costs.hpp"
 #include "sim/schedule.hpp"
+#include "sim/simulator.hpp"
 
 namespace pipeloom {
 
@@ -37,6 +38,11 @@ class FixedOrder {
   /// memory between calls: 8 bytes per record.
   [[nodiscard]] Ticks makespan(const Costs& costs, std::vector<Ticks>& scratch,
                                std::vector<Ticks>* last_end = nullptr) const;
+
+  /// What Simulator::evaluate() gives for these costs, peaks apart: those do not depend on time and are left alone. `scratch` as above.
+  void totals(const Costs& costs, std::vector<Ticks>& scratch, Totals& out) const;
+  /// Bytes of memory that this object takes.
+  [[nodiscard]] std::size_t bytes() const;
 
   /// Scenarios evaluated together by makespans().
   static constexpr std::size_t kLanes = 4;
@@ -67,7 +73,11 @@ class FixedOrder {
   int ranks_ = 0;
   std::vector<Record> records_;
   std::vector<CostRow> rows_;
-  std::vector<std::uint32_t> last_of_rank_;  // position of the rank's last record, [rank]
+  std::vector<std::uint32_t> first_of_rank_;  // position of the last record of the rank's first entry, [rank]
+  std::vector<std::uint32_t> last_of_rank_;   // position of the rank's last record, [rank]
+  // All entries whose duration a row gives are on one rank: that of their slots.
+  std::vector<Rank> rank_of_row_;
+  std::vector<std::int64_t> uses_of_row_;
 };
 
 }  // namespace pipeloom

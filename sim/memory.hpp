@@ -131,6 +131,18 @@ void each_memory_curve(const Timeline& timeline, const MemoryModel& model,
 /// Peaks of every rank in the first step. O(ops log ops) with receive buffers, O(ops) without.
 [[nodiscard]] std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model);
 
+/// What the order of a queue alone decides.
+struct QueuePeaks {
+  std::int32_t live = 0;
+  Bytes activation_bytes = 0;
+  /// Everything, static and logits included, receive buffers apart.
+  Bytes bytes = 0;
+};
+/// The same peaks as measure_memory(), [rank], without a timeline. `bytes` is right only where no entry lasts 0 ticks (else what it
+/// gives back counts before it takes anything), groups do not run one after another, and nothing is received into buffers.
+/// REQUIRES: no copies (Schedule::has_copies): their times matter.
+[[nodiscard]] std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryModel& model);
+
 /// The first op, over all ranks in time order, whose start lifts its rank above the limit.
 struct OverLimit {
   Rank rank;

@@ -215,6 +215,45 @@ std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryMod
   return result;
 }
 
+std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryModel& model) {
+  const ActivationEffects effects(schedule, model);
+  const bool forward_only = schedule.is_forward_only();
+  std::vector<QueuePeaks> result;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    QueuePeaks peaks;
+    std::int32_t live = 0;
+    Bytes held = 0;
+    Bytes logits = 0;
+    const Bytes always = static_of(schedule, model, rank);
+    peaks.bytes = always;
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) {
+                     QueueEffect given;
+                     Bytes given_logits = 0;
+                     for (std::size_t i = first; i < last; ++i) {
+                       const Op op = schedule.ops()[i];
+                       const QueueEffect effect = effects.of(op);
+                       const bool is_forward = op.kind() == OpKind::Forward;
+                       const Bytes of_op = model.logits[schedule.slot_of(op).at()];
+                       live += effect.live_taken;
+                       held += effect.taken;
+                       if (is_forward) logits += of_op;
+                       given.live_given += effect.live_given;
+                       given.given += effect.given;
+                       if (carries_gradient(op.kind()) || (is_forward && forward_only)) given_logits += of_op;
+                     }
+                     peaks.live = std::max(peaks.live, live);
+                     peaks.activation_bytes = std::max(peaks.activation_bytes, held);
+                     peaks.bytes = std::max(peaks.bytes, always + held + logits);
+                     live -= given.live_given;
+                     held -= given.given;
+                     logits -= given_logits;
+                   });
+    result.push_back(peaks);
+  }
+  return result;
+}
+
 std::optional<OverLimit> find_over_limit(const Timeline& timeline, const MemoryModel& model) {
   if (!model.limit) return std::nullopt;
   const Schedule& schedule = *timeline.schedule;

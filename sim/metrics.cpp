@@ -30,10 +30,14 @@ double ratio(Wide part, Wide whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
+}  // namespace
+
 void add_totals(Metrics& metrics) {
   Wide busy = 0;
   Wide idle = 0;
   Bytes most = -1;
+  metrics.ideal_time = 0;
+  metrics.max_window = 0;
   for (std::size_t r = 0; r < metrics.ranks.size(); ++r) {
     const RankMetrics& rank = metrics.ranks[r];
     busy += rank.busy;
@@ -48,8 +52,6 @@ void add_totals(Metrics& metrics) {
   metrics.bubble_overhead = ratio(idle, busy);
   metrics.window_bubble_ratio = ratio(metrics.max_window - metrics.ideal_time, metrics.max_window);
 }
-
-}  // namespace
 
 Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory, const Steps& steps,
                 const RunFacts* facts) {

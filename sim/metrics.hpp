@@ -52,6 +52,9 @@ struct Metrics {
   Rank peak_rank;
 };
 
+/// From the ranks' numbers to those of the whole run: ideal_time, max_window, the ratios, peak_rank. REQUIRES: `ranks` is filled in.
+void add_totals(Metrics& metrics);
+
 /// What a timeline alone does not tell where messages block or queue: it comes from the program's run.
 struct RunFacts {
   std::vector<IdleCauses> idle_causes;  ///< [rank]

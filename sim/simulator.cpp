@@ -15,16 +15,15 @@ Wide longest_of(const std::vector<Ticks>& table) {
   return table.empty() ? 0 : *std::max_element(table.begin(), table.end());
 }
 
-/// No chain of entries can pass kMaxTicks. Cheap bound first: entries * (longest duration + longest delay); where that is
-/// too coarse, all work and all delays added up, which no chain exceeds either.
+Wide longest_delay(const Costs& costs) {
+  return std::max(longest_of(costs.forward_delay), longest_of(costs.backward_delay));
+}
+
+/// No chain of entries can pass kMaxTicks. Cheap bound first; where that is too coarse, all work and all delays added up, which
+/// no chain exceeds either.
 void require_times_fit(const Schedule& schedule, const Costs& costs) {
-  Wide longest = longest_of(costs.overlap.duration);
-  for (const auto& table : costs.duration)
-    longest = std::max(longest, 2 * longest_of(table));  // a pair's sum
-  if (!costs.microbatch_scale.empty())
-    longest = longest * std::max<Wide>(kUnitScale, longest_of(costs.microbatch_scale)) / kUnitScale;
-  const Wide delay = std::max(longest_of(costs.forward_delay), longest_of(costs.backward_delay));
-  if ((longest + delay) * static_cast<Wide>(schedule.num_ops()) < kMaxTicks) return;
+  if (times_fit_easily(schedule, costs)) return;
+  const Wide delay = longest_delay(costs);
   Wide sum = 0;
   for_each_entry(schedule, 0, schedule.num_ops(), [&](std::size_t first, std::size_t last) {
     sum += costs.entry_duration(schedule, first, last) + delay;
@@ -37,6 +36,16 @@ void require_times_fit(const Schedule& schedule, const Costs& costs) {
 }
 
 }  // namespace
+
+/// Entries * (longest duration + longest delay).
+bool times_fit_easily(const Schedule& schedule, const Costs& costs) {
+  Wide longest = longest_of(costs.overlap.duration);
+  for (const auto& table : costs.duration)
+    longest = std::max(longest, 2 * longest_of(table));  // a pair's sum
+  if (!costs.microbatch_scale.empty())
+    longest = longest * std::max<Wide>(kUnitScale, longest_of(costs.microbatch_scale)) / kUnitScale;
+  return (longest + longest_delay(costs)) * static_cast<Wide>(schedule.num_ops()) < kMaxTicks;
+}
 
 struct Simulator::State {
   CursorEngine engine;

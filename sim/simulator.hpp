@@ -68,6 +68,9 @@ class Simulator {
   std::unique_ptr<State> state_;
 };
 
+/// A cheap bound: no time of one step can pass kMaxTicks. Where it says no, times may still fit; Simulator looks closer then.
+[[nodiscard]] bool times_fit_easily(const Schedule& schedule, const Costs& costs);
+
 /// A schedule with its times for `steps.count` steps. Throws ScheduleError describing the wait cycle if it hangs,
 /// InputError if a time would pass kMaxTicks.
 [[nodiscard]] Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs,

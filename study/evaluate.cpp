@@ -13,15 +13,6 @@
 namespace pipeloom::study {
 namespace {
 
-/// Cumulative weights, from 0 to their sum; empty for whole sequences.
-std::vector<std::int64_t> slice_ends(const io::RunOptions& options, int slices) {
-  if (slices == 1) return {};
-  std::vector<std::int64_t> ends = {0};
-  for (int j = 0; j < slices; ++j)
-    ends.push_back(ends.back() + (options.slices.empty() ? 1 : options.slices[static_cast<std::size_t>(j)]));
-  return ends;
-}
-
 void take_messages(MessageRun messages, Evaluation& out) {
   out.timeline = messages.run.timeline;
   out.program = std::move(messages.program);
@@ -83,6 +74,14 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
 
 }  // namespace
 
+std::vector<std::int64_t> slice_ends(const io::RunOptions& options, int slices) {
+  if (slices == 1) return {};
+  std::vector<std::int64_t> ends = {0};
+  for (int j = 0; j < slices; ++j)
+    ends.push_back(ends.back() + (options.slices.empty() ? 1 : options.slices[static_cast<std::size_t>(j)]));
+  return ends;
+}
+
 io::Report Evaluation::report() const {
   return {&effective, &timeline,
           &metrics,   critical_path ? &*critical_path : nullptr,
@@ -92,6 +91,11 @@ io::Report Evaluation::report() const {
 Evaluation evaluate(const io::RunConfig& config, const Limits& limits) {
   io::EffectiveConfig effective;
   auto schedule = make_schedule(config, limits, effective);
+  return evaluate_made(std::move(schedule), config, limits, std::move(effective));
+}
+
+Evaluation evaluate_made(std::shared_ptr<const Schedule> schedule, const io::RunConfig& config,
+                         const Limits& limits, io::EffectiveConfig effective) {
   FrameworkProgram framework;
   if (config.schedule != io::kCustomSchedule)
     framework = [&config, schedule](schedules::MessageStyle style) -> std::optional<Program> {

@@ -2,6 +2,7 @@
 
 // From a configuration to everything that is known about its run.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,9 +45,17 @@ struct Evaluation {
 /// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do.
 [[nodiscard]] Evaluation evaluate(const io::RunConfig& config, const Limits& limits = {});
 
+/// The same with a schedule that make_schedule() made for this configuration. `effective` is what it said about it: what is not
+/// there, the report's configuration lacks.
+[[nodiscard]] Evaluation evaluate_made(std::shared_ptr<const Schedule> schedule, const io::RunConfig& config,
+                                       const Limits& limits, io::EffectiveConfig effective = {});
+
 /// The same for a schedule from a file: `config` gives costs, memory, step and forward_only. Throws ScheduleError if the
 /// schedule is illegal or hangs. `name` stands for the schedule in the report.
 [[nodiscard]] Evaluation evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,
                                            const io::RunConfig& config, const Limits& limits = {});
+
+/// Costs::slice_end and MemoryModel::slice_end of these options: cumulative weights, from 0 to their sum; empty for whole sequences.
+[[nodiscard]] std::vector<std::int64_t> slice_ends(const io::RunOptions& options, int slices);
 
 }  // namespace pipeloom::study

@@ -21,6 +21,10 @@ constexpr double kBytesPerOp = 8 + 32;
 constexpr double kBytesPerTime = 16;
 constexpr double kBytesPerGraphEntry = 128;
 
+double bytes_needed(double ops, int steps, const Limits& limits) {
+  return ops * (kBytesPerOp + kBytesPerTime * steps + (limits.with_metrics ? kBytesPerGraphEntry : 0));
+}
+
 /// Options that the schedule does not know, one by one: a wish that has no effect is a mistake.
 void refuse_unused_options(const io::RunConfig& config, const schedules::Generator& generator) {
   const schedules::Requirements& takes = generator.requirements;
@@ -105,8 +109,7 @@ double default_max_memory() {
 }
 
 void check_size(double ops, int steps, const Limits& limits, const std::string& what) {
-  const double need =
-      ops * (kBytesPerOp + kBytesPerTime * steps + (limits.with_metrics ? kBytesPerGraphEntry : 0));
+  const double need = bytes_needed(ops, steps, limits);
   const double limit = limits.max_memory.value_or(default_max_memory());
   if (need > limit)
     throw InputError::too_large(fmt::format("{} ({:.3g} ops)", what, ops * steps), need, limit);
@@ -172,20 +175,40 @@ std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> sche
   return schedule;
 }
 
-std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
-                                              io::EffectiveConfig& effective) {
-  if (config.schedule == io::kCustomSchedule) return load_custom(config, limits, effective);
-  const schedules::Found found = schedules::find(config.schedule, config.schedule_where);
-  const schedules::Generator& generator = *found.generator;
-  const schedules::Params params = params_of(config, found);
+SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits) {
+  if (config.schedule == io::kCustomSchedule) return {};
+  SchedulePlan plan;
+  plan.found = schedules::find(config.schedule, config.schedule_where);
+  plan.params = params_of(config, plan.found);
+  const schedules::Generator& generator = *plan.found.generator;
+  const schedules::Params& params = plan.params;
   refuse_contradictions(config, generator, params);
   const int extras = (config.options.recompute.on ? 1 : 0) + (config.options.offload.on ? 2 : 0);
   const int kinds = params.forward_only ? 1 : extras + (generator.requirements.splits_backward ? 3 : 2);
-  check_size(static_cast<double>(kinds) * params.ranks * params.chunks * params.microbatches * params.slices *
-                 params.updates,
-             config.step.count, limits,
-             fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
-                         params.chunks, params.microbatches));
+  const double ops = static_cast<double>(kinds) * params.ranks * params.chunks * params.microbatches *
+                     params.slices * params.updates;
+  if (bytes_needed(ops, config.step.count, limits) > limits.max_memory.value_or(default_max_memory()))
+    check_size(ops, config.step.count, limits,
+               fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
+                           params.chunks, params.microbatches));
+  return plan;
+}
+
+std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io::RunConfig& config,
+                                             const Limits& limits) {
+  io::EffectiveConfig unused;
+  if (plan.found.generator == nullptr) return load_custom(config, limits, unused);
+  auto schedule = std::make_shared<const Schedule>(
+      schedules::make(*plan.found.generator, plan.params, config.schedule_where));
+  return with_extras(std::move(schedule), config.options);
+}
+
+std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
+                                              io::EffectiveConfig& effective) {
+  const SchedulePlan plan = plan_schedule(config, limits);
+  if (plan.found.generator == nullptr) return load_custom(config, limits, effective);
+  const schedules::Generator& generator = *plan.found.generator;
+  const schedules::Params& params = plan.params;
 
   effective.schedule = generator.name;
   effective.ranks = params.ranks;
@@ -202,12 +225,11 @@ std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const
   if (!generator.requirements.variants.empty())
     effective.options.variant =
         params.variant.empty() ? generator.requirements.variants.front() : params.variant;
-  if (!config.chunks) effective.origins.emplace_back("chunks", origin_of(found));
+  if (!config.chunks) effective.origins.emplace_back("chunks", origin_of(plan.found));
   for (const char* name : {"group_size", "slices", "waves", "updates", "variant"})
     if (config.options.place_of(name) == nullptr)
-      effective.origins.emplace_back(std::string("options.") + name, origin_of(found));
-  auto schedule = std::make_shared<const Schedule>(schedules::make(generator, params, config.schedule_where));
-  return with_extras(std::move(schedule), config.options);
+      effective.origins.emplace_back(std::string("options.") + name, origin_of(plan.found));
+  return make_planned(plan, config, limits);
 }
 
 IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule) {

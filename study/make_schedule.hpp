@@ -30,6 +30,17 @@ struct Limits {
 /// Three quarters of physical memory, in bytes.
 [[nodiscard]] double default_max_memory();
 
+/// Which generator makes a configuration's schedule, and from what.
+struct SchedulePlan {
+  schedules::Found found;  ///< no generator: the schedule is a file
+  schedules::Params params;
+};
+/// Throws InputError as make_schedule() does, but for what the schedule itself refuses; nothing is generated or read.
+[[nodiscard]] SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits);
+/// The schedule of plan_schedule(config). Throws as make_schedule().
+[[nodiscard]] std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan,
+                                                           const io::RunConfig& config, const Limits& limits);
+
 /// The schedule that a configuration names, checked for size before anything is allocated. `effective` receives the
 /// canonical name, the chunks and options that hold, and where they came from. Throws InputError for unknown names and runs
 /// that are too large (both figures named), ScheduleError for parameters that the schedule refuses.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pipeloom::cost {
 
 std::string_view name_of(Per per) {
@@ -53,6 +55,28 @@ std::vector<std::int64_t> expand_table(const StageNumbers& numbers, int stages) 
 }
 
 }  // namespace
+
+bool same_numbers(const StageNumbers& a, const StageNumbers& b) {
+  if (a.form != b.form) return false;
+  switch (a.form) {
+    case StageNumbers::Form::Scalar:
+      return a.scalar == b.scalar;
+    case StageNumbers::Form::Array:
+      return a.array == b.array;
+    case StageNumbers::Form::Table:
+      return a.fallback == b.fallback &&
+             std::equal(
+                 a.exceptions.begin(), a.exceptions.end(), b.exceptions.begin(), b.exceptions.end(),
+                 [](const auto& x, const auto& y) { return x.stage == y.stage && x.number == y.number; });
+  }
+  return false;
+}
+
+bool same_memory(const MemorySpec& a, const MemorySpec& b) {
+  return same_numbers(a.activation, b.activation) && same_numbers(a.released_at_input, b.released_at_input) &&
+         same_numbers(a.static_bytes, b.static_bytes) && same_numbers(a.receive, b.receive) &&
+         same_numbers(a.stash, b.stash) && same_numbers(a.logits, b.logits);
+}
 
 std::vector<std::int64_t> expand(const StageNumbers& numbers, int stages) {
   switch (numbers.form) {

@@ -44,6 +44,9 @@ struct StageNumbers {
   }
 };
 
+/// Whether both say the same, wherever they stand.
+[[nodiscard]] bool same_numbers(const StageNumbers& a, const StageNumbers& b);
+
 /// The numbers spread over stages 0..S-1 as they stand. Throws InputError naming both lengths, or the stage that does not exist.
 [[nodiscard]] std::vector<std::int64_t> expand(const StageNumbers& numbers, int stages);
 
@@ -121,5 +124,7 @@ struct MemorySpec {
   StageNumbers logits = StageNumbers::all(0, "memory.logits_bytes");
   std::optional<Bytes> limit;
 };
+/// Whether both say the same, wherever it stands; `limit` apart.
+[[nodiscard]] bool same_memory(const MemorySpec& a, const MemorySpec& b);
 
 }  // namespace pipeloom::cost

@@ -1,33 +1,23 @@
 #include "study/sweep/evaluator.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <utility>
 
-#include "sim/text.hpp"
-#include "study/evaluate.hpp"
+#include "study/run_tables.hpp"
+#include "study/sweep/point_metrics.hpp"
+#include "study/sweep/schedule_cache.hpp"
 
 namespace pipeloom::sweep {
-namespace {
-
-std::string over_limit_text(const OverLimit& over) {
-  return fmt::format(
-      "over the memory limit: rank {} needs {} bytes at {}, the limit is {} bytes; take a schedule or a "
-      "placement with fewer live activations, or raise memory.limit_bytes",
-      over.rank.value(), over.bytes, to_text(over.op), over.limit);
-}
-
-}  // namespace
 
 std::vector<std::string> default_metrics() {
   return {"makespan", "bubble_ratio", "peak_activation_bytes"};
 }
 
-class Evaluator::Cache {};
+std::shared_ptr<Evaluator::Cache> Evaluator::make_cache(std::size_t max_bytes) {
+  return std::make_shared<Cache>(max_bytes);
+}
 
-std::shared_ptr<Evaluator::Cache> Evaluator::make_cache(std::size_t /*max_bytes*/) {
-  return std::make_shared<Cache>();
+CacheUse Evaluator::use_of(const Cache& cache) {
+  return cache.use();
 }
 
 struct Evaluator::State {
@@ -35,17 +25,46 @@ struct Evaluator::State {
   std::vector<const study::Metric*> metrics;
   study::Limits limits;
   std::shared_ptr<Cache> cache;
+  PointMetrics point;
+  // What the last point ran: the next one often runs the same.
+  ScheduleKey last_key;
+  std::shared_ptr<MadeSchedule> last;
+
+  void evaluate(const io::RunConfig& config, Outcome& out);
 };
 
-Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache)
-    : state_(std::make_unique<State>()) {
-  for (const std::string& name : metrics) state_->metrics.push_back(&study::find_metric(name));
-  state_->names = std::move(metrics);
-  state_->limits = limits;
-  state_->limits.critical_path_entries = 0;
-  if (std::find(state_->names.begin(), state_->names.end(), "lower_bound") == state_->names.end())
-    state_->limits.bound_entries = 0;
-  state_->cache = std::move(cache);
+/// Throws what study::evaluate() would.
+void Evaluator::State::evaluate(const io::RunConfig& config, Outcome& out) {
+  const study::SchedulePlan plan = study::plan_schedule(config, limits);
+  ScheduleKey key = key_of(config, plan);
+  if (last == nullptr || !(key == last_key)) {
+    last = cache->find(key);
+    last_key = std::move(key);
+  }
+  bool generated = false;
+  const Schedule* schedule = last->get(plan, config, limits, generated);
+  if (generated) cache->grown(last_key, *last, true);
+  if (schedule == nullptr) {
+    out.status = last->status();
+    out.error = last->error();
+    return;
+  }
+  bool grown = false;
+  const study::Evaluation& run = point.measure(*last, config, grown);
+  if (grown) cache->grown(last_key, *last, false);
+  out.status = run.over_limit ? Status::OverMemory : Status::Ok;
+  if (run.over_limit) out.error = study::over_limit_text(*run.over_limit);
+  for (const study::Metric* metric : metrics) out.metrics.push_back(metric->text(run));
+}
+
+Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache) {
+  std::vector<const study::Metric*> rows;
+  for (const std::string& name : metrics) rows.push_back(&study::find_metric(name));
+  // Asked once: a sweep has many points.
+  if (!limits.max_memory) limits.max_memory = study::default_max_memory();
+  const Wanted wanted = wanted_by(metrics);
+  state_ = std::make_unique<State>(State{
+      std::move(metrics), std::move(rows), limits, std::move(cache), PointMetrics(wanted, limits), {}, {}});
 }
 
 Evaluator::~Evaluator() = default;
@@ -60,13 +79,11 @@ void Evaluator::evaluate(const io::RunConfig& config, Outcome& out) {
   out.metrics.clear();
   out.error.clear();
   try {
-    const study::Evaluation run = study::evaluate(config, state_->limits);
-    out.status = run.over_limit ? Status::OverMemory : Status::Ok;
-    if (run.over_limit) out.error = over_limit_text(*run.over_limit);
-    for (const study::Metric* metric : state_->metrics) out.metrics.push_back(metric->text(run));
+    state_->evaluate(config, out);
   } catch (const InternalError&) {
     throw;
   } catch (const Error& error) {
+    out.metrics.clear();
     out.status = study::status_of(error);
     out.error = error.line();
   }

@@ -31,12 +31,21 @@ struct Outcome {
 /// Metrics of a sweep that names none.
 [[nodiscard]] std::vector<std::string> default_metrics();
 
+/// What a cache did and holds.
+struct CacheUse {
+  std::size_t generated = 0;  ///< schedules made, and parameters refused
+  std::size_t held = 0;       ///< now
+  std::size_t bytes = 0;
+};
+
 /// Not thread-safe: one per thread. Schedules are shared between those made from the same Cache.
 class Evaluator {
  public:
   /// Schedules that several evaluators use; holds at most `max_bytes` of them, the least recently used go. Thread-safe.
   class Cache;
   [[nodiscard]] static std::shared_ptr<Cache> make_cache(std::size_t max_bytes = std::size_t{32} << 20);
+
+  [[nodiscard]] static CacheUse use_of(const Cache& cache);
 
   /// Throws InputError for names that are no metrics.
   Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache);

@@ -1,0 +1,164 @@
+#include "study/sweep/point_metrics.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "sim/bounds.hpp"
+#include "sim/cost/resolve.hpp"
+
+namespace pipeloom::sweep {
+namespace {
+
+bool names(std::span<const std::string> metrics, const char* name) {
+  return std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+}
+
+template <class Table>
+bool any_positive(const Table& table) {
+  return std::any_of(table.begin(), table.end(), [](auto value) { return value > 0; });
+}
+template <class Table>
+bool all_positive(const Table& table) {
+  return std::all_of(table.begin(), table.end(), [](auto value) { return value > 0; });
+}
+
+}  // namespace
+
+Wanted wanted_by(std::span<const std::string> metrics) {
+  return {names(metrics, "lower_bound"), names(metrics, "steady_period") || names(metrics, "step_time"),
+          names(metrics, "peak_bytes")};
+}
+
+const study::Evaluation& PointMetrics::measure(MadeSchedule& made, const io::RunConfig& config, bool& grown) {
+  grown = false;
+  const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
+                     !made.schedule()->has_copies() && measure_quickly(made, config, grown);
+  if (quick) return run_;
+  study::Limits limits = limits_;
+  limits.critical_path_entries = 0;
+  if (!wanted_.lower_bound) limits.bound_entries = 0;
+  run_ = study::evaluate_made(made.schedule(), config, limits);
+  memory_schedule_ = nullptr;
+  return run_;
+}
+
+/// False where a look at the whole timeline, or at more than one step, is needed.
+bool PointMetrics::measure_quickly(MadeSchedule& made, const io::RunConfig& config, bool& grown) {
+  const auto& schedule = made.schedule();
+  run_.costs = cost::resolve(config.costs, *schedule).costs;
+  run_.timeline.unit = config.costs.unit;
+  run_.over_limit.reset();
+  run_.costs.slice_end = study::slice_ends(config.options, schedule->slices());
+  resolve_memory(schedule, config.memory);
+  run_.memory.slice_end = run_.costs.slice_end;
+  if (!find_totals(made, config.step, grown)) return false;
+  const bool bytes = wanted_.peak_bytes || run_.memory.limit.has_value();
+  if (bytes && !order_decides_bytes(*schedule)) {
+    if (!measure_timeline(schedule)) return false;
+  } else {
+    find_peaks(made, config.memory);
+    const auto over = [this](const RankMemory& rank) { return rank.peak_bytes > *run_.memory.limit; };
+    if (run_.memory.limit && std::any_of(memory_.begin(), memory_.end(), over) && !measure_timeline(schedule))
+      return false;
+  }
+  fill(*schedule, config.step);
+  return true;
+}
+
+/// Memory tables stay as long as schedule and numbers do.
+void PointMetrics::resolve_memory(const std::shared_ptr<const Schedule>& schedule,
+                                  const cost::MemorySpec& spec) {
+  run_.memory.limit = spec.limit;
+  if (memory_schedule_ == schedule && memory_spec_ && cost::same_memory(*memory_spec_, spec)) return;
+  memory_schedule_ = nullptr;
+  run_.memory = cost::resolve_memory(spec, schedule->placement());
+  memory_spec_ = spec;
+  memory_schedule_ = schedule;
+}
+
+bool PointMetrics::find_totals(MadeSchedule& made, const Steps& steps, bool& grown) {
+  const Schedule& schedule = *made.schedule();
+  const FixedOrder* order = FixedOrder::supports(run_.costs) && times_fit_easily(schedule, run_.costs)
+                                ? made.order(grown)
+                                : nullptr;
+  has_peaks_ = order == nullptr;
+  if (order != nullptr) {
+    order->totals(run_.costs, scratch_, totals_);
+  } else {
+    auto outcome = simulator_.evaluate(schedule, run_.costs, run_.memory);
+    if (!std::holds_alternative<Totals>(outcome)) return false;
+    totals_ = std::get<Totals>(std::move(outcome));
+  }
+  // No step takes longer than the first, whose ranks all start at once, so that later ones cannot overflow either.
+  __extension__ using Wide = __int128;
+  const Ticks last = *std::max_element(totals_.last_end.begin(), totals_.last_end.end());
+  return (Wide{last} + steps.optimizer) * steps.count <= kMaxTicks;
+}
+
+bool PointMetrics::order_decides_bytes(const Schedule& schedule) const {
+  const Costs& costs = run_.costs;
+  if (any_positive(run_.memory.receive) || costs.overlap.rule == OverlapRule::Sequential ||
+      schedule.slices() > 1 || !costs.microbatch_scale.empty() || !all_positive(costs.overlap.duration))
+    return false;
+  for (const OpKind kind : kAllOpKinds)
+    if (schedule.contains(kind) && !all_positive(costs.duration[index_of(kind)])) return false;
+  return true;
+}
+
+void PointMetrics::find_peaks(MadeSchedule& made, const cost::MemorySpec& spec) {
+  memory_.assign(static_cast<std::size_t>(made.schedule()->ranks()), {});
+  const bool bytes = wanted_.peak_bytes || run_.memory.limit.has_value();
+  if (has_peaks_)
+    for (std::size_t r = 0; r < memory_.size(); ++r) {
+      memory_[r].peak_live = totals_.peak_live[r];
+      memory_[r].peak_activation_bytes = totals_.peak_activation_bytes[r];
+    }
+  if (has_peaks_ && !bytes) return;
+  const auto peaks = made.peaks(spec, run_.memory);
+  for (std::size_t r = 0; r < memory_.size(); ++r) {
+    memory_[r].peak_live = (*peaks)[r].live;
+    memory_[r].peak_activation_bytes = (*peaks)[r].activation_bytes;
+    memory_[r].peak_bytes = (*peaks)[r].bytes;
+  }
+}
+
+/// Bytes that depend on time, and which op is the first above the limit.
+bool PointMetrics::measure_timeline(const std::shared_ptr<const Schedule>& schedule) {
+  Timeline& timeline = run_.timeline;
+  timeline.schedule = schedule;
+  timeline.steps = 1;
+  timeline.start.resize(schedule->num_ops());
+  timeline.end.resize(schedule->num_ops());
+  const auto outcome = simulator_.evaluate(*schedule, run_.costs, run_.memory, timeline.start, timeline.end);
+  if (!std::holds_alternative<Totals>(outcome)) return false;
+  memory_ = measure_memory(timeline, run_.memory);
+  run_.over_limit = find_over_limit(timeline, run_.memory);
+  return true;
+}
+
+void PointMetrics::fill(const Schedule& schedule, const Steps& steps) {
+  Metrics& metrics = run_.metrics;
+  metrics.makespan = totals_.makespan;
+  metrics.num_ops = schedule.num_ops();
+  metrics.num_entries = schedule.num_entries();
+  metrics.ranks.resize(memory_.size());
+  for (std::size_t r = 0; r < memory_.size(); ++r) {
+    RankMetrics& rank = metrics.ranks[r];
+    rank.busy = totals_.busy[r];
+    rank.idle = metrics.makespan - rank.busy;
+    rank.first_start = totals_.first_start[r];
+    rank.last_end = totals_.last_end[r];
+    rank.memory = memory_[r];
+  }
+  add_totals(metrics);
+  if (wanted_.steady_period)
+    metrics.steady_period = metrics.step_time = steps.rule == StepRule::Barrier
+                                                    ? metrics.makespan + steps.optimizer
+                                                    : steady_period(schedule, run_.costs, steps);
+  metrics.lower_bound = wanted_.lower_bound && schedule.num_entries() <= limits_.bound_entries
+                            ? lower_bound(schedule, run_.costs, steps)
+                            : LowerBound{};
+}
+
+}  // namespace pipeloom::sweep

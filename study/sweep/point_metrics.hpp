@@ -1,0 +1,63 @@
+#pragma once
+
+// The metrics of one point from a schedule that is there. Not for users; see study/sweep/evaluator.hpp.
+//
+//   needs                                        is found by
+//   nothing but totals, plain ops, often asked   FixedOrder
+//   nothing but totals                           Simulator without a timeline
+//   bytes that depend on time                    Simulator with a timeline
+//   copies, transfers that block or queue        study::evaluate_made()
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/io/run_config.hpp"
+#include "sim/simulator.hpp"
+#include "study/evaluate.hpp"
+#include "study/metrics_table.hpp"
+#include "study/sweep/schedule_cache.hpp"
+
+namespace pipeloom::sweep {
+
+/// Parts of Metrics that cost something of their own.
+struct Wanted {
+  bool lower_bound = false;
+  bool steady_period = false;  ///< or step_time
+  bool peak_bytes = false;
+};
+[[nodiscard]] Wanted wanted_by(std::span<const std::string> metrics);
+
+/// Measures points; keeps its buffers. One per thread.
+class PointMetrics {
+ public:
+  PointMetrics(Wanted wanted, const study::Limits& limits) : wanted_(wanted), limits_(limits) {}
+
+  /// What study::evaluate() would give, as far as it is wanted: metrics, unit and over_limit are right, the rest is not. Throws as
+  /// study::evaluate() does. `grown` is set if `made` became larger.
+  const study::Evaluation& measure(MadeSchedule& made, const io::RunConfig& config, bool& grown);
+
+ private:
+  bool measure_quickly(MadeSchedule& made, const io::RunConfig& config, bool& grown);
+  void resolve_memory(const std::shared_ptr<const Schedule>& schedule, const cost::MemorySpec& spec);
+  bool find_totals(MadeSchedule& made, const Steps& steps, bool& grown);
+  void find_peaks(MadeSchedule& made, const cost::MemorySpec& spec);
+  bool measure_timeline(const std::shared_ptr<const Schedule>& schedule);
+  [[nodiscard]] bool order_decides_bytes(const Schedule& schedule) const;
+  void fill(const Schedule& schedule, const Steps& steps);
+
+  Wanted wanted_;
+  study::Limits limits_;
+  Simulator simulator_;
+  std::vector<Ticks> scratch_;
+  Totals totals_;
+  bool has_peaks_ = false;                           // totals_ came with peaks
+  std::vector<RankMemory> memory_;                   // [rank]
+  std::shared_ptr<const Schedule> memory_schedule_;  // for which run_.memory was resolved,
+  std::optional<cost::MemorySpec> memory_spec_;      // from this
+  study::Evaluation run_;
+};
+
+}  // namespace pipeloom::sweep

@@ -1,0 +1,154 @@
+#include "study/sweep/schedule_cache.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace pipeloom::sweep {
+namespace {
+
+/// Where the configuration says what an error about its schedule may point at.
+std::string places_of(const io::RunConfig& config) {
+  std::string text;
+  for (const Where* where :
+       {&config.schedule_where, &config.ranks_where, &config.microbatches_where, &config.chunks_where})
+    text += where->text() + '\n';
+  for (const auto& given : config.options.given) text += given.name + ' ' + given.where.text() + '\n';
+  return text;
+}
+
+}  // namespace
+
+ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan) {
+  ScheduleKey key;
+  key.generator = plan.found.generator;
+  key.params = plan.params;
+  key.recompute = config.options.recompute;
+  key.offload = config.options.offload;
+  key.recompute_given = config.options.place_of("recompute") != nullptr;
+  key.offload_given = config.options.place_of("offload") != nullptr;
+  if (key.generator != nullptr) return key;
+  key.params.ranks = config.ranks;
+  key.params.microbatches = config.microbatches;
+  key.params.chunks = config.chunks.value_or(0);
+  key.params.forward_only = config.options.forward_only;
+  key.file = config.schedule_where.file + '\n' + config.options.file;
+  key.steps = config.step.count;
+  return key;
+}
+
+const Schedule* MadeSchedule::get(const study::SchedulePlan& plan, const io::RunConfig& config,
+                                  const study::Limits& limits, bool& made) {
+  made = !ready_.load(std::memory_order_acquire) && generate(plan, config, limits);
+  if (schedule_ == nullptr && places_ != places_of(config)) (void)study::make_planned(plan, config, limits);
+  return schedule_.get();
+}
+
+bool MadeSchedule::generate(const study::SchedulePlan& plan, const io::RunConfig& config,
+                            const study::Limits& limits) {
+  const std::lock_guard lock(mutex_);
+  if (ready_.load(std::memory_order_relaxed)) return false;
+  try {
+    schedule_ = study::make_planned(plan, config, limits);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    status_ = study::status_of(error);
+    error_ = error.line();
+    places_ = places_of(config);
+  }
+  ready_.store(true, std::memory_order_release);
+  return true;
+}
+
+const FixedOrder* MadeSchedule::order(bool& made) {
+  made = false;
+  if (const FixedOrder* order = order_there_.load(std::memory_order_acquire)) return order;
+  if (++uses_ < kUsesBeforeOrder || schedule_->is_extended()) return nullptr;
+  // While one thread makes it, the others go on without.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return nullptr;
+  if (order_ == nullptr) {
+    order_ = std::make_unique<const FixedOrder>(*schedule_);
+    order_there_.store(order_.get(), std::memory_order_release);
+    made = true;
+  }
+  return order_.get();
+}
+
+std::shared_ptr<const std::vector<QueuePeaks>> MadeSchedule::peaks(const cost::MemorySpec& spec,
+                                                                   const MemoryModel& model) {
+  constexpr std::size_t kKept = 4;
+  const std::lock_guard lock(mutex_);
+  for (const Peaks& known : peaks_)
+    if (cost::same_memory(known.spec, spec)) return known.ranks;
+  Peaks found{spec, std::make_shared<const std::vector<QueuePeaks>>(measure_queues(*schedule_, model))};
+  auto ranks = found.ranks;
+  if (peaks_.size() < kKept)
+    peaks_.push_back(std::move(found));
+  else
+    peaks_[next_peaks_++ % kKept] = std::move(found);
+  return ranks;
+}
+
+std::size_t MadeSchedule::bytes() const {
+  std::size_t bytes = sizeof(*this) + error_.capacity() + places_.capacity();
+  if (schedule_ != nullptr) {
+    const auto ranks = static_cast<std::size_t>(schedule_->ranks());
+    const auto slots = static_cast<std::size_t>(schedule_->placement().slots());
+    bytes += schedule_->num_ops() * sizeof(Op) + (ranks + slots) * 64;
+  }
+  if (const FixedOrder* order = order_there_.load(std::memory_order_acquire)) bytes += order->bytes();
+  return bytes;
+}
+
+std::size_t Evaluator::Cache::Hash::operator()(const ScheduleKey& key) const {
+  std::size_t hash = std::hash<const void*>()(key.generator);
+  const auto mix = [&hash](std::size_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 29;
+  };
+  const schedules::Params& p = key.params;
+  for (const int value :
+       {p.ranks, p.microbatches, p.chunks, p.group_size.value_or(-1), p.slices, p.waves, p.updates,
+        static_cast<int>(p.forward_only), key.recompute.keep, key.offload.chunks.value_or(-1),
+        key.offload.prefetch, key.offload.min_gap, key.steps})
+    mix(static_cast<std::size_t>(value));
+  mix(std::hash<std::string>()(p.variant));
+  mix(std::hash<std::string>()(key.file));
+  mix((key.recompute.on ? 1U : 0U) + (key.offload.on ? 2U : 0U) + (key.recompute_given ? 4U : 0U) +
+      (key.offload_given ? 8U : 0U));
+  return hash;
+}
+
+std::shared_ptr<MadeSchedule> Evaluator::Cache::find(const ScheduleKey& key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_key_.find(key); found != by_key_.end()) {
+    nodes_.splice(nodes_.begin(), nodes_, found->second);
+    return found->second->made;
+  }
+  nodes_.push_front({key, std::make_shared<MadeSchedule>(), 0});
+  by_key_.emplace(key, nodes_.begin());
+  return nodes_.front().made;
+}
+
+void Evaluator::Cache::grown(const ScheduleKey& key, const MadeSchedule& made, bool generated) {
+  const std::lock_guard lock(mutex_);
+  if (generated) ++generated_;
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end() || found->second->made.get() != &made) return;  // gone meanwhile
+  const std::size_t bytes = made.bytes();
+  bytes_ += bytes - found->second->bytes;
+  found->second->bytes = bytes;
+  while (bytes_ > max_bytes_ && !nodes_.empty()) {
+    bytes_ -= nodes_.back().bytes;
+    by_key_.erase(nodes_.back().key);
+    nodes_.pop_back();
+  }
+}
+
+CacheUse Evaluator::Cache::use() const {
+  const std::lock_guard lock(mutex_);
+  return {generated_, nodes_.size(), bytes_};
+}
+
+}  // namespace pipeloom::sweep
