@@ -1,5 +1,7 @@
 // Grid::config and Grid::document: the base with a combination's settings on top.
 
+#include <fmt/format.h>
+
 #include "study/sweep/grid_content.hpp"
 
 namespace pipeloom::sweep {
@@ -24,6 +26,29 @@ io::Document document_of(const GridContent& content, const Combination& combinat
     document.set(key, setting.json, content.path);
   }
   return document;
+}
+
+namespace {
+
+void require_path(io::Document& document, const std::string& key, std::string_view json, const Where& where) {
+  try {
+    document.set(key, json, "");
+  } catch (const InputError& error) {
+    throw InputError(where, fmt::format("{} cannot be set on top of the base: {}", key, error.what()));
+  }
+}
+
+}  // namespace
+
+void require_paths(const GridContent& content) {
+  for (const Block& block : content.blocks) {
+    io::Document document = content.base;
+    for (const auto& [axis, index] : block.places) {
+      const AxisKey& column = block.axes[axis]->columns[index];
+      require_path(document, column.name, "0", column.where);
+    }
+    for (const Rule& rule : content.derived) require_path(document, rule.name, "0", rule.where);
+  }
 }
 
 io::Document Grid::document(const Combination& combination) const {

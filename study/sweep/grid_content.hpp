@@ -123,6 +123,9 @@ void link_rules(GridContent& content);
 /// Fills hash, axes_json, base_json and the blocks' base_leaves.
 void add_identity(GridContent& content);
 
+/// Throws InputError for keys that lead through something in the base that has no parts, or outside an array.
+void require_paths(const GridContent& content);
+
 /// Sets the combination's values in a copy of the base.
 [[nodiscard]] io::Document document_of(const GridContent& content, const Combination& combination);
 

@@ -289,6 +289,7 @@ void GridReader::read(const Value& root) {
 std::shared_ptr<const GridContent> GridReader::finish() {
   require_once();
   count();
+  require_paths(*content_);
   link_rules(*content_);
   add_identity(*content_);
   return content_;
