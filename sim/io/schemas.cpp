@@ -11,10 +11,11 @@ extern const std::string_view kReportSchema;
 extern const std::string_view kScheduleSchema;
 extern const std::string_view kSuiteSchema;
 extern const std::string_view kBaselineSchema;
+extern const std::string_view kGridSchema;
 }  // namespace embedded
 
 std::vector<std::string> schema_names() {
-  return {"config", "report", "schedule", "suite", "baseline"};
+  return {"config", "report", "schedule", "suite", "baseline", "grid"};
 }
 
 std::string schema_text(std::string_view name) {
@@ -23,6 +24,7 @@ std::string schema_text(std::string_view name) {
   if (name == "schedule") return std::string(embedded::kScheduleSchema);
   if (name == "suite") return std::string(embedded::kSuiteSchema);
   if (name == "baseline") return std::string(embedded::kBaselineSchema);
+  if (name == "grid") return std::string(embedded::kGridSchema);
   throw InputError::unknown_name({}, "schema", name, schema_names());
 }
 
