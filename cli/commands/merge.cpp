@@ -1,0 +1,66 @@
+// pipeloom merge FILES... -o OUT: the shards of a sweep become the whole.
+
+#include "study/sweep/merge.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/numbers.hpp"
+#include "cli/options.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+struct MergeOptions {
+  std::vector<std::string> files;
+  std::string out;
+  bool force = false;
+  OutputOptions output;
+};
+
+/// All shards are open at once, and the usual limit of 1024 files is a soft one.
+void allow_many_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+ExitCode run_merge(const MergeOptions& options) {
+  require_free(options.out, options.force);
+  allow_many_files();
+  const sweep::MergeSummary summary = sweep::merge(options.files, options.out, options.force);
+  if (!options.output.quiet)
+    std::cerr << fmt::format("{} of {}, complete\n", count_text(summary.points, "point"),
+                             count_text(static_cast<std::size_t>(summary.files), "file"));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+Run merge(CLI::App& app) {
+  auto options = std::make_shared<MergeOptions>();
+  app.footer(
+      "\nThe output has the bytes that one run of the whole grid would have written. Shards that are "
+      "missing, twice there,\n"
+      "cut short, or of another grid, version or set of metrics are refused.\n\n"
+      "Example:\n"
+      "  pipeloom merge part*.jsonl -o result.jsonl");
+  app.add_option("FILES", options->files, "Results of all shards, in any order")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("-o,--output", options->out, "The whole result; - is standard output")
+      ->type_name("FILE")
+      ->required();
+  app.add_flag("--force", options->force, "Overwrite an existing file");
+  add_output_options(app, options->output);
+  return [options] { return run_merge(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

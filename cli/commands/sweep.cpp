@@ -1,0 +1,65 @@
+// pipeloom sweep GRID: many runs, one line each.
+
+#include "study/sweep/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/numbers.hpp"
+#include "cli/sweep_options.hpp"
+#include "cli/sweep_progress.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+constexpr const char* kFooter =
+    "\nResults go to standard output or FILE, one line per point in the grid's order; at any moment the file "
+    "is the\n"
+    "beginning of the whole result, so that a sweep that was killed goes on with --resume. Exit codes: 0 "
+    "fine, also where\n"
+    "points are illegal (their lines say why), 2 wrong input, 3 the disk or a run failed; a signal's own "
+    "status if one\n"
+    "ended the sweep.\n\n"
+    "Examples:\n"
+    "  pipeloom sweep grid.json -o result.jsonl\n"
+    "  pipeloom sweep grid.json -o result.jsonl --resume\n"
+    "  pipeloom sweep --schedule zb-h1 --ranks 8 --axis microbatches=16,32,64 --axis "
+    "costs.forward=1..2:0.25\n"
+    "  pipeloom sweep grid.json --shard 2/4 -o part2.jsonl";
+
+ExitCode run_sweep_command(const SweepArguments& arguments) {
+  sweep::SweepOptions options = read_sweep_options(arguments);
+  const sweep::Grid grid = read_grid(arguments);
+  const Interrupt interrupt;
+  options.stop = &interrupt.flag();
+  sweep::SweepSummary summary;
+  {
+    SweepProgress progress(arguments.output.quiet ? "none" : arguments.progress);
+    options.progress = progress.callback();
+    summary = sweep::run_sweep(grid, options);
+  }
+  if (!arguments.output.quiet) std::cerr << summary_text(summary, arguments);
+  if (summary.stopped) interrupt.end_by_signal();
+  if (summary.counts.failed == 0) return ExitCode::Ok;
+  std::cerr << fmt::format("error: {} failed; what happened is in their lines, under \"error\"\n",
+                           count_text(summary.counts.failed, "point"));
+  return ExitCode::DeviceFailed;
+}
+
+}  // namespace
+
+Run sweep(CLI::App& app) {
+  auto arguments = std::make_shared<SweepArguments>();
+  app.footer(kFooter);
+  add_grid_options(app, *arguments);
+  add_run_options(app, *arguments);
+  return [arguments] { return run_sweep_command(*arguments); };
+}
+
+}  // namespace pipeloom::cli::commands

@@ -1,0 +1,185 @@
+#include "cli/sweep_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cmath>
+#include <cstdlib>
+
+#include "cli/numbers.hpp"
+#include "sim/io/file.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+constexpr int kMaxThreads = 4096;
+
+/// A number of points: "100000", "1e8".
+std::uint64_t parse_points(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= 1) || value > 1e15 || value != std::floor(value))
+    throw InputError(
+        Where{"--max-points"},
+        fmt::format("found '{}'; allowed is a whole number from 1 to 1e15", shortened(text, 64)));
+  return static_cast<std::uint64_t>(value);
+}
+
+/// Throws InputError if an option of a run stands beside a grid's file, which says it itself.
+void require_no_base_options(const InputOptions& input) {
+  const auto refuse = [](const char* option, const std::string& instead) {
+    throw InputError(
+        Where{option},
+        fmt::format("a grid's file says this itself; put it into {}, or give axes by --axis instead "
+                    "of a grid",
+                    instead));
+  };
+  if (input.schedule) refuse("--schedule", "its \"base\"");
+  if (input.ranks) refuse("--ranks", "its \"base\"");
+  if (input.microbatches) refuse("--microbatches", "its \"base\"");
+  if (input.chunks) refuse("--chunks", "its \"base\"");
+  if (!input.set.empty()) refuse("--set", "its \"base\"");
+}
+
+/// The configuration that --axis varies: of the file, if any, with the options on top.
+io::Document read_base(const InputOptions& input) {
+  io::Document base;
+  if (input.file) {
+    const std::string name = *input.file == "-" ? "standard input" : *input.file;
+    base = io::Document::parse(io::read_file(*input.file, io::kMaxDocumentBytes), name);
+    if (io::is_schedule_file(base.root()))
+      throw InputError(Where{name}, "this is a schedule; --axis varies a configuration, so give one");
+    if (base.root().find("axes") != nullptr)
+      throw InputError(Where{name},
+                       "this is a grid, which has its own axes; give it without --axis, or a configuration");
+  }
+  if (input.schedule) base.set("schedule", *input.schedule, "--schedule");
+  if (input.ranks) base.set("ranks", *input.ranks, "--ranks");
+  if (input.microbatches) base.set("microbatches", *input.microbatches, "--microbatches");
+  if (input.chunks) base.set("chunks", *input.chunks, "--chunks");
+  io::inline_costs_file(base);
+  for (const std::string& assignment : input.set) base.set_option(assignment);
+  return base;
+}
+
+std::string format_of(const SweepArguments& arguments) {
+  if (arguments.format) return *arguments.format;
+  const std::string& out = arguments.out;
+  return out.size() > 4 && out.substr(out.size() - 4) == ".csv" ? "csv" : "jsonl";
+}
+
+std::string counts_text(const sweep::Counts& counts) {
+  std::string out;
+  const auto add = [&out](std::uint64_t count, std::string_view what) {
+    if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count_text(count), what);
+  };
+  add(counts.ok, "ok");
+  add(counts.illegal, "illegal");
+  add(counts.deadlock, "deadlock");
+  add(counts.over_memory, "over the memory limit");
+  add(counts.failed, "failed");
+  return out;
+}
+
+}  // namespace
+
+void add_grid_options(CLI::App& app, SweepArguments& arguments) {
+  app.add_option("GRID", arguments.input.file,
+                 "File with the grid, or the configuration that --axis varies; - is standard input")
+      ->type_name("FILE");
+  app.add_option(
+         "--axis", arguments.axes,
+         "Vary a key, such as ranks=4,8,16 or costs.forward=1..2:0.1; repeatable, the last varies fastest")
+      ->type_name("PATH=VALUES")
+      ->expected(1)
+      ->take_all();
+  add_shape_options(app, arguments.input);
+  add_value_options(app, arguments.input);
+  app.add_option("--metrics", arguments.metrics,
+                 "What is written of every run, separated by commas; default: the grid's, else makespan, "
+                 "bubble_ratio, peak_activation_bytes")
+      ->type_name("METRIC")
+      ->delimiter(',')
+      ->expected(1)
+      ->take_all();
+  app.add_option("--max-points", arguments.max_points, "Refuse grids of more points than this; default 1e8")
+      ->type_name("N");
+}
+
+void add_run_options(CLI::App& app, SweepArguments& arguments) {
+  app.add_option("-o,--output", arguments.out, "Write the results to a file; default: standard output")
+      ->type_name("FILE");
+  app.add_option("--format", arguments.format,
+                 "JSON lines, or CSV; default: by the file's extension, else jsonl")
+      ->type_name("jsonl|csv");
+  app.add_option("-j,--jobs", arguments.threads, "Threads; default: as many as there are processors")
+      ->type_name("N");
+  app.add_flag("--resume", arguments.resume,
+               "Go on with the file where an earlier sweep ended, if there is one");
+  app.add_flag("--force", arguments.force, "Overwrite an existing file");
+  app.add_option(
+         "--shard", arguments.shard,
+         "Only part I of N, from 1; auto/N takes I from the Slurm array, the Kubernetes job or the launcher")
+      ->type_name("I/N");
+  app.add_option("--progress", arguments.progress,
+                 "A line that is kept up to date on a terminal, a line now and then for logs, or none")
+      ->type_name("auto|plain|none");
+  add_output_options(app, arguments.output);
+}
+
+sweep::Grid read_grid(const SweepArguments& arguments) {
+  sweep::GridLimits limits;
+  if (arguments.max_points) limits.max_points = parse_points(*arguments.max_points);
+  if (!arguments.axes.empty())
+    return sweep::Grid::of_options(read_base(arguments.input), arguments.axes, limits);
+  if (!arguments.input.file)
+    throw InputError("there is nothing to sweep; name a file with a grid, or vary keys by --axis KEY=VALUES");
+  if (arguments.input.file->empty())
+    throw InputError("the name of the grid's file is empty; name a file, or -");
+  require_no_base_options(arguments.input);
+  return sweep::Grid::read(*arguments.input.file, limits);
+}
+
+sweep::SweepOptions read_sweep_options(const SweepArguments& arguments) {
+  const std::string format = format_of(arguments);
+  require_choice("--format", format, {"jsonl", "csv"});
+  require_choice("--progress", arguments.progress, {"auto", "plain", "none"});
+  if (arguments.resume && arguments.force)
+    throw InputError(Where{"--resume"}, "--force starts anew and --resume goes on; give one of them");
+  sweep::SweepOptions out;
+  out.out = arguments.out;
+  out.format = format == "csv" ? sweep::ResultFormat::Csv : sweep::ResultFormat::JsonLines;
+  if (arguments.threads) out.threads = parse_count("--jobs", *arguments.threads, 1, kMaxThreads);
+  out.existing = arguments.resume  ? sweep::Existing::Resume
+                 : arguments.force ? sweep::Existing::Overwrite
+                                   : sweep::Existing::Refuse;
+  if (arguments.shard) out.shard = sweep::Shard::parse(*arguments.shard);
+  out.metrics = arguments.metrics;
+  out.limits = arguments.input.limits();
+  return out;
+}
+
+std::string summary_text(const sweep::SweepSummary& summary, const SweepArguments& arguments) {
+  const std::uint64_t written = summary.counts.total();
+  std::string out = count_text(written, "point");
+  if (written > 0)
+    out += fmt::format(
+        ": {}; {:.1f} s, {} points/s", counts_text(summary.counts), summary.seconds,
+        count_text(static_cast<std::size_t>(static_cast<double>(written) / std::max(summary.seconds, 1e-3))));
+  out += '\n';
+  if (arguments.resume && summary.resumed + summary.dropped > 0) {
+    out += fmt::format("resumed behind {} that were there", count_text(summary.resumed, "point"));
+    if (summary.dropped > 0)
+      out += fmt::format("; {} of damaged or unfinished lines were dropped",
+                         count_text(summary.dropped, "byte"));
+    out += '\n';
+  }
+  if (summary.stopped && arguments.out != "-" && summary.points > 0)
+    out += fmt::format("stopped: {} of {} are in {}; go on with --resume\n", count_text(summary.lines),
+                       count_text(summary.points, "point"), arguments.out);
+  return out;
+}
+
+}  // namespace pipeloom::cli

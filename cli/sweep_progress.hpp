@@ -1,0 +1,37 @@
+#pragma once
+
+// How far a sweep is, on standard error.
+
+#include <functional>
+#include <string>
+
+#include "study/sweep/runner.hpp"
+
+namespace pipeloom::cli {
+
+/// Shows progress while it lives.
+class SweepProgress {
+ public:
+  /// `mode`: "auto" (a line that is kept up to date, if standard error is a terminal), "plain" (a line every ten seconds) or "none".
+  explicit SweepProgress(const std::string& mode);
+  /// Removes the line.
+  ~SweepProgress();
+  SweepProgress(const SweepProgress&) = delete;
+  SweepProgress& operator=(const SweepProgress&) = delete;
+
+  /// For SweepOptions::progress; empty if nothing is shown.
+  [[nodiscard]] std::function<void(const sweep::Progress&)> callback();
+
+ private:
+  void show(const sweep::Progress& progress);
+
+  bool rewrites_ = false;
+  bool plain_ = false;
+  bool shown_ = false;
+  double next_plain_ = 10;
+};
+
+/// "45 %  52,000 of 115,536 points, 12,345/s, 5 s left".
+[[nodiscard]] std::string progress_text(const sweep::Progress& progress);
+
+}  // namespace pipeloom::cli
