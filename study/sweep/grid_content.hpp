@@ -18,9 +18,12 @@
 
 namespace pipeloom::sweep {
 
-/// Most axes of one product, zips included.
-inline constexpr std::size_t kMaxAxes = 64;
-inline constexpr std::size_t kMaxDerived = 1024;
+/// Limits that keep hostile grids from costing more than they should; all are far above honest use.
+inline constexpr std::size_t kMaxAxes = 64;  ///< of one product, zips included
+inline constexpr std::size_t kMaxProductKeys = 256;
+inline constexpr std::size_t kMaxProducts = 1000;
+inline constexpr std::size_t kMaxDerived = 1000;
+inline constexpr std::size_t kMaxNames = 256;  ///< different keys in all expressions
 
 /// Where the values of a name that expressions use come from, in one block.
 struct Source {

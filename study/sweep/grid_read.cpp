@@ -32,6 +32,11 @@ void require_keys(const Value& object, const std::string& what, const std::vecto
                                      shortened(object.keys()[i].name, 64), valid);
 }
 
+void require_at_most(std::size_t count, std::size_t limit, const char* what, const Where& where) {
+  if (count > limit)
+    throw InputError(where, fmt::format("{} {}; at most {} are allowed", count, what, limit));
+}
+
 /// A whole number from `least` to 9.2e18.
 std::uint64_t read_whole(const Value& object, const char* name, std::int64_t least) {
   const Value* value = object.find(name);
@@ -80,10 +85,9 @@ void GridReader::take_base() {
 }
 
 std::uint32_t GridReader::key_number(const std::string& key) {
-  const auto found = std::find(content_->keys.begin(), content_->keys.end(), key);
-  if (found == content_->keys.end()) content_->keys.push_back(key);
-  return static_cast<std::uint32_t>(std::find(content_->keys.begin(), content_->keys.end(), key) -
-                                    content_->keys.begin());
+  const auto [found, is_new] = key_numbers_.emplace(key, static_cast<std::uint32_t>(content_->keys.size()));
+  if (is_new) content_->keys.push_back(key);
+  return found->second;
 }
 
 AxisKey GridReader::column(const std::string& key, const Value& values) {
@@ -125,6 +129,7 @@ void GridReader::read_axes(const Value* axes, const Value* zips) {
   std::vector<Axes> products(1);
   if (axes != nullptr && axes->is(ValueKind::Array)) {
     if (axes->items().empty()) ConfigReader::fail(*axes, "\"axes\"", "an object, or an array of some");
+    require_at_most(axes->items().size(), kMaxProducts, "products of axes", axes->where());
     products.clear();
     for (const Value& item : axes->items()) products.push_back(read_product(item));
   } else if (axes != nullptr) {
@@ -143,12 +148,12 @@ void GridReader::read_axes(const Value* axes, const Value* zips) {
 }
 
 void GridReader::add_block(Block block) {
-  if (block.axes.size() > kMaxAxes)
-    throw InputError(block.axes[kMaxAxes]->columns.front().where,
-                     fmt::format("{} axes; at most {} are allowed", block.axes.size(), kMaxAxes));
+  const Where where = block.axes.empty() ? Where{} : block.axes.back()->columns.front().where;
+  require_at_most(block.axes.size(), kMaxAxes, "axes", where);
   for (std::size_t axis = 0; axis < block.axes.size(); ++axis)
     for (std::size_t column = 0; column < block.axes[axis]->columns.size(); ++column)
       block.places.push_back({axis, column});
+  require_at_most(block.places.size(), kMaxProductKeys, "keys in one product", where);
   const auto key = [&block](const Block::Place& place) {
     return block.axes[place.axis]->columns[place.column].key;
   };
@@ -159,9 +164,7 @@ void GridReader::add_block(Block block) {
 
 void GridReader::read_derived(const Value& object) {
   require(object, ValueKind::Object, "\"derive\"");
-  if (object.keys().size() > kMaxDerived)
-    throw InputError(object.where(), fmt::format("{} derived keys; at most {} are allowed",
-                                                 object.keys().size(), kMaxDerived));
+  require_at_most(object.keys().size(), kMaxDerived, "derived keys", object.where());
   for (std::size_t i = 0; i < object.keys().size(); ++i) {
     const Value& value = object.items()[i];
     Rule rule;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "study/sweep/grid_content.hpp"
@@ -45,6 +46,7 @@ class GridReader {
 
   GridLimits limits_;
   std::shared_ptr<GridContent> content_;
+  std::unordered_map<std::string, std::uint32_t> key_numbers_;
   Where sample_where_;
 };
 

@@ -70,6 +70,8 @@ class Linker {
     auto& names = content_.names;
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    if (names.size() == kMaxNames)
+      throw InputError(where, fmt::format("expressions use more than {} keys; that is too many", kMaxNames));
     names.push_back(name);
     wheres_.push_back(where);
     return names.size() - 1;

@@ -251,9 +251,20 @@ TEST_CASE("hostile expressions are refused at once") {
             .find("has 4097 characters; at most 4096") != std::string::npos);
   CHECK(error_with("\"where\": [\"" + std::string(65, '(') + "1" + std::string(65, ')') + "\"]")
             .find("64 deep") != std::string::npos);
-  std::string derived;
-  for (int i = 0; i < 1025; ++i)
-    derived += (i == 0 ? "" : ", ") + ("\"costs.forward." + std::to_string(i) + "\": \"1\"");
-  CHECK(error_with("\"derive\": {" + derived + "}").find("1025 derived keys; at most 1024") !=
+  const auto many = [](int count, const std::string& begin, const std::string& end) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += (i == 0 ? "" : ", ") + begin + std::to_string(i) + end;
+    return out;
+  };
+  CHECK(error_with("\"derive\": {" + many(1001, "\"costs.forward.", "\": \"1\"") + "}")
+            .find("1001 derived keys; at most 1000 are allowed") != std::string::npos);
+  CHECK(error_with("\"where\": [" + many(257, "\"costs.forward.", "\"") + "]").find("more than 256 keys") !=
         std::string::npos);
+  CHECK(
+      error_with("\"axes\": {" + many(65, "\"costs.forward.", "\": [1]") + "}").find("65 axes; at most 64") !=
+      std::string::npos);
+  CHECK(error_with("\"zip\": [{" + many(257, "\"costs.forward.", "\": [1]") + "}]")
+            .find("257 keys in one product; at most 256") != std::string::npos);
+  CHECK(error_with("\"axes\": [" + many(1001, "{\"ranks\": [1", "]}") + "]")
+            .find("1001 products of axes; at most 1000") != std::string::npos);
 }
