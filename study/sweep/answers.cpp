@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "study/sweep/select.hpp"
 
@@ -174,6 +175,21 @@ std::vector<std::string> varying_keys(const ResultTable& table) {
   for (const auto& key : table.keys())
     if (varies(key.column, table.rows())) out.push_back(key.name);
   return out;
+}
+
+std::string series_key(const ResultTable& table) {
+  std::vector<Row> all(table.rows());
+  std::iota(all.begin(), all.end(), Row{0});
+  std::string number;
+  std::string text;
+  for (const auto& key : table.keys()) {
+    if (!varies(key.column, table.rows())) continue;
+    if (key.name == "schedule") return key.name;
+    if (levels_of(key.column, all).example.size() > kMaxSeries) continue;
+    std::string& found = key.column.is_number() ? number : text;
+    if (found.empty()) found = key.name;
+  }
+  return text.empty() ? number : text;
 }
 
 std::vector<FrontPoint> pareto_front(const ResultTable& table, const std::vector<Row>& rows,

@@ -25,6 +25,11 @@ namespace pipeloom::sweep {
 /// Keys with more than one value, in the result's order.
 [[nodiscard]] std::vector<std::string> varying_keys(const ResultTable& table);
 
+/// The key whose values colours tell apart: the schedule if it varies, else the first that has at most kMaxSeries values, texts before
+/// numbers; "" if none has.
+[[nodiscard]] std::string series_key(const ResultTable& table);
+inline constexpr std::size_t kMaxSeries = 8;
+
 /// A point that no other is better than: no other is as good in every metric and better in one.
 struct FrontPoint {
   Row row = 0;

@@ -1,0 +1,241 @@
+#include "study/page/sweep_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/numbers.hpp"
+#include "study/page/html.hpp"
+#include "study/page/style.hpp"
+#include "study/page/sweep_scatter.hpp"
+#include "study/sweep/scale.hpp"
+
+namespace pipeloom::study::page {
+namespace {
+
+using sweep::MapCell;
+using sweep::WinnerMap;
+
+constexpr double kMostWidth = 1160;
+constexpr double kFont = 12;
+constexpr double kSmall = 11;
+constexpr double kBottom = 48;
+constexpr double kMostCell = 150;
+constexpr double kLeastCell = 18;
+
+std::string name_of_winners(const WinnerMap& map, const MapCell& cell) {
+  std::string out;
+  for (const std::uint32_t winner : cell.winners) {
+    if (out.size() > 200) return out + ", ...";
+    out += (out.empty() ? "" : ", ") + map.contenders[winner];
+  }
+  return out;
+}
+
+class Picture {
+ public:
+  Picture(const sweep::ResultTable& table, const WinnerMap& map)
+      : metric_(table.metric(map.metric, {})), map_(map), unit_(table.time_unit()) {
+    double widest = text_width(map.y.key, kFont);
+    for (const std::string& value : map.y.values) widest = std::max(widest, text_width(value, kFont));
+    left_ = map.y.key.empty() ? 8 : std::min(widest + 12, 220.0);
+    const auto columns = static_cast<double>(map.x.values.size());
+    cell_width_ = std::clamp((kMostWidth - left_ - 4) / columns, kLeastCell, kMostCell);
+    cell_height_ = cell_width_ >= kTwoLines ? 38 : 22;
+    top_ = map.y.key.empty() ? 4 : 24;
+    width_ = std::max(left_ + columns * cell_width_ + 4, left_ + text_width(map.x.key, kFont) + 4);
+    height_ = top_ + static_cast<double>(map.y.values.size()) * cell_height_ + kBottom;
+  }
+
+  std::string svg() {
+    out_ = fmt::format(
+        R"(<svg class="map" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-label="{2}">)",
+        coordinate(width_), coordinate(height_),
+        escaped(fmt::format("The {} with the best {} for each {} and {}; the same as a table below",
+                            map_.what, map_.metric, map_.x.key, map_.y.key)));
+    out_ += '\n';
+    for (std::size_t y = 0; y < map_.y.values.size(); ++y)
+      for (std::size_t x = 0; x < map_.x.values.size(); ++x) add_cell(x, y);
+    add_labels();
+    return out_ + "</svg>";
+  }
+
+ private:
+  static constexpr double kTwoLines = 58;
+
+  [[nodiscard]] double x_at(std::size_t x) const { return left_ + static_cast<double>(x) * cell_width_; }
+  /// Larger values stand higher, as on any axis.
+  [[nodiscard]] double y_at(std::size_t y) const {
+    return top_ + static_cast<double>(map_.y.values.size() - 1 - y) * cell_height_;
+  }
+
+  void add_text(double x, double y, double size, std::string_view classes, std::string_view text) {
+    out_ += fmt::format(R"(<text x="{}" y="{}" font-size="{}" class="{}">{}</text>)", coordinate(x, 1),
+                        coordinate(y, 1), size, classes, escaped(text));
+  }
+
+  void add_box(double x, double y, std::string_view attributes) {
+    out_ +=
+        fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" {}/>)", coordinate(x + 1),
+                    coordinate(y + 1), coordinate(cell_width_ - 2), coordinate(cell_height_ - 2), attributes);
+  }
+
+  void add_cell(std::size_t x, std::size_t y) {
+    const MapCell& cell = map_.at(x, y);
+    if (cell.all == 0) return;
+    out_ += fmt::format("<g><title>{}</title>", escaped(title_of(x, y)));
+    const double left = x_at(x);
+    const double top = y_at(y);
+    if (cell.best) {
+      add_won(cell, left, top);
+    } else {
+      add_box(left, top, R"(class="no-answer")");
+      out_ += fmt::format(R"(<path class="axis-line" d="M{} {}l{} {}m0 {}l{} {}"/>)", coordinate(left + 4),
+                          coordinate(top + 4), coordinate(cell_width_ - 8), coordinate(cell_height_ - 8),
+                          coordinate(8 - cell_height_), coordinate(8 - cell_width_),
+                          coordinate(cell_height_ - 8));
+    }
+    out_ += "</g>\n";
+  }
+
+  /// Slanted lines, none of which leaves the cell.
+  void add_hatching(double left, double top) {
+    const double height = cell_height_ - 2;
+    std::string path;
+    for (double x = 1; x + height <= cell_width_ - 1 || x == 1; x += 9) {
+      const double length = std::min(height, cell_width_ - 1 - x);
+      path += fmt::format("M{} {}l{} {}", coordinate(left + x), coordinate(top + cell_height_ - 1),
+                          coordinate(length), coordinate(-length));
+    }
+    out_ += fmt::format(R"(<path class="tie-line" d="{}"/>)", path);
+  }
+
+  void add_won(const MapCell& cell, double left, double top) {
+    const std::uint32_t first = cell.winners.front();
+    out_ += fmt::format(R"(<g class="{}">)", series_class(static_cast<int>(first % kSeriesColours)));
+    add_box(left, top, R"(class="fill")");
+    if (cell.winners.size() > 1) add_hatching(left, top);
+    const double middle = left + cell_width_ / 2;
+    const std::string more = cell.winners.size() > 1 ? fmt::format(" +{}", cell.winners.size() - 1) : "";
+    const double line = cell_width_ >= kTwoLines ? top + 16 : top + cell_height_ / 2 + 4;
+    for (const std::string& text :
+         {map_.contenders[first] + more, letters_of(first) + more, letters_of(first)})
+      if (text_width(text, kSmall) <= cell_width_ - 6 || text == letters_of(first)) {
+        add_text(middle, line, kSmall, "num strong", text);
+        break;
+      }
+    const std::string value = sweep::metric_text(map_.metric, metric_, *cell.best, unit_);
+    if (cell_width_ >= kTwoLines && text_width(value, kSmall) <= cell_width_ - 6)
+      add_text(middle, top + 30, kSmall, "num", value);
+    out_ += "</g>";
+  }
+
+  [[nodiscard]] std::string title_of(std::size_t x, std::size_t y) const {
+    const MapCell& cell = map_.at(x, y);
+    std::string out = fmt::format("{} {}", map_.x.key, map_.x.values[x]);
+    if (!map_.y.key.empty()) out = fmt::format("{} {}, {}", map_.y.key, map_.y.values[y], out);
+    if (!cell.best) return fmt::format("{}\nnone of {} has an answer", out, count_text(cell.all, "point"));
+    return fmt::format("{}\n{}\n{} {}\nbest of {}", out, name_of_winners(map_, cell), map_.metric,
+                       sweep::metric_text(map_.metric, metric_, *cell.best, unit_),
+                       count_text(cell.points, "point"));
+  }
+
+  void add_labels() {
+    const double bottom = top_ + static_cast<double>(map_.y.values.size()) * cell_height_;
+    // Labels that would run into each other are left out, evenly.
+    double widest = 0;
+    for (const std::string& value : map_.x.values) widest = std::max(widest, text_width(value, kFont));
+    const auto every = static_cast<std::size_t>(std::max(1.0, std::ceil((widest + 8) / cell_width_)));
+    for (std::size_t x = 0; x < map_.x.values.size(); x += every)
+      add_text(x_at(x) + cell_width_ / 2, bottom + 16, kFont, "muted-ink middle", map_.x.values[x]);
+    for (std::size_t y = 0; y < map_.y.values.size() && !map_.y.key.empty(); ++y)
+      add_text(left_ - 6, y_at(y) + cell_height_ / 2 + 4, kFont, "muted-ink end", map_.y.values[y]);
+    add_text(left_, bottom + 38, kFont, "ink", map_.x.key);
+    if (!map_.y.key.empty()) add_text(2, 14, kFont, "ink", map_.y.key);
+  }
+
+  const sweep::Column& metric_;
+  const WinnerMap& map_;
+  std::string unit_;
+  double left_ = 0;
+  double top_ = 0;
+  double cell_width_ = 0;
+  double cell_height_ = 0;
+  double width_ = 0;
+  double height_ = 0;
+  std::string out_;
+};
+
+/// Fixed width: letters, "=" behind them for a tie, "x" for no answer.
+std::string cell_letters(const MapCell& cell) {
+  if (cell.all == 0) return "";
+  if (!cell.best) return "x";
+  return letters_of(cell.winners.front()) + (cell.winners.size() > 1 ? "=" : "");
+}
+
+}  // namespace
+
+std::string letters_of(std::size_t contender) {
+  std::string out(1, static_cast<char>('A' + contender % 26));
+  return contender < 26 ? out : letters_of(contender / 26 - 1) + out;
+}
+
+std::string map_svg(const sweep::ResultTable& table, const WinnerMap& map) {
+  return Picture(table, map).svg();
+}
+
+std::string map_text(const WinnerMap& map) {
+  std::size_t label = map.y.key.size();
+  std::size_t width = 1;
+  for (const std::string& value : map.y.values) label = std::max(label, value.size());
+  // Ranges have long names: their numbers are in the list below the map.
+  for (const std::string& value : map.x.values) width = std::max(width, map.x.ranges ? 2 : value.size());
+  for (const MapCell& cell : map.cells) width = std::max(width, cell_letters(cell).size());
+  std::string out = fmt::format("{:>{}}\n", map.y.key, label);
+  for (std::size_t y = map.y.values.size(); y-- > 0;) {
+    out += fmt::format("{:>{}}", map.y.values[y], label);
+    for (std::size_t x = 0; x < map.x.values.size(); ++x)
+      out += fmt::format("  {:>{}}", cell_letters(map.at(x, y)), width);
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+  }
+  out += std::string(label, ' ');
+  for (std::size_t x = 0; x < map.x.values.size(); ++x)
+    out += fmt::format("  {:>{}}", map.x.ranges ? fmt::format("{}", x + 1) : map.x.values[x], width);
+  out += fmt::format("  {}\n", map.x.key);
+  for (std::size_t x = 0; x < map.x.values.size() && map.x.ranges; ++x)
+    out += fmt::format("{}{}: {}", x == 0 ? "" : ", ", x + 1, map.x.values[x]);
+  return map.x.ranges ? out + '\n' : out;
+}
+
+PageTable wins_table(const WinnerMap& map) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < map.contenders.size(); ++i)
+    if (map.wins[i] > 0) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return map.wins[a] > map.wins[b]; });
+  if (order.size() > kMaxContenderRows) order.resize(kMaxContenderRows);
+  std::size_t unanswered = 0;
+  std::size_t ties = 0;
+  for (const MapCell& cell : map.cells) {
+    if (!cell.best && cell.all > 0) ++unanswered;
+    if (cell.winners.size() > 1) ++ties;
+  }
+  PageTable out;
+  out.caption = fmt::format("Cells won, of {}; {} shared", count_text(map.cells.size()), count_text(ties));
+  out.columns = {{map.what, Align::Left}, {"sign", Align::Left}, {"cells", Align::Right}};
+  for (const std::size_t i : order)
+    out.rows.push_back({{map.contenders[i], Tone::Plain, series_class(static_cast<int>(i % kSeriesColours))},
+                        {letters_of(i)},
+                        {count_text(map.wins[i])}});
+  if (unanswered > 0) out.rows.push_back({{"no point has an answer"}, {"x"}, {count_text(unanswered)}});
+  return out;
+}
+
+std::string_view map_style() {
+  return ".map{max-width:100%;width:auto}.no-answer{fill:var(--row)}.tie-line{stroke:var(--on);stroke-width:"
+         "1.6;opacity:.45;fill:none}";
+}
+
+}  // namespace pipeloom::study::page

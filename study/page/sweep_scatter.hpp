@@ -1,0 +1,43 @@
+#pragma once
+
+// A sweep's points as a picture: one metric against another, the Pareto front on top.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/sweep/answers.hpp"
+
+namespace pipeloom::study::page {
+
+struct ScatterQuestion {
+  std::string x;  ///< metrics
+  std::string y;
+  std::string series;  ///< the key that colour and shape tell, "" for none
+  std::string id;      ///< what the picture's ids begin with
+};
+
+/// Above this many points the picture shows how many there are in each of some thousand cells, and only the front point by point: its size
+/// has a bound whatever the sweep's.
+inline constexpr std::size_t kMaxDots = 2000;
+/// A Pareto front as it is shown: of a long one, points evenly spread over it.
+struct Front {
+  std::size_t all = 0;                    ///< how many points it has
+  std::vector<sweep::FrontPoint> points;  ///< those that are drawn, kMaxDrawn at most
+  std::vector<sweep::FrontPoint> named;   ///< those with a number, kMaxNamed at most
+  static constexpr std::size_t kMaxDrawn = 800;
+  static constexpr std::size_t kMaxNamed = 40;
+};
+
+/// A whole <svg>. Point i of front.named is numbered i + 1, and named where there is room. REQUIRES: both metrics are numbers; the
+/// front is that of (y, x).
+[[nodiscard]] std::string scatter_svg(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
+                                      const Front& front, const ScatterQuestion& question);
+
+/// Width of a text of this size in the page's font, nearly.
+[[nodiscard]] double text_width(std::string_view text, double size);
+
+/// Rules for the picture, on top of the page's.
+[[nodiscard]] std::string_view scatter_style();
+
+}  // namespace pipeloom::study::page

@@ -1,0 +1,39 @@
+#pragma once
+
+// Tables of a sweep's page. All have a bounded number of rows and short cells.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/page/document.hpp"
+#include "study/sweep/answers.hpp"
+
+namespace pipeloom::study::page {
+
+inline constexpr std::size_t kMaxTableRows = 1000;
+
+/// What varies and all metrics of points, in this order, counted from 1.
+[[nodiscard]] PageTable points_table(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
+                                     std::string caption);
+/// The same with the group's value first.
+[[nodiscard]] PageTable grouped_table(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
+                                      std::string_view group_by);
+/// The same with `metrics` before all others, and how many further points are equal in them.
+[[nodiscard]] PageTable front_table(const sweep::ResultTable& table,
+                                    const std::vector<sweep::FrontPoint>& front,
+                                    const std::vector<std::string>& metrics, std::string caption);
+
+[[nodiscard]] PageTable sensitivity_table(const std::vector<sweep::Sensitivity>& found,
+                                          std::string_view metric, std::string_view time_unit);
+/// Points of each status.
+[[nodiscard]] PageTable status_table(const sweep::ResultTable& table);
+/// The most frequent messages, each with its first point.
+[[nodiscard]] PageTable error_table(const sweep::ResultTable& table);
+/// Keys and their values.
+[[nodiscard]] PageTable axes_table(const sweep::ResultTable& table);
+
+/// JSON on several lines, cut where it is long.
+[[nodiscard]] std::string base_text(const std::string& json);
+
+}  // namespace pipeloom::study::page
