@@ -3,7 +3,7 @@
 namespace pipeloom::study::page {
 namespace {
 
-// Plain ECMAScript 2017 without modules: a file opened from disk has no origin to load any from. "]]>" must not occur.
+// Plain ECMAScript without modules: a file opened from disk has no origin to load any from. "]]>" must not occur.
 constexpr std::string_view kScript = R"js(
 'use strict';
 (() => {
@@ -202,7 +202,7 @@ class TimeChart {
     this.svg.setAttribute('tabindex', '0');
     this.svg.addEventListener('keydown', event => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (Object.hasOwn(keys, event.key) && this.act(keys[event.key])) event.preventDefault();
+      if (keys[event.key] && this.act(keys[event.key])) event.preventDefault();
     });
     this.svg.addEventListener('wheel', event => {
       if (!event.ctrlKey && !event.metaKey) return;

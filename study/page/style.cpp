@@ -157,7 +157,9 @@ svg.zoom.drags .plot{cursor:grabbing}
 .row-ground{fill:var(--row)}
 .gap{fill:none;stroke:var(--row);stroke-width:1;vector-effect:non-scaling-stroke}
 .limit-line{fill:none;stroke:var(--limit);stroke-width:1.4;stroke-dasharray:5 4;vector-effect:non-scaling-stroke}
-.critical-line{fill:var(--critical)}
+.critical-path{fill:none;stroke:var(--critical);pointer-events:none}
+.critical-swatch{color:var(--critical)}.memory-swatch{color:var(--memory-fill)}.limit-swatch{color:var(--limit)}
+.num.plain{fill:var(--text)}
 .memory-area{fill:var(--memory-fill)}
 .memory-line{fill:none;stroke:var(--memory-line);stroke-width:1.2;vector-effect:non-scaling-stroke}
 .num{fill:var(--on);pointer-events:none;text-anchor:middle}

@@ -8,7 +8,7 @@
 //   idle-warmup  an idle cause (idle_class()): the same
 //   s0 .. s7     series colours: schedules of a sweep, runs of a comparison: the same; on-s0 .. as their number or letter is drawn
 //   fill, line   a shape filled with, or a stroke drawn in, the `color` that it has from the above
-//   ink, muted-ink, axis-line, grid-line, row-ground, limit-line, critical-line, good-ink, bad-ink: parts of charts
+//   ink, muted-ink, axis-line, grid-line, row-ground, limit-line, good-ink, bad-ink: parts of charts
 //   num          text upon a class that sets --on
 
 #include <string>

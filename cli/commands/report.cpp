@@ -1,0 +1,178 @@
+// pipeloom report IN... -o FILE.html|.md: one self-contained page for a run, a comparison or a sweep.
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "study/loaded_run.hpp"
+#include "study/page/run_page.hpp"
+#include "study/page/sweep_page.hpp"
+#include "study/run_tables.hpp"
+#include "version.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+using study::page::Medium;
+using study::page::Page;
+
+struct ReportOptions {
+  InputOptions input;  ///< values on top of every simulated run
+  OutputOptions output;
+  std::vector<std::string> files;
+  std::optional<std::string> page_file;
+  std::optional<std::string> format;
+  bool force = false;
+  study::page::SweepQuestion question;
+  std::optional<std::string> top;
+};
+
+/// Whether any option was given that only sweeps understand.
+bool asks_of_sweep(const ReportOptions& options) {
+  const study::page::SweepQuestion& q = options.question;
+  return options.top || !q.where.empty() || !q.metrics.empty() || !q.x.empty() || !q.y.empty() ||
+         !q.winner.empty() || !q.group_by.empty();
+}
+
+/// --format, else what the name of the file says.
+Medium medium_of(const ReportOptions& options) {
+  if (options.format) {
+    require_choice("--format", *options.format, {"html", "markdown", "md"});
+    return *options.format == "html" ? Medium::Html : Medium::Markdown;
+  }
+  const std::string& name = *options.page_file;
+  const auto ends = [&name](std::string_view ending) { return name.ends_with(ending); };
+  if (name == "-" || ends(".html") || ends(".htm")) return Medium::Html;
+  if (ends(".md") || ends(".markdown")) return Medium::Markdown;
+  throw InputError(Where{"-o"},
+                   fmt::format("cannot tell from '{}' what kind of page to write; end it in .html or .md, or "
+                               "give --format html or --format markdown",
+                               shortened(name, 200)));
+}
+
+/// Whether the file holds a sweep's result. Of a file only the beginning is looked at; a file that cannot be read is none.
+bool holds_sweep(const std::string& file) {
+  constexpr std::size_t kBeginning = 65536;
+  if (file == "-") return false;
+  std::ifstream in(file, std::ios::binary);
+  std::string text(kBeginning, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(kBeginning));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return study::page::looks_like_sweep(text);
+}
+
+/// The page and whether some run is over its memory limit.
+struct Result {
+  Page page;
+  bool over_limit = false;
+};
+
+Result page_of_runs(const ReportOptions& options, Medium medium) {
+  if (asks_of_sweep(options))
+    throw InputError(
+        "--where, --metric, --x, --y, --winner, --group-by and --top ask a sweep's result; the input is "
+        "none");
+  std::list<study::LoadedRun> runs;
+  if (options.files.empty())
+    runs.push_back(study::load_run(options.input, options.input.limits(), TimeUnit::Unit));
+  else
+    runs = study::load_runs(options.files, options.input, options.input.limits());
+  Result result;
+  for (const study::LoadedRun& run : runs) {
+    if (!run.evaluation) continue;
+    options.output.warn(run.evaluation->warnings);
+    if (!run.evaluation->over_limit) continue;
+    result.over_limit = true;
+    std::cerr << fmt::format("{}{}error: {}\n", run.title, run.title.empty() ? "" : ": ",
+                             study::over_limit_text(*run.evaluation->over_limit));
+  }
+  result.page = runs.size() == 1 ? study::page::run_page(runs.front(), medium)
+                                 : study::page::compare_page(runs, medium);
+  return result;
+}
+
+Result make_page(const ReportOptions& options, Medium medium) {
+  const auto sweeps = std::count_if(options.files.begin(), options.files.end(), holds_sweep);
+  if (sweeps == 0) return page_of_runs(options, medium);
+  if (static_cast<std::size_t>(sweeps) != options.files.size())
+    throw InputError("results of sweeps and single runs do not share a page; write one for each kind");
+  study::page::SweepQuestion question = options.question;
+  if (options.top) question.top = static_cast<std::size_t>(parse_count("--top", *options.top, 1, 1000));
+  return {study::page::sweep_page(options.files, question, fmt::format("pipeloom {}", kVersion)), false};
+}
+
+ExitCode run_report(const ReportOptions& options) {
+  if (!options.page_file)
+    throw InputError(
+        "where to write the page is missing; add -o FILE.html or -o FILE.md (- is standard output)");
+  const Medium medium = medium_of(options);
+  require_free(*options.page_file, options.force);
+  const Result result = make_page(options, medium);
+  io::write_file(*options.page_file, overwrite_if(options.force), [&](std::ostream& out) {
+    if (medium == Medium::Html)
+      study::page::write_html(out, result.page);
+    else
+      study::page::write_markdown(out, result.page);
+  });
+  return result.over_limit ? ExitCode::AnswerIsNo : ExitCode::Ok;
+}
+
+constexpr const char* kFooter =
+    "\nOne run gives a page about it, several a comparison with the first as baseline, results of sweeps "
+    "what "
+    "is best in\n"
+    "them. The HTML is one file that opens from disk and loads nothing; Markdown is for pull requests. Exit "
+    "codes: 0 fine,\n"
+    "1 over the memory limit (the page is written), 2 wrong input, 3 the disk failed.\n\n"
+    "Examples:\n"
+    "  pipeloom report run.json -o run.html\n"
+    "  pipeloom report 1f1b.json zb-h1.json -o zb.html --set ranks=8\n"
+    "  pipeloom report --schedule zb-h1 --ranks 4 --microbatches 8 -o - --format markdown\n"
+    "  pipeloom report sweep.jsonl -o sweep.html --where 'peak_bytes <= 60e9' --group-by ranks --top 3";
+
+void add_sweep_options(CLI::App& app, ReportOptions& options) {
+  study::page::SweepQuestion& question = options.question;
+  const auto add_list = [&app](const char* name, std::vector<std::string>& values, const char* help,
+                               const char* type) {
+    app.add_option(name, values, help)->type_name(type)->expected(1)->take_all();
+  };
+  add_list("--where", question.where, "Of a sweep: points for which this holds; repeatable", "CONDITION");
+  add_list("--metric", question.metrics,
+           "Of a sweep: what ranks its points, then what it is weighed against; repeatable", "METRIC");
+  app.add_option("--x", question.x, "Of a sweep: key along the winner map")->type_name("KEY");
+  app.add_option("--y", question.y, "Of a sweep: key up the winner map")->type_name("KEY");
+  app.add_option("--winner", question.winner, "Of a sweep: key whose values compete in the map")
+      ->type_name("KEY");
+  app.add_option("--group-by", question.group_by, "Of a sweep: the best points of each value of this key")
+      ->type_name("KEY");
+  app.add_option("--top", options.top, "Of a sweep: how many of the best points")->type_name("N");
+}
+
+}  // namespace
+
+Run report(CLI::App& app) {
+  auto options = std::make_shared<ReportOptions>();
+  app.footer(kFooter);
+  app.add_option("FILES", options->files,
+                 "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
+      ->type_name("FILE")
+      ->expected(0, 64);
+  app.add_option("-o,--output", options->page_file, "The page; - is standard output")->type_name("FILE");
+  app.add_option("--format", options->format, "What to write, whatever the file's name is")
+      ->type_name("html|markdown");
+  app.add_flag("--force", options->force, "Overwrite an existing file");
+  add_sweep_options(app, *options);
+  add_shape_options(app, options->input);
+  add_value_options(app, options->input);
+  add_output_options(app, options->output);
+  return [options] { return run_report(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

@@ -1,0 +1,26 @@
+#pragma once
+
+// Idle time by cause as stacked bars: a bar per rank of a run, or per run of a comparison.
+
+#include <string>
+#include <vector>
+
+#include "sim/idle_causes.hpp"
+#include "sim/units.hpp"
+#include "study/page/document.hpp"
+
+namespace pipeloom::study::page {
+
+struct CauseBar {
+  std::string label;
+  IdleCauses causes;
+  /// What the bar is a part of: time of a rank, or of all ranks. Bars of equal wholes can be compared by length.
+  Ticks whole = 0;
+};
+
+/// REQUIRES: some bar has idle time. All bars have one scale: that of the longest.
+[[nodiscard]] Figure draw_cause_bars(const std::vector<CauseBar>& bars, TimeUnit unit, const std::string& id);
+/// The causes that any of them has.
+[[nodiscard]] Legend cause_legend(const std::vector<CauseBar>& bars);
+
+}  // namespace pipeloom::study::page

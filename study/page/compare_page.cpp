@@ -1,0 +1,246 @@
+// The page of several runs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/text.hpp"
+#include "study/numbers.hpp"
+#include "study/page/cause_bars.hpp"
+#include "study/page/charts.hpp"
+#include "study/page/findings.hpp"
+#include "study/page/gantt_svg.hpp"
+#include "study/page/run_page.hpp"
+#include "version.hpp"
+
+namespace pipeloom::study::page {
+namespace {
+
+constexpr std::size_t kOpsShown = 25;
+constexpr std::size_t kOpsInMarkdown = 5;
+
+using Runs = std::vector<ComparedRun>;
+
+std::string value_text(const MetricRow& row, double value, TimeUnit unit) {
+  if (row.unit == "time_unit") return time_text(static_cast<Ticks>(value), unit);
+  if (row.unit == "ratio") return percent(value);
+  if (row.unit == "bytes") return bytes_text(static_cast<Bytes>(value));
+  return fmt::format("{}", value);
+}
+
+/// How a metric of a run is against the baseline's.
+Tone tone_of(const MetricRow& row, double before, double after) {
+  if (row.better == Better::Neither || before == after) return Tone::Plain;
+  return (after < before) == (row.better == Better::Lower) ? Tone::Good : Tone::Bad;
+}
+
+std::string change_text(const MetricRow& row, std::size_t run) {
+  const double before = *row.values[0];
+  const double after = *row.values[run];
+  if (before == after) return "same";
+  const auto relative = row.relative(run);
+  const std::string_view word = tone_of(row, before, after) == Tone::Good  ? ", better"
+                                : tone_of(row, before, after) == Tone::Bad ? ", worse"
+                                                                           : "";
+  return (relative ? fmt::format("{:+.2f} %", 100 * *relative) : std::string("new")) + std::string(word);
+}
+
+PageTable metrics_table(const Runs& runs, const std::vector<MetricRow>& rows) {
+  PageTable table;
+  table.caption = "The first run is the baseline. Changes say whether the run is better or worse.";
+  table.sortable = false;
+  table.columns = {{"metric", Align::Left}};
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    table.columns.push_back({runs[run].title, Align::Right});
+    if (run > 0) table.columns.push_back({"change", Align::Right});
+  }
+  for (const MetricRow& row : rows) {
+    if (std::none_of(row.values.begin(), row.values.end(),
+                     [](const auto& value) { return value.has_value(); }))
+      continue;
+    std::vector<Cell> cells = {{std::string(row.name)}};
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      cells.push_back({row.values[run] ? value_text(row, *row.values[run], runs[0].timeline->unit) : "-"});
+      if (run == 0) continue;
+      const bool both = row.values[0] && row.values[run];
+      cells.push_back(both ? Cell{change_text(row, run), tone_of(row, *row.values[0], *row.values[run])}
+                           : Cell{});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+const MetricRow& row_named(const std::vector<MetricRow>& rows, std::string_view name) {
+  return *std::find_if(rows.begin(), rows.end(), [name](const MetricRow& row) { return row.name == name; });
+}
+
+/// Each run's makespan, with what changed.
+Facts makespans(const Runs& runs, const std::vector<MetricRow>& rows) {
+  const MetricRow& makespan = row_named(rows, "makespan");
+  const MetricRow& bubble = row_named(rows, "bubble_ratio");
+  Facts facts;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    Fact fact{runs[run].title, "", "", Tone::Plain};
+    fact.value =
+        makespan.values[run] ? value_text(makespan, *makespan.values[run], runs[0].timeline->unit) : "-";
+    fact.note = run == 0                                     ? "the baseline"
+                : makespan.values[run] && makespan.values[0] ? change_text(makespan, run)
+                                                             : "another clock";
+    if (run > 0 && makespan.values[run] && makespan.values[0])
+      fact.tone = tone_of(makespan, *makespan.values[0], *makespan.values[run]);
+    if (bubble.values[run]) fact.note += fmt::format("; bubble ratio {}", percent(*bubble.values[run]));
+    facts.facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+/// What covers all runs on the baseline's clock; a run on another clock has a scale of its own.
+Span common_span(const Runs& runs) {
+  Span span = whole_span(*runs[0].timeline);
+  for (const ComparedRun& run : runs)
+    if (same_clock(*runs[0].timeline, *run.timeline)) {
+      // Units of seconds share their ticks: one picosecond.
+      const Span one = whole_span(*run.timeline);
+      span.start = std::min(span.start, one.start);
+      span.end = std::max(span.end, one.end);
+    }
+  return span;
+}
+
+Section timelines(const std::list<LoadedRun>& loaded, const Runs& runs, Medium medium) {
+  Section section{"timelines", "Timelines", {}};
+  const Span common = common_span(runs);
+  std::size_t at = 0;
+  bool all_on_one_clock = true;
+  for (const LoadedRun& run : loaded) {
+    const std::size_t index = at++;
+    Figure figure;
+    section.blocks.emplace_back(Paragraph{index == 0 ? run.title + " (baseline)" : run.title});
+    if (medium == Medium::Markdown) {
+      figure.text_chart = text_chart(run.timeline());
+      section.blocks.emplace_back(std::move(figure));
+      continue;
+    }
+    const bool same = same_clock(*runs[0].timeline, run.timeline());
+    all_on_one_clock = all_on_one_clock && same;
+    GanttInput input;
+    input.timeline = &run.timeline();
+    input.idle = &run.idle;
+    if (run.evaluation && run.evaluation->critical_path)
+      input.critical = &run.evaluation->critical_path->entries;
+    if (same) input.range = common;
+    input.id = fmt::format("gantt-{}", index);
+    input.link = same ? "time" : input.id;
+    input.title = "Timeline of " + run.title;
+    Gantt gantt = draw_gantt(input);
+    section.blocks.emplace_back(std::move(gantt.legend));
+    section.blocks.emplace_back(std::move(gantt.figure));
+  }
+  if (medium == Medium::Html)
+    section.blocks.emplace_back(
+        Paragraph{all_on_one_clock ? "All timelines have one scale and zoom together."
+                                   : "Timelines on the baseline's clock have one scale and zoom together.",
+                  Tone::Muted});
+  return section;
+}
+
+/// Bars of runs whose causes are known and whose clock is the baseline's; nothing if these are fewer than two.
+std::optional<Section> causes(const Runs& runs, Medium medium) {
+  std::vector<CauseBar> bars;
+  PageTable table;
+  table.caption = "Idle time by cause, summed over ranks";
+  table.columns = {{"run", Align::Left}};
+  for (std::size_t i = 0; i < kIdleCauses; ++i)
+    table.columns.push_back({std::string(name_of(static_cast<IdleCause>(i))), Align::Right});
+  table.columns.push_back({"all", Align::Right});
+  const TimeUnit unit = runs[0].timeline->unit;
+  for (const ComparedRun& run : runs) {
+    if (run.idle == nullptr || !same_clock(*runs[0].timeline, *run.timeline)) continue;
+    const CauseTotals totals = cause_totals(*run.idle);
+    bars.push_back(
+        {run.title, totals.total, span_of(*run.timeline).length() * run.timeline->schedule->ranks()});
+    std::vector<Cell> cells = {{run.title}};
+    for (std::size_t i = 0; i < kIdleCauses; ++i)
+      cells.push_back({time_text(totals.total.of(static_cast<IdleCause>(i)), unit)});
+    cells.push_back({time_text(totals.total.total(), unit)});
+    table.rows.push_back(std::move(cells));
+  }
+  if (bars.size() < 2) return std::nullopt;
+  Section section{"idle", "Why ranks stand still", {}};
+  if (medium == Medium::Html) {
+    section.blocks.emplace_back(cause_legend(bars));
+    Figure figure = draw_cause_bars(bars, unit, "idle-bars");
+    figure.caption = "Idle time of all ranks together, with its share of all time.";
+    section.blocks.emplace_back(std::move(figure));
+  }
+  section.blocks.emplace_back(std::move(table));
+  return section;
+}
+
+std::string signed_time(Ticks time, TimeUnit unit) {
+  return fmt::format("{}{}", time > 0 ? "+" : "", time_text(time, unit));
+}
+
+/// The ops of one run that differ most from the baseline's.
+PageTable ops_table(const ComparedRun& run, const OpComparison& ops, std::size_t most) {
+  PageTable table;
+  table.caption = fmt::format("{}: ops that differ most in their {}", run.title,
+                              ops.durations_differ ? "duration" : "start");
+  table.columns = {
+      {"op", Align::Left}, {"rank", Align::Right}, {"start", Align::Right}, {"duration", Align::Right}};
+  const TimeUnit unit = run.timeline->unit;
+  for (std::size_t i = 0; i < std::min(most, ops.largest.size()); ++i) {
+    const OpDifference& difference = ops.largest[i];
+    table.rows.push_back({{to_text(run.timeline->schedule->ops()[difference.in_b])},
+                          {fmt::format("{}", run.timeline->schedule->rank_of_op(difference.in_b).value())},
+                          {signed_time(difference.start, unit)},
+                          {signed_time(difference.duration, unit)}});
+  }
+  return table;
+}
+
+void add_differences(const Runs& runs, Medium medium, Page& page) {
+  Section section{"ops", "Ops that differ", {}};
+  const std::size_t most = medium == Medium::Html ? kOpsShown : kOpsInMarkdown;
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    const OpComparison ops = compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0, most);
+    for (const std::string& line : remarks(runs[0], runs[run], ops))
+      page.lead.emplace_back(
+          Paragraph{runs.size() > 2 ? fmt::format("{}: {}", runs[run].title, line) : line});
+    if (!ops.largest.empty() && same_clock(*runs[0].timeline, *runs[run].timeline))
+      section.blocks.emplace_back(ops_table(runs[run], ops, most));
+  }
+  if (!section.blocks.empty()) page.sections.push_back(std::move(section));
+}
+
+}  // namespace
+
+Page compare_page(const std::list<LoadedRun>& loaded, Medium medium) {
+  const Runs runs = compared(loaded);
+  const auto rows = compare_metrics(runs);
+  Page page;
+  page.title = runs.size() == 2
+                   ? fmt::format("{} against {}", runs[1].title, runs[0].title)
+                   : fmt::format("{} and {}", runs[0].title, count_text(runs.size() - 1, "other run"));
+  page.subtitle = "A comparison; the first run is the baseline";
+  page.lead.emplace_back(makespans(runs, rows));
+  page.sections.push_back({"metrics", "Metrics", {metrics_table(runs, rows)}});
+  page.sections.push_back(timelines(loaded, runs, medium));
+  if (auto section = causes(runs, medium)) page.sections.push_back(std::move(*section));
+  add_differences(runs, medium, page);
+  for (const LoadedRun& run : loaded) {
+    if (!run.evaluation) continue;
+    if (run.evaluation->over_limit)
+      page.lead.emplace_back(Paragraph{fmt::format("{}: rank {} is over the memory limit", run.title,
+                                                   run.evaluation->over_limit->rank.value()),
+                                       Tone::Bad});
+    for (const std::string& warning : run.evaluation->warnings)
+      page.lead.emplace_back(Paragraph{fmt::format("{}: {}", run.title, warning), Tone::Warning});
+  }
+  page.footer = fmt::format("pipeloom {}", kVersion);
+  return page;
+}
+
+}  // namespace pipeloom::study::page

@@ -1,0 +1,167 @@
+#include "study/page/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "study/numbers.hpp"
+#include "study/page/memory_svg.hpp"
+#include "study/run_tables.hpp"
+
+namespace pipeloom::study::page {
+namespace {
+
+constexpr std::array<IdleCause, kIdleCauses> kCauses = {IdleCause::Warmup,    IdleCause::Cooldown,
+                                                        IdleCause::Imbalance, IdleCause::Transfer,
+                                                        IdleCause::Queueing,  IdleCause::Memory};
+
+/// What a rank does in time lost to this cause.
+std::string_view meaning(IdleCause cause) {
+  switch (cause) {
+    case IdleCause::Warmup:
+      return "ranks wait for work before their first backward";
+    case IdleCause::Cooldown:
+      return "ranks have run out of forwards and wait for the last backwards";
+    case IdleCause::Imbalance:
+      return "ranks wait in between for others that take longer";
+    case IdleCause::Transfer:
+      return "ranks wait for tensors under way";
+    case IdleCause::Queueing:
+      return "messages wait behind other messages";
+    case IdleCause::Memory:
+      return "ranks wait for memory to become free";
+  }
+  return {};
+}
+
+double share_of(Ticks part, Ticks whole) {
+  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Fact bound_fact(const Evaluation& run) {
+  const Metrics& m = run.metrics;
+  const bool barrier = run.steps.rule == StepRule::Barrier;
+  const Ticks bounded = barrier ? m.makespan : m.steady_period;
+  Fact fact{barrier ? "makespan" : "steady period", time_text(bounded, run.timeline.unit), "", Tone::Plain};
+  const Ticks bound = m.lower_bound.value;
+  if (bound <= 0) {
+    fact.note = "no bound was worked out";
+  } else if (bounded == bound) {
+    fact.note = "no order can be shorter";
+    fact.tone = Tone::Good;
+  } else {
+    fact.note = fmt::format("{} above the lower bound of {}", percent(share_of(bounded - bound, bound)),
+                            time_text(bound, run.timeline.unit));
+  }
+  return fact;
+}
+
+Fact memory_fact(const Evaluation& run) {
+  const Metrics& m = run.metrics;
+  const Bytes peak = m.ranks.empty() ? 0 : m.ranks[m.peak_rank.at()].memory.peak_bytes;
+  Fact fact{"peak memory", memory_text(run.memory, peak), fmt::format("on rank {}", m.peak_rank.value()),
+            Tone::Plain};
+  if (counts_activations(run.memory)) fact.label = "peak live activations";
+  if (!run.memory.limit) return fact;
+  const std::string limit = bytes_text(*run.memory.limit);
+  fact.tone = run.over_limit ? Tone::Bad : Tone::Good;
+  fact.note += run.over_limit ? fmt::format(", over the limit of {}", limit)
+                              : fmt::format(", within the limit of {}", limit);
+  return fact;
+}
+
+}  // namespace
+
+std::string time_text(Ticks time, TimeUnit unit) {
+  TimeFormat format(unit);
+  format.include(std::max<Ticks>(0, time));
+  const std::string number = time < 0 ? "-" + format_ticks(-time, unit) : format.text(time);
+  return unit == TimeUnit::Unit ? number : fmt::format("{} {}", number, name_of(unit));
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.2f} %", 100 * share);
+}
+
+std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
+  const Ticks idle = causes.total.total();
+  if (idle == 0) return "No rank is ever idle between its first and the run's last op.";
+  const IdleCause largest = *std::max_element(kCauses.begin(), kCauses.end(), [&](IdleCause a, IdleCause b) {
+    return causes.total.of(a) < causes.total.of(b);
+  });
+  const auto worst = std::max_element(
+      causes.of_rank.begin(), causes.of_rank.end(),
+      [largest](const IdleCauses& a, const IdleCauses& b) { return a.of(largest) < b.of(largest); });
+  const Ticks time = causes.total.of(largest);
+  return fmt::format("Largest cause of idle time: {}, {} of {} ({}): {}. Rank {} loses most to it, {}.",
+                     name_of(largest), time_text(time, unit), time_text(idle, unit),
+                     percent(share_of(time, idle)), meaning(largest), worst - causes.of_rank.begin(),
+                     time_text(worst->of(largest), unit));
+}
+
+Facts facts_of_run(const Evaluation& run) {
+  const Metrics& m = run.metrics;
+  const TimeUnit unit = run.timeline.unit;
+  Facts facts;
+  facts.facts.push_back(bound_fact(run));
+  facts.facts.push_back(
+      {"bubble ratio", percent(m.bubble_ratio),
+       fmt::format("idle / all time; bubble overhead (idle / busy) {}", percent(m.bubble_overhead)),
+       Tone::Plain});
+  facts.facts.push_back(memory_fact(run));
+  const bool plain_step = m.step_time == m.makespan;
+  facts.facts.push_back(
+      {"step time", time_text(m.step_time, unit),
+       plain_step
+           ? "no optimizer beside the passes"
+           : fmt::format("step rule {}", run.steps.rule == StepRule::Barrier ? "barrier" : "post-validation"),
+       Tone::Plain});
+  return facts;
+}
+
+Facts facts_of_times(const Timeline& timeline) {
+  const TimelineFacts found = study::facts_of(timeline);
+  Facts facts;
+  facts.facts = {
+      {"makespan", time_text(found.makespan, timeline.unit), "first start to last end", Tone::Plain},
+      {"bubble ratio", percent(found.bubble_ratio),
+       fmt::format("idle / all time; bubble overhead (idle / busy) {}", percent(found.bubble_overhead)),
+       Tone::Plain},
+      {"busy", time_text(found.busy, timeline.unit), "summed over ranks", Tone::Plain},
+      {"idle", time_text(found.idle, timeline.unit), "summed over ranks", Tone::Plain}};
+  return facts;
+}
+
+PageTable critical_table(const Evaluation& run) {
+  constexpr std::array<const char*, kOpKinds> kNames = {
+      "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
+  std::array<std::size_t, kOpKinds> counts{};
+  std::array<Ticks, kOpKinds> times{};
+  Ticks left = run.critical_path->length;
+  for (const std::size_t op : run.critical_path->entries) {
+    const std::size_t kind = index_of(run.schedule->ops()[op].kind());
+    const Ticks time = run.timeline.end_of(op) - run.timeline.start_of(op);
+    ++counts[kind];
+    times[kind] += time;
+    left -= time;
+  }
+  PageTable table;
+  table.caption = "What the makespan consists of, along one longest chain. A group counts by its first op.";
+  table.columns = {{"on the path", Align::Left},
+                   {"entries", Align::Right},
+                   {"time", Align::Right},
+                   {"share", Align::Right}};
+  const auto add = [&](const std::string& name, std::size_t count, Ticks time) {
+    table.rows.push_back({{name},
+                          {count_text(count)},
+                          {time_text(time, run.timeline.unit)},
+                          {percent(share_of(time, run.critical_path->length))}});
+  };
+  for (std::size_t i = 0; i < kOpKinds; ++i)
+    if (counts[i] > 0) add(kNames[i], counts[i], times[i]);
+  if (left != 0) add("between entries: transfers and their queues", 0, left);
+  return table;
+}
+
+}  // namespace pipeloom::study::page

@@ -1,0 +1,35 @@
+#pragma once
+
+// What is said of a run in sentences and facts, for the tops of pages.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/compare.hpp"
+#include "study/evaluate.hpp"
+#include "study/page/document.hpp"
+
+namespace pipeloom::study::page {
+
+/// "33.0 ms", "33.0" for abstract units.
+[[nodiscard]] std::string time_text(Ticks time, TimeUnit unit);
+/// "27.27 %".
+[[nodiscard]] std::string percent(double share);
+
+/// "Largest cause of idle time: cooldown, 9.0 of 12.0 ms (75.00 %), ..": which, how much, where, and what that means. Nothing idle is said
+/// too. `unit` is that of the times.
+[[nodiscard]] std::string largest_cause(const CauseTotals& causes, TimeUnit unit);
+
+/// Makespan with its bound, bubble, memory with the verdict of the limit, work.
+[[nodiscard]] Facts facts_of_run(const Evaluation& run);
+/// What a timeline alone tells.
+[[nodiscard]] Facts facts_of_times(const Timeline& timeline);
+
+/// Kinds of ops on the critical path, with their time, and what lies between them.
+[[nodiscard]] PageTable critical_table(const Evaluation& run);
+
+/// Every key of the effective configuration with its value and where it came from.
+[[nodiscard]] PageTable config_table(const io::EffectiveConfig& config);
+
+}  // namespace pipeloom::study::page

@@ -1,0 +1,31 @@
+#pragma once
+
+// What every rank holds over time, with the limit, as inline SVG.
+
+#include <string>
+#include <vector>
+
+#include "sim/memory.hpp"
+#include "sim/timeline.hpp"
+#include "study/page/document.hpp"
+
+namespace pipeloom::study::page {
+
+/// Whether the model counts live activations and nothing else: numbers are then counts, not bytes.
+[[nodiscard]] bool counts_activations(const MemoryModel& model);
+/// "4 live", "1.5 GiB".
+[[nodiscard]] std::string memory_text(const MemoryModel& model, Bytes bytes);
+
+struct MemoryInput {
+  const Timeline* timeline = nullptr;
+  const MemoryModel* model = nullptr;
+  /// Ranks to show, in order.
+  std::vector<Rank> ranks;
+  std::string id = "memory-chart";
+  std::string link = "time";
+};
+
+/// A strip per rank, all on one scale. A strip has at most one point per third of a pixel: its highest and lowest there.
+[[nodiscard]] Figure draw_memory(const MemoryInput& input);
+
+}  // namespace pipeloom::study::page

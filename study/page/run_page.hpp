@@ -1,0 +1,24 @@
+#pragma once
+
+// The pages of one run and of several: the answer first, then the pictures, then the tables.
+
+#include <list>
+#include <string>
+
+#include "study/loaded_run.hpp"
+#include "study/page/document.hpp"
+
+namespace pipeloom::study::page {
+
+/// What the page will be written as: Markdown has no pictures, and short tables.
+enum class Medium : unsigned char { Html, Markdown };
+
+/// Simulated: makespan, bubble, memory and limit, bound, the largest cause of idle time in a sentence; timeline; memory; idle causes; ranks;
+/// critical path; configuration with the origin of every value. Read from a file of times: what times alone tell.
+[[nodiscard]] Page run_page(const LoadedRun& run, Medium medium);
+
+/// Two runs or more, the first the baseline: metrics with changes, timelines one above the other on one scale, idle causes of each,
+/// what explains the difference, ops that differ most.
+[[nodiscard]] Page compare_page(const std::list<LoadedRun>& runs, Medium medium);
+
+}  // namespace pipeloom::study::page
