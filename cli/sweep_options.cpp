@@ -163,22 +163,26 @@ sweep::SweepOptions read_sweep_options(const SweepArguments& arguments) {
 
 std::string summary_text(const sweep::SweepSummary& summary, const SweepArguments& arguments) {
   const std::uint64_t written = summary.counts.total();
-  std::string out = count_text(written, "point");
-  if (written > 0)
-    out += fmt::format(
-        ": {}; {:.1f} s, {} points/s", counts_text(summary.counts), summary.seconds,
-        count_text(static_cast<std::size_t>(static_cast<double>(written) / std::max(summary.seconds, 1e-3))));
-  out += '\n';
+  std::string out;
   if (arguments.resume && summary.resumed + summary.dropped > 0) {
-    out += fmt::format("resumed behind {} that were there", count_text(summary.resumed, "point"));
+    out += count_text(summary.resumed, "point") + (summary.resumed == 1 ? " was there" : " were there");
     if (summary.dropped > 0)
-      out += fmt::format("; {} of damaged or unfinished lines were dropped",
-                         count_text(summary.dropped, "byte"));
-    out += '\n';
+      out += fmt::format("; {} of damaged or unfinished lines dropped", count_text(summary.dropped, "byte"));
+    out += written == 0 && !summary.stopped ? "; nothing is left to do\n" : "\n";
+  }
+  if (written > 0) {
+    const double rate = static_cast<double>(written) / std::max(summary.seconds, 1e-3);
+    out +=
+        fmt::format("{}: {}; {:.1f} s, {} points/s\n", count_text(written, "point"),
+                    counts_text(summary.counts), summary.seconds, count_text(static_cast<std::size_t>(rate)));
+  } else if (out.empty() && !summary.stopped) {
+    out = "0 points\n";
   }
   if (summary.stopped && arguments.out != "-" && summary.points > 0)
     out += fmt::format("stopped: {} of {} are in {}; go on with --resume\n", count_text(summary.lines),
                        count_text(summary.points, "point"), arguments.out);
+  if (written > 0 && summary.counts.ok + summary.counts.over_memory == 0)
+    out += "warning: none of the points ran; their lines say why, under \"error\"\n";
   return out;
 }
 
