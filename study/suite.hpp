@@ -9,6 +9,7 @@
 
 #include "sim/io/json_value.hpp"
 #include "study/evaluate.hpp"
+#include "study/finding.hpp"
 #include "study/metrics_table.hpp"
 
 namespace pipeloom::study {
@@ -21,43 +22,52 @@ struct Tolerance {
 
 struct SuiteCase {
   std::string name;
-  /// The configuration with the case's "set" applied; for a schedule file, its costs.
+  /// The configuration with the case's "set" applied and its costs file in place; for a schedule file, its costs.
   io::Document config;
+  /// Path of the file that holds the configuration, or "" for one that stands in the suite.
+  std::string config_file;
   /// Path of a schedule file, or "".
   std::string schedule_file;
   /// "ok", "illegal", "deadlock" or "over_memory".
   std::string expect = "ok";
-  Where where;
+  Where where;  ///< of the case in the suite; of the pattern for a case that a "glob" made
 };
 
 struct Suite {
   std::string path;
   std::string baseline_path;
-  std::vector<std::string> metrics;
+  std::vector<std::string> metrics;  ///< no name twice
   std::map<std::string, Tolerance> tolerance;
   std::vector<SuiteCase> cases;
 };
 
-/// Reads a suite; names of files in it are relative to its folder, a "glob" becomes one case per file in name order.
-/// Throws InputError for anything unknown, duplicate names, and globs that match nothing.
+/// Reads a suite; names of files in it are relative to its folder, a "glob" becomes one case per file in name order, of the
+/// schedule if the file holds one, else of the configuration. Throws InputError for anything unknown, duplicate names, files that
+/// cannot be read, and globs that match nothing.
 [[nodiscard]] Suite read_suite(const std::string& path);
 /// The same for a text that is read already; `path` is where it stands.
 [[nodiscard]] Suite parse_suite(const io::Document& document, const std::string& path);
 
-/// What one case gave. Also a row of the baseline.
+/// What one case gave. What comes before `error` is also a row of the baseline.
 struct CaseResult {
   std::string name;
-  std::string input;   ///< fingerprint (study/fingerprint.hpp) of configuration and schedule file
+  std::string input;   ///< fingerprint (study/fingerprint.hpp) of configuration and schedule files
   std::string status;  ///< "ok", "illegal" (also: refused), "deadlock", "over_memory"
   /// Metric name -> value text as in the report, in the suite's order. Empty unless status is "ok" or "over_memory".
   std::vector<std::pair<std::string, std::string>> metrics;
   std::string orders;    ///< fingerprint of the queues
   std::string timeline;  ///< fingerprint of every start and end
-  std::string error;     ///< the error line if there was one; not part of the baseline
+  std::string error;     ///< the error line if there was one
+  std::string expect = "ok";
+  Where where;                    ///< of the case in the suite
+  std::string time_unit;          ///< "ms"; "" if it did not run
+  std::vector<Finding> findings;  ///< all that is wrong; none if status is "ok"
+
+  [[nodiscard]] bool as_expected() const { return status == expect; }
 };
 
-/// Runs one case; what refuses its input becomes its status and error. Throws InputError if its schedule file cannot be
-/// read.
+/// Runs one case; what refuses its input becomes its status, error and findings. Throws InputError if its schedule file cannot be
+/// read, or if the run needs more memory than the limits allow: neither says anything about the case.
 [[nodiscard]] CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metrics,
                                   const Limits& limits);
 
@@ -75,13 +85,20 @@ struct Change {
 };
 
 struct CheckResult {
+  std::string suite_path;
+  std::string baseline_path;
+  std::map<std::string, Tolerance> tolerance;
   std::vector<CaseResult> results;  ///< in suite order
   std::vector<Change> changes;      ///< by case
   /// Cases whose status is not what the suite expects: "name: expected ok, got illegal: <error line>".
   std::vector<std::string> unexpected;
+  /// The changes have been written into the baseline.
+  bool updated = false;
+  /// Set if the suite could not be run at all: everything else but suite_path is empty then.
+  std::optional<Finding> failure;
   /// No difference that counts, nothing unexpected: `check` exits with 0. An improvement counts as a difference: the
   /// baseline has to be updated for it.
-  [[nodiscard]] bool passed() const { return changes.empty() && unexpected.empty(); }
+  [[nodiscard]] bool passed() const { return changes.empty() && unexpected.empty() && !failure; }
 };
 
 struct CheckOptions {

@@ -7,17 +7,33 @@
 
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/schedule_places.hpp"
 #include "sim/validate.hpp"
 #include "study/baseline.hpp"
 #include "study/fingerprint.hpp"
+#include "study/gate/case_verdict.hpp"
+#include "study/gate/lint_rules.hpp"
+#include "study/run_status.hpp"
+#include "study/run_tables.hpp"
 #include "study/suite.hpp"
 
 namespace pipeloom::study {
 namespace {
 
+/// The file that a configuration of the schedule `custom` names, or "".
+std::string custom_file(const io::Value& config) {
+  if (!config.is(io::ValueKind::Object)) return "";
+  const io::Value* schedule = config.find("schedule");
+  const io::Value* options = config.find("options");
+  if (schedule == nullptr || schedule->text() != io::kCustomSchedule || options == nullptr) return "";
+  const io::Value* file = options->is(io::ValueKind::Object) ? options->find("file") : nullptr;
+  return file == nullptr ? "" : io::relative_to(schedule->where().file, file->text());
+}
+
 /// A schedule file's content, or "" for a generated schedule.
 std::string schedule_text(const SuiteCase& one) {
-  return one.schedule_file.empty() ? std::string() : io::read_file(one.schedule_file);
+  const std::string path = one.schedule_file.empty() ? custom_file(one.config.root()) : one.schedule_file;
+  return path.empty() ? path : io::read_file(path);
 }
 
 std::string input_fingerprint(const SuiteCase& one, const std::string& schedule) {
@@ -28,33 +44,50 @@ std::string input_fingerprint(const SuiteCase& one, const std::string& schedule)
   return input.text();
 }
 
+/// Something wrong, at its own place if that is one in a file: values that the suite sets have the case's.
+Finding finding(const SuiteCase& one, std::string_view rule, const Where& where, std::string_view message) {
+  const bool in_file = where.line > 0 || (!where.file.empty() && where.file == one.schedule_file);
+  return {std::string(rule), std::string(message), in_file ? where : one.where};
+}
+
 /// Fills everything that a finished evaluation says.
-void record(const Evaluation& run, const std::vector<std::string>& metrics, CaseResult& out) {
-  out.status = run.over_limit ? "over_memory" : "ok";
+void record(const SuiteCase& one, const Evaluation& run, const std::vector<std::string>& metrics,
+            CaseResult& out) {
+  out.status = name_of(run.over_limit ? Status::OverMemory : Status::Ok);
   for (const auto& name : metrics) out.metrics.emplace_back(name, find_metric(name).text(run));
   out.orders = fingerprint_of_orders(*run.schedule);
   out.timeline = fingerprint_of_times(run.timeline);
-}
-
-/// The status of a schedule that does not run.
-std::string status_of(const std::vector<Diagnostic>& diagnostics) {
-  const bool only_hangs =
-      std::all_of(diagnostics.begin(), diagnostics.end(), [](const auto& d) { return d.code == "hang"; });
-  return only_hangs ? "deadlock" : "illegal";
+  out.time_unit = name_of(run.timeline.unit);
+  if (!run.over_limit) return;
+  out.error = over_limit_text(*run.over_limit);
+  out.findings.push_back(finding(one, "over-memory", {}, out.error));
 }
 
 void evaluate_file(const SuiteCase& one, const std::string& text, const std::vector<std::string>& metrics,
                    const Limits& limits, CaseResult& out) {
   const auto schedule = io::read_schedule(text, one.schedule_file).schedule;
   if (const auto diagnostics = validate(*schedule); !diagnostics.empty()) {
-    out.status = status_of(diagnostics);
+    out.status = name_of(only_hangs(diagnostics) ? Status::Deadlock : Status::Illegal);
     out.error = fmt::format("{}: {}", one.schedule_file, diagnostics.front().message);
+    const io::SchedulePlaces places(text, one.schedule_file);
+    for (const Diagnostic& diagnostic : diagnostics)
+      out.findings.push_back({diagnostic.code, diagnostic.message, places.of(diagnostic)});
     return;
   }
   const auto config = io::read_run_config(one.config.root(), io::Needs::CostsOnly);
-  record(evaluate_schedule(schedule, std::filesystem::path(one.schedule_file).filename().string(), config,
+  record(one,
+         evaluate_schedule(schedule, std::filesystem::path(one.schedule_file).filename().string(), config,
                            limits),
          metrics, out);
+}
+
+/// What refuses a case says what became of it. Throws it again if it says nothing about the case.
+void record_error(const SuiteCase& one, const Error& error, CaseResult& out) {
+  const Status status = status_of(error);
+  if (error.exit_code() != ExitCode::BadInput || status == Status::Failed) throw;
+  out.status = name_of(status);
+  out.error = error.line();
+  out.findings.push_back(finding(one, gate::rule_of(error), error.where(), error.what()));
 }
 
 bool selected(const SuiteCase& one, const CheckOptions& options) {
@@ -71,13 +104,10 @@ std::vector<CaseResult> run_all(const Suite& suite, const CheckOptions& options)
   return out;
 }
 
-void collect_unexpected(const Suite& suite, CheckResult& result) {
+void collect_unexpected(CheckResult& result) {
   for (const CaseResult& row : result.results) {
-    const auto one = std::find_if(suite.cases.begin(), suite.cases.end(),
-                                  [&row](const SuiteCase& c) { return c.name == row.name; });
-    if (one->expect == row.status) continue;
-    result.unexpected.push_back(fmt::format("{}: expected {}, got {}{}{}", row.name, one->expect, row.status,
-                                            row.error.empty() ? "" : ": ", row.error));
+    if (row.as_expected()) continue;
+    result.unexpected.push_back(fmt::format("{}: {}", row.name, gate::unexpected_text(row)));
   }
 }
 
@@ -98,6 +128,17 @@ void collect_changes(const Suite& suite, const CheckOptions& options,
     if (std::none_of(suite.cases.begin(), suite.cases.end(),
                      [&name = name](const SuiteCase& c) { return c.name == name; }))
       result.changes.push_back({name, "case", row.status, "", Verdict::Gone});
+}
+
+/// A result that knows what it is the result of.
+CheckResult run_suite(const Suite& suite, const CheckOptions& options) {
+  CheckResult out;
+  out.suite_path = suite.path;
+  out.baseline_path = suite.baseline_path;
+  out.tolerance = suite.tolerance;
+  out.results = run_all(suite, options);
+  collect_unexpected(out);
+  return out;
 }
 
 }  // namespace
@@ -121,20 +162,18 @@ std::string_view name_of(Verdict verdict) {
 CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metrics, const Limits& limits) {
   CaseResult out;
   out.name = one.name;
+  out.expect = one.expect;
+  out.where = one.where;
   // A file that is not there is no result: it must not pass for a case that is expected to be refused.
   const std::string text = schedule_text(one);
   out.input = input_fingerprint(one, text);
   try {
     if (one.schedule_file.empty())
-      record(evaluate(io::read_run_config(one.config.root()), limits), metrics, out);
+      record(one, evaluate(io::read_run_config(one.config.root()), limits), metrics, out);
     else
       evaluate_file(one, text, metrics, limits, out);
-  } catch (const InputError& error) {
-    out.status = "illegal";
-    out.error = error.line();
-  } catch (const ScheduleError& error) {
-    out.status = "illegal";
-    out.error = error.line();
+  } catch (const Error& error) {
+    record_error(one, error, out);
   }
   return out;
 }
@@ -145,9 +184,7 @@ CheckResult check(const Suite& suite, const CheckOptions& options) {
         Where{suite.baseline_path},
         "there is no baseline yet; look at the results and run `pipeloom check --update` to make one");
   const auto rows = read_baseline(suite.baseline_path);
-  CheckResult out;
-  out.results = run_all(suite, options);
-  collect_unexpected(suite, out);
+  CheckResult out = run_suite(suite, options);
   collect_changes(suite, options, rows, out);
   return out;
 }
@@ -155,14 +192,13 @@ CheckResult check(const Suite& suite, const CheckOptions& options) {
 CheckResult update_baseline(const Suite& suite, const CheckOptions& options) {
   std::map<std::string, CaseResult> rows;
   if (std::filesystem::exists(suite.baseline_path)) rows = read_baseline(suite.baseline_path);
-  CheckResult out;
-  out.results = run_all(suite, options);
-  collect_unexpected(suite, out);
+  CheckResult out = run_suite(suite, options);
   collect_changes(suite, options, rows, out);
   if (options.only.empty()) rows.clear();
   for (const CaseResult& row : out.results) rows[row.name] = row;
   io::write_file(suite.baseline_path, io::Overwrite::Yes,
                  [&rows](std::ostream& stream) { write_baseline(stream, rows); });
+  out.updated = true;
   return out;
 }
 

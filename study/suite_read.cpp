@@ -8,7 +8,11 @@
 #include <utility>
 
 #include "sim/io/file.hpp"
+#include "sim/io/formats.hpp"
+#include "sim/io/run_config.hpp"
+#include "sim/io/schedule_json.hpp"
 #include "study/suite.hpp"
+#include "study/sweep/result_text.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -89,7 +93,8 @@ class CaseReader {
     if (const Value* schedule = item.find("schedule"))
       one.schedule_file = path_of(require(*schedule, ValueKind::String, "\"schedule\""));
     if (config != nullptr && config->is(ValueKind::String)) {
-      one.config = load(path_of(*config), config->where());
+      one.config_file = path_of(*config);
+      one.config = parse(one.config_file, load(one.config_file, config->where()));
     } else if (config != nullptr) {
       require(*config, ValueKind::Object, "\"config\" (a configuration, or the path of one)");
       one.config = io::Document(*config);
@@ -115,10 +120,32 @@ class CaseReader {
                        fmt::format("'{}' matches no file; only the last part may hold * and ?", glob.text()));
     std::sort(found.begin(), found.end());
     for (const auto& path : found) {
-      SuiteCase one;
-      one.config = load(path.string(), glob.where());
-      add(item, path.stem().string(), std::move(one));
+      require_text(path.string(), glob.where());
+      add(item, path.stem().string(), read_matched(path.string(), glob.where()));
     }
+  }
+
+  /// A file that a pattern found: a schedule if it reads as one, else a configuration.
+  static SuiteCase read_matched(const std::string& path, const Where& where) {
+    SuiteCase one;
+    const std::string text = load(path, where);
+    const io::Format* format = io::format_by_content(text);
+    io::Document document;
+    if (format == nullptr || format->name == "json") document = parse(path, text);
+    if ((format != nullptr && format->name != "json") || io::is_schedule_file(document.root())) {
+      one.schedule_file = path;
+    } else {
+      one.config_file = path;
+      one.config = std::move(document);
+    }
+    return one;
+  }
+
+  /// Names of cases are written into JSON and XML.
+  static void require_text(const std::string& path, const Where& where) {
+    if (sweep::valid_utf8(path) != path.size())
+      throw InputError(where, fmt::format("it matches '{}', whose name is not UTF-8; rename the file",
+                                          sweep::one_line(path, 80)));
   }
 
   void add(const Value& item, const std::string& name, SuiteCase one) {
@@ -128,6 +155,7 @@ class CaseReader {
       throw InputError(item.where(),
                        fmt::format("the case name '{}' is {}; give every case a name of its own",
                                    shortened(name, 64), name.empty() ? "empty" : "there twice"));
+    io::inline_costs_file(one.config);
     if (const Value* set = item.find("set")) {
       require(*set, ValueKind::Object, "\"set\"");
       for (std::size_t i = 0; i < set->keys().size(); ++i)
@@ -145,14 +173,17 @@ class CaseReader {
     return io::relative_to(suite_path_, value.text());
   }
 
-  static io::Document load(const std::string& path, const Where& named_at) {
+  /// A missing file is the suite's fault; what is wrong inside a file, the file's.
+  static std::string load(const std::string& path, const Where& named_at) {
     try {
-      return io::Document::parse(io::read_file(path, io::kMaxDocumentBytes), path);
+      return io::read_file(path, io::kMaxDocumentBytes);
     } catch (const InputError& error) {
-      // A missing file is the suite's fault; what is wrong inside a file, the file's.
-      if (error.where().line > 0) throw;
       throw InputError(named_at, fmt::format("'{}': {}", path, error.what()));
     }
+  }
+
+  static io::Document parse(const std::string& path, const std::string& text) {
+    return io::Document::parse(text, path);
   }
 
   std::string suite_path_;
@@ -174,9 +205,13 @@ Suite parse_suite(const io::Document& document, const std::string& path) {
   Suite out;
   out.path = path;
   out.baseline_path = io::relative_to(path, member(root, "baseline", ValueKind::String).text());
-  for (const Value& item : member(root, "metrics", ValueKind::Array).items())
-    out.metrics.emplace_back(
-        find_metric(require(item, ValueKind::String, "a metric").text(), item.where()).name);
+  for (const Value& item : member(root, "metrics", ValueKind::Array).items()) {
+    const std::string_view name =
+        find_metric(require(item, ValueKind::String, "a metric").text(), item.where()).name;
+    if (std::find(out.metrics.begin(), out.metrics.end(), name) != out.metrics.end())
+      throw InputError(item.where(), fmt::format("the metric {} is there twice; leave one out", name));
+    out.metrics.emplace_back(name);
+  }
   if (const Value* tolerance = root.find("tolerance")) out.tolerance = read_tolerances(*tolerance);
   CaseReader cases(path);
   for (const Value& item : member(root, "cases", ValueKind::Array).items()) cases.read(item);

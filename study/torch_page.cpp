@@ -132,17 +132,23 @@ std::string torch_page_of_unreadable(const std::string& text, const std::string&
   }
 }
 
-std::string torch_problems(const TorchFindings& findings, const std::string& text) {
+std::vector<Finding> torch_lint(const TorchFindings& findings, const std::string& text) {
   if (findings.problems() == 0) return {};
   const io::SchedulePlaces places(text, findings.name);
-  std::string out;
+  std::vector<Finding> out;
   for (const torch::Lint& lint : findings.lints)
-    out += fmt::format("{}: error: {} [{}]\n", places.of_cell(lint.rank, lint.step).text(), lint.message,
-                       lint.code);
+    out.push_back({lint.code, lint.message, places.of_cell(lint.rank, lint.step)});
   if (findings.hangs())
-    out += fmt::format("{}: error: the messages never meet: {} [message-hang]\n",
-                       first_blocked(findings, places).text(),
-                       torch::describe(*findings.dry_run->stuck, findings.lists));
+    out.push_back({"message-hang",
+                   "the messages never meet: " + torch::describe(*findings.dry_run->stuck, findings.lists),
+                   first_blocked(findings, places)});
+  return out;
+}
+
+std::string torch_problems(const TorchFindings& findings, const std::string& text) {
+  std::string out;
+  for (const Finding& found : torch_lint(findings, text))
+    out += fmt::format("{}: error: {} [{}]\n", found.where.text(), found.message, found.rule);
   return out;
 }
 

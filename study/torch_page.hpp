@@ -8,6 +8,7 @@
 
 #include "sim/actions.hpp"
 #include "sim/torch/verdict.hpp"
+#include "study/finding.hpp"
 
 namespace pipeloom::study {
 
@@ -41,7 +42,9 @@ struct TorchFindings {
 [[nodiscard]] std::string torch_page_of_unreadable(const std::string& text, const std::string& name,
                                                    torch::Form form);
 
-/// What is wrong with messages and parameters, one line each with its place.
+/// What is wrong with messages and parameters.
+[[nodiscard]] std::vector<Finding> torch_lint(const TorchFindings& findings, const std::string& text);
+/// The same, one line each with its place.
 [[nodiscard]] std::string torch_problems(const TorchFindings& findings, const std::string& text);
 /// A line that begins with "PyTorch: " and, where it refuses a cell, its step grid around that cell; all steps if `everything`.
 [[nodiscard]] std::string torch_page(const TorchFindings& findings, bool everything);

@@ -5,13 +5,16 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cstdlib>
+#include <algorithm>
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/gate_outputs.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/table.hpp"
+#include "study/gate/case_verdict.hpp"
+#include "study/gate/lint_rules.hpp"
 #include "study/suite.hpp"
 
 namespace pipeloom::cli::commands {
@@ -22,22 +25,9 @@ struct SuiteOptions {
   study::CheckOptions check;
   std::optional<std::string> max_memory;
   OutputOptions output;
+  GateOutputs gate;
   bool update = false;
 };
-
-std::optional<double> number_of(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == '\0' ? std::optional<double>(value) : std::nullopt;
-}
-
-/// "+1.25 %" between two numbers, "" between anything else.
-std::string relative_change(const study::Change& change) {
-  const auto before = number_of(change.before);
-  const auto after = number_of(change.after);
-  if (!before || !after || *before == 0) return "";
-  return fmt::format("{:+.3g} %", 100 * (*after / *before - 1));
-}
 
 Table change_table(const std::vector<study::Change>& changes) {
   Table table({{"case", Align::Left},
@@ -48,8 +38,8 @@ Table change_table(const std::vector<study::Change>& changes) {
                {"change", Align::Right},
                {"", Align::Left}});
   for (const study::Change& change : changes)
-    table.add_row({change.case_name, change.what, change.before, "->", change.after, relative_change(change),
-                   std::string(study::name_of(change.verdict))});
+    table.add_row({change.case_name, change.what, change.before, "->", change.after,
+                   study::gate::relative_change(change), study::gate::verdict_text(change)});
   return table;
 }
 
@@ -59,30 +49,57 @@ std::string page(const study::CheckResult& result, const Screen& screen) {
   return out;
 }
 
-std::string verdict(const SuiteOptions& options, const study::Suite& suite,
-                    const study::CheckResult& result) {
-  const std::string cases = count_text(result.results.size(), "case");
-  if (options.update && result.unexpected.empty())
-    return fmt::format(
-        "{}; {} written, {}\n", cases, suite.baseline_path,
-        result.changes.empty() ? "nothing changed" : count_text(result.changes.size(), "change"));
-  if (result.passed()) return fmt::format("{}: all as in {}\n", cases, suite.baseline_path);
-  std::string out = fmt::format("{}: {}", cases, count_text(result.changes.size(), "change"));
+/// "8 changes, 4 worse, 2 better".
+std::string counted(const study::CheckResult& result) {
+  std::string out = count_text(result.changes.size(), "change");
+  for (const study::Verdict verdict : {study::Verdict::Worse, study::Verdict::Better}) {
+    const auto count = std::count_if(result.changes.begin(), result.changes.end(),
+                                     [verdict](const auto& change) { return change.verdict == verdict; });
+    if (count > 0) out += fmt::format(", {} {}", count, study::name_of(verdict));
+  }
   if (!result.unexpected.empty())
     out += fmt::format(", {} with an unexpected status", result.unexpected.size());
-  return out + '\n';
+  return out;
+}
+
+std::string verdict(const study::CheckResult& result) {
+  const std::string cases = count_text(result.results.size(), "case");
+  const bool same = result.changes.empty() && result.unexpected.empty();
+  if (result.updated)
+    return fmt::format("{}; {} written, {}\n", cases, result.baseline_path,
+                       same ? "nothing changed" : counted(result));
+  return same ? fmt::format("{}: all as in {}\n", cases, result.baseline_path)
+              : fmt::format("{}: {}\n", cases, counted(result));
+}
+
+/// A suite that cannot be run is a result too for whoever reads the outputs.
+study::CheckResult run_suite(const SuiteOptions& options, const study::CheckOptions& check) {
+  try {
+    const study::Suite suite = study::read_suite(options.suite);
+    return options.update ? study::update_baseline(suite, check) : study::check(suite, check);
+  } catch (const Error& error) {
+    study::CheckResult result;
+    result.suite_path = options.suite;
+    result.failure = {std::string(study::gate::rule_of(error)), error.what(), error.where()};
+    write_outputs(options.gate, result);
+    throw;
+  }
 }
 
 ExitCode run_check(const SuiteOptions& options) {
+  require_distinct(options.gate);
   study::CheckOptions check = options.check;
   if (options.max_memory) check.limits.max_memory = parse_size(*options.max_memory, "--max-memory");
-  const Screen screen = options.output.screen();
-  const study::Suite suite = study::read_suite(options.suite);
-  const study::CheckResult result =
-      options.update ? study::update_baseline(suite, check) : study::check(suite, check);
-  print(page(result, screen) + (options.output.quiet ? "" : verdict(options, suite, result)));
-  const bool fine = options.update ? result.unexpected.empty() : result.passed();
-  if (!fine && !options.update)
+  const study::CheckResult result = run_suite(options, check);
+  const std::string text =
+      page(result, options.output.screen()) + (options.output.quiet ? "" : verdict(result));
+  if (options.gate.take_stdout())
+    std::cerr << text;
+  else
+    print(text);
+  write_outputs(options.gate, result);
+  const bool fine = result.updated ? result.unexpected.empty() : result.passed();
+  if (!fine && !result.updated)
     std::cerr
         << "error: the suite differs from its baseline; if that is what you want, run it with --update\n";
   return fine ? ExitCode::Ok : ExitCode::AnswerIsNo;
@@ -102,6 +119,7 @@ Run check(CLI::App& app) {
   app.add_option("--max-memory", options->max_memory,
                  "Refuse runs that need more, such as 8GiB; default 3/4 of this machine's memory")
       ->type_name("SIZE");
+  add_gate_options(app, options->gate);
   add_output_options(app, options->output);
   return [options] { return run_check(*options); };
 }

@@ -6,8 +6,10 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/gate_outputs.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/torch_verdict.hpp"
@@ -15,6 +17,7 @@
 #include "sim/io/schedule_places.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
+#include "study/gate/lint_rules.hpp"
 #include "study/hang_page.hpp"
 #include "study/run_tables.hpp"
 
@@ -25,6 +28,7 @@ struct ValidateOptions {
   InputOptions input;
   OutputOptions output;
   std::optional<std::string> load_as;
+  std::optional<std::string> sarif;
   bool json = false;
 };
 
@@ -106,7 +110,7 @@ RunInput read_or_explain(const ValidateOptions& options) {
   try {
     return read_input(options.input);
   } catch (const InputError&) {
-    if (!options.json) print(torch_page_of_unreadable(options.input));
+    if (!options.json && options.sarif != "-") print(torch_page_of_unreadable(options.input));
     throw;
   }
 }
@@ -144,30 +148,74 @@ Findings examine(const ValidateOptions& options) {
   return out;
 }
 
-ExitCode run_validate(const ValidateOptions& options) {
-  const Findings findings = examine(options);
-  options.output.warn(findings.warnings);
+std::string as_page(const Findings& findings, const ValidateOptions& options) {
   std::string out;
-  if (options.json) {
-    out = as_json(findings);
-  } else {
-    if (!findings.diagnostics.empty()) {
-      const io::SchedulePlaces places(findings.text, findings.name);
-      for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
-    }
-    if (findings.message_hang)
-      out += study::message_hang_page(*findings.message_hang, options.output.verbose);
-    if (hangs(findings)) out += study::hang_page(*findings.schedule, options.output.verbose);
-    if (findings.torch) out += study::torch_problems(*findings.torch, findings.text);
-    if (findings.torch && findings.torch->hangs())
-      out += study::lowered_hang_page(findings.torch->lists, findings.torch->verdict.rank_of_stage,
-                                      options.output.verbose);
-    if (!options.output.quiet) out += verdict(findings);
-    if (findings.torch && !(options.output.quiet && findings.torch->ok()))
-      out += study::torch_page(*findings.torch, options.output.verbose);
-    if (options.output.verbose && findings.diagnostics.empty()) out += study::slots_page(*findings.schedule);
+  if (!findings.diagnostics.empty()) {
+    const io::SchedulePlaces places(findings.text, findings.name);
+    for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
   }
-  print(out);
+  if (findings.message_hang) out += study::message_hang_page(*findings.message_hang, options.output.verbose);
+  if (hangs(findings)) out += study::hang_page(*findings.schedule, options.output.verbose);
+  if (findings.torch) out += study::torch_problems(*findings.torch, findings.text);
+  if (findings.torch && findings.torch->hangs())
+    out += study::lowered_hang_page(findings.torch->lists, findings.torch->verdict.rank_of_stage,
+                                    options.output.verbose);
+  if (!options.output.quiet) out += verdict(findings);
+  if (findings.torch && !(options.output.quiet && findings.torch->ok()))
+    out += study::torch_page(*findings.torch, options.output.verbose);
+  if (options.output.verbose && findings.diagnostics.empty()) out += study::slots_page(*findings.schedule);
+  return out;
+}
+
+/// A place in a file for whoever shows findings beside its lines: that of an option is the file that it was given with.
+study::Finding placed(study::Finding finding, const ValidateOptions& options) {
+  if (finding.where.line <= 0) finding.where = Where{options.input.file.value_or("")};
+  if (options.input.file == "-") finding.where.file.clear();
+  return finding;
+}
+
+void write_findings(const Findings& findings, const ValidateOptions& options) {
+  std::vector<study::Finding> out;
+  if (!findings.diagnostics.empty()) {
+    const io::SchedulePlaces places(findings.text, findings.name);
+    for (const Diagnostic& found : findings.diagnostics)
+      out.push_back({found.code, found.message, places.of(found)});
+  }
+  if (const auto& hang = findings.message_hang)
+    out.push_back({std::string(study::gate::rule_of(*hang)), hang->what(), hang->where()});
+  if (findings.torch) {
+    const auto lints = study::torch_lint(*findings.torch, findings.text);
+    out.insert(out.end(), lints.begin(), lints.end());
+    if (const torch::Verdict& verdict = findings.torch->verdict; !verdict.ok())
+      out.push_back({"torch-refuses", fmt::format("{}: {}", verdict.exception, verdict.message), {}});
+  }
+  for (study::Finding& finding : out) finding = placed(std::move(finding), options);
+  write_sarif(*options.sarif, out);
+}
+
+/// What is refused altogether is a finding too.
+Findings examine_or_report(const ValidateOptions& options) {
+  try {
+    return examine(options);
+  } catch (const Error& error) {
+    if (options.sarif && error.exit_code() == ExitCode::BadInput)
+      write_sarif(*options.sarif,
+                  {placed({std::string(study::gate::rule_of(error)), error.what(), error.where()}, options)});
+    throw;
+  }
+}
+
+ExitCode run_validate(const ValidateOptions& options) {
+  if (options.sarif && options.sarif->empty())
+    throw InputError(Where{"--sarif"}, "the name of the file is empty; name a file, or -");
+  const Findings findings = examine_or_report(options);
+  options.output.warn(findings.warnings);
+  const std::string text = options.json ? as_json(findings) : as_page(findings, options);
+  if (options.sarif == "-")
+    std::cerr << text;
+  else
+    print(text);
+  if (options.sarif) write_findings(findings, options);
   return findings.ok() ? ExitCode::Ok : ExitCode::AnswerIsNo;
 }
 
@@ -188,6 +236,7 @@ Run validate(CLI::App& app) {
       ->type_name("P,V,M");
   add_value_options(app, options->input);
   app.add_flag("--json", options->json, "Print the diagnostics as JSON");
+  add_sarif_option(app, options->sarif);
   add_output_options(app, options->output);
   return [options] { return run_validate(*options); };
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+// Something wrong with a configuration or a schedule, and where: what a linter reports.
+
+#include <string>
+
+#include "sim/error.hpp"
+
+namespace pipeloom::study {
+
+struct Finding {
+  /// A diagnostic's code (sim/validate.hpp), or another rule of study/gate/lint_rules.hpp.
+  std::string rule;
+  std::string message;
+  Where where;
+};
+
+}  // namespace pipeloom::study

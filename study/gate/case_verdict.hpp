@@ -1,0 +1,62 @@
+#pragma once
+
+// What a check says about each case, in words: shared by every output of the gate.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/suite.hpp"
+
+namespace pipeloom::study::gate {
+
+/// How bad the news of one case is, worst first. Everything but Fine fails the check.
+enum class Severity : unsigned char {
+  Broken,    ///< a status that the suite does not expect
+  Worse,     ///< a metric moved in the wrong direction
+  Changed,   ///< something without a direction is different: orders, times, input, status
+  Better,    ///< metrics moved in the right direction only: the baseline has to know
+  Unlisted,  ///< a case or metric is new, or gone
+  Fine,
+};
+/// "unexpected", "worse", "changed", "better", "unlisted", "fine".
+[[nodiscard]] std::string_view name_of(Severity severity);
+
+struct CaseVerdict {
+  std::string name;
+  Severity severity = Severity::Fine;
+  /// The case in the suite; the baseline's file for a case that is gone.
+  Where where;
+  const CaseResult* row = nullptr;  ///< null for a case that is gone
+  std::vector<const Change*> changes;
+};
+
+/// One verdict per case in suite order, then one per case that is gone. Points into `result`. Changes that have been written into the
+/// baseline are listed, but no longer make a case anything but Fine.
+[[nodiscard]] std::vector<CaseVerdict> verdicts_of(const CheckResult& result);
+/// Those that are not Fine, the worst first, else in the same order.
+[[nodiscard]] std::vector<CaseVerdict> failing(std::vector<CaseVerdict> verdicts);
+
+/// "+1.25 %" between two numbers, "" between anything else and from zero.
+[[nodiscard]] std::string relative_change(const Change& change);
+/// "lower is better", "higher is better"; "" for what has no direction.
+[[nodiscard]] std::string_view direction_of(const Change& change);
+/// "worse (lower is better)", "changed".
+[[nodiscard]] std::string verdict_text(const Change& change);
+/// How far the metric may move: "may move by 0.5 or 2 %"; "" without a tolerance.
+[[nodiscard]] std::string tolerance_text(const CheckResult& result, const Change& change);
+
+/// One line: "makespan 39.6 -> 41.6 (+5.05 %): worse, lower is better".
+[[nodiscard]] std::string sentence(const CheckResult& result, const Change& change);
+/// One line on a case that is not Fine: what is wrong, or its worst change and how many more there are.
+[[nodiscard]] std::string headline(const CheckResult& result, const CaseVerdict& verdict);
+/// Everything on a case that is not Fine, a line each: the status that nobody expects, then every change.
+[[nodiscard]] std::vector<std::string> all_lines(const CheckResult& result, const CaseVerdict& verdict);
+
+/// "expected ok, got illegal: <error line>". REQUIRES: !row.as_expected().
+[[nodiscard]] std::string unexpected_text(const CaseResult& row);
+
+/// `text` as UTF-8, whatever bytes it has: what is not valid becomes '?'.
+[[nodiscard]] std::string as_utf8(std::string text);
+
+}  // namespace pipeloom::study::gate

@@ -1,0 +1,88 @@
+#include "study/gate/sarif.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "sim/io/json_text.hpp"
+#include "study/fingerprint.hpp"
+#include "study/gate/case_verdict.hpp"
+#include "study/gate/lint_rules.hpp"
+
+namespace pipeloom::study::gate {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  io::append_json_string(out, as_utf8(std::string(text)));
+  return out;
+}
+
+/// A path as a URI reference (RFC 3986): relative as it is, absolute with its scheme.
+std::string uri_of(std::string_view path) {
+  std::string out = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                       std::string_view("-._~/").find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+std::string rules() {
+  std::string out;
+  for (const LintRule& rule : lint_rules()) {
+    out += out.empty() ? "\n" : ",\n";
+    out += fmt::format(
+        "            {{\"id\": {}, \"shortDescription\": {{\"text\": {}}}, \"defaultConfiguration\": "
+        "{{\"level\": \"error\"}}}}",
+        quoted(rule.id), quoted(rule.summary));
+  }
+  return out;
+}
+
+std::string location(const Where& where) {
+  std::string out = fmt::format("{{\"physicalLocation\": {{\"artifactLocation\": {{\"uri\": {}}}",
+                                quoted(uri_of(where.file)));
+  if (where.line > 0) out += fmt::format(", \"region\": {{\"startLine\": {}", where.line);
+  if (where.line > 0 && where.column > 0) out += fmt::format(", \"startColumn\": {}", where.column);
+  return out + (where.line > 0 ? "}}}" : "}}");
+}
+
+/// Not the place: a finding that moved within its file is the same finding.
+std::string identity(const Finding& finding) {
+  return fingerprint(finding.rule + '\n' + finding.where.file + '\n' + finding.message);
+}
+
+std::string result_of(const Finding& finding) {
+  const std::size_t index = lint_rule_index(finding.rule);
+  return fmt::format(
+      "        {{\n          \"ruleId\": {}, \"ruleIndex\": {}, \"level\": \"error\",\n"
+      "          \"message\": {{\"text\": {}}},\n          \"locations\": [{}],\n"
+      "          \"partialFingerprints\": {{\"pipeloom/v1\": \"{}\"}}\n        }}",
+      quoted(lint_rules()[index].id), index, quoted(finding.message),
+      finding.where.file.empty() ? "" : location(finding.where), identity(finding));
+}
+
+}  // namespace
+
+std::string sarif(std::span<const Finding> findings, std::string_view version) {
+  std::string out = fmt::format(
+      "{{\n  \"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\",\n  \"version\": \"2.1.0\",\n"
+      "  \"runs\": [\n    {{\n      \"tool\": {{\n        \"driver\": {{\n          \"name\": \"pipeloom\",\n"
+      "          \"version\": {},\n          \"rules\": [{}\n          ]\n        }}\n      }},\n"
+      "      \"results\": [",
+      quoted(version), rules());
+  for (std::size_t i = 0; i < findings.size(); ++i) out += (i > 0 ? ",\n" : "\n") + result_of(findings[i]);
+  return out + (findings.empty() ? "]\n    }\n  ]\n}\n" : "\n      ]\n    }\n  ]\n}\n");
+}
+
+std::vector<Finding> lint_findings(const CheckResult& result) {
+  std::vector<Finding> out;
+  if (result.failure) out.push_back(*result.failure);
+  for (const CaseResult& row : result.results)
+    if (!row.as_expected()) out.insert(out.end(), row.findings.begin(), row.findings.end());
+  return out;
+}
+
+}  // namespace pipeloom::study::gate
