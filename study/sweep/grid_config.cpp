@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "study/sweep/grid_content.hpp"
+#include <utility>
+
+#include "study/sweep/grid_template.hpp"
 
 namespace pipeloom::sweep {
 
@@ -56,6 +58,7 @@ io::Document Grid::document(const Combination& combination) const {
 }
 
 io::RunConfig Grid::config(const Combination& combination) const {
+  if (auto config = content_->templates->config(*content_, combination)) return *std::move(config);
   return io::read_run_config(document_of(*content_, combination).root());
 }
 

@@ -18,8 +18,6 @@ using io::ConfigReader;
 using io::Value;
 using io::ValueKind;
 
-__extension__ using Wide = unsigned __int128;
-
 const Value& require(const Value& value, ValueKind kind, std::string_view what) {
   if (!value.is(kind)) ConfigReader::fail(value, std::string(what), io::name_of(kind));
   return value;
@@ -248,36 +246,6 @@ void GridReader::require_once() const {
   }
 }
 
-void GridReader::count() {
-  constexpr Wide kMost = ~std::uint64_t{0};
-  Wide total = 0;
-  for (Block& block : content_->blocks) {
-    Wide size = 1;
-    for (const auto& axis : block.axes) size = std::min(size * axis->size(), kMost + 1);
-    block.begin = static_cast<std::uint64_t>(std::min(total, kMost));
-    block.size = static_cast<std::uint64_t>(std::min(size, kMost));
-    total = std::min(total + size, kMost + 1);
-  }
-  const Where where{content_->path};
-  if (total > kMost)
-    throw InputError(where, fmt::format("the grid has more than 1.8e19 combinations; at most {} are "
-                                        "allowed: give fewer values",
-                                        limits_.max_points));
-  content_->total = static_cast<std::uint64_t>(total);
-  const auto& sample = content_->sample;
-  if (sample && sample->points > content_->total && sample->method == Sample::Method::Random)
-    throw InputError(
-        sample_where_,
-        fmt::format("a sample of {} points is more than the {} combinations that there are; leave "
-                    "\"sample\" out",
-                    sample->points, content_->total));
-  content_->combinations = sample ? sample->points : content_->total;
-  if (content_->combinations > limits_.max_points)
-    throw InputError(where, fmt::format("the grid has {} combinations; at most {} are allowed: give fewer "
-                                        "values, \"sample\" some, or raise the limit (--max-points)",
-                                        content_->combinations, limits_.max_points));
-}
-
 void GridReader::read(const Value& root) {
   require(root, ValueKind::Object, "a grid");
   require_keys(root, "a grid", {"base", "axes", "zip", "derive", "where", "sample", "metrics"});
@@ -287,15 +255,6 @@ void GridReader::read(const Value& root) {
   if (const Value* conditions = root.find("where")) read_conditions(*conditions);
   if (const Value* sample = root.find("sample")) read_sample(*sample);
   if (const Value* metrics = root.find("metrics")) read_metrics(*metrics);
-}
-
-std::shared_ptr<const GridContent> GridReader::finish() {
-  require_once();
-  count();
-  require_paths(*content_);
-  link_rules(*content_);
-  add_identity(*content_);
-  return content_;
 }
 
 }  // namespace pipeloom::sweep

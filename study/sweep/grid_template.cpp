@@ -1,0 +1,108 @@
+#include "study/sweep/grid_template.hpp"
+
+#include <algorithm>
+
+namespace pipeloom::sweep {
+namespace {
+
+/// More templates of one grid cost more memory than they save time.
+constexpr std::size_t kMaxTemplates = 512;
+
+}  // namespace
+
+Templates::Templates(const GridContent& content) {
+  std::size_t count = 0;
+  for (const Block& block : content.blocks) {
+    families_.push_back(make_family(content, block));
+    count += families_.back().configs.size();
+    if (count > kMaxTemplates) families_.back() = {};
+  }
+}
+
+Templates::Family Templates::make_family(const GridContent& content, const Block& block) {
+  Family out;
+  std::vector<bool> is_slow(block.axes.size());
+  for (const auto& [axis, index] : block.places)
+    if (!find_patch(block.axes[axis]->columns[index].name)) is_slow[axis] = true;
+  std::uint64_t count = 1;
+  for (std::size_t axis = 0; axis < block.axes.size(); ++axis) {
+    if (!is_slow[axis]) continue;
+    out.axes.push_back(axis);
+    if (block.axes[axis]->size() > kMaxTemplates) return {};
+    count *= block.axes[axis]->size();
+    if (count > kMaxTemplates) return {};
+  }
+  for (const auto& [axis, index] : block.places)
+    out.patches.push_back(is_slow[axis] ? Patch{} : *find_patch(block.axes[axis]->columns[index].name));
+  for (const Rule& rule : content.derived) {
+    const auto patch = find_patch(rule.name);
+    if (!patch) return {};
+    out.patches.push_back(*patch);
+  }
+  for (std::size_t number = 0; number < count; ++number) {
+    auto& config = out.configs.emplace_back();
+    try {
+      config = io::read_run_config(document(content, block, out, number).root());
+    } catch (const InputError&) {
+      // Some value is refused, or a key is missing: each of these points says so when it is read.
+    }
+    if (config && !config->warnings.empty()) config.reset();
+  }
+  return out;
+}
+
+io::Document Templates::document(const GridContent& content, const Block& block, const Family& family,
+                                 std::size_t number) {
+  io::Document document = content.base;
+  std::vector<std::uint64_t> digits(block.axes.size());
+  for (auto axis = family.axes.rbegin(); axis != family.axes.rend(); ++axis) {
+    digits[*axis] = number % block.axes[*axis]->size();
+    number /= block.axes[*axis]->size();
+  }
+  // The sources are those of document_of(): objects that are made on the way remember them.
+  for (std::size_t i = 0; i < block.places.size(); ++i) {
+    const auto& [axis, index] = block.places[i];
+    const AxisKey& column = block.axes[axis]->columns[index];
+    const std::string& source = column.range ? content.path : column.where.file;
+    if (family.patches[i].apply != nullptr)
+      document.set(column.name, family.patches[i].placeholder, source);
+    else if (column.range)
+      document.set(column.name, nano_text(column.range->value(digits[axis])), source);
+    else
+      document.set(column.name, column.list[digits[axis]].value, source);
+  }
+  for (std::size_t i = 0; i < content.derived.size(); ++i)
+    document.set(content.derived[i].name, family.patches[block.places.size() + i].placeholder, content.path);
+  return document;
+}
+
+std::optional<io::RunConfig> Templates::config(const GridContent& content,
+                                               const Combination& combination) const {
+  Position at;
+  locate(content, combination.index, at);
+  const Block& block = *at.block;
+  const Family& family = families_[static_cast<std::size_t>(at.block - content.blocks.data())];
+  if (family.configs.empty()) return std::nullopt;
+  std::size_t number = 0;
+  for (const std::size_t axis : family.axes) number = number * block.axes[axis]->size() + at.digits[axis];
+  std::optional<io::RunConfig> out = family.configs[number];
+  const Where calculated{content.path};
+  for (std::size_t i = 0; out && i < family.patches.size(); ++i) {
+    const Patch& patch = family.patches[i];
+    if (patch.apply == nullptr) continue;
+    const std::string& json = combination.settings[i].json;
+    bool known = false;
+    if (i < block.places.size()) {
+      const auto& [axis, index] = block.places[i];
+      const AxisKey& column = block.axes[axis]->columns[index];
+      known = patch.apply(*out, patch.index, json,
+                          column.range ? calculated : column.list[at.digits[axis]].value.where());
+    } else {
+      known = patch.apply(*out, patch.index, json, calculated);
+    }
+    if (!known) out.reset();
+  }
+  return out;
+}
+
+}  // namespace pipeloom::sweep

@@ -1,0 +1,51 @@
+#pragma once
+
+// Configurations that are read once and then patched: reading one takes ten microseconds, and a sweep reads as many as it has points. A
+// template is what read_run_config() makes of a block with placeholders for the keys that patches know (shapes, times, bytes); a patch puts in
+// what reading its value would. Whatever a patch does not know exactly, such as a value that is refused or rounded, is read in full.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "study/sweep/grid_content.hpp"
+
+namespace pipeloom::sweep {
+
+/// Sets one key of a configuration that was read with another value of it. False if the value must be read in full.
+struct Patch {
+  using Apply = bool (*)(io::RunConfig& config, std::size_t index, std::string_view json, const Where& where);
+  Apply apply = nullptr;
+  std::size_t index = 0;         ///< of an array's entry: "costs.rank_scale.3"
+  std::string_view placeholder;  ///< JSON
+};
+
+/// The patch of a key, if there is one.
+[[nodiscard]] std::optional<Patch> find_patch(std::string_view key);
+
+class Templates {
+ public:
+  explicit Templates(const GridContent& content);
+  /// What document_of() and read_run_config() would give, or nothing.
+  [[nodiscard]] std::optional<io::RunConfig> config(const GridContent& content,
+                                                    const Combination& combination) const;
+
+ private:
+  /// Of one block.
+  struct Family {
+    /// Parallel to Combination::settings; without `apply` for what the templates have already.
+    std::vector<Patch> patches;
+    /// Axes whose values no patch knows: one template for each combination of them.
+    std::vector<std::size_t> axes;
+    std::vector<std::optional<io::RunConfig>> configs;
+  };
+  static Family make_family(const GridContent& content, const Block& block);
+  [[nodiscard]] static io::Document document(const GridContent& content, const Block& block,
+                                             const Family& family, std::size_t number);
+
+  std::vector<Family> families_;  // [block]; without configs where templates do not help
+};
+
+}  // namespace pipeloom::sweep
