@@ -1,6 +1,7 @@
 #include "schedules/building_block.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "schedules/block_moves.hpp"
 #include "schedules/queue_builder.hpp"
@@ -115,9 +116,30 @@ std::vector<Line> split_lines(std::vector<Line> lines, int m) {
   return all_with_weights(without_weights(std::move(lines)), true);
 }
 
+using Orders = std::shared_ptr<const std::vector<Passes>>;
+
+/// block_orders(), and for as many microbatches as are drawn out the ones of the thread's last call again if they are the same and
+/// small: a sweep over m asks for them at each m.
+Orders orders_for(const BuildingBlock& block, int microbatches) {
+  struct Last {
+    BuildingBlock block;
+    Orders orders;
+  };
+  constexpr std::size_t kMostPasses = std::size_t{1} << 20;
+  thread_local Last last;
+  const std::size_t ranks = block.slots.size();
+  const bool drawn_out = microbatches == enough_microbatches(static_cast<int>(ranks));
+  if (drawn_out && last.orders != nullptr && last.block.slots == block.slots &&
+      last.block.backward == block.backward)
+    return last.orders;
+  auto orders = std::make_shared<const std::vector<Passes>>(block_orders(block, microbatches));
+  if (drawn_out && ranks * orders->front().size() <= kMostPasses) last = {block, orders};
+  return orders;
+}
+
 /// The orders for `made` microbatches, whose period in the middle is to run `more` times more.
 struct DrawnOut {
-  std::vector<Passes> orders;
+  Orders orders;
   std::size_t middle = 0;
   std::size_t period = 0;
   int more = 0;
@@ -125,16 +147,16 @@ struct DrawnOut {
 
 DrawnOut drawn_out(const BuildingBlock& block, int microbatches) {
   const int made = std::min(microbatches, enough_microbatches(static_cast<int>(block.slots.size())));
-  DrawnOut out{.orders = block_orders(block, made)};
-  out.middle = out.orders.front().size() / 2;
-  out.period = out.orders.front().size() / static_cast<std::size_t>(made);
-  const bool repeats = std::all_of(out.orders.begin(), out.orders.end(), [&](const Passes& order) {
+  DrawnOut out{.orders = orders_for(block, made)};
+  out.middle = out.orders->front().size() / 2;
+  out.period = out.orders->front().size() / static_cast<std::size_t>(made);
+  const bool repeats = std::all_of(out.orders->begin(), out.orders->end(), [&](const Passes& order) {
     return repeats_around(order, out.middle, out.period);
   });
   if (repeats) {
     out.more = microbatches - made;
   } else if (made < microbatches) {
-    out.orders = block_orders(block, microbatches);
+    out.orders = orders_for(block, microbatches);
   }
   return out;
 }
@@ -159,7 +181,7 @@ Schedule emit_block(const BuildingBlock& block, int microbatches) {
   ScheduleBuilder out(Placement::wave(p, 2), microbatches);
   out.reserve(op_count(p, microbatches, static_cast<int>(period)));
   for (Rank rank{0}; rank < Rank(p); ++rank) {
-    const Passes& order = orders[rank.at()];
+    const Passes& order = (*orders)[rank.at()];
     PassWriter write(out.begin_rank(rank), rank, block.backward);
     for (std::size_t i = 0; i < middle; ++i) write.add(order[i]);
     for (int k = 0; k < more; ++k)

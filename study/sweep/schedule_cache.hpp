@@ -52,7 +52,7 @@ class MadeSchedule {
   /// For evaluation number kUsesBeforeOrder and later: a fixed order, if this kind of schedule has one; else null. `made` is set if it
   /// was made now.
   const FixedOrder* order(bool& made);
-  static constexpr int kUsesBeforeOrder = 8;
+  static constexpr int kUsesBeforeOrder = 4;
 
   /// measure_queues() under this memory, kept for the next call. REQUIRES: no copies, whole sequences; `model` is `spec` resolved.
   std::shared_ptr<const std::vector<QueuePeaks>> peaks(const cost::MemorySpec& spec,
