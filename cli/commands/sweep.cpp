@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/numbers.hpp"
+#include "cli/sweep_emit.hpp"
 #include "cli/sweep_options.hpp"
 #include "cli/sweep_progress.hpp"
 
@@ -31,7 +32,8 @@ constexpr const char* kFooter =
     "  pipeloom sweep grid.json -o result.jsonl --resume\n"
     "  pipeloom sweep --schedule zb-h1 --ranks 8 --axis microbatches=16,32,64 --axis "
     "costs.forward=1..2:0.25\n"
-    "  pipeloom sweep grid.json --shard 2/4 -o part2.jsonl";
+    "  pipeloom sweep grid.json --shard 2/4 -o part2.jsonl\n"
+    "  pipeloom sweep grid.json -o result.jsonl --emit slurm --shards 100 --directive --partition=short";
 
 ExitCode run_sweep_command(const SweepArguments& arguments) {
   sweep::SweepOptions options = read_sweep_options(arguments);
@@ -56,10 +58,14 @@ ExitCode run_sweep_command(const SweepArguments& arguments) {
 
 Run sweep(CLI::App& app) {
   auto arguments = std::make_shared<SweepArguments>();
+  auto jobs = std::make_shared<EmitArguments>();
   app.footer(kFooter);
   add_grid_options(app, *arguments);
   add_run_options(app, *arguments);
-  return [arguments] { return run_sweep_command(*arguments); };
+  add_emit_options(app, *jobs);
+  return [arguments, jobs] {
+    return wants_jobs(*jobs) ? emit_jobs(*arguments, *jobs) : run_sweep_command(*arguments);
+  };
 }
 
 }  // namespace pipeloom::cli::commands

@@ -1,0 +1,34 @@
+#pragma once
+
+// `sweep --emit`: job files instead of a run (study/sweep/emit.hpp, docs/cluster.md).
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/sweep_options.hpp"
+#include "sim/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace pipeloom::cli {
+
+struct EmitArguments {
+  std::optional<std::string> scheduler;  ///< --emit
+  std::optional<std::string> shards;
+  std::optional<std::string> at_once;
+  std::vector<std::string> directives;
+};
+/// --emit, --shards, --at-once, --directive.
+void add_emit_options(CLI::App& app, EmitArguments& arguments);
+
+/// True with --emit. Throws InputError if an option that belongs to it stands alone.
+[[nodiscard]] bool wants_jobs(const EmitArguments& arguments);
+
+/// Writes the files of the jobs beside the result and prints the commands that submit them. The grid is read, so that what is wrong
+/// with it is said here and not by a job in the night. Throws InputError.
+ExitCode emit_jobs(const SweepArguments& sweep, const EmitArguments& arguments);
+
+}  // namespace pipeloom::cli
