@@ -55,6 +55,7 @@ TEST_CASE("a fixed order and the engine agree on random problems, under several 
   Simulator simulator;
   std::vector<Ticks> scratch;
   std::vector<Ticks> last_end;
+  Totals found;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const auto problem = test::random_problem(2'300'000 + seed);
     INFO("seed " << seed);
@@ -66,6 +67,11 @@ TEST_CASE("a fixed order and the engine agree on random problems, under several 
       const Totals totals = totals_of(simulator, *problem.schedule, costs);
       REQUIRE(order.makespan(costs, scratch, &last_end) == totals.makespan);
       REQUIRE(last_end == totals.last_end);
+      order.totals(costs, scratch, found);
+      REQUIRE(found.makespan == totals.makespan);
+      REQUIRE(found.first_start == totals.first_start);
+      REQUIRE(found.last_end == totals.last_end);
+      REQUIRE(found.busy == totals.busy);
     }
   }
 }

@@ -203,6 +203,33 @@ TEST_CASE("where every op takes time, the activation peak in time is the one in 
   }
 }
 
+TEST_CASE(
+    "peaks in queue order are those of a timeline where every op takes time and nothing is received into "
+    "buffers") {
+  int with_extras = 0;
+  for (std::uint64_t seed = 0; seed < 2400; ++seed) {
+    const auto problem = test::random_problem(1'300'000 + seed);
+    INFO("seed " << seed);
+    test::Random random(seed);
+    auto schedule = problem.schedule;
+    if (seed % 2 == 1) schedule = std::make_shared<const Schedule>(test::random_extras(random, *schedule));
+    if (schedule->has_copies() || schedule->slices() > 1) continue;
+    with_extras += schedule->is_extended() ? 1 : 0;
+    const Costs costs = uniform_costs(schedule->placement(), {.forward = 3, .backward = 5});
+    MemoryModel model = test::random_memory(random, schedule->placement());
+    std::fill(model.receive.begin(), model.receive.end(), 0);
+    const auto expected = measure_memory(simulate(schedule, costs), model);
+    const auto found = measure_queues(*schedule, model);
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t r = 0; r < found.size(); ++r) {
+      REQUIRE(found[r].live == expected[r].peak_live);
+      REQUIRE(found[r].activation_bytes == expected[r].peak_activation_bytes);
+      REQUIRE(found[r].bytes == expected[r].peak_bytes);
+    }
+  }
+  CHECK(with_extras > 20);
+}
+
 TEST_CASE("a run is over the limit exactly if a peak is") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const auto [schedule, costs] = test::random_problem(1'200'000 + seed);
