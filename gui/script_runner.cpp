@@ -1,16 +1,15 @@
 #include "gui/script_runner.hpp"
 
-#include <stb_image_write.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <vector>
 
 #include "gui/model/command.hpp"
+#include "gui/script_input.hpp"
+#include "gui/script_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -28,77 +27,10 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-InputEvent key_event(Key key, bool down) {
-  InputEvent event;
-  event.type = down ? InputEvent::Type::KeyDown : InputEvent::Type::KeyUp;
-  event.key = key;
-  return event;
-}
-
-InputEvent button_event(MouseButton button, bool down) {
-  InputEvent event;
-  event.type = down ? InputEvent::Type::ButtonDown : InputEvent::Type::ButtonUp;
-  event.button = button;
-  return event;
-}
-
 struct Point {
   float x = 0;
   float y = 0;
 };
-
-InputEvent move_event(Point point) {
-  InputEvent event;
-  event.type = InputEvent::Type::MouseMove;
-  event.x = point.x;
-  event.y = point.y;
-  return event;
-}
-
-/// The code points of UTF-8; bytes that are none are left out.
-std::vector<std::uint32_t> code_points(const std::string& text) {
-  std::vector<std::uint32_t> out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80)
-      out.push_back(byte);
-    else if (byte >= 0xF0)
-      out.push_back(byte & 0x07U);
-    else if (byte >= 0xE0)
-      out.push_back(byte & 0x0FU);
-    else if (byte >= 0xC0)
-      out.push_back(byte & 0x1FU);
-    else if (!out.empty())
-      out.back() = out.back() << 6U | (byte & 0x3FU);
-  }
-  return out;
-}
-
-/// `${NAME}` stands for the environment's variable.
-std::string expanded(const Where& where, std::string text) {
-  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
-    const std::size_t end = text.find('}', at);
-    if (end == std::string::npos) break;
-    const std::string name = text.substr(at + 2, end - at - 2);
-    const char* value = std::getenv(name.c_str());
-    if (value == nullptr)
-      throw InputError(where,
-                       "found ${" + shortened(name, 40) + "}, which the environment does not have; set it");
-    text.replace(at, end + 1 - at, value);
-    at += std::char_traits<char>::length(value);
-  }
-  return text;
-}
-
-/// Where a script's file goes: relative names below PIPELOOM_OUT, if that is set.
-std::filesystem::path output_path(const std::string& name) {
-  const char* folder = std::getenv("PIPELOOM_OUT");
-  std::filesystem::path path =
-      folder == nullptr ? std::filesystem::path(name) : std::filesystem::path(folder) / name;
-  std::error_code ignored;  // writing says what is wrong
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
-  return path;
-}
 
 class Runner {
  public:
@@ -187,18 +119,13 @@ void Runner::press_key(const ScriptCommand& command) {
 }
 
 void Runner::type(const std::string& text) {
-  for (const std::uint32_t character : code_points(text)) {
-    InputEvent event;
-    event.type = InputEvent::Type::Character;
-    event.character = character;
-    send(event);
-  }
+  for (const std::uint32_t character : code_points(text)) send(character_event(character));
   settle();
 }
 
 void Runner::move_to(Point point) {
   pointer_ = point;
-  send(move_event(point));
+  send(move_event(point.x, point.y));
   settle();
   // A widget knows that it is hovered one frame later.
   frame();
@@ -272,15 +199,11 @@ void Runner::run_pointer(const ScriptCommand& command) {
     case ScriptVerb::Drag:
       drag(command, at);
       break;
-    case ScriptVerb::Wheel: {
+    case ScriptVerb::Wheel:
       move_to(at);
-      InputEvent event;
-      event.type = InputEvent::Type::Wheel;
-      event.y = static_cast<float>(command.number);
-      send(event);
+      send(wheel_event(static_cast<float>(command.number)));
       settle();
       break;
-    }
     default:
       move_to(at);
       break;
@@ -363,15 +286,6 @@ ScriptResult Runner::run(const Script& script) {
 
 ScriptResult run_script(const Script& script, const ScriptHost& host) {
   return Runner(host).run(script);
-}
-
-void write_screenshot(Platform& platform, const std::string& path) {
-  const std::vector<std::uint8_t> pixels = platform.read_pixels();
-  const PixelSize size = platform.size();
-  if (pixels.empty())
-    throw SystemError("no picture to write: the program runs without drawing; leave out --no-drawing");
-  if (stbi_write_png(path.c_str(), size.width, size.height, 4, pixels.data(), size.width * 4) == 0)
-    throw SystemError::cannot_write(path, "the file cannot be written");
 }
 
 }  // namespace pipeloom::gui

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
-#include "gui/model/command.hpp"
+#include "gui/model/chart_clicks.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/model/schedule_editor.hpp"
-#include "gui/model/select.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -17,10 +15,6 @@ constexpr double kRowPixels = 48;
 constexpr double kPanShare = 0.1;
 
 using Drag = PointerPart::Drag;
-
-Ticks rounded(double time) {
-  return static_cast<Ticks>(std::llround(time));
-}
 
 TimeRange ordered(double a, double b) {
   return {std::min(a, b), std::max(a, b)};
@@ -46,7 +40,7 @@ class PointerEvent {
         break;
       case ChartPointer::Type::Release:
         look();
-        if (part_.drag != Drag::None && event_.button == part_.button_) release();
+        if (part_.drag != Drag::None && event_.button == part_.press_.button) release();
         break;
       case ChartPointer::Type::DoubleClick:
         look();
@@ -92,15 +86,8 @@ class PointerEvent {
     // A second button during a drag is no drag of its own.
     if (part_.drag != Drag::None) return;
     part_.drag = Drag::Pending;
-    part_.button_ = event_.button;
-    part_.press_x_ = event_.x;
-    part_.press_y_ = event_.y;
-    part_.press_time_ = layout_.time_of(event_.x);
-    part_.press_hit_ = hit();
-    part_.press_alt_ = event_.alt;
-    part_.press_shift_ = event_.shift;
-    part_.press_range_ = layout_.range;
-    part_.press_scroll_ = layout_.scroll;
+    part_.press_ = {event_.button, event_.x,      event_.y,      layout_.time_of(event_.x), hit(), event_.alt,
+                    event_.shift,  layout_.range, layout_.scroll};
     session_.part<Navigation>().end_gesture();
     if (scrolls_rows(hit().area)) start_rows();
     if (hit().area == ChartArea::Minimap && kind_of_drag() == Drag::Window) start_window();
@@ -112,20 +99,20 @@ class PointerEvent {
 
   /// What a motion means that began where the button went down.
   [[nodiscard]] Drag kind_of_drag() const {
-    const ChartArea area = part_.press_hit_.area;
-    const bool left = part_.button_ == MouseButton::Left;
-    if (area == ChartArea::Minimap) return left && !part_.press_alt_ ? Drag::Window : Drag::NewWindow;
+    const ChartArea area = part_.press_.hit.area;
+    const bool left = part_.press_.button == MouseButton::Left;
+    if (area == ChartArea::Minimap) return left && !part_.press_.alt ? Drag::Window : Drag::NewWindow;
     if (scrolls_rows(area)) return Drag::Rows;
-    if (area == ChartArea::Ruler) return part_.button_ == MouseButton::Right ? Drag::Pan : Drag::Zoom;
-    if (!in_time(part_.press_hit_)) return Drag::None;
-    if (part_.button_ == MouseButton::Right) return Drag::Pan;
-    if (part_.button_ == MouseButton::Middle || part_.press_alt_) return Drag::Zoom;
+    if (area == ChartArea::Ruler) return part_.press_.button == MouseButton::Right ? Drag::Pan : Drag::Zoom;
+    if (!in_time(part_.press_.hit)) return Drag::None;
+    if (part_.press_.button == MouseButton::Right) return Drag::Pan;
+    if (part_.press_.button == MouseButton::Middle || part_.press_.alt) return Drag::Zoom;
     return Drag::Measure;
   }
 
   void drag() {
     if (part_.drag == Drag::Pending) {
-      const double moved = std::hypot(event_.x - part_.press_x_, event_.y - part_.press_y_);
+      const double moved = std::hypot(event_.x - part_.press_.x, event_.y - part_.press_.y);
       if (moved < kDragThreshold * layout_.scale) return;
       part_.drag = takes_op() ? Drag::Op : kind_of_drag();
     }
@@ -134,10 +121,10 @@ class PointerEvent {
         measure();
         break;
       case Drag::Zoom:
-        part_.band = ordered(part_.press_time_, time_in_plot());
+        part_.band = ordered(part_.press_.time, time_in_plot());
         break;
       case Drag::NewWindow:
-        part_.band = ordered(layout_.minimap_time_of(part_.press_x_), layout_.minimap_time_of(event_.x));
+        part_.band = ordered(layout_.minimap_time_of(part_.press_.x), layout_.minimap_time_of(event_.x));
         break;
       case Drag::Pan:
         pan_to_pointer();
@@ -159,10 +146,10 @@ class PointerEvent {
 
   /// While the schedule is edited, an op goes along.
   [[nodiscard]] bool takes_op() {
-    const bool plain = part_.button_ == MouseButton::Left && !part_.press_alt_ && !part_.press_shift_;
+    const bool plain = part_.press_.button == MouseButton::Left && !part_.press_.alt && !part_.press_.shift;
     ScheduleEditor& editor = session_.part<ScheduleEditor>();
-    return plain && part_.press_hit_.op && editor.editing() &&
-           editor.begin_drag(session_, *part_.press_hit_.op);
+    return plain && part_.press_.hit.op && editor.editing() &&
+           editor.begin_drag(session_, *part_.press_.hit.op);
   }
 
   [[nodiscard]] double time_in_plot() const {
@@ -171,23 +158,16 @@ class PointerEvent {
 
   void measure() {
     // Shift keeps the far end of the range that is there.
-    double from = part_.press_time_;
-    if (part_.press_shift_ && session_.range) from = far_end(*session_.range, from);
-    const TimeRange range = ordered(from, time_in_plot());
-    session_.range = MeasuredRange{rounded(range.start), rounded(range.end)};
+    double from = part_.press_.time;
+    if (part_.press_.shift && session_.range) from = far_end(*session_.range, from);
+    session_.range = measured_between(from, time_in_plot());
   }
-  [[nodiscard]] static double far_end(const MeasuredRange& range, double time) {
-    const auto start = static_cast<double>(range.start);
-    const auto end = static_cast<double>(range.end);
-    return std::abs(time - start) > std::abs(time - end) ? start : end;
-  }
-
   void pan_to_pointer() {
-    const double per_pixel = part_.press_range_.length() / std::max(1.0, layout_.plot.width());
-    const double shift = (part_.press_x_ - event_.x) * per_pixel;
-    const double start = part_.press_range_.start + shift;
-    show_range(session_, {start, start + part_.press_range_.length()}, Gesture::Drag);
-    const double scroll = part_.press_scroll_ + part_.press_y_ - event_.y;
+    const double per_pixel = part_.press_.range.length() / std::max(1.0, layout_.plot.width());
+    const double shift = (part_.press_.x - event_.x) * per_pixel;
+    const double start = part_.press_.range.start + shift;
+    show_range(session_, {start, start + part_.press_.range.length()}, Gesture::Drag);
+    const double scroll = part_.press_.scroll + part_.press_.y - event_.y;
     session_.view.scroll = std::clamp(scroll, 0.0, layout_.max_scroll());
   }
 
@@ -198,13 +178,13 @@ class PointerEvent {
       const double start = time - layout_.range.length() / 2;
       show_range(session_, {start, start + layout_.range.length()}, Gesture::Drag);
     }
-    part_.press_range_ = session_.view.range;
+    part_.press_.range = session_.view.range;
     part_.drag = Drag::Window;
   }
   void move_window() {
-    const double shift = layout_.minimap_time_of(event_.x) - layout_.minimap_time_of(part_.press_x_);
-    const double start = part_.press_range_.start + shift;
-    show_range(session_, {start, start + part_.press_range_.length()}, Gesture::Drag);
+    const double shift = layout_.minimap_time_of(event_.x) - layout_.minimap_time_of(part_.press_.x);
+    const double start = part_.press_.range.start + shift;
+    show_range(session_, {start, start + part_.press_.range.length()}, Gesture::Drag);
   }
 
   void start_rows() {
@@ -212,7 +192,7 @@ class PointerEvent {
     scroll_to_pointer();
   }
   void scroll_to_pointer() {
-    const Box& strip = part_.press_hit_.area == ChartArea::Overview ? layout_.overview : layout_.scroll_bar;
+    const Box& strip = part_.press_.hit.area == ChartArea::Overview ? layout_.overview : layout_.scroll_bar;
     const double share = (event_.y - strip.y0) / std::max(1.0, strip.height());
     const double wanted = share * layout_.content_height - layout_.body.height / 2;
     const double scroll = std::clamp(wanted, 0.0, layout_.max_scroll());
@@ -226,96 +206,16 @@ class PointerEvent {
     const std::optional<TimeRange> band = part_.band;
     part_.drag = Drag::None;
     part_.band.reset();
-    if (drag == Drag::Pending) click();
+    if (drag == Drag::Pending && part_.press_.button == MouseButton::Left)
+      click_chart(session_, layout_, part_.press_);
     if (drag == Drag::Op) session_.part<ScheduleEditor>().drop(session_);
     if (band && band->length() > 0) show_range(session_, *band);
     session_.part<Navigation>().end_gesture();
   }
 
-  void click() {
-    const Hit& at = part_.press_hit_;
-    if (part_.button_ != MouseButton::Left) return;
-    switch (at.area) {
-      case ChartArea::Legend:
-        if (at.kind) session_.view.hidden_kinds ^= 1U << index_of(*at.kind);
-        break;
-      case ChartArea::RowHeader:
-        click_header(at);
-        break;
-      case ChartArea::Title:
-        if (at.block) session_.active = layout_.blocks[*at.block].index;
-        break;
-      case ChartArea::Lane:
-      case ChartArea::RowSpace:
-        click_in_rows(at);
-        break;
-      default:
-        break;
-    }
-  }
-
-  void click_header(const Hit& at) {
-    const std::string rank = std::to_string(at.rank->value());
-    if (at.button == HeaderButton::Pin) {
-      run_command(session_, "pin-rank", rank);
-    } else if (at.button == HeaderButton::Collapse) {
-      run_command(session_, "collapse-rank", rank);
-    } else {
-      const RunModel& run = *layout_.blocks[*at.block].run;
-      const double middle = (layout_.range.start + layout_.range.end) / 2;
-      const std::size_t op = op_near(run, *at.rank, rounded(middle));
-      if (op != OpWalk::kNone) select_op(session_, {run.id, op}, Reveal::No);
-    }
-  }
-
-  void click_in_rows(const Hit& at) {
-    if (part_.press_shift_) {
-      extend_range();
-    } else if (at.op) {
-      select_op(session_, *at.op, Reveal::No);
-    } else if (at.gap) {
-      select_gap(session_, *at.gap, Reveal::No);
-    } else if (at.message) {
-      // A message is what its consumer waits for.
-      const RunModel& run = *layout_.blocks[*at.block].run;
-      select_op(session_, {run.id, run.message_bars[*at.message].consumer}, Reveal::No);
-    } else {
-      session_.selection.clear();
-      session_.range.reset();
-    }
-  }
-
-  /// The nearer end of the range goes to the pointer; without one, a range from the selection.
-  void extend_range() {
-    std::optional<Span> old;
-    if (session_.range)
-      old = Span{session_.range->start, session_.range->end};
-    else
-      old = selected_span(session_);
-    const double from = old ? far_end({old->start, old->end}, part_.press_time_) : part_.press_time_;
-    const TimeRange range = ordered(from, part_.press_time_);
-    if (range.length() > 0) session_.range = MeasuredRange{rounded(range.start), rounded(range.end)};
-  }
-
   void double_click() {
-    if (event_.button != MouseButton::Left) return;
     part_.drag = Drag::None;
-    const Hit& at = hit();
-    if (at.area == ChartArea::Legend && at.kind) {
-      // The first click of the two has hidden it or shown it again.
-      session_.view.hidden_kinds &= ~(1U << index_of(*at.kind));
-      session_.selection.kind = session_.selection.kind == at.kind ? std::nullopt : std::optional(*at.kind);
-    } else if (at.area == ChartArea::RowHeader && at.button == HeaderButton::None) {
-      run_command(session_, "collapse-rank", std::to_string(at.rank->value()));
-    } else if (at.area == ChartArea::RowHeader || at.area == ChartArea::Title) {
-      click();
-    } else if (at.area == ChartArea::Ruler || at.area == ChartArea::Minimap) {
-      fit_all(session_);
-    } else if (at.op || at.gap) {
-      if (at.op) select_op(session_, *at.op, Reveal::No);
-      if (at.gap) select_gap(session_, *at.gap, Reveal::No);
-      fit_span(session_, *selected_span(session_));
-    }
+    if (event_.button == MouseButton::Left) double_click_chart(session_, layout_, hit(), part_.press_);
   }
 
   void wheel() {

@@ -40,6 +40,20 @@ struct ChartPointer {
 /// comes instead of the second Press.
 void chart_pointer(Session& session, const ChartLayout& layout, const ChartPointer& event);
 
+/// Where and how a button went down.
+struct ChartPress {
+  MouseButton button = MouseButton::Left;
+  double x = 0;
+  double y = 0;
+  double time = 0;
+  Hit hit;
+  bool alt = false;
+  bool shift = false;
+  /// View when the drag started: drags are computed from it, so that they return exactly.
+  TimeRange range;
+  double scroll = 0;
+};
+
 /// What the chart draws of the pointer.
 class PointerPart : public Part {
  public:
@@ -57,16 +71,7 @@ class PointerPart : public Part {
 
  private:
   friend class PointerEvent;
-  MouseButton button_ = MouseButton::Left;
-  double press_x_ = 0;
-  double press_y_ = 0;
-  double press_time_ = 0;
-  Hit press_hit_;
-  bool press_alt_ = false;
-  bool press_shift_ = false;
-  /// View when the drag started: drags are computed from it, so that they return exactly.
-  TimeRange press_range_;
-  double press_scroll_ = 0;
+  ChartPress press_;
 };
 
 /// A press that moves less than this many pixels, at scale 1, is a click.

@@ -1,0 +1,23 @@
+#pragma once
+
+// Texts of a script: what is typed, variables of the environment, names of files.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/error.hpp"
+
+namespace pipeloom::gui {
+
+/// The code points of UTF-8; bytes that are none are left out.
+[[nodiscard]] std::vector<std::uint32_t> code_points(const std::string& text);
+
+/// `${NAME}` stands for the environment's variable. Throws InputError at `where` for one that is not set.
+[[nodiscard]] std::string expanded(const Where& where, std::string text);
+
+/// Where a script's file goes: relative names below PIPELOOM_OUT, if that is set. Its folder is made.
+[[nodiscard]] std::filesystem::path output_path(const std::string& name);
+
+}  // namespace pipeloom::gui
