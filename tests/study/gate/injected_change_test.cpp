@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -158,6 +159,20 @@ TEST_CASE("the gate finds two weight gradients of equal cost in each other's pla
   }
   // Of those that split the backward, chimera and a few more do so only in other variants.
   CHECK(splitting >= 6);
+}
+
+TEST_CASE("the project's own suite has every registered schedule and every kind of result") {
+  std::set<std::string> missing;
+  for (const auto& generator : schedules::all()) missing.insert(generator.name);
+  std::set<std::string> expected;
+  for (const SuiteCase& one : read_suite(PIPELOOM_SOURCE_DIR "/configs/suite.json").cases) {
+    expected.insert(one.expect);
+    const io::Value* name = one.config.root().find("schedule");
+    if (name != nullptr && name->text() != io::kCustomSchedule)
+      missing.erase(schedules::find(name->text()).generator->name);
+  }
+  CHECK(missing.empty());
+  CHECK(expected == std::set<std::string>{"ok", "illegal", "deadlock", "over_memory"});
 }
 
 }  // namespace pipeloom::study

@@ -1,0 +1,68 @@
+# Debian packages: `cpack -G DEB` in a build folder writes pipeloom_<version>_<arch>.deb, and pipeloom-gui and pipeloom-mpi where these
+# programs are built. What they depend on follows from the libraries that they link (dpkg-shlibdeps).
+#
+# Besides the programs, beside which the libraries for find_package(pipeloom) are no part of a package: completions for bash, zsh and
+# fish, made by the program itself, the man page with the commands of cli/commands.def, and the ready configurations as examples.
+
+set(PIPELOOM_PACKAGE_MAINTAINER "Pipeloom maintainers <pipeloom@localhost>" CACHE STRING "Maintainer of the Debian packages")
+
+# ---- completions: only the program knows its options
+set(completions "${PROJECT_BINARY_DIR}/completions")
+install(CODE "
+  foreach(shell bash zsh fish)
+    execute_process(COMMAND \"$<TARGET_FILE:pipeloom>\" completion \${shell}
+      OUTPUT_FILE \"${completions}/pipeloom.\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()" COMPONENT cli)
+file(MAKE_DIRECTORY "${completions}")
+install(FILES "${completions}/pipeloom.bash" RENAME pipeloom
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT cli)
+install(FILES "${completions}/pipeloom.zsh" RENAME _pipeloom
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT cli)
+install(FILES "${completions}/pipeloom.fish"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT cli)
+
+# ---- man page
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/commands.def")
+file(STRINGS "${PROJECT_SOURCE_DIR}/cli/commands.def" rows REGEX "^PIPELOOM_COMMAND")
+set(PIPELOOM_MAN_COMMANDS "")
+foreach(row IN LISTS rows)
+  string(REGEX REPLACE "^PIPELOOM_COMMAND\\(([a-z]+), \"(.*)\"\\)$" ".TP\n.B \\1\n\\2.\n" entry "${row}")
+  string(APPEND PIPELOOM_MAN_COMMANDS "${entry}")
+endforeach()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/pipeloom.1.in" "${PROJECT_BINARY_DIR}/pipeloom.1" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/pipeloom.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
+
+# ---- documents
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/pipeloom/examples" COMPONENT cli)
+set(components cli)
+foreach(component gui mpi)
+  if(TARGET pipeloom-${component})
+    list(APPEND components ${component})
+  endif()
+endforeach()
+foreach(component IN LISTS components)
+  string(REPLACE "pipeloom-cli" "pipeloom" package "pipeloom-${component}")
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}" COMPONENT ${component})
+  string(TOUPPER "${component}" upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME "${package}")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION science)
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL ${components})
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_NAME pipeloom)
+set(CPACK_PACKAGE_VENDOR "Pipeloom")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${PIPELOOM_PACKAGE_MAINTAINER}")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_CLI_DESCRIPTION "Simulator of pipeline-parallel training schedules
+ Times, bubbles and memory of pipeline-parallel schedules, and a check for CI.")
+set(CPACK_COMPONENT_GUI_DESCRIPTION "Window of pipeloom: explore pipeline-parallel schedules by hand")
+set(CPACK_COMPONENT_MPI_DESCRIPTION "Sweeps of pipeloom over the ranks of an MPI job")
+set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS pipeloom-gui)
+set(CPACK_DEBIAN_GUI_PACKAGE_RECOMMENDS "pipeloom, fonts-dejavu-core")
+include(CPack)
