@@ -10,12 +10,6 @@
 namespace pipeloom::sweep {
 namespace {
 
-bool varies(const Column& column, std::size_t rows) {
-  for (Row row = 1; row < rows; ++row)
-    if (column.bits(row) != column.bits(0)) return true;
-  return false;
-}
-
 /// More than one value among the rows that have any.
 bool varies_where_known(const Column& column, std::size_t rows) {
   std::optional<Row> first;
@@ -173,7 +167,7 @@ std::string default_other_metric(const ResultTable& table, std::string_view metr
 std::vector<std::string> varying_keys(const ResultTable& table) {
   std::vector<std::string> out;
   for (const auto& key : table.keys())
-    if (varies(key.column, table.rows())) out.push_back(key.name);
+    if (key.varies) out.push_back(key.name);
   return out;
 }
 
@@ -183,7 +177,7 @@ std::string series_key(const ResultTable& table) {
   std::string number;
   std::string text;
   for (const auto& key : table.keys()) {
-    if (!varies(key.column, table.rows())) continue;
+    if (!key.varies) continue;
     if (key.name == "schedule") return key.name;
     if (levels_of(key.column, all).example.size() > kMaxSeries) continue;
     std::string& found = key.column.is_number() ? number : text;

@@ -208,18 +208,17 @@ Operand Column::operand(Row row) const {
   return Operand::of_text(plain(json));
 }
 
+std::int64_t Column::rank(Row row) const {
+  if (!has(row)) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t bits = bits_[row];
+  // Doubles are ordered as their bits are; negative ones the other way round.
+  return kind_ == Kind::Fixed || bits >= 0 ? bits : std::numeric_limits<std::int64_t>::min() - bits;
+}
+
 std::strong_ordering Column::compare(Row a, Row b) const {
-  const bool has_a = has(a);
-  if (const bool has_b = has(b); !has_a || !has_b) return has_b <=> has_a;
-  if (kind_ == Kind::Fixed) return bits_[a] <=> bits_[b];
-  if (kind_ == Kind::Real) {
-    const double x = std::bit_cast<double>(bits_[a]);
-    const double y = std::bit_cast<double>(bits_[b]);
-    return x < y   ? std::strong_ordering::less
-           : y < x ? std::strong_ordering::greater
-                   : std::strong_ordering::equal;
-  }
+  if (kind_ != Kind::Text) return rank(a) <=> rank(b);
   if (codes_[a] == codes_[b]) return std::strong_ordering::equal;
+  if (const bool has_b = has(b); !has(a) || !has_b) return has_b <=> has(a);
   const std::string& x = texts_[codes_[a]];
   const std::string& y = texts_[codes_[b]];
   if (is_number_text(x) && is_number_text(y))
@@ -241,10 +240,11 @@ std::vector<std::uint32_t> by_value(const Column& column, const std::vector<Row>
   std::vector<std::uint32_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0U);
   if (column.is_number()) {
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto by_value = column.compare(rows[a], rows[b]);
-      return by_value != 0 ? by_value < 0 : a < b;
-    });
+    std::vector<std::pair<std::int64_t, std::uint32_t>> ranked;
+    ranked.reserve(rows.size());
+    for (const std::uint32_t i : order) ranked.emplace_back(column.rank(rows[i]), i);
+    std::sort(ranked.begin(), ranked.end());
+    std::transform(ranked.begin(), ranked.end(), order.begin(), [](const auto& pair) { return pair.second; });
     return order;
   }
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> places;

@@ -13,6 +13,8 @@ namespace {
 
 /// Share of the axis that is left free at each end.
 constexpr double kRoom = 0.04;
+/// Marks may stand so much closer than asked for.
+constexpr double kCloser = 0.8;
 /// Sizes below are counts of something abstract rather than bytes of a device.
 constexpr double kSomeBytes = 4096;
 
@@ -88,7 +90,7 @@ std::vector<AxisMark> Scale::marks(std::size_t about) const {
 }
 
 std::vector<double> Scale::linear_marks(std::size_t about) const {
-  const double step = round_step((to_ - from_) / static_cast<double>(about), marks_);
+  const double step = round_step(kCloser * (to_ - from_) / static_cast<double>(about), marks_);
   std::vector<double> out;
   for (double i = std::ceil(from_ / step); i * step <= to_; ++i) out.push_back(i == 0 ? 0 : i * step);
   return out;
@@ -98,9 +100,10 @@ std::vector<double> Scale::log_marks(std::size_t about) const {
   const double base = marks_ == Marks::Bytes ? 2 : 10;
   const double first = std::floor(from_ / std::log(base));
   const double last = std::ceil(to_ / std::log(base));
+  const double powers = (to_ - from_) / std::log(base);
   // Every power, or every n-th; where few powers fit, what lies between them too.
-  const double every = std::max(1.0, std::ceil((last - first) / static_cast<double>(about)));
-  const bool between = marks_ == Marks::Decimal && (last - first) * 3 <= 2 * static_cast<double>(about);
+  const double every = std::max(1.0, std::ceil(kCloser * powers / static_cast<double>(about)));
+  const bool between = marks_ == Marks::Decimal && powers * 2 <= static_cast<double>(about);
   std::vector<double> out;
   for (double power = first; power <= last; power += every)
     for (const double factor : {1.0, 2.0, 5.0}) {

@@ -52,7 +52,7 @@ constexpr std::size_t kMaxErrorText = 400;
 }  // namespace
 
 ResultTable::ResultTable(Header header) : header_(std::move(header)) {
-  for (const std::string& name : header_.metrics) metrics_.push_back({name, {}});
+  for (const std::string& name : header_.metrics) metrics_.push_back({name, {}, false});
 }
 
 ResultTable ResultTable::read(const std::string& path, const std::function<bool()>& stop) {
@@ -81,8 +81,11 @@ void ResultTable::add(const ResultLine& line, const Where& where) {
   for (std::size_t i = 0; i < line.metrics.size(); ++i)
     add_value(metrics_, i, line.metrics[i].first, line.metrics[i].second);
   for (auto* columns : {&keys_, &metrics_})
-    for (NamedColumn& named : *columns)
+    for (NamedColumn& named : *columns) {
       if (named.column.size() < rows()) named.column.add_missing();
+      if (!named.varies)
+        named.varies = named.column.bits(static_cast<Row>(rows() - 1)) != named.column.bits(0);
+    }
   if (status != Status::Ok) add_error(status, line.error);
 }
 
@@ -92,7 +95,7 @@ void ResultTable::add_value(std::vector<NamedColumn>& columns, std::size_t hint,
   if (at >= columns.size() || columns[at].name != name)
     for (at = 0; at < columns.size() && columns[at].name != name;) ++at;
   if (at == columns.size()) {
-    columns.push_back({std::string(name), {}});
+    columns.push_back({std::string(name), {}, false});
     columns[at].column.reserve(expected_rows_);
     while (columns[at].column.size() + 1 < rows()) columns[at].column.add_missing();
   }
@@ -171,16 +174,19 @@ io::Document ResultTable::document(Row row) const {
   return document;
 }
 
-std::string ResultTable::title(Row row, std::span<const std::string> without) const {
-  std::string out;
-  for (const NamedColumn& key : keys_) {
-    if (!key.column.has(row) || std::find(without.begin(), without.end(), key.name) != without.end())
-      continue;
-    if (!out.empty()) out += ", ";
-    if (key.name != "schedule") out += key.name + ' ';
-    out += key.column.text(row);
-  }
-  return out;
+std::string ResultTable::title(Row row) const {
+  const auto listed = [&](bool everything) {
+    std::string out;
+    for (const NamedColumn& key : keys_) {
+      if (!key.column.has(row) || !(everything || key.varies)) continue;
+      if (!out.empty()) out += ", ";
+      if (key.name != "schedule") out += key.name + ' ';
+      out += key.column.text(row);
+    }
+    return out;
+  };
+  const std::string title = listed(false);
+  return title.empty() ? listed(true) : title;
 }
 
 std::size_t ResultTable::bytes() const {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +36,8 @@ class ResultTable {
   struct NamedColumn {
     std::string name;
     Column column;
+    /// Some row has another value than the first, or none.
+    bool varies = false;
   };
 
   /// An empty table to which lines are added: what read() does, and what tests do.
@@ -69,8 +70,8 @@ class ResultTable {
   [[nodiscard]] std::string time_unit() const;
   /// The configuration of a row, as a document that can be simulated: base and what varies.
   [[nodiscard]] io::Document document(Row row) const;
-  /// What varies, "schedule zb-h1, ranks 4"; keys in `without` are left out.
-  [[nodiscard]] std::string title(Row row, std::span<const std::string> without = {}) const;
+  /// What varies: "zb-h1, ranks 4"; everything that is set where nothing does.
+  [[nodiscard]] std::string title(Row row) const;
 
   [[nodiscard]] std::size_t bytes() const;
 

@@ -1,0 +1,199 @@
+#include "study/page/sweep_page.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "study/page/sweep_map.hpp"
+#include "study/page/sweep_scatter.hpp"
+#include "study/sweep/scale.hpp"
+#include "study/sweep/select.hpp"
+#include "support/catch.hpp"
+#include "support/sweep_scenes.hpp"
+#include "support/temporary.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::study::page;
+using Catch::Matchers::Contains;
+using sweep::ResultTable;
+using test::table_of;
+
+namespace {
+
+const char* const kScene = R"(
+  schedule=gpipe ranks=4 microbatches=8 : makespan=33.0 peak_bytes=8
+  schedule=1f1b  ranks=4 microbatches=8 : makespan=33.0 peak_bytes=4
+  schedule=zb-h2 ranks=4 microbatches=8 : makespan=27.5 peak_bytes=9
+  schedule=gpipe ranks=8 microbatches=8 : makespan=45.0 peak_bytes=8
+  schedule=1f1b  ranks=8 microbatches=8 : makespan=45.0 peak_bytes=8
+  schedule=zb-h2 ranks=8 microbatches=8 : illegal needs 15 microbatches
+)";
+
+std::string markdown(const ResultTable& table, const SweepQuestion& question = {}) {
+  SweepFindings found = sweep_findings(table, "r.jsonl", question);
+  Page page{found.title, found.subtitle, found.lead, found.sections, "pipeloom"};
+  std::ostringstream out;
+  write_markdown(out, page);
+  return out.str();
+}
+
+std::size_t occurrences(const std::string& text, const std::string& of) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(of); at != std::string::npos; at = text.find(of, at + 1)) ++count;
+  return count;
+}
+
+ResultTable many_points(std::size_t points) {
+  sweep::Header header;
+  header.metrics = {"makespan", "peak_bytes"};
+  header.base_json = "{}";
+  header.points = points;
+  ResultTable table(header);
+  sweep::ResultLine line;
+  line.status = "ok";
+  for (std::size_t i = 0; i < points; ++i) {
+    line.point = i;
+    line.config = {{"costs.forward", std::to_string(i)}, {"schedule", i % 2 == 0 ? "\"a\"" : "\"b\""}};
+    // All of them are on the front: the largest there can be.
+    line.metrics = {{"makespan", std::to_string(i + 1) + ".0"}, {"peak_bytes", std::to_string(points - i)}};
+    table.add(line, {});
+  }
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("the page of a sweep says what is best, and what within less memory") {
+  SweepQuestion question;
+  question.metrics = {"makespan", "peak_bytes"};
+  const std::string page = markdown(table_of({"makespan", "peak_bytes"}, kScene), question);
+  CHECK_THAT(
+      page,
+      Contains("Lowest makespan: 27.5 with zb-h2, ranks 4 (peak\\_bytes 9 B). With at most 4 B: 33.0 with "
+               "1f1b, ranks 4."));
+  CHECK_THAT(page, Contains("6 points, 5 ok"));
+  CHECK_THAT(page, Contains("| illegal | 1 | needs 15 microbatches | 5 |"));
+}
+
+TEST_CASE("a winner map in letters has ties and cells without an answer") {
+  const ResultTable table = table_of({"makespan"}, R"(
+    schedule=gpipe ranks=4 microbatches=8 : makespan=33.0
+    schedule=1f1b  ranks=4 microbatches=8 : makespan=33.0
+    schedule=gpipe ranks=4 microbatches=16 : makespan=60.0
+    schedule=gpipe ranks=8 microbatches=16 : illegal no
+  )");
+  const auto map = winner_map(table, select_rows(table, {}), {});
+  REQUIRE(map);
+  CHECK(map_text(*map) ==
+        "ranks\n"
+        "    8       x\n"
+        "    4  A=   B\n"
+        "        8  16  microbatches\n");
+  const std::string svg = map_svg(table, *map);
+  CHECK(occurrences(svg, "class=\"no-answer\"") == 1);
+  CHECK(occurrences(svg, "class=\"tie-line\"") == 1);
+  CHECK_THAT(svg, Contains("1f1b +1"));
+  CHECK(letters_of(27) == "AB");
+}
+
+TEST_CASE("conditions, groups and numbers of points are the reader's choice") {
+  const ResultTable table = table_of({"makespan", "peak_bytes"}, kScene);
+  SweepQuestion question;
+  question.metrics = {"makespan"};
+  question.where = {"peak_bytes <= 8"};
+  question.group_by = "ranks";
+  question.top = 2;
+  const std::string page = markdown(table, question);
+  CHECK_THAT(page, Contains("Only points where peak\\_bytes &lt;= 8: 4.") ||
+                       Contains("Only points where peak\\_bytes \\<= 8: 4."));
+  CHECK_THAT(page,
+             Contains("| 4 | gpipe | 33.0 | 8 B | 0 |\n| 4 | 1f1b | 33.0 | 4 B | 1 |\n| 8 | gpipe | 45.0"));
+  question.where = {"peak_bytes < 0"};
+  CHECK_THAT(markdown(table, question), Contains("No point fits the conditions."));
+}
+
+TEST_CASE("questions that a result cannot answer name the option and what there is") {
+  const ResultTable table = table_of({"makespan", "peak_bytes"}, kScene);
+  const auto refused = [&](auto change) {
+    SweepQuestion question;
+    change(question);
+    try {
+      (void)sweep_findings(table, "r.jsonl", question);
+    } catch (const InputError& error) {
+      return error.line();
+    }
+    return std::string("nothing");
+  };
+  CHECK_THAT(refused([](SweepQuestion& q) { q.metrics = {"makespam"}; }),
+             Contains("--metric: error: ") && Contains("did you mean 'makespan'"));
+  CHECK_THAT(refused([](SweepQuestion& q) {
+               q.metrics = {"makespan", "makespan"};
+             }),
+             Contains("named twice"));
+  CHECK_THAT(refused([](SweepQuestion& q) { q.x = "peak_bytes"; }), Contains("--x: error: "));
+  CHECK_THAT(refused([](SweepQuestion& q) { q.group_by = "rank"; }), Contains("did you mean 'ranks'"));
+  CHECK_THAT(refused([](SweepQuestion& q) { q.where = {"ranks <"}; }), Contains("--where"));
+}
+
+TEST_CASE("a page says when it has a part of a sweep only") {
+  ResultTable whole = table_of({"makespan"}, "ranks=4 : makespan=1.0\nranks=8 : makespan=2.0");
+  CHECK_THAT(markdown(whole), !Contains("not finished") && !Contains("shard"));
+  sweep::Header header = whole.header();
+  header.points = 9;
+  ResultTable part(header);
+  CHECK_THAT(markdown(part), Contains("not finished: 0 of 9 points") && Contains("No point has an answer."));
+  header.shard = sweep::Shard{2, 3};
+  CHECK_THAT(markdown(ResultTable(header)), Contains("shard 2/3 only"));
+}
+
+TEST_CASE("a page does not grow with the number of points") {
+  const ResultTable table = many_points(60'000);
+  const SweepFindings found = sweep_findings(table, "r.jsonl", {});
+  Page page{found.title, found.subtitle, found.lead, found.sections, "pipeloom"};
+  std::ostringstream out;
+  write_html(out, page);
+  CHECK(out.str().size() < 1'200'000);
+  CHECK_THAT(out.str(), Contains("60,000 on the Pareto front of 60,000 points"));
+}
+
+TEST_CASE("several results share a page, a file without a header is named") {
+  const auto path = test::temporary_path("sweep.jsonl");
+  {
+    std::ofstream file(path);
+    file
+        << R"({"sweep": {"schema_version": 1, "version": "1.0.0", "grid": "00", "points": 1, "metrics": ["makespan"], "axes": [], "base": {}}})"
+        << "\n"
+        << R"({"point": 0, "key": "0123456789abcdef", "config": {"ranks": 4}, "status": "ok", "metrics": {"makespan": 33.0}})"
+        << "\n";
+  }
+  const Page page = sweep_page({path.string(), path.string()}, {}, "pipeloom");
+  CHECK(page.title == "2 sweeps");
+  CHECK(page.sections.front().id == "sweep1");
+  std::ostringstream once;
+  std::ostringstream twice;
+  write_html(once, page);
+  write_html(twice, sweep_page({path.string(), path.string()}, {}, "pipeloom"));
+  CHECK(once.str() == twice.str());
+  std::filesystem::remove(path);
+  CHECK(looks_like_sweep(R"({"sweep": {"schema_version": 1)"));
+  CHECK(looks_like_sweep(R"(# {"sweep": {"schema_version": 1)"));
+  CHECK_FALSE(looks_like_sweep(R"({"ranks": 4})"));
+}
+
+TEST_CASE("axes have round marks, logarithmic where values span decades") {
+  using sweep::Marks;
+  using sweep::Scale;
+  const auto texts = [](const Scale& scale, std::size_t about) {
+    std::vector<std::string> out;
+    for (const auto& mark : scale.marks(about)) out.push_back(mark.text);
+    return out;
+  };
+  CHECK(texts(Scale(0, 10, Marks::Decimal), 5) == std::vector<std::string>{"0", "2", "4", "6", "8", "10"});
+  CHECK(texts(Scale(1, 1000, Marks::Decimal), 4) == std::vector<std::string>{"1", "10", "100", "1000"});
+  const Scale bytes(1.0 * (1 << 20), 4.0 * (1 << 20), Marks::Bytes);
+  CHECK(texts(bytes, 4) == std::vector<std::string>{"1.0 MiB", "2.0 MiB", "3.0 MiB", "4.0 MiB"});
+  const Scale one(5, 5, Marks::Decimal);
+  CHECK(one.place(5) == 0.5);
+  const Scale log(0.01, 100, Marks::Decimal);
+  CHECK(log.is_log());
+  CHECK(log.value_at(log.place(3)) == Approx(3));
+}
