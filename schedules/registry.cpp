@@ -77,6 +77,8 @@ const std::vector<Generator>& all() {
 }
 
 Found find(std::string_view name, const Where& where) {
+  for (const Generator& generator : all())
+    if (generator.name == name) return {&generator, nullptr};
   const auto as_spelt = matches(name, same_spelling);
   if (!as_spelt.empty()) return as_spelt.front();
   const auto alike = matches(name, same_squashed);

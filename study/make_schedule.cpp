@@ -25,6 +25,11 @@ double bytes_needed(double ops, int steps, const Limits& limits) {
   return ops * (kBytesPerOp + kBytesPerTime * steps + (limits.with_metrics ? kBytesPerGraphEntry : 0));
 }
 
+/// The machine is asked only where the limits do not say.
+double allowed_bytes(const Limits& limits) {
+  return limits.max_memory ? *limits.max_memory : default_max_memory();
+}
+
 /// Options that the schedule does not know, one by one: a wish that has no effect is a mistake.
 void refuse_unused_options(const io::RunConfig& config, const schedules::Generator& generator) {
   const schedules::Requirements& takes = generator.requirements;
@@ -110,7 +115,7 @@ double default_max_memory() {
 
 void check_size(double ops, int steps, const Limits& limits, const std::string& what) {
   const double need = bytes_needed(ops, steps, limits);
-  const double limit = limits.max_memory.value_or(default_max_memory());
+  const double limit = allowed_bytes(limits);
   if (need > limit)
     throw InputError::too_large(fmt::format("{} ({:.3g} ops)", what, ops * steps), need, limit);
 }
@@ -187,7 +192,7 @@ SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits) {
   const int kinds = params.forward_only ? 1 : extras + (generator.requirements.splits_backward ? 3 : 2);
   const double ops = static_cast<double>(kinds) * params.ranks * params.chunks * params.microbatches *
                      params.slices * params.updates;
-  if (bytes_needed(ops, config.step.count, limits) > limits.max_memory.value_or(default_max_memory()))
+  if (bytes_needed(ops, config.step.count, limits) > allowed_bytes(limits))
     check_size(ops, config.step.count, limits,
                fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
                            params.chunks, params.microbatches));
