@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "sim/text.hpp"
 #include "study/numbers.hpp"
@@ -22,11 +23,31 @@ constexpr std::size_t kOpsInMarkdown = 5;
 
 using Runs = std::vector<ComparedRun>;
 
+std::string file_of(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  return name.empty() ? path : name;
+}
+
+/// "Idle time .." for "idle time ..".
+std::string sentence(std::string words) {
+  if (!words.empty() && words.front() >= 'a' && words.front() <= 'z')
+    words.front() = static_cast<char>(words.front() - 'a' + 'A');
+  return words;
+}
+
 std::string value_text(const MetricRow& row, double value, TimeUnit unit) {
   if (row.unit == "time_unit") return time_text(static_cast<Ticks>(value), unit);
   if (row.unit == "ratio") return percent(value);
   if (row.unit == "bytes") return bytes_text(static_cast<Bytes>(value));
   return fmt::format("{}", value);
+}
+
+/// File names without their folders, where these tell the runs apart.
+void shorten_titles(Runs& runs) {
+  std::set<std::string> seen;
+  for (const ComparedRun& run : runs) seen.insert(file_of(run.title));
+  if (seen.size() != runs.size()) return;
+  for (ComparedRun& run : runs) run.title = file_of(run.title);
 }
 
 /// How a metric of a run is against the baseline's.
@@ -109,6 +130,12 @@ Span common_span(const Runs& runs) {
   return span;
 }
 
+/// "zb-h1.json: zb-h1 on 4 ranks, 8 microbatches".
+std::string heading_of(const LoadedRun& run, const std::string& title, bool baseline) {
+  return fmt::format("{}{}: {}", title, baseline ? " (baseline)" : "",
+                     run.evaluation ? run_heading(*run.evaluation) : "a timeline that was read");
+}
+
 Section timelines(const std::list<LoadedRun>& loaded, const Runs& runs, Medium medium) {
   Section section{"timelines", "Timelines", {}};
   const Span common = common_span(runs);
@@ -117,7 +144,7 @@ Section timelines(const std::list<LoadedRun>& loaded, const Runs& runs, Medium m
   for (const LoadedRun& run : loaded) {
     const std::size_t index = at++;
     Figure figure;
-    section.blocks.emplace_back(Paragraph{index == 0 ? run.title + " (baseline)" : run.title});
+    section.blocks.emplace_back(Paragraph{heading_of(run, runs[index].title, index == 0)});
     if (medium == Medium::Markdown) {
       figure.text_chart = text_chart(run.timeline());
       section.blocks.emplace_back(std::move(figure));
@@ -133,7 +160,7 @@ Section timelines(const std::list<LoadedRun>& loaded, const Runs& runs, Medium m
     if (same) input.range = common;
     input.id = fmt::format("gantt-{}", index);
     input.link = same ? "time" : input.id;
-    input.title = "Timeline of " + run.title;
+    input.title = "Timeline of " + runs[index].title;
     Gantt gantt = draw_gantt(input);
     section.blocks.emplace_back(std::move(gantt.legend));
     section.blocks.emplace_back(std::move(gantt.figure));
@@ -208,7 +235,7 @@ void add_differences(const Runs& runs, Medium medium, Page& page) {
     const OpComparison ops = compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0, most);
     for (const std::string& line : remarks(runs[0], runs[run], ops))
       page.lead.emplace_back(
-          Paragraph{runs.size() > 2 ? fmt::format("{}: {}", runs[run].title, line) : line});
+          Paragraph{runs.size() > 2 ? fmt::format("{}: {}", runs[run].title, line) : sentence(line)});
     if (!ops.largest.empty() && same_clock(*runs[0].timeline, *runs[run].timeline))
       section.blocks.emplace_back(ops_table(runs[run], ops, most));
   }
@@ -218,7 +245,8 @@ void add_differences(const Runs& runs, Medium medium, Page& page) {
 }  // namespace
 
 Page compare_page(const std::list<LoadedRun>& loaded, Medium medium) {
-  const Runs runs = compared(loaded);
+  Runs runs = compared(loaded);
+  shorten_titles(runs);
   const auto rows = compare_metrics(runs);
   Page page;
   page.title = runs.size() == 2
@@ -230,14 +258,16 @@ Page compare_page(const std::list<LoadedRun>& loaded, Medium medium) {
   page.sections.push_back(timelines(loaded, runs, medium));
   if (auto section = causes(runs, medium)) page.sections.push_back(std::move(*section));
   add_differences(runs, medium, page);
+  std::size_t at = 0;
   for (const LoadedRun& run : loaded) {
+    const std::string& title = runs[at++].title;
     if (!run.evaluation) continue;
     if (run.evaluation->over_limit)
-      page.lead.emplace_back(Paragraph{fmt::format("{}: rank {} is over the memory limit", run.title,
+      page.lead.emplace_back(Paragraph{fmt::format("{}: rank {} is over the memory limit", title,
                                                    run.evaluation->over_limit->rank.value()),
                                        Tone::Bad});
     for (const std::string& warning : run.evaluation->warnings)
-      page.lead.emplace_back(Paragraph{fmt::format("{}: {}", run.title, warning), Tone::Warning});
+      page.lead.emplace_back(Paragraph{fmt::format("{}: {}", title, warning), Tone::Warning});
   }
   page.footer = fmt::format("pipeloom {}", kVersion);
   return page;

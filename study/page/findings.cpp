@@ -86,7 +86,7 @@ std::string percent(double share) {
 
 std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
   const Ticks idle = causes.total.total();
-  if (idle == 0) return "No rank is ever idle between its first and the run's last op.";
+  if (idle == 0) return "No rank is ever idle.";
   const IdleCause largest = *std::max_element(kCauses.begin(), kCauses.end(), [&](IdleCause a, IdleCause b) {
     return causes.total.of(a) < causes.total.of(b);
   });
@@ -94,10 +94,16 @@ std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
       causes.of_rank.begin(), causes.of_rank.end(),
       [largest](const IdleCauses& a, const IdleCauses& b) { return a.of(largest) < b.of(largest); });
   const Ticks time = causes.total.of(largest);
-  return fmt::format("Largest cause of idle time: {}, {} of {} ({}): {}. Rank {} loses most to it, {}.",
-                     name_of(largest), time_text(time, unit), time_text(idle, unit),
-                     percent(share_of(time, idle)), meaning(largest), worst - causes.of_rank.begin(),
-                     time_text(worst->of(largest), unit));
+  const bool all_equal =
+      std::all_of(causes.of_rank.begin(), causes.of_rank.end(),
+                  [&](const IdleCauses& rank) { return rank.of(largest) == worst->of(largest); });
+  const std::string most = time_text(worst->of(largest), unit);
+  const std::string who =
+      all_equal ? fmt::format("Every rank loses {} to it.", most)
+                : fmt::format("Rank {} loses most to it, {}.", worst - causes.of_rank.begin(), most);
+  return fmt::format("Largest cause of idle time: {}, {} of {} ({}): {}. {}", name_of(largest),
+                     time_text(time, unit), time_text(idle, unit), percent(share_of(time, idle)),
+                     meaning(largest), who);
 }
 
 Facts facts_of_run(const Evaluation& run) {

@@ -132,7 +132,7 @@ class GanttDrawer {
 
   void draw_row(const RowPlace& row) {
     plot_ += fmt::format("<rect class=\"row-ground\" x=\"0\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-                         coordinate(row.y), kPlotUnits, coordinate(row.height));
+                         coordinate(row.y), plot_x(range_, index_.span().end), coordinate(row.height));
     if (row.last != row.first + 1) {
       draw_shared_row(row);
       return;

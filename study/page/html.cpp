@@ -89,19 +89,4 @@ std::string coordinate(double value, int digits) {
   return out + '.' + fraction;
 }
 
-std::string id_of(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool digit = c >= '0' && c <= '9';
-    if (letter || digit)
-      out += c;
-    else if (!out.empty() && out.back() != '-')
-      out += '-';
-  }
-  while (!out.empty() && out.back() == '-') out.pop_back();
-  const bool begins_well = !out.empty() && !(out.front() >= '0' && out.front() <= '9');
-  return begins_well ? out : "x" + out;
-}
-
 }  // namespace pipeloom::study::page

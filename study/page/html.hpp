@@ -19,7 +19,4 @@ namespace pipeloom::study::page {
 /// A number of a picture: at most `digits` (0 to 3) digits after the point, no trailing zeros, "0" rather than "-0".
 [[nodiscard]] std::string coordinate(double value, int digits = 2);
 
-/// `text` as an XML id: letters, digits and dashes, beginning with a letter. Different texts may give the same id.
-[[nodiscard]] std::string id_of(std::string_view text);
-
 }  // namespace pipeloom::study::page

@@ -169,13 +169,8 @@ class TimeChart {
     const from = clamp(start, 0, 1 - length);
     this.group.start = from;
     this.group.end = from + length;
-    if (this.group.waits) return;
-    this.group.waits = true;
-    requestAnimationFrame(() => {
-      this.group.waits = false;
-      for (const chart of this.group.charts) chart.draw();
-      root.dataset.range = `${this.group.start.toFixed(6)} ${this.group.end.toFixed(6)}`;
-    });
+    // At once: browsers send moves and wheels once a frame already.
+    for (const chart of this.group.charts) chart.draw();
   }
   zoom(factor, at) {
     const {start, end} = this.group;

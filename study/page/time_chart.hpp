@@ -2,6 +2,7 @@
 
 // The frame that all charts over time share: rows with labels, a stretched plot, a time axis. The script zooms what is in it.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,0 +1,164 @@
+#include "study/page/document.hpp"
+
+#include <set>
+#include <sstream>
+
+#include "sim/draw/palette.hpp"
+#include "study/page/html.hpp"
+#include "study/page/page_support.hpp"
+#include "study/page/script.hpp"
+#include "study/page/sha256.hpp"
+#include "study/page/style.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::study::page;
+using namespace pipeloom::page_tests;
+using study::Align;
+
+namespace {
+
+std::string hex(std::string_view text) {
+  std::string out;
+  for (const std::uint8_t byte : sha256(text)) {
+    out += "0123456789abcdef"[byte >> 4U];
+    out += "0123456789abcdef"[byte & 15U];
+  }
+  return out;
+}
+
+std::string html_of(const Page& page) {
+  std::ostringstream out;
+  write_html(out, page);
+  return out.str();
+}
+
+std::string markdown_of(const Page& page) {
+  std::ostringstream out;
+  write_markdown(out, page);
+  return out.str();
+}
+
+/// A page with a block of every kind, all of their words `words`.
+Page page_of(const std::string& words) {
+  Page page;
+  page.title = words;
+  page.subtitle = words;
+  page.footer = words;
+  page.lead = {Facts{{{words, words, words, Tone::Good}}}, Paragraph{words, Tone::Warning}};
+  PageTable table{words, {{words, Align::Left}, {words, Align::Right}}, {{{words}, {words, Tone::Bad}}}};
+  page.sections = {{"one", words, {table, Code{words}}},
+                   {"two", words, {Legend{{{{"s0"}, words}}}}, true},
+                   {"three", words, {Figure{"<svg xmlns=\"http://www.w3.org/2000/svg\"/>", words, words}}}};
+  return page;
+}
+
+}  // namespace
+
+TEST_CASE("SHA-256 of the standard's examples") {
+  // FIPS 180-4's examples: one block, two blocks, and the empty text.
+  CHECK(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(hex(std::string(1'000'000, 'a')) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  // The policy's own example of a hash source: alert('Hello, world.');
+  CHECK(policy_hash("alert('Hello, world.');") == "sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng=");
+}
+
+TEST_CASE("Text of a page cannot become markup") {
+  CHECK(escaped("<script>alert(\"1\" & '2')</script>") ==
+        "&lt;script&gt;alert(&quot;1&quot; &amp; &#39;2&#39;)&lt;/script&gt;");
+  CHECK(escaped("a\nb\tc") == "a\nb\tc");
+  const std::string mark = "\xef\xbf\xbd";
+  CHECK(escaped(std::string("a\0b\x1b", 4)) == "a" + mark + "b" + mark);
+  CHECK(escaped("\xff"
+                "a") == mark + "a");                          // no UTF-8
+  CHECK(escaped("\xc0\xaf") == mark + mark);                  // an overlong slash
+  CHECK(escaped("\xed\xa0\x80") == mark + mark + mark);       // half a surrogate pair
+  CHECK(escaped("x\xe2\x80") == "x" + mark + mark);           // cut off
+  CHECK(escaped("\xe2\x80\xaegpj.exe") == mark + "gpj.exe");  // right-to-left override
+  CHECK(escaped("\xc3\xa4\xf0\x9f\x99\x82") == "\xc3\xa4\xf0\x9f\x99\x82");
+}
+
+TEST_CASE("Numbers of pictures have no more digits than they need") {
+  CHECK(coordinate(1.0) == "1");
+  CHECK(coordinate(-0.001) == "0");
+  CHECK(coordinate(1.25) == "1.25");
+  CHECK(coordinate(-1.5) == "-1.5");
+  CHECK(coordinate(0.05) == "0.05");
+  CHECK(coordinate(2.26, 1) == "2.3");
+  CHECK(coordinate(2.5, 0) == "3");
+}
+
+TEST_CASE("A page is well-formed and loads nothing, whatever its words are") {
+  const std::vector<std::string> hostile = {"plain",
+                                            "</title></style></script><script>alert(1)</script>",
+                                            "\"'&<>]]>",
+                                            "a|b`c`\n# d",
+                                            std::string("\x01\xff\0", 3),
+                                            ""};
+  for (const std::string& words : hostile) {
+    const std::string text = html_of(page_of(words));
+    const XmlDocument page = read_xml(text);
+    CHECK(page.error == "");
+    CHECK(page.all("script").size() == 1);
+    CHECK(page.all("style").size() == 1);
+    std::set<std::string> ids;
+    for (const XmlElement& element : page.elements) {
+      for (const auto& [name, value] : element.attributes) {
+        CHECK(name != "style");
+        CHECK(name != "src");
+        CHECK(name.substr(0, 2) != "on");
+        if (name == "href") CHECK(value.substr(0, 1) == "#");
+        if (name == "id") CHECK(ids.insert(value).second);
+        if (name == "tabindex") CHECK(value == "0");
+        if (name != "xmlns") CHECK(value.find("://") == std::string::npos);
+      }
+    }
+    for (const XmlElement* link : page.all("a")) CHECK(ids.count(link->attributes.at("href").substr(1)) == 1);
+  }
+}
+
+TEST_CASE("The policy names the style and the script that the page holds, and nothing else may run") {
+  const std::string text = html_of(page_of("x"));
+  std::string policy;
+  const XmlDocument page = read_xml(text);
+  for (const XmlElement* meta : page.all("meta"))
+    if (meta->attributes.count("http-equiv") == 1) policy = meta->attributes.at("content");
+  CHECK(policy == "default-src 'none'; style-src '" + policy_hash(raw_text(text, "style")) +
+                      "'; script-src '" + policy_hash(raw_text(text, "script")) +
+                      "'; img-src data:; base-uri 'none'; form-action 'none'");
+  // The script leaves what CDATA wraps, and no style reaches out.
+  CHECK(script().find("]]>") == std::string_view::npos);
+  CHECK(script().find("</script") == std::string_view::npos);
+  CHECK(style_sheet().find("url(") == std::string::npos);
+  CHECK(style_sheet().find("@import") == std::string::npos);
+  CHECK(style_sheet().find("</") == std::string::npos);
+}
+
+TEST_CASE("Equal pages give equal bytes") {
+  CHECK(html_of(page_of("x")) == html_of(page_of("x")));
+  CHECK(markdown_of(page_of("x")) == markdown_of(page_of("x")));
+}
+
+TEST_CASE("Every text stands out from what it is on") {
+  // WCAG 2.1, success criterion 1.4.3: 4.5 : 1.
+  for (const draw::Theme theme : {draw::Theme::Light, draw::Theme::Dark})
+    for (const InkOnGround& pair : text_colours(theme)) {
+      INFO(pair.name);
+      CHECK(draw::contrast(pair.ink, pair.ground) >= 4.5);
+    }
+}
+
+TEST_CASE("Markdown keeps words as they are and tables in shape") {
+  CHECK(markdown_escaped("a|b *c* <d> `e`\nf") == "a\\|b \\*c\\* &lt;d> \\`e\\` f");
+  Page page;
+  page.title = "t";
+  page.lead = {PageTable{"", {{"a", Align::Left}, {"b", Align::Right}}, {{{"x|y"}, {"1", Tone::Bad}}}},
+               Code{"```\ninside\n```"}};
+  CHECK(markdown_of(page) ==
+        "## t\n\n| a | b |\n| --- | ---: |\n| x\\|y | \xe2\x9d\x8c 1 "
+        "|\n\n````text\n```\ninside\n```\n````\n\n<sub></sub>\n");
+}

@@ -1,0 +1,259 @@
+#include "study/page/run_page.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "sim/text.hpp"
+#include "study/page/gantt_svg.hpp"
+#include "study/page/page_support.hpp"
+#include "study/page/time_chart.hpp"
+#include "support/catch.hpp"
+
+using namespace pipeloom;
+using namespace pipeloom::study;
+using namespace pipeloom::study::page;
+using namespace pipeloom::page_tests;
+
+namespace {
+
+LoadedRun run_of(const std::string& config, const std::string& title = "run.json") {
+  InputTexts input;
+  input.file = title;
+  input.text = config;
+  return load_run(input, {}, TimeUnit::Unit);
+}
+
+std::string config(const char* schedule, int ranks, int microbatches, const std::string& more = "") {
+  return "{\"schedule\": \"" + std::string(schedule) + "\", \"ranks\": " + std::to_string(ranks) +
+         ", \"microbatches\": " + std::to_string(microbatches) + more + "}";
+}
+
+std::string html_of(const Page& page) {
+  std::ostringstream out;
+  write_html(out, page);
+  return out.str();
+}
+
+std::string markdown_of(const Page& page) {
+  std::ostringstream out;
+  write_markdown(out, page);
+  return out.str();
+}
+
+std::int64_t number(const XmlElement& element, const char* name) {
+  return std::stoll(element.attributes.at(name));
+}
+
+/// Boxes of ops: those that carry a number.
+std::vector<const XmlElement*> boxes(const XmlDocument& page) {
+  std::vector<const XmlElement*> found;
+  for (const XmlElement* rect : page.all("rect"))
+    if (rect->attributes.count("data-n") == 1) found.push_back(rect);
+  return found;
+}
+
+bool has_text(const XmlDocument& page, const char* element, const std::string& words) {
+  for (const XmlElement* one : page.all(element))
+    if (one->text.find(words) != std::string::npos) return true;
+  return false;
+}
+
+/// A timeline of one rank whose ops are at [start, end).
+Timeline timeline_of(const std::string& schedule, const std::vector<Span>& times) {
+  Timeline timeline;
+  timeline.schedule = std::make_shared<const Schedule>(parse_schedule(schedule));
+  for (const Span& span : times) {
+    timeline.start.push_back(span.start);
+    timeline.end.push_back(span.end);
+  }
+  return timeline;
+}
+
+Gantt gantt_of(const Timeline& timeline) {
+  GanttInput input;
+  input.timeline = &timeline;
+  return draw_gantt(input);
+}
+
+}  // namespace
+
+TEST_CASE("A page of a run says the answer first and shows every op") {
+  // 1F1B with B twice as long as F: makespan (m + p - 1) * 3 = 33, bubble (p - 1) / (m + p - 1) = 3 / 11.
+  const LoadedRun run = run_of(config("1f1b", 4, 8));
+  const std::string text = html_of(run_page(run, Medium::Html));
+  const XmlDocument page = read_xml(text);
+  REQUIRE(page.error == "");
+  CHECK(has_text(page, "h1", "1f1b on 4 ranks, 8 microbatches"));
+  CHECK(has_text(page, "dd", "33.0"));
+  CHECK(has_text(page, "dd", "27.27 %"));
+  // 2 kinds * 4 stages * 8 microbatches.
+  const auto found = boxes(page);
+  CHECK(found.size() == 64);
+  std::set<std::string> titles;
+  for (const XmlElement* box : found) {
+    titles.insert(box->text);
+    CHECK(number(*box, "x") >= 0);
+    CHECK(number(*box, "width") > 0);
+    CHECK(number(*box, "x") + number(*box, "width") <= kPlotUnits);
+  }
+  CHECK(titles.size() == 64);
+  // The third forward of rank 1 is the run's (2 + 1)-th unit: 3.0 to 4.0.
+  CHECK(titles.count("1F2: forward, rank 1, stage 1, microbatch 2\n3.0 to 4.0, takes 1.0") == 1);
+  CHECK(text == html_of(run_page(run_of(config("1f1b", 4, 8)), Medium::Html)));
+}
+
+TEST_CASE("Every schedule's page is well-formed") {
+  for (const char* schedule :
+       {"gpipe", "zb-h1", "interleaved-1f1b", "dualpipe", "dualpipe-v", "seq-1f1b", "zbv"}) {
+    const std::string more = std::string(schedule) == "seq-1f1b" ? ", \"options\": {\"slices\": 2}" : "";
+    INFO(schedule);
+    const LoadedRun run = run_of(config(schedule, 4, 8, more));
+    CHECK(read_xml(html_of(run_page(run, Medium::Html))).error == "");
+    CHECK(!markdown_of(run_page(run, Medium::Markdown)).empty());
+  }
+}
+
+TEST_CASE("Above 4,000 ops a rank and kind is one path, in which every op is") {
+  // 2 * 4 * 1,250 = 10,000 ops.
+  const LoadedRun run = run_of(config("1f1b", 4, 1250));
+  const std::string text = html_of(run_page(run, Medium::Html));
+  const XmlDocument page = read_xml(text);
+  REQUIRE(page.error == "");
+  CHECK(boxes(page).empty());
+  std::size_t paths = 0;
+  for (const XmlElement* path : page.of_class("dense")) {
+    if (path->text.find(" ops, busy") == std::string::npos) continue;
+    ++paths;
+    CHECK(path->text.find("1,250 ops, busy") != std::string::npos);
+    const std::string& d = path->attributes.at("d");
+    CHECK(std::count(d.begin(), d.end(), 'h') == 1250);
+  }
+  CHECK(paths == 8);
+  CHECK(text.size() < 1'000'000);
+}
+
+TEST_CASE("The size of a page is that of its pictures, not of the run") {
+  // 2 * 16 * 31,250 = 1e6 ops.
+  const LoadedRun run = run_of(config("1f1b", 16, 31250));
+  const std::string text = html_of(run_page(run, Medium::Html));
+  CHECK(run.timeline().schedule->num_ops() == 1'000'000);
+  CHECK(text.size() < 6'000'000);
+  CHECK(markdown_of(run_page(run, Medium::Markdown)).size() < 20'000);
+}
+
+TEST_CASE("Ranks share rows where there are too many, and tables show some") {
+  // 600 ranks: four to a row.
+  const LoadedRun run = run_of(config("gpipe", 600, 4));
+  const std::string text = html_of(run_page(run, Medium::Html));
+  const XmlDocument page = read_xml(text);
+  REQUIRE(page.error == "");
+  CHECK(has_text(page, "title", "ranks 0 to 3: forward"));
+  CHECK(has_text(page, "title", "ranks 596 to 599: forward"));
+  CHECK(has_text(page, "caption", "of 600 ranks"));
+  CHECK(text.size() < 6'000'000);
+}
+
+TEST_CASE("A lone op and a lone gap too thin to be seen are a pixel wide") {
+  // 10 long ops with 1e9 ticks; between two of them one op of 100 ticks, alone among idle time; then a gap of 100 ticks.
+  const Ticks long_op = 1'000'000'000;
+  const Ticks thin = 100'000;
+  const Timeline timeline = timeline_of("0F0 0F1 0F2 0F3 0F4", {{0, long_op},
+                                                                {2 * long_op, 2 * long_op + thin},
+                                                                {3 * long_op, 4 * long_op},
+                                                                {4 * long_op, 5 * long_op},
+                                                                {5 * long_op + thin, 6 * long_op}});
+  const XmlDocument picture = read_xml(gantt_of(timeline).figure.markup);
+  REQUIRE(picture.error == "");
+  const auto hairs = picture.of_class("hair");
+  REQUIRE(hairs.size() == 1);
+  // At 2 of 6 of the plot's width.
+  CHECK(hairs[0]->attributes.at("d").substr(0, 8) == "M333333 ");
+  const auto gaps = picture.of_class("gap");
+  REQUIRE(gaps.size() == 1);
+  CHECK(gaps[0]->attributes.at("d").substr(0, 7) == "M833350");
+}
+
+TEST_CASE("Names cannot become markup anywhere") {
+  const std::string name = "<script>alert('1')</script>\" onload=\"x&y.json";
+  std::list<LoadedRun> runs;
+  runs.push_back(run_of(config("1f1b", 2, 4), name));
+  runs.push_back(run_of(config("gpipe", 2, 4), name + "2"));
+  for (const Page& page : {run_page(runs.front(), Medium::Html), compare_page(runs, Medium::Html)}) {
+    const XmlDocument read = read_xml(html_of(page));
+    CHECK(read.error == "");
+    CHECK(read.all("script").size() == 1);
+    for (const XmlElement& element : read.elements) CHECK(element.attributes.count("onload") == 0);
+  }
+  CHECK(markdown_of(compare_page(runs, Medium::Markdown)).find("<script") == std::string::npos);
+}
+
+TEST_CASE("A run over its limit says so first, and shows the limit") {
+  // 1F1B's first rank holds p = 4 activations.
+  const LoadedRun run = run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 3})"));
+  const XmlDocument page = read_xml(html_of(run_page(run, Medium::Html)));
+  REQUIRE(page.error == "");
+  CHECK(has_text(page, "dd", "over the limit of 3 B"));
+  CHECK(page.of_class("limit-line").size() == 4);
+  const XmlDocument fine = read_xml(
+      html_of(run_page(run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 4})")), Medium::Html)));
+  CHECK(has_text(fine, "dd", "within the limit of 4 B"));
+}
+
+TEST_CASE("A timeline that was read has what times alone tell") {
+  InputTexts input;
+  input.file = "measured.jsonl";
+  input.text =
+      "{\"time_unit\":\"ms\"}\n"
+      "{\"rank\":0,\"op\":\"0F0\",\"start\":0,\"end\":1}\n{\"rank\":0,\"op\":\"0B0\",\"start\":4,\"end\":6}\n"
+      "{\"rank\":1,\"op\":\"1F0\",\"start\":1,\"end\":2}\n{\"rank\":1,\"op\":\"1B0\",\"start\":2,\"end\":4}"
+      "\n";
+  const LoadedRun run = load_run(input, {}, TimeUnit::Unit);
+  const XmlDocument page = read_xml(html_of(run_page(run, Medium::Html)));
+  REQUIRE(page.error == "");
+  CHECK(has_text(page, "dd", "6.0 ms"));
+  // Busy 3 of 6 on both ranks.
+  CHECK(has_text(page, "dd", "50.00 %"));
+  CHECK(boxes(page).size() == 4);
+}
+
+TEST_CASE("A comparison has one scale, linked, and says what is better") {
+  std::list<LoadedRun> runs;
+  runs.push_back(run_of(config("1f1b", 4, 8), "a/1f1b.json"));
+  runs.push_back(run_of(config("zb-h1", 4, 8), "a/zb.json"));
+  const XmlDocument page = read_xml(html_of(compare_page(runs, Medium::Html)));
+  REQUIRE(page.error == "");
+  CHECK(has_text(page, "h1", "zb.json against 1f1b.json"));
+  CHECK(has_text(page, "td", "better"));
+  CHECK(has_text(page, "p", "Idle time is "));
+  const auto charts = page.of_class("zoom");
+  REQUIRE(charts.size() == 2);
+  CHECK(charts[0]->attributes.at("data-to") == charts[1]->attributes.at("data-to"));
+  CHECK(charts[0]->attributes.at("data-link") == charts[1]->attributes.at("data-link"));
+  // 64 ops of 1F1B and 96 of ZB-H1, the latter within 27 of 33 units.
+  const auto found = boxes(page);
+  REQUIRE(found.size() == 160);
+  for (std::size_t i = 64; i < 160; ++i)
+    CHECK(number(*found[i], "x") + number(*found[i], "width") <= kPlotUnits * 27 / 33 + 1);
+}
+
+TEST_CASE("Runs on unequal clocks have scales of their own") {
+  std::list<LoadedRun> runs;
+  runs.push_back(run_of(config("1f1b", 2, 4), "units.json"));
+  runs.push_back(run_of(
+      config("1f1b", 2, 4, R"(, "costs": {"time_unit": "ms", "forward": 1, "backward": 2})"), "ms.json"));
+  const XmlDocument page = read_xml(html_of(compare_page(runs, Medium::Html)));
+  REQUIRE(page.error == "");
+  const auto charts = page.of_class("zoom");
+  REQUIRE(charts.size() == 2);
+  CHECK(charts[0]->attributes.at("data-link") != charts[1]->attributes.at("data-link"));
+  CHECK(has_text(page, "p", "Times cannot be compared"));
+}
+
+TEST_CASE("The configuration's table has every key and where it comes from") {
+  const LoadedRun run = run_of(config("Interleaved1F1B", 4, 8));
+  const XmlDocument page = read_xml(html_of(run_page(run, Medium::Html)));
+  CHECK(has_text(page, "th", "options.group_size"));
+  CHECK(has_text(page, "td", "default of Interleaved1F1B"));
+  CHECK(has_text(page, "th", "memory.limit_bytes"));
+}
