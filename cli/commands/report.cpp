@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "study/loaded_run.hpp"
+#include "study/page/plain_text.hpp"
 #include "study/page/run_page.hpp"
 #include "study/page/sweep_page.hpp"
 #include "study/run_tables.hpp"
@@ -108,10 +110,27 @@ Result make_page(const ReportOptions& options, Medium medium) {
   return {study::page::sweep_page(options.files, question, fmt::format("pipeloom {}", kVersion)), false};
 }
 
+/// What a sweep says needs no file: it is an answer for the terminal.
+ExitCode print_sweeps(const ReportOptions& options) {
+  if (options.format)
+    throw InputError(Where{"--format"},
+                     "without -o the answer is plain text; add -o - for a page on standard output");
+  const Screen screen = options.output.screen();
+  std::ostringstream text;
+  const study::page::PlainStyle style{static_cast<std::size_t>(screen.width), screen.has_colour(),
+                                      options.output.verbose};
+  study::page::write_plain(text, make_page(options, Medium::Markdown).page, style);
+  print(text.str());
+  return ExitCode::Ok;
+}
+
 ExitCode run_report(const ReportOptions& options) {
-  if (!options.page_file)
+  if (!options.page_file) {
+    if (!options.files.empty() && std::all_of(options.files.begin(), options.files.end(), holds_sweep))
+      return print_sweeps(options);
     throw InputError(
         "where to write the page is missing; add -o FILE.html or -o FILE.md (- is standard output)");
+  }
   const Medium medium = medium_of(options);
   require_free(*options.page_file, options.force);
   const Result result = make_page(options, medium);
@@ -135,6 +154,7 @@ constexpr const char* kFooter =
     "  pipeloom report run.json -o run.html\n"
     "  pipeloom report 1f1b.json zb-h1.json -o zb.html --set ranks=8\n"
     "  pipeloom report --schedule zb-h1 --ranks 4 --microbatches 8 -o - --format markdown\n"
+    "  pipeloom report sweep.jsonl --metric makespan --metric peak_bytes\n"
     "  pipeloom report sweep.jsonl -o sweep.html --where 'peak_bytes <= 60e9' --group-by ranks --top 3";
 
 void add_sweep_options(CLI::App& app, ReportOptions& options) {

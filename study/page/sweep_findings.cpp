@@ -164,7 +164,7 @@ void add_front(const ResultTable& table, const Asked& asked, const std::string& 
       asked.front.all > asked.front.named.size()
           ? fmt::format("{} of the front's {}, evenly spread", count_text(asked.front.named.size()),
                         count_text(asked.front.all, "point"))
-          : "The front, numbered as in the picture";
+          : "The Pareto front";
   section.blocks.push_back(front_table(table, asked.front.named, asked.metrics, std::move(said)));
   out.push_back(std::move(section));
 }
