@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/io/file.hpp"
 #include "sim/io/json_text.hpp"
 #include "study/fingerprint.hpp"
 #include "study/sweep/grid_content.hpp"
@@ -42,6 +43,22 @@ std::string axes_json(const GridContent& content) {
   return out + "]";
 }
 
+/// What the files hold that "options.file" names, below a value that stands at `key`.
+void add_schedule_files(study::Fingerprint& hash, const io::Value& value, std::string_view key) {
+  if (key == "options.file" && value.is(io::ValueKind::String) && value.text() != "-") {
+    try {
+      hash.add(study::fingerprint(io::read_file(io::relative_to(value.where().file, value.text()))));
+    } catch (const Error&) {
+      hash.add("none;");  // the points that need it will say so
+    }
+    return;
+  }
+  if (const io::Value* options = key.empty() ? value.find("options") : nullptr)
+    add_schedule_files(hash, *options, "options");
+  if (const io::Value* file = key == "options" ? value.find("file") : nullptr)
+    add_schedule_files(hash, *file, "options.file");
+}
+
 void add_column(study::Fingerprint& hash, const AxisKey& column) {
   hash.add(column.name);
   if (column.range) {
@@ -54,6 +71,7 @@ void add_column(study::Fingerprint& hash, const AxisKey& column) {
     hash.add(" ");
     hash.add(value.json);
     hash.add(value.leaves);
+    add_schedule_files(hash, value.value, column.name);
   }
   hash.add(";");
 }
@@ -64,6 +82,7 @@ std::string grid_hash(const GridContent& content) {
   std::string base;
   append_plain_json(base, content.base.root(), true);
   hash.add(base);
+  add_schedule_files(hash, content.base.root(), "");
   for (const Block& block : content.blocks) {
     hash.add("block;");
     for (const auto& axis : block.axes) {

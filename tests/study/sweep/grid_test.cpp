@@ -237,6 +237,13 @@ TEST_CASE("base and costs may be files") {
   CHECK(changed.hash() != files.hash());
   CHECK(keys_of_points(changed) == Texts{keys[0], keys[0]});
 
+  // A schedule file decides what its points are as well.
+  write("grid.json", R"({"base": {"schedule": "custom"}, "axes": {"options.file": ["orders.csv"]}})");
+  write("orders.csv", "0F0,0B0\r\n");
+  const std::string hash = Grid::read(path).hash();
+  write("orders.csv", "0F0,0F1,0B0,0B1\r\n");
+  CHECK(Grid::read(path).hash() != hash);
+
   write("grid.json", R"({"base": "none.json"})");
   CHECK_THROWS_AS(Grid::read(path), InputError);
   write("grid.json", R"({"axes": {"costs": ["none.json"]}})");
