@@ -12,7 +12,7 @@ readonly build_packages=(
   libboost-dev libcairo2-dev libcli11-dev libfmt-dev nlohmann-json3-dev
   fonts-dejavu-core libegl-dev libgl1-mesa-dri libglfw3-dev libimgui-dev libopengl-dev
 )
-readonly test_packages=(catch2 python3 xdotool xvfb)
+readonly test_packages=(catch2 libopenmpi-dev munge openmpi-bin python3 slurm-wlm xdotool xvfb)
 readonly ci_packages=(ccache clang clang-format clang-tidy libbenchmark-dev python3-jsonschema shellcheck)
 
 say() { printf 'install-deps: %s\n' "$*" >&2; }
@@ -72,7 +72,7 @@ main() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     say "no apt-get here. Install by your own means: a C++20 compiler, CMake 3.25, Ninja, pkg-config, Boost 1.74"
     say "(headers), cairo, CLI11 2.1, fmt, nlohmann_json 3.11; for the window Dear ImGui (its pkg-config file), GLFW 3.3,"
-    say "OpenGL, EGL and DejaVu Sans; for the tests Catch2, python3, Xvfb and xdotool."
+    say "OpenGL, EGL and DejaVu Sans; for the tests Catch2, python3, Xvfb, xdotool, Open MPI, Slurm and munge."
     say "Then run again with PIPELOOM_SKIP_DEPS=1."
     return 1
   fi
