@@ -15,8 +15,9 @@ std::uint64_t mixed(std::uint64_t state) {
   return state ^ (state >> 31);
 }
 
-/// floor(a * b / c). REQUIRES: the result fits.
+/// floor(a * b / c). REQUIRES: c >= 1, and the result fits.
 std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): c counts points, and there is one
   return static_cast<std::uint64_t>(static_cast<Wide>(a) * b / c);
 }
 
