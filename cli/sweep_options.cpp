@@ -182,7 +182,7 @@ std::string summary_text(const sweep::SweepSummary& summary, const SweepArgument
     out += fmt::format("stopped: {} of {} are in {}; go on with --resume\n", count_text(summary.lines),
                        count_text(summary.points, "point"), arguments.out);
   if (written > 0 && summary.counts.ok + summary.counts.over_memory == 0)
-    out += "warning: none of the points ran; their lines say why, under \"error\"\n";
+    out += "warning: none of the points ran; see \"error\" in their lines\n";
   return out;
 }
 

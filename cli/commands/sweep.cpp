@@ -49,8 +49,9 @@ ExitCode run_sweep_command(const SweepArguments& arguments) {
   if (!arguments.output.quiet) std::cerr << summary_text(summary, arguments);
   if (summary.stopped) interrupt.end_by_signal();
   if (summary.counts.failed == 0) return ExitCode::Ok;
-  std::cerr << fmt::format("error: {} failed; what happened is in their lines, under \"error\"\n",
-                           count_text(summary.counts.failed, "point"));
+  std::cerr << fmt::format("error: {} failed; see \"error\" in {}\n",
+                           count_text(summary.counts.failed, "point"),
+                           summary.counts.failed == 1 ? "its line" : "their lines");
   return ExitCode::DeviceFailed;
 }
 
