@@ -100,19 +100,19 @@ void GlRenderer::upload_fonts() {
 }
 
 SystemError no_window(const std::string& reason) {
-  return SystemError(
-      "no window: " + reason +
-      "; needed is a display with OpenGL 3.3. Without one, `pipeloom simulate CONFIG --chart` draws in the "
-      "terminal, `pipeloom convert CONFIG FILE.svg` writes a picture, and pipeloom-gui --headless --script "
-      "FILE "
-      "draws the window into files");
+  return SystemError("no window: " + reason +
+                     "; needed is a display with OpenGL 3.3. Without one, `pipeloom report CONFIG -o "
+                     "FILE.html` writes a page "
+                     "for the browser, `pipeloom simulate CONFIG --chart` draws in the terminal, and "
+                     "pipeloom-gui --headless "
+                     "--script FILE draws the window into files");
 }
 
 SystemError no_offscreen(const std::string& reason) {
   return SystemError(
       "nothing to draw on without a display: " + reason +
-      "; needed is EGL with OpenGL 3.3 (package libgl1-mesa-dri). `pipeloom simulate CONFIG --chart` and "
-      "`pipeloom convert CONFIG FILE.svg` need neither");
+      "; needed is EGL with OpenGL 3.3 (package libgl1-mesa-dri). `pipeloom report CONFIG -o FILE.html` and "
+      "`pipeloom simulate CONFIG --chart` need neither");
 }
 
 }  // namespace pipeloom::gui

@@ -33,8 +33,8 @@ constexpr double kAllRowsHeight = 560;
 constexpr double kWorkShare = 0.74;  // of a row with copies below the work
 constexpr double kCopyShare = 0.22;
 constexpr int kFinestBins = 250'000;
-/// Bars of binned rows in one picture: some 30 bytes each.
-constexpr int kMostBars = 100'000;
+/// Bars of binned rows in one picture: some 12 bytes each.
+constexpr int kMostBars = 200'000;
 /// Gaps with a cause in one picture.
 constexpr std::size_t kMostIdleMarks = 24'000;
 constexpr double kHair = 1;  // pixels below which a lone thing is drawn by a hairline
@@ -65,6 +65,41 @@ class SpanPath {
   std::int64_t at_ = 0;
   std::size_t count_ = 0;
 };
+
+/// Bars side by side as one outline from a common ground: no seams between them, and a word per change of height. What is higher is
+/// painted before what is lower, so that kinds stand one above the other.
+class BarOutline {
+ public:
+  void add(double ground, std::int64_t x, std::int64_t end, double top) {
+    const auto level = static_cast<std::int64_t>(std::llround(top * 10));
+    if (!text_.empty() && x == end_ && level == level_) {
+      end_ = end;
+      return;
+    }
+    if (!text_.empty() && x == end_) {
+      text_ += fmt::format("H{}V{}", end_, tenths(level));
+    } else {
+      close();
+      ground_ = static_cast<std::int64_t>(std::llround(ground * 10));
+      text_ += fmt::format("M{} {}V{}", x, tenths(ground_), tenths(level));
+    }
+    end_ = end;
+    level_ = level;
+  }
+  void close() {
+    if (!text_.empty()) text_ += fmt::format("H{}V{}z", end_, tenths(ground_));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  static std::string tenths(std::int64_t value) { return coordinate(static_cast<double>(value) / 10, 1); }
+
+  std::string text_;
+  std::int64_t end_ = 0;
+  std::int64_t level_ = 0;
+  std::int64_t ground_ = 0;
+};
+using BarOutlines = std::array<BarOutline, kOpKinds>;
 
 struct RowPlace {
   Rank first;
@@ -252,46 +287,48 @@ class GanttDrawer {
 
   /// Merged marks: a bar as high as the rank was busy, its kinds one above the other.
   void draw_bars(const RowPlace& row, const std::vector<Mark>& marks) {
-    std::array<std::string, kOpKinds> paths;
+    BarOutlines outlines;
     for (const Mark& mark : marks)
-      if (mark.merged) add_bar(paths, row, {mark.start, mark.end}, mark.busy, mark.end - mark.start);
-    flush_bars(row, paths);
+      if (mark.merged) add_bar(outlines, row, {mark.start, mark.end}, mark.busy, mark.end - mark.start);
+    flush_bars(row, outlines);
   }
 
-  void add_bar(std::array<std::string, kOpKinds>& paths, const RowPlace& row, Span span,
-               const BusyByKind& busy, Ticks capacity) {
+  void add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const BusyByKind& busy,
+               Ticks capacity) {
     const std::int64_t x = plot_x(range_, span.start);
-    const std::int64_t width = plot_x(range_, span.end) - x;
+    const std::int64_t end = plot_x(range_, span.end);
     const Ticks all = draw::total(busy);
-    if (width <= 0 || all == 0) return;
+    if (end <= x || all == 0) return;
     // A short op stays visible in an idle bin, and a short gap in a busy one.
     const double share = static_cast<double>(all) / static_cast<double>(capacity);
     const double least = std::min(1.0, row.height / 3);
     const double height = share >= 1 ? row.height : std::clamp(share * row.height, least, row.height - least);
-    double bottom = row.y + row.height;
+    const double ground = row.y + row.height;
+    double top = ground;
     for (const OpKind kind : kAllOpKinds) {
       const double part = height * static_cast<double>(busy[index_of(kind)]) / static_cast<double>(all);
       if (part <= 0) continue;
-      bottom -= part;
-      paths[index_of(kind)] +=
-          fmt::format("M{} {}h{}v{}h{}z", x, coordinate(bottom, 1), width, coordinate(part, 1), -width);
+      top -= part;
+      outlines[index_of(kind)].add(ground, x, end, top);
     }
   }
 
-  void flush_bars(const RowPlace& row, const std::array<std::string, kOpKinds>& paths) {
+  void flush_bars(const RowPlace& row, BarOutlines& outlines) {
     const std::string who = row.last == row.first + 1
                                 ? fmt::format("rank {}", row.first.value())
                                 : fmt::format("ranks {} to {}", row.first.value(), (row.last + -1).value());
-    for (const OpKind kind : kAllOpKinds)
-      if (!paths[index_of(kind)].empty())
+    for (std::size_t i = kOpKinds; i-- > 0;) {
+      outlines[i].close();
+      if (!outlines[i].text().empty())
         plot_ += fmt::format("<path class=\"fill dense {}\" d=\"{}\"><title>{}: {}</title></path>\n",
-                             op_class(kind, 0, 1), paths[index_of(kind)], who, kKindNames[index_of(kind)]);
+                             op_class(kAllOpKinds[i], 0, 1), outlines[i].text(), who, kKindNames[i]);
+    }
   }
 
   void draw_shared_row(const RowPlace& row) {
     const int count = detail_ == Detail::Bins ? bins() : static_cast<int>(kPlotWidth / 2);
     const int ranks = (row.last - row.first.value()).value();
-    std::array<std::string, kOpKinds> paths;
+    BarOutlines outlines;
     for (int bin = 0; bin < count; ++bin) {
       const Span span{range_.start + multiply_divide(range_.length(), bin, count),
                       range_.start + multiply_divide(range_.length(), bin + 1, count)};
@@ -300,9 +337,9 @@ class GanttDrawer {
         const BusyByKind one = index_.busy(rank, span.start, span.end);
         for (std::size_t k = 0; k < kOpKinds; ++k) sum[k] += one[k];
       }
-      add_bar(paths, row, span, sum, span.length() * ranks);
+      add_bar(outlines, row, span, sum, span.length() * ranks);
     }
-    flush_bars(row, paths);
+    flush_bars(row, outlines);
   }
 
   /// What is thinner than a pixel where everything is shown, yet stands alone: an op among idle time, a gap among ops.

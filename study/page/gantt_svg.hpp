@@ -20,7 +20,7 @@ namespace pipeloom::study::page {
 inline constexpr std::size_t kMostBoxes = 4000;
 inline constexpr std::size_t kMostPathOps = 200'000;
 /// Above this many ranks, ranks share rows.
-inline constexpr int kMostRows = 192;
+inline constexpr int kMostRows = 256;
 
 enum class Detail : unsigned char { Boxes, Paths, Bins };
 

@@ -12,7 +12,7 @@
 namespace pipeloom::study::page {
 namespace {
 
-constexpr std::int64_t kColumn = kPlotUnits / 3300;
+constexpr std::int64_t kColumn = kPlotUnits / 1600;
 
 /// A curve as points (x in plot units, bytes): of each column its first, lowest, highest and last value.
 struct CurvePoint {
@@ -60,9 +60,8 @@ std::string strip_markup(const Strip& strip, const std::vector<CurvePoint>& poin
   for (std::size_t i = 1; i < points.size(); ++i)
     line += fmt::format("H{}V{}", points[i].x, coordinate(strip.y_of(points[i].bytes)));
   line += fmt::format("H{}", kPlotUnits);
-  return fmt::format("<path class=\"memory-area dense\" d=\"{}V{}H{}z\"><title>{}</title></path>", line, base,
-                     points.front().x, escaped(title)) +
-         fmt::format("<path class=\"memory-line\" d=\"{}\"/>\n", line);
+  return fmt::format("<path class=\"memory-area dense\" d=\"{}V{}H{}z\"><title>{}</title></path>\n", line,
+                     base, points.front().x, escaped(title));
 }
 
 std::vector<std::vector<MemoryStep>> curves_of(const MemoryInput& input) {

@@ -25,7 +25,8 @@ struct MemoryInput {
   std::string link = "time";
 };
 
-/// A strip per rank, all on one scale. A strip has at most one point per third of a pixel: its highest and lowest there.
+/// A strip per rank, all on one scale. A strip has one to three points for each of some 1,600 columns: the highest,
+/// lowest and last value there.
 [[nodiscard]] Figure draw_memory(const MemoryInput& input);
 
 }  // namespace pipeloom::study::page

@@ -160,8 +160,7 @@ svg.zoom.drags .plot{cursor:grabbing}
 .critical-path{fill:none;stroke:var(--critical);pointer-events:none}
 .critical-swatch{color:var(--critical)}.memory-swatch{color:var(--memory-fill)}.limit-swatch{color:var(--limit)}
 .num.plain{fill:var(--text)}
-.memory-area{fill:var(--memory-fill)}
-.memory-line{fill:none;stroke:var(--memory-line);stroke-width:1.2;vector-effect:non-scaling-stroke}
+.memory-area{fill:var(--memory-fill);stroke:var(--memory-line);stroke-width:1.1;vector-effect:non-scaling-stroke}
 .num{fill:var(--on);pointer-events:none;text-anchor:middle}
 .end{text-anchor:end}.middle{text-anchor:middle}.strong{font-weight:600}
 .cursor{fill:none;stroke:var(--axis);stroke-width:1;pointer-events:none}

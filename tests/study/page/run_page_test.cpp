@@ -138,18 +138,18 @@ TEST_CASE("The size of a page is that of its pictures, not of the run") {
   const LoadedRun run = run_of(config("1f1b", 16, 31250));
   const std::string text = html_of(run_page(run, Medium::Html));
   CHECK(run.timeline().schedule->num_ops() == 1'000'000);
-  CHECK(text.size() < 6'000'000);
+  CHECK(text.size() < 3'000'000);
   CHECK(markdown_of(run_page(run, Medium::Markdown)).size() < 20'000);
 }
 
 TEST_CASE("Ranks share rows where there are too many, and tables show some") {
-  // 600 ranks: four to a row.
+  // 600 ranks in at most 256 rows: three to a row.
   const LoadedRun run = run_of(config("gpipe", 600, 4));
   const std::string text = html_of(run_page(run, Medium::Html));
   const XmlDocument page = read_xml(text);
   REQUIRE(page.error == "");
-  CHECK(has_text(page, "title", "ranks 0 to 3: forward"));
-  CHECK(has_text(page, "title", "ranks 596 to 599: forward"));
+  CHECK(has_text(page, "title", "ranks 0 to 2: forward"));
+  CHECK(has_text(page, "title", "ranks 597 to 599: forward"));
   CHECK(has_text(page, "caption", "of 600 ranks"));
   CHECK(text.size() < 6'000'000);
 }
