@@ -32,9 +32,9 @@ io::Document document_of(const GridContent& content, const Combination& combinat
 
 namespace {
 
-void require_path(io::Document& document, const std::string& key, std::string_view json, const Where& where) {
+void require_path(io::Document base, const std::string& key, const Where& where) {
   try {
-    document.set(key, json, "");
+    base.set(key, "0", "");
   } catch (const InputError& error) {
     throw InputError(where, fmt::format("{} cannot be set on top of the base: {}", key, error.what()));
   }
@@ -43,14 +43,16 @@ void require_path(io::Document& document, const std::string& key, std::string_vi
 }  // namespace
 
 void require_paths(const GridContent& content) {
-  for (const Block& block : content.blocks) {
-    io::Document document = content.base;
+  // No key is a part of another one of its product, so that each can be tried alone, once.
+  std::vector<bool> tried(content.keys.size());
+  for (const Block& block : content.blocks)
     for (const auto& [axis, index] : block.places) {
       const AxisKey& column = block.axes[axis]->columns[index];
-      require_path(document, column.name, "0", column.where);
+      if (tried[column.key]) continue;
+      tried[column.key] = true;
+      require_path(content.base, column.name, column.where);
     }
-    for (const Rule& rule : content.derived) require_path(document, rule.name, "0", rule.where);
-  }
+  for (const Rule& rule : content.derived) require_path(content.base, rule.name, rule.where);
 }
 
 io::Document Grid::document(const Combination& combination) const {

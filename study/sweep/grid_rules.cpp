@@ -59,6 +59,7 @@ class Linker {
     for (Rule& rule : content_.conditions) take_names(rule);
     used_ = content_.names.size();
     if (uses("chunks")) add_chunk_names();
+    find_derived();
     for (Block& block : content_.blocks)
       for (std::size_t name = 0; name < content_.names.size(); ++name)
         block.sources.push_back(source(block, name));
@@ -95,10 +96,18 @@ class Linker {
     names.waves = name_number("options.waves", {});
   }
 
+  void find_derived() {
+    for (const std::string& name : content_.names) {
+      const auto found = std::find_if(content_.derived.begin(), content_.derived.end(),
+                                      [&name](const Rule& rule) { return rule.name == name; });
+      derived_.push_back(static_cast<std::size_t>(found - content_.derived.begin()));
+    }
+  }
+
   [[nodiscard]] Source source(const Block& block, std::size_t number) const {
     const std::string& name = content_.names[number];
-    for (std::size_t i = 0; i < content_.derived.size(); ++i)
-      if (content_.derived[i].name == name) return {Source::Kind::Derived, 0, i, {}, {}};
+    if (const std::size_t i = derived_[number]; i < content_.derived.size())
+      return {Source::Kind::Derived, 0, i, {}, {}};
     for (const auto& [axis, index] : block.places) {
       const AxisKey& column = block.axes[axis]->columns[index];
       if (column.name == name) return {Source::Kind::AxisKey, axis, index, {}, {}};
@@ -142,24 +151,29 @@ class Linker {
     return out;
   }
 
+  /// Whether some block takes the default of "chunks", which depends on other names.
+  [[nodiscard]] bool takes_default_chunks() const {
+    const auto& names = content_.names;
+    const auto chunks =
+        static_cast<std::size_t>(std::find(names.begin(), names.end(), "chunks") - names.begin());
+    return chunks < names.size() &&
+           std::any_of(content_.blocks.begin(), content_.blocks.end(), [chunks](const Block& block) {
+             return block.sources[chunks].kind == Source::Kind::Chunks;
+           });
+  }
+
   /// Positions of the derived keys that the value of this name needs first.
   void needs_of_name(std::size_t name, std::vector<std::size_t>& out) const {
-    for (const Block& block : content_.blocks) {
-      const Source& source = block.sources[name];
-      if (source.kind == Source::Kind::Derived) {
-        out.push_back(source.index);
-        return;
-      }
-      if (source.kind != Source::Kind::Chunks) continue;
-      const ChunkNames& names = content_.chunk_names;
-      for (const std::size_t other :
-           {names.schedule, names.ranks, names.microbatches, names.variant, names.waves})
-        needs_of_name(other, out);
-      return;
-    }
+    if (derived_[name] < content_.derived.size()) out.push_back(derived_[name]);
+    if (!default_chunks_ || content_.names[name] != "chunks") return;
+    const ChunkNames& names = content_.chunk_names;
+    for (const std::size_t other :
+         {names.schedule, names.ranks, names.microbatches, names.variant, names.waves})
+      needs_of_name(other, out);
   }
 
   void order_derived() {
+    default_chunks_ = takes_default_chunks();
     states_.assign(content_.derived.size(), State::New);
     for (std::size_t i = 0; i < content_.derived.size(); ++i) visit(i);
   }
@@ -191,8 +205,10 @@ class Linker {
   enum class State : std::uint8_t { New, Open, Done };
 
   GridContent& content_;
-  std::vector<Where> wheres_;  // of the first use, by name
-  std::size_t used_ = 0;       // names that expressions use; those above are looked at by Chunks only
+  std::vector<Where> wheres_;         // of the first use, by name
+  std::vector<std::size_t> derived_;  // by name: position of the derived key, or their count
+  std::size_t used_ = 0;              // names that expressions use; those above are looked at by Chunks only
+  bool default_chunks_ = false;
   std::vector<State> states_;
   std::vector<std::size_t> path_;
 };
