@@ -141,6 +141,14 @@ class CaseReader {
     return one;
   }
 
+  /// A value without effect is a mistake.
+  static void require_not_of_schedule(const std::string& key, const Where& where) {
+    const std::vector<std::string> of_schedule = {"schedule", "ranks", "microbatches", "chunks",
+                                                  "options.group_size"};
+    if (std::find(of_schedule.begin(), of_schedule.end(), key) != of_schedule.end())
+      throw InputError(where, fmt::format("the schedule file says {} itself; leave it out", key));
+  }
+
   /// Names of cases are written into JSON and XML.
   static void require_text(const std::string& path, const Where& where) {
     if (sweep::valid_utf8(path) != path.size())
@@ -158,8 +166,10 @@ class CaseReader {
     io::inline_costs_file(one.config);
     if (const Value* set = item.find("set")) {
       require(*set, ValueKind::Object, "\"set\"");
-      for (std::size_t i = 0; i < set->keys().size(); ++i)
+      for (std::size_t i = 0; i < set->keys().size(); ++i) {
+        if (!one.schedule_file.empty()) require_not_of_schedule(set->keys()[i].name, set->where_key(i));
         one.config.set(set->keys()[i].name, set->items()[i], set->where_key(i).text());
+      }
     }
     if (const Value* expect = item.find("expect")) {
       one.expect = require(*expect, ValueKind::String, "\"expect\"").text();
