@@ -17,6 +17,7 @@
 #include "sim/text.hpp"
 #include "study/numbers.hpp"
 #include "study/page/html.hpp"
+#include "study/page/plot_paths.hpp"
 #include "study/page/style.hpp"
 #include "study/page/time_chart.hpp"
 
@@ -42,63 +43,6 @@ constexpr double kHair = 1;  // pixels below which a lone thing is drawn by a ha
 constexpr std::array<const char*, kOpKinds> kKindNames = {
     "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
 
-/// Spans of one row, side by side, as one path: a thick line with relative moves.
-class SpanPath {
- public:
-  void add(std::int64_t from, std::int64_t to) {
-    if (text_.empty())
-      text_ = fmt::format("M{} @h{}", from, to - from);
-    else
-      text_ += fmt::format("m{} 0h{}", from - at_, to - from);
-    at_ = to;
-    ++count_;
-  }
-  [[nodiscard]] std::string at_height(double y) const {
-    std::string out = text_;
-    return out.replace(out.find('@'), 1, coordinate(y));
-  }
-  [[nodiscard]] std::size_t count() const { return count_; }
-  Ticks busy = 0;
-
- private:
-  std::string text_;
-  std::int64_t at_ = 0;
-  std::size_t count_ = 0;
-};
-
-/// Bars side by side as one outline from a common ground: no seams between them, and a word per change of height. What is higher is
-/// painted before what is lower, so that kinds stand one above the other.
-class BarOutline {
- public:
-  void add(double ground, std::int64_t x, std::int64_t end, double top) {
-    const auto level = static_cast<std::int64_t>(std::llround(top * 10));
-    if (!text_.empty() && x == end_ && level == level_) {
-      end_ = end;
-      return;
-    }
-    if (!text_.empty() && x == end_) {
-      text_ += fmt::format("H{}V{}", end_, tenths(level));
-    } else {
-      close();
-      ground_ = static_cast<std::int64_t>(std::llround(ground * 10));
-      text_ += fmt::format("M{} {}V{}", x, tenths(ground_), tenths(level));
-    }
-    end_ = end;
-    level_ = level;
-  }
-  void close() {
-    if (!text_.empty()) text_ += fmt::format("H{}V{}z", end_, tenths(ground_));
-  }
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  static std::string tenths(std::int64_t value) { return coordinate(static_cast<double>(value) / 10, 1); }
-
-  std::string text_;
-  std::int64_t end_ = 0;
-  std::int64_t level_ = 0;
-  std::int64_t ground_ = 0;
-};
 using BarOutlines = std::array<BarOutline, kOpKinds>;
 
 struct RowPlace {
@@ -344,26 +288,29 @@ class GanttDrawer {
 
   /// What is thinner than a pixel where everything is shown, yet stands alone: an op among idle time, a gap among ops.
   void draw_hairs(const RowPlace& row, const TimelineIndex& lane, const std::vector<Mark>& marks) {
+    const auto start_of = [&](std::size_t i) { return pixels(plot_x(range_, marks[i].start)); };
+    const auto end_of = [&](std::size_t i) { return pixels(plot_x(range_, marks[i].end)); };
+    const auto down = [&](std::size_t i) {
+      return fmt::format("M{} {}v{}", plot_x(range_, marks[i].start), coordinate(row.y),
+                         coordinate(row.height));
+    };
     std::map<std::string, std::string> ops;
     std::string gaps;
-    double drawn_to = -2;  // pixel up to which something shows
     double last_gap = -4;
-    for (std::size_t i = 0; i < marks.size(); ++i) {
-      const Mark& mark = marks[i];
-      const double x = pixels(plot_x(range_, mark.start));
-      const double end = pixels(plot_x(range_, mark.end));
-      const std::string down =
-          fmt::format("M{} {}v{}", plot_x(range_, mark.start), coordinate(row.y), coordinate(row.height));
-      if (i > 0 && x - drawn_to > 0 && x - drawn_to < kHair && end - x >= 1.5 && x - last_gap >= 4) {
-        gaps += down;
-        last_gap = x;
+    double drawn_to = -kHair;  // pixel up to which something shows
+    for (std::size_t first = 0, last = 0; first < marks.size(); first = last) {
+      // Marks that touch, or nearly so, are seen together.
+      for (last = first + 1; last < marks.size() && start_of(last) - end_of(last - 1) < kHair; ++last) {
+        const bool is_gap = marks[last].start > marks[last - 1].end;
+        const bool between_ops =
+            end_of(last - 1) - start_of(last - 1) >= 1.5 && end_of(last) - start_of(last) >= 1.5;
+        if (!is_gap || !between_ops || start_of(last) - last_gap < 4) continue;
+        gaps += down(last);
+        last_gap = start_of(last);
       }
-      if (end - x >= kHair) {
-        drawn_to = end;
-      } else if (x - drawn_to >= kHair) {
-        ops[class_of(op_at(lane.entries(row.first)[mark.first].op))] += down;
-        drawn_to = x + kHair;
-      }
+      if (end_of(last - 1) - start_of(first) < kHair && start_of(first) - drawn_to >= kHair)
+        ops[class_of(op_at(lane.entries(row.first)[marks[first].first].op))] += down(first);
+      drawn_to = end_of(last - 1);
     }
     for (const auto& [name, path] : ops)
       plot_ += fmt::format("<path class=\"hair {}\" d=\"{}\"/>\n", name, path);

@@ -139,6 +139,9 @@ TEST_CASE("The size of a page is that of its pictures, not of the run") {
   const std::string text = html_of(run_page(run, Medium::Html));
   CHECK(run.timeline().schedule->num_ops() == 1'000'000);
   CHECK(text.size() < 3'000'000);
+  // Ops side by side are not alone.
+  const std::size_t hairs = text.find("class=\"hair", text.find("id=\"timeline\""));
+  CHECK(hairs == std::string::npos);
   CHECK(markdown_of(run_page(run, Medium::Markdown)).size() < 20'000);
 }
 
