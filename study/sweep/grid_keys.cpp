@@ -51,6 +51,12 @@ bool is_place(KeyType type, std::string_view rest) {
     parent = key.substr(0, dot);
     name = key.substr(dot + 1);
   }
+  // "group_size" for "options.group_size".
+  const std::string ending = "." + std::string(name);
+  for (const io::ConfigKey& row : io::config_keys())
+    if (parent.empty() && row.path.size() > ending.size() && row.path.ends_with(ending))
+      throw InputError(where,
+                       fmt::format("unknown configuration key '{}'; did you mean '{}'?", name, row.path));
   const std::string what = parent.empty() ? "configuration key" : fmt::format("key of {}", parent);
   throw InputError::unknown_name(where, what, shortened(name, 64), io::child_keys(parent));
 }

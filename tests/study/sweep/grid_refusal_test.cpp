@@ -132,6 +132,8 @@ TEST_CASE("unknown names are refused with the nearest") {
   CHECK(error_with(R"("axis": {})").find("unknown key of a grid 'axis'") != std::string::npos);
   CHECK(axis("rank", "[1]").find("g:2:10: error: unknown configuration key 'rank'; did you mean 'ranks'?") ==
         0);
+  CHECK(axis("group_size", "[1]") ==
+        "g:2:10: error: unknown configuration key 'group_size'; did you mean 'options.group_size'?");
   CHECK(axis("costs.forwad", "[1]").find("unknown key of costs 'forwad'") != std::string::npos);
   CHECK(axis("costs.transfer.lat", "[1]").find("unknown key of costs.transfer 'lat'") != std::string::npos);
   CHECK(axis("ranks.3", "[1]").find("g:2:10: error: unknown configuration key") == 0);
