@@ -13,7 +13,7 @@ readonly build_packages=(
   fonts-dejavu-core libegl-dev libgl1-mesa-dri libglfw3-dev libimgui-dev libopengl-dev
 )
 readonly test_packages=(catch2 libopenmpi-dev munge openmpi-bin python3 slurm-wlm xdotool xvfb)
-readonly ci_packages=(ccache clang clang-format clang-tidy libbenchmark-dev libxml2-utils python3-jsonschema python3-yaml shellcheck)
+readonly ci_packages=(ccache chromium clang clang-format clang-tidy libbenchmark-dev libxml2-utils python3-jsonschema python3-yaml shellcheck)
 
 say() { printf 'install-deps: %s\n' "$*" >&2; }
 

@@ -254,8 +254,8 @@ Page compare_page(const std::list<LoadedRun>& loaded, Medium medium) {
                    : fmt::format("{} and {}", runs[0].title, count_text(runs.size() - 1, "other run"));
   page.subtitle = "A comparison; the first run is the baseline";
   page.lead.emplace_back(makespans(runs, rows));
-  page.sections.push_back({"metrics", "Metrics", {metrics_table(runs, rows)}});
   page.sections.push_back(timelines(loaded, runs, medium));
+  page.sections.push_back({"metrics", "Metrics", {metrics_table(runs, rows)}});
   if (auto section = causes(runs, medium)) page.sections.push_back(std::move(*section));
   add_differences(runs, medium, page);
   std::size_t at = 0;

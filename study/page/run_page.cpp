@@ -38,7 +38,7 @@ Section timeline_section(const LoadedRun& run, Medium medium) {
     input.idle = &run.idle;
     if (run.evaluation && run.evaluation->critical_path)
       input.critical = &run.evaluation->critical_path->entries;
-    input.title = "Timeline of " + run.title;
+    input.title = "Timeline of " + (run.evaluation ? run_heading(*run.evaluation) : run.title);
     Gantt gantt = draw_gantt(input);
     section.blocks.emplace_back(std::move(gantt.legend));
     figure = std::move(gantt.figure);

@@ -171,14 +171,15 @@ body{font-size:10.5pt;background:#fff}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 header,main,footer{max-width:none;padding-left:0;padding-right:0}
 section,details.section{border:0;border-radius:0;padding:0;break-inside:auto}
-h2,caption,figcaption{break-after:avoid}
+h2,caption,.legend{break-after:avoid}
+.facts{grid-template-columns:repeat(auto-fit,minmax(130px,1fr))}
 figure,tr,.fact{break-inside:avoid}
 nav,.skip,[data-script] .tools,#tip{display:none}
 thead button::after{content:none}
 .scroll{overflow:visible}
 pre{white-space:pre-wrap}
 }
-@page{margin:14mm}
+@page{size:landscape;margin:12mm}
 )";
 
 }  // namespace
