@@ -48,6 +48,12 @@ struct MetricRow {
 /// makespan, bubble_ratio, bubble_overhead, busy, idle for all; step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there
 /// are metrics. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
 [[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs);
+/// The same rows, then the other metrics of all_metrics(), and idle time by cause as "idle.warmup", "idle.cooldown", ..: what --fail-if
+/// and JSON know.
+[[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs);
+
+/// Within 1e-3 of each other: measured clocks tick.
+[[nodiscard]] bool same_duration(Ticks a, Ticks b);
 
 /// No op of the other run.
 inline constexpr std::size_t kUnmatched = ~std::size_t{0};
@@ -90,8 +96,20 @@ struct CauseTotals {
 [[nodiscard]] CauseTotals cause_totals(const std::vector<std::vector<IdleSpan>>& idle);
 
 /// "idle time is 12.0 ms less: most of it cooldown, 9.0 ms less, of which rank 3 has 4.0 ms", in one line; what grew where idle time is
-/// more. REQUIRES: `unit` is that of both.
+/// more; "idle time is the same, but warmup is 3.0 ms more". REQUIRES: `unit` is that of both.
 [[nodiscard]] std::string explain_idle(const CauseTotals& a, const CauseTotals& b, TimeUnit unit);
+
+/// Idle time of one cause on one rank.
+struct CauseChange {
+  std::size_t rank = 0;
+  IdleCause cause = IdleCause::Warmup;
+  Ticks before = 0;
+  Ticks after = 0;
+  [[nodiscard]] Ticks change() const { return after - before; }
+};
+/// What differs, the largest change first, ties by rank and cause; at most `most`. Nothing if the ranks are not as many.
+[[nodiscard]] std::vector<CauseChange> cause_changes(const CauseTotals& a, const CauseTotals& b,
+                                                     std::size_t most = 100);
 
 /// Whether times of the two say the same thing: both in seconds of some size, or both abstract.
 [[nodiscard]] bool same_clock(const Timeline& a, const Timeline& b);

@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
-  for (const MetricRow& row : compare_metrics({})) names.emplace_back(row.name);
+  for (const MetricRow& row : compare_all_metrics({})) names.emplace_back(row.name);
   return names;
 }
 

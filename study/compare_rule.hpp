@@ -15,11 +15,12 @@ namespace pipeloom::study {
 ///
 ///   makespan>+1%         more than a hundredth above the baseline
 ///   idle > +3            more than 3 above the baseline
+///   idle.transfer>+10%   a tenth more waiting for transfers
 ///   bubble_ratio>=0.25   a quarter or more, whatever the baseline has
 struct CompareRule {
   enum class Against : unsigned char { Value, Difference, Percent };
   std::string text;
-  std::string metric;  ///< of compare_metrics()
+  std::string metric;  ///< of compare_all_metrics()
   bool greater = true;
   bool or_equal = false;
   Against against = Against::Value;

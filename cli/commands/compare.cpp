@@ -5,16 +5,14 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <iostream>
 #include <list>
 
 #include "cli/command.hpp"
+#include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "cli/table.hpp"
-#include "sim/io/json_text.hpp"
-#include "sim/text.hpp"
-#include "study/compare_rule.hpp"
 #include "study/loaded_run.hpp"
 
 namespace pipeloom::cli::commands {
@@ -26,111 +24,91 @@ struct CompareOptions {
   std::vector<std::string> files;
   std::vector<std::string> fail_if;
   bool json = false;
+  bool markdown = false;
 };
 
-std::string value_text(const study::MetricRow& row, double value, TimeUnit unit) {
-  if (row.unit == "time_unit") return format_ticks(static_cast<Ticks>(value), unit);
-  return row.unit == "ratio" ? ratio_text(value) : fmt::format("{}", value);
+/// Ops, causes and points that are named, and with -v.
+constexpr std::size_t kFew = 5;
+constexpr std::size_t kMost = 100;
+
+ComparePage page_of(const CompareOptions& options) {
+  return {options.markdown, options.output.screen().has_colour(), options.output.verbose ? kMost : kFew};
 }
 
-std::string metrics_page(const std::vector<study::ComparedRun>& runs,
-                         const std::vector<study::MetricRow>& rows, const Screen& screen) {
-  std::vector<Column> columns = {{"", Align::Left}};
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    columns.push_back({runs[run].title, Align::Right});
-    if (run > 0) columns.push_back({"change", Align::Right});
-  }
-  Table table(columns);
-  for (const study::MetricRow& row : rows) {
-    std::vector<std::string> cells = {std::string(row.name)};
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      cells.push_back(row.values[run] ? value_text(row, *row.values[run], runs[0].timeline->unit) : "-");
-      const auto relative = run > 0 ? row.relative(run) : std::nullopt;
-      if (run > 0) cells.push_back(relative ? fmt::format("{:+.2f}%", 100 * *relative) : "");
-    }
-    table.add_row(cells);
-  }
-  return table.text(screen.has_colour());
-}
-
-/// The ops that differ most, `most` of them.
-std::string ops_page(const study::ComparedRun& b, const study::OpComparison& ops, std::size_t most) {
-  if (ops.largest.empty()) return {};
-  Table table(
-      {{"op", Align::Left}, {"rank", Align::Right}, {"start", Align::Right}, {"duration", Align::Right}});
-  const auto change = [&](Ticks ticks) {
-    return fmt::format("{}{}", ticks > 0 ? "+" : "", format_ticks(ticks, b.timeline->unit));
-  };
-  for (std::size_t i = 0; i < std::min(most, ops.largest.size()); ++i) {
-    const study::OpDifference& difference = ops.largest[i];
-    table.add_row({to_text(b.timeline->schedule->ops()[difference.in_b]),
-                   fmt::format("{}", b.timeline->schedule->rank_of_op(difference.in_b).value()),
-                   change(difference.start), change(difference.duration)});
-  }
-  return "\n" + b.title + ": ops that differ most\n" + table.text();
-}
-
-std::string page(const CompareOptions& options, const std::vector<study::ComparedRun>& runs,
-                 const std::vector<study::MetricRow>& rows) {
-  std::string said;
-  std::string ops_text;
-  for (std::size_t run = 1; run < runs.size(); ++run) {
-    const auto ops = study::compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0);
-    for (const std::string& line : study::remarks(runs[0], runs[run], ops)) {
-      if (runs.size() > 2) said += runs[run].title + ": ";
-      said += line + "\n";
-    }
-    if (study::same_clock(*runs[0].timeline, *runs[run].timeline))
-      ops_text += ops_page(runs[run], ops, options.output.verbose ? 100 : 5);
-  }
-  return said + "\n" + metrics_page(runs, rows, options.output.screen()) + ops_text;
-}
-
-std::string as_json(const std::vector<study::ComparedRun>& runs, const std::vector<study::MetricRow>& rows) {
-  const TimeUnit unit = runs[0].timeline->unit;
-  std::string out =
-      fmt::format("{{\n  \"schema_version\": 1,\n  \"time_unit\": \"{}\",\n  \"runs\": [", name_of(unit));
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (run > 0) out += ", ";
-    io::append_json_string(out, runs[run].title);
-  }
-  out += "],\n  \"metrics\": {";
-  for (const study::MetricRow& row : rows) {
-    out += fmt::format("{}\n    \"{}\": [", &row == rows.data() ? "" : ",", row.name);
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      if (run > 0) out += ", ";
-      out += !row.values[run]          ? "null"
-             : row.unit == "time_unit" ? format_ticks(static_cast<Ticks>(*row.values[run]), unit)
-                                       : fmt::format("{}", *row.values[run]);
-    }
-    out += ']';
-  }
-  out += "\n  },\n  \"comparisons\": [";
-  for (std::size_t run = 1; run < runs.size(); ++run) {
-    const auto ops = study::compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0);
-    out += fmt::format(
-        "{}\n    {{\"run\": {}, \"matched\": {}, \"only_baseline\": {}, \"only_run\": {}, \"remarks\": [",
-        run > 1 ? "," : "", run, ops.matched, ops.only_a, ops.only_b);
-    const auto lines = study::remarks(runs[0], runs[run], ops);
-    for (const std::string& line : lines) {
-      if (&line != lines.data()) out += ", ";
-      io::append_json_string(out, line);
-    }
-    out += "]}";
-  }
-  return out + "\n  ]\n}\n";
-}
-
-ExitCode judge(const std::vector<study::CompareRule>& rules, const std::vector<study::ComparedRun>& runs,
-               const std::vector<study::MetricRow>& rows) {
-  ExitCode code = ExitCode::Ok;
+/// Runs simulated or read, against the first.
+ExitCode compare_runs(const CompareOptions& options, const std::vector<study::CompareRule>& rules) {
+  const std::list<study::LoadedRun> loaded =
+      study::load_runs(options.files, options.input, options.input.limits());
+  for (const study::LoadedRun& run : loaded)
+    if (run.evaluation) options.output.warn(run.evaluation->warnings);
+  const auto runs = study::compared(loaded);
+  const auto rows = study::compare_all_metrics(runs);
+  std::vector<RunVerdict> verdicts;
   for (const study::CompareRule& rule : rules)
-    for (std::size_t run = 1; run < runs.size(); ++run) {
-      if (!study::breaks(rule, rows, run, runs[0].timeline->unit)) continue;
-      std::cerr << fmt::format("{}: error: {} against {}\n", runs[run].title, rule.text, runs[0].title);
-      code = ExitCode::AnswerIsNo;
-    }
+    for (std::size_t run = 1; run < runs.size(); ++run)
+      verdicts.push_back({rule.text, run, study::breaks(rule, rows, run, runs[0].timeline->unit)});
+  if (options.json)
+    print(runs_json(runs, rows, verdicts));
+  else if (!options.output.quiet)
+    print(runs_page(runs, rows, page_of(options)));
+  ExitCode code = ExitCode::Ok;
+  for (const RunVerdict& verdict : verdicts) {
+    if (!verdict.holds) continue;
+    std::cerr << fmt::format("{}: error: {} against {}\n", runs[verdict.run].title, verdict.rule,
+                             runs[0].title);
+    code = ExitCode::AnswerIsNo;
+  }
   return code;
+}
+
+/// What --fail-if says of a result, a line each. False if nothing.
+bool tell_failures(const CompareOptions& options, const std::vector<study::CompareRule>& rules,
+                   const ComparedResult& result) {
+  const std::string& baseline = options.files.front();
+  bool failed = false;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const sweep::RuleVerdict& verdict = result.verdicts[i];
+    if (verdict.broken == 0) continue;
+    failed = true;
+    std::cerr << fmt::format("{}: error: {} against {} at {}; most at {}\n", result.title, verdict.rule,
+                             baseline, count_text(verdict.broken, "point"),
+                             changed_point(result, rules[i].metric, *verdict.worst));
+  }
+  if (!rules.empty() && result.lost > 0) {
+    failed = true;
+    std::cerr << fmt::format("{}: error: {} that {} ok in {} {} not any more\n", result.title,
+                             count_text(result.lost, "point"), result.lost == 1 ? "was" : "were", baseline,
+                             result.lost == 1 ? "is" : "are");
+  }
+  return failed;
+}
+
+/// Results of sweeps of one grid, against the first.
+ExitCode compare_results(const CompareOptions& options, const std::vector<study::CompareRule>& rules) {
+  const sweep::ResultTable baseline = sweep::ResultTable::read(options.files.front());
+  std::list<sweep::ResultTable> tables;
+  std::vector<ComparedResult> results;
+  for (std::size_t i = 1; i < options.files.size(); ++i) {
+    const sweep::ResultTable& table = tables.emplace_back(sweep::ResultTable::read(options.files[i]));
+    const auto pairs = same_points(baseline, table, Where{options.files[i]});
+    ComparedResult& result = results.emplace_back();
+    result.title = options.files[i];
+    result.before = &baseline;
+    result.after = &table;
+    result.comparison = sweep::compare_results(baseline, table, pairs, options.output.verbose ? kMost : kFew);
+    for (const study::CompareRule& rule : rules)
+      result.verdicts.push_back(sweep::judge(rule, baseline, table, pairs));
+    result.lost = lost_points(baseline, table, pairs).size();
+  }
+  if (options.json) print(results_json(options.files.front(), results));
+  bool failed = false;
+  for (const ComparedResult& result : results) {
+    if (!options.json && !options.output.quiet)
+      print((&result == results.data() ? "" : "\n") +
+            result_page(options.files.front(), result, page_of(options)));
+    failed = tell_failures(options, rules, result) || failed;
+  }
+  return failed ? ExitCode::AnswerIsNo : ExitCode::Ok;
 }
 
 ExitCode run_compare(const CompareOptions& options) {
@@ -139,24 +117,22 @@ ExitCode run_compare(const CompareOptions& options) {
     rules.push_back(study::parse_compare_rule(text, Where{"--fail-if"}));
   if (options.files.size() < 2)
     throw InputError("there is one run only; name the baseline and at least one other");
-  const std::list<study::LoadedRun> loaded =
-      study::load_runs(options.files, options.input, options.input.limits());
-  for (const study::LoadedRun& run : loaded)
-    if (run.evaluation) options.output.warn(run.evaluation->warnings);
-  const auto runs = study::compared(loaded);
-  const auto rows = study::compare_metrics(runs);
-  if (options.json)
-    print(as_json(runs, rows));
-  else if (!options.output.quiet)
-    print(page(options, runs, rows));
-  return judge(rules, runs, rows);
+  const auto results = std::count_if(options.files.begin(), options.files.end(), sweep::is_result_file);
+  if (results == 0) return compare_runs(options, rules);
+  if (static_cast<std::size_t>(results) != options.files.size())
+    throw InputError("results of sweeps and single runs do not compare; name files of one kind");
+  return compare_results(options, rules);
 }
 
 constexpr const char* kFooter =
-    "\nThe first file is the baseline. Exit codes: 0 fine, 1 a --fail-if holds, 2 wrong input.\n\n"
+    "\nThe first file is the baseline. Results of sweeps of one grid are compared point by point; a "
+    "--fail-if then\n"
+    "asks every point, and a point that has no answer any more fails too. Exit codes: 0 fine, 1 a --fail-if\n"
+    "holds, 2 wrong input.\n\n"
     "Examples:\n"
     "  pipeloom compare 1f1b.json zb-h1.json\n"
-    "  pipeloom compare simulated.json measured.jsonl --fail-if 'makespan>+5%'\n";
+    "  pipeloom compare simulated.json measured.jsonl --fail-if 'makespan>+5%'\n"
+    "  pipeloom compare old.jsonl new.jsonl --fail-if 'makespan>+0%'\n";
 
 }  // namespace
 
@@ -164,16 +140,17 @@ Run compare(CLI::App& app) {
   auto options = std::make_shared<CompareOptions>();
   app.footer(kFooter);
   app.add_option("FILES", options->files,
-                 "Configurations, schedule files, timelines, reports with a timeline")
+                 "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
       ->type_name("FILE")
       ->required()
       ->expected(2, 64);
   app.add_option("--fail-if", options->fail_if,
-                 "End with 1 if this holds: 'makespan>+1%', 'idle>+3'; repeatable")
+                 "End with 1 if this holds: 'makespan>+1%', 'idle.transfer>+3'; repeatable")
       ->type_name("RULE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--json", options->json, "The comparison as JSON");
+  CLI::Option* json = app.add_flag("--json", options->json, "The comparison as JSON");
+  app.add_flag("--markdown", options->markdown, "Markdown tables, for pull requests")->excludes(json);
   add_value_options(app, options->input);
   add_output_options(app, options->output);
   return [options] { return run_compare(*options); };

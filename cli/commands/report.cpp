@@ -6,7 +6,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -59,17 +58,6 @@ Medium medium_of(const ReportOptions& options) {
                                shortened(name, 200)));
 }
 
-/// Whether the file holds a sweep's result. Of a file only the beginning is looked at; a file that cannot be read is none.
-bool holds_sweep(const std::string& file) {
-  constexpr std::size_t kBeginning = 65536;
-  if (file == "-") return false;
-  std::ifstream in(file, std::ios::binary);
-  std::string text(kBeginning, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(kBeginning));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return study::page::looks_like_sweep(text);
-}
-
 /// The page and whether some run is over its memory limit.
 struct Result {
   Page page;
@@ -101,7 +89,7 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
 }
 
 Result make_page(const ReportOptions& options, Medium medium) {
-  const auto sweeps = std::count_if(options.files.begin(), options.files.end(), holds_sweep);
+  const auto sweeps = std::count_if(options.files.begin(), options.files.end(), sweep::is_result_file);
   if (sweeps == 0) return page_of_runs(options, medium);
   if (static_cast<std::size_t>(sweeps) != options.files.size())
     throw InputError("results of sweeps and single runs do not share a page; write one for each kind");
@@ -126,7 +114,8 @@ ExitCode print_sweeps(const ReportOptions& options) {
 
 ExitCode run_report(const ReportOptions& options) {
   if (!options.page_file) {
-    if (!options.files.empty() && std::all_of(options.files.begin(), options.files.end(), holds_sweep))
+    if (!options.files.empty() &&
+        std::all_of(options.files.begin(), options.files.end(), sweep::is_result_file))
       return print_sweeps(options);
     throw InputError(
         "where to write the page is missing; add -o FILE.html or -o FILE.md (- is standard output)");

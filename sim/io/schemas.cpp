@@ -11,12 +11,13 @@ extern const std::string_view kReportSchema;
 extern const std::string_view kScheduleSchema;
 extern const std::string_view kSuiteSchema;
 extern const std::string_view kBaselineSchema;
+extern const std::string_view kComparisonSchema;
 extern const std::string_view kGridSchema;
 extern const std::string_view kSweepResultSchema;
 }  // namespace embedded
 
 std::vector<std::string> schema_names() {
-  return {"config", "report", "schedule", "suite", "baseline", "grid", "sweep-result"};
+  return {"config", "report", "schedule", "suite", "baseline", "comparison", "grid", "sweep-result"};
 }
 
 std::string schema_text(std::string_view name) {
@@ -25,6 +26,7 @@ std::string schema_text(std::string_view name) {
   if (name == "schedule") return std::string(embedded::kScheduleSchema);
   if (name == "suite") return std::string(embedded::kSuiteSchema);
   if (name == "baseline") return std::string(embedded::kBaselineSchema);
+  if (name == "comparison") return std::string(embedded::kComparisonSchema);
   if (name == "grid") return std::string(embedded::kGridSchema);
   if (name == "sweep-result") return std::string(embedded::kSweepResultSchema);
   throw InputError::unknown_name({}, "schema", name, schema_names());

@@ -8,7 +8,7 @@
 
 namespace pipeloom::io {
 
-/// "config", "report", "schedule", "suite", "baseline", "grid", "sweep-result" (of a line).
+/// "config", "report", "schedule", "suite", "baseline", "comparison", "grid", "sweep-result" (of a line).
 [[nodiscard]] std::vector<std::string> schema_names();
 /// The schema's text, ending in a newline. Throws InputError for an unknown name.
 [[nodiscard]] std::string schema_text(std::string_view name);

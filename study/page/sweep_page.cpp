@@ -7,11 +7,6 @@
 
 namespace pipeloom::study::page {
 
-bool looks_like_sweep(std::string_view text) {
-  if (text.starts_with("# ")) text.remove_prefix(2);
-  return text.starts_with(R"({"sweep": {)");
-}
-
 Page sweep_page(const std::vector<std::string>& files, const SweepQuestion& question, std::string footer) {
   Page page;
   page.footer = std::move(footer);

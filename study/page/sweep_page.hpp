@@ -44,7 +44,4 @@ struct SweepFindings {
 [[nodiscard]] Page sweep_page(const std::vector<std::string>& files, const SweepQuestion& question,
                               std::string footer);
 
-/// Whether a text begins as a sweep's result does, of either format: what a command looks at to know one.
-[[nodiscard]] bool looks_like_sweep(std::string_view text);
-
 }  // namespace pipeloom::study::page

@@ -73,7 +73,7 @@ PageTable points_table(const ResultTable& table, const std::vector<Row>& rows, s
   const PointColumns columns(table, {}, {});
   PageTable out;
   out.caption = std::move(caption);
-  out.columns = {{"#", Align::Right}};
+  out.columns = {{"no.", Align::Right}};
   columns.add_titles(out.columns);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     out.rows.push_back({{fmt::format("{}", i + 1)}});
@@ -97,7 +97,7 @@ PageTable front_table(const ResultTable& table, const std::vector<sweep::FrontPo
       std::any_of(front.begin(), front.end(), [](const auto& point) { return point.equals > 0; });
   PageTable out;
   out.caption = std::move(caption);
-  out.columns = {{"#", Align::Right}};
+  out.columns = {{"no.", Align::Right}};
   columns.add_titles(out.columns);
   if (ties) out.columns.push_back({"as good", Align::Right});
   for (std::size_t i = 0; i < front.size(); ++i) {

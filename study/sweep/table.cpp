@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "sim/io/json_value.hpp"
 
@@ -50,6 +51,21 @@ constexpr std::size_t kRowsBetweenQuestions = 1024;
 constexpr std::size_t kMaxErrorText = 400;
 
 }  // namespace
+
+bool looks_like_result(std::string_view text) {
+  if (text.starts_with("# ")) text.remove_prefix(2);
+  return text.starts_with(R"({"sweep": {)");
+}
+
+bool is_result_file(const std::string& path) {
+  constexpr std::size_t kBeginning = 64;
+  if (path == "-") return false;
+  std::ifstream in(path, std::ios::binary);
+  std::string text(kBeginning, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(kBeginning));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return looks_like_result(text);
+}
 
 ResultTable::ResultTable(Header header) : header_(std::move(header)) {
   for (const std::string& name : header_.metrics) metrics_.push_back({name, {}, false});

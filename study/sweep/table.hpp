@@ -31,6 +31,11 @@ struct ErrorGroup {
   std::size_t count = 0;
 };
 
+/// Whether a text begins as a sweep's result does, of either format.
+[[nodiscard]] bool looks_like_result(std::string_view text);
+/// The same of a file, of which only the beginning is looked at. False for standard input and for what cannot be read.
+[[nodiscard]] bool is_result_file(const std::string& path);
+
 class ResultTable {
  public:
   struct NamedColumn {

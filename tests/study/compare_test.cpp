@@ -196,3 +196,48 @@ TEST_CASE("abstract and real times are told apart, sizes of seconds are not") {
   CHECK_FALSE(rows[0].values[1]);
   CHECK(rows[1].values[1] == rows[1].values[0]);
 }
+
+TEST_CASE("every metric and every idle cause can be compared and be a rule") {
+  const Timeline a = run(kOneForwardOneBackward);
+  const Timeline b = run(kSplit);
+  const auto idle_a = idle_of(a);
+  const auto idle_b = idle_of(b);
+  const ComparedRun runs[] = {{"a", &a, nullptr, &idle_a}, {"b", &b, nullptr, &idle_b}};
+  const auto rows = compare_all_metrics(runs);
+  double causes = 0;
+  double idle = 0;
+  for (const MetricRow& row : rows) {
+    if (row.name.starts_with("idle.")) causes += *row.values[0];
+    if (row.name == "idle") idle = *row.values[0];
+    if (row.name == "num_ops") CHECK_FALSE(row.values[0]);  // no metrics there
+  }
+  CHECK(causes == idle);
+  CHECK_NOTHROW(parse_compare_rule("idle.cooldown>+1%", {}));
+  CHECK_NOTHROW(parse_compare_rule("window_bubble_ratio > 0.5", {}));
+}
+
+TEST_CASE("which idle cause changed on which rank") {
+  CauseTotals a;
+  CauseTotals b;
+  a.of_rank = {{.warmup = 3, .cooldown = 5}, {.warmup = 1}};
+  b.of_rank = {{.warmup = 3, .cooldown = 1}, {.warmup = 2, .transfer = 6}};
+  const auto changes = cause_changes(a, b);
+  REQUIRE(changes.size() == 3);
+  CHECK(changes[0].cause == IdleCause::Transfer);
+  CHECK(changes[0].rank == 1);
+  CHECK(changes[0].change() == 6);
+  CHECK(changes[1].cause == IdleCause::Cooldown);
+  CHECK(changes[1].change() == -4);
+  CHECK(cause_changes(a, b, 1).size() == 1);
+  b.of_rank.pop_back();
+  CHECK(cause_changes(a, b).empty());
+}
+
+TEST_CASE("idle time that only moved between causes is said to have") {
+  CauseTotals a;
+  CauseTotals b;
+  a.total = {.warmup = 3 * kUnit, .cooldown = 5 * kUnit};
+  b.total = {.warmup = 7 * kUnit, .cooldown = 1 * kUnit};
+  CHECK(explain_idle(a, b, TimeUnit::Unit) == "idle time is the same, but warmup is 4.0 more");
+  CHECK(explain_idle(a, a, TimeUnit::Unit) == "idle time is the same");
+}

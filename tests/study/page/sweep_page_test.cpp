@@ -174,9 +174,9 @@ TEST_CASE("several results share a page, a file without a header is named") {
   write_html(twice, sweep_page({path.string(), path.string()}, {}, "pipeloom"));
   CHECK(once.str() == twice.str());
   std::filesystem::remove(path);
-  CHECK(looks_like_sweep(R"({"sweep": {"schema_version": 1)"));
-  CHECK(looks_like_sweep(R"(# {"sweep": {"schema_version": 1)"));
-  CHECK_FALSE(looks_like_sweep(R"({"ranks": 4})"));
+  CHECK(sweep::looks_like_result(R"({"sweep": {"schema_version": 1)"));
+  CHECK(sweep::looks_like_result(R"(# {"sweep": {"schema_version": 1)"));
+  CHECK_FALSE(sweep::looks_like_result(R"({"ranks": 4})"));
 }
 
 TEST_CASE("axes have round marks, logarithmic where values span decades") {

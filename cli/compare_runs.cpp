@@ -1,0 +1,210 @@
+// Runs side by side: metrics, causes of idle time and ops that differ.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/compare_pages.hpp"
+#include "cli/numbers.hpp"
+#include "cli/table.hpp"
+#include "sim/io/json_text.hpp"
+#include "sim/text.hpp"
+#include "study/loaded_run.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+using study::ComparedRun;
+using study::MetricRow;
+
+/// Rows that every comparison shows; the others are told where they differ.
+constexpr std::string_view kAlways[] = {
+    "makespan",    "bubble_ratio", "bubble_overhead",       "busy",     "idle", "step_time",
+    "lower_bound", "peak_bytes",   "peak_activation_bytes", "peak_live"};
+
+std::string number_text(double value) {
+  return fmt::format("{}", value);
+}
+
+std::string value_text(const MetricRow& row, double value, TimeUnit unit) {
+  if (row.unit == "time_unit") return format_ticks(static_cast<Ticks>(value), unit);
+  return row.unit == "ratio" ? ratio_text(value) : number_text(value);
+}
+
+std::string written(const Table& table, const ComparePage& page) {
+  return page.markdown ? table.markdown() : table.text(page.colour);
+}
+
+std::string heading(const std::string& text, const ComparePage& page) {
+  return page.markdown ? fmt::format("\n**{}**\n\n", text) : fmt::format("\n{}\n", text);
+}
+
+std::string signed_ticks(Ticks ticks, TimeUnit unit) {
+  return fmt::format("{}{}", ticks > 0 ? "+" : "", format_ticks(ticks, unit));
+}
+
+std::string metrics_table(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,
+                          const ComparePage& page) {
+  std::vector<Column> columns = {{"", Align::Left}};
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    columns.push_back({runs[run].title, Align::Right});
+    if (run > 0) columns.push_back({"change", Align::Right});
+  }
+  Table table(columns);
+  for (const MetricRow& row : rows) {
+    if (std::find(std::begin(kAlways), std::end(kAlways), row.name) == std::end(kAlways)) continue;
+    std::vector<std::string> cells = {std::string(row.name)};
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      cells.push_back(row.values[run] ? value_text(row, *row.values[run], runs[0].timeline->unit) : "-");
+      const auto relative = run > 0 ? row.relative(run) : std::nullopt;
+      if (run > 0) cells.push_back(relative ? fmt::format("{:+.2f}%", 100 * *relative) : "");
+    }
+    table.add_row(cells);
+  }
+  return written(table, page);
+}
+
+/// Which idle cause changed on which rank.
+std::string causes_table(const ComparedRun& a, const ComparedRun& b, const ComparePage& page) {
+  if (a.idle == nullptr || b.idle == nullptr) return {};
+  const auto changes = cause_changes(study::cause_totals(*a.idle), study::cause_totals(*b.idle), page.most);
+  if (changes.empty()) return {};
+  const TimeUnit unit = a.timeline->unit;
+  Table table({{"rank", Align::Right},
+               {"idle", Align::Left},
+               {"before", Align::Right},
+               {"after", Align::Right},
+               {"change", Align::Right}});
+  for (const study::CauseChange& change : changes)
+    table.add_row({fmt::format("{}", change.rank), std::string(name_of(change.cause)),
+                   format_ticks(change.before, unit), format_ticks(change.after, unit),
+                   signed_ticks(change.change(), unit)});
+  return heading(b.title + ": idle time that differs most", page) + written(table, page);
+}
+
+/// The ops that differ most.
+std::string ops_table(const ComparedRun& b, const study::OpComparison& ops, const ComparePage& page) {
+  if (ops.largest.empty()) return {};
+  Table table(
+      {{"op", Align::Left}, {"rank", Align::Right}, {"start", Align::Right}, {"duration", Align::Right}});
+  const TimeUnit unit = b.timeline->unit;
+  for (std::size_t i = 0; i < std::min(page.most, ops.largest.size()); ++i) {
+    const study::OpDifference& difference = ops.largest[i];
+    table.add_row({to_text(b.timeline->schedule->ops()[difference.in_b]),
+                   fmt::format("{}", b.timeline->schedule->rank_of_op(difference.in_b).value()),
+                   signed_ticks(difference.start, unit), signed_ticks(difference.duration, unit)});
+  }
+  return heading(b.title + ": ops that differ most", page) + written(table, page);
+}
+
+void append_list(std::string& out, const std::vector<std::string>& items) {
+  out += '[';
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += items[i];
+  }
+  out += ']';
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  io::append_json_string(out, text);
+  return out;
+}
+
+std::string json_number(const MetricRow& row, std::optional<double> value, TimeUnit unit) {
+  if (!value) return "null";
+  return row.unit == "time_unit" ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
+}
+
+std::string json_ops(const ComparedRun& b, const study::OpComparison& ops) {
+  std::vector<std::string> items;
+  const TimeUnit unit = b.timeline->unit;
+  for (const study::OpDifference& difference : ops.largest)
+    items.push_back(fmt::format(R"({{"op": "{}", "rank": {}, "start": {}, "duration": {}}})",
+                                to_text(b.timeline->schedule->ops()[difference.in_b]),
+                                b.timeline->schedule->rank_of_op(difference.in_b).value(),
+                                format_ticks(difference.start, unit),
+                                format_ticks(difference.duration, unit)));
+  std::string out;
+  append_list(out, items);
+  return out;
+}
+
+std::string json_causes(const ComparedRun& a, const ComparedRun& b) {
+  std::vector<std::string> items;
+  const TimeUnit unit = a.timeline->unit;
+  if (a.idle != nullptr && b.idle != nullptr)
+    for (const study::CauseChange& change :
+         cause_changes(study::cause_totals(*a.idle), study::cause_totals(*b.idle)))
+      items.push_back(fmt::format(R"({{"rank": {}, "cause": "{}", "before": {}, "after": {}}})", change.rank,
+                                  name_of(change.cause), format_ticks(change.before, unit),
+                                  format_ticks(change.after, unit)));
+  std::string out;
+  append_list(out, items);
+  return out;
+}
+
+std::string json_comparison(const ComparedRun& a, const ComparedRun& b, std::size_t run) {
+  const auto ops = study::compare_ops(*a.timeline, *b.timeline, 0, 0);
+  const bool comparable = study::same_clock(*a.timeline, *b.timeline);
+  std::vector<std::string> lines;
+  for (const std::string& line : study::remarks(a, b, ops)) lines.push_back(quoted(line));
+  std::string out = fmt::format(
+      "\n    {{\"run\": {}, \"matched\": {}, \"only_baseline\": {}, \"only_run\": {}, \"remarks\": ", run,
+      ops.matched, ops.only_a, ops.only_b);
+  append_list(out, lines);
+  out += fmt::format(",\n     \"durations_differ\": {},\n     \"ops\": {},\n     \"idle_changes\": {}}}",
+                     comparable && ops.durations_differ, comparable ? json_ops(b, ops) : "[]",
+                     comparable ? json_causes(a, b) : "[]");
+  return out;
+}
+
+}  // namespace
+
+std::string runs_page(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,
+                      const ComparePage& page) {
+  std::string said;
+  std::string details;
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    const auto ops = study::compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0);
+    for (const std::string& line : study::remarks(runs[0], runs[run], ops)) {
+      if (page.markdown) said += "- ";
+      if (runs.size() > 2) said += runs[run].title + ": ";
+      said += line + "\n";
+    }
+    if (!study::same_clock(*runs[0].timeline, *runs[run].timeline)) continue;
+    details += causes_table(runs[0], runs[run], page);
+    details += ops_table(runs[run], ops, page);
+  }
+  return said + "\n" + metrics_table(runs, rows, page) + details;
+}
+
+std::string runs_json(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,
+                      std::span<const RunVerdict> verdicts) {
+  const TimeUnit unit = runs[0].timeline->unit;
+  std::string out =
+      fmt::format("{{\n  \"schema_version\": 1,\n  \"time_unit\": \"{}\",\n  \"runs\": ", name_of(unit));
+  std::vector<std::string> items;
+  for (const ComparedRun& run : runs) items.push_back(quoted(run.title));
+  append_list(out, items);
+  out += ",\n  \"metrics\": {";
+  for (const MetricRow& row : rows) {
+    out += fmt::format("{}\n    \"{}\": ", &row == rows.data() ? "" : ",", row.name);
+    items.clear();
+    for (const auto& value : row.values) items.push_back(json_number(row, value, unit));
+    append_list(out, items);
+  }
+  out += "\n  },\n  \"comparisons\": [";
+  for (std::size_t run = 1; run < runs.size(); ++run)
+    out += (run > 1 ? "," : "") + json_comparison(runs[0], runs[run], run);
+  out += "\n  ],\n  \"rules\": ";
+  items.clear();
+  for (const RunVerdict& verdict : verdicts)
+    items.push_back(fmt::format(R"({{"rule": {}, "run": {}, "holds": {}}})", quoted(verdict.rule),
+                                verdict.run, verdict.holds));
+  append_list(out, items);
+  return out + "\n}\n";
+}
+
+}  // namespace pipeloom::cli
