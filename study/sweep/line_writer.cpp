@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "sim/io/json_text.hpp"
 #include "study/sweep/result_text.hpp"
@@ -58,8 +59,8 @@ bool is_csv_outcome(std::string_view rest, const std::vector<std::string>& metri
 
 }  // namespace
 
-LineWriter::LineWriter(ResultFormat format, const Grid& grid, std::vector<std::string> metrics)
-    : format_(format), grid_(grid), metrics_(std::move(metrics)) {}
+LineWriter::LineWriter(ResultFormat format, Grid grid, std::vector<std::string> metrics)
+    : format_(format), grid_(std::move(grid)), metrics_(std::move(metrics)) {}
 
 std::string LineWriter::preamble(const Header& header) const {
   if (format_ == ResultFormat::JsonLines) return header.line() + '\n';

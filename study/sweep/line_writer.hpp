@@ -16,7 +16,7 @@ namespace pipeloom::sweep {
 /// Writes the lines of one grid. Cheap to copy; const functions may be called from several threads at once.
 class LineWriter {
  public:
-  LineWriter(ResultFormat format, const Grid& grid, std::vector<std::string> metrics);
+  LineWriter(ResultFormat format, Grid grid, std::vector<std::string> metrics);
 
   /// What a file begins with: the header line and, as CSV, the columns. With line ends.
   [[nodiscard]] std::string preamble(const Header& header) const;

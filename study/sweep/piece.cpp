@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "sim/error.hpp"
 
@@ -124,8 +125,8 @@ std::uint64_t Pieces::piece_of(std::uint64_t point) const {
   return static_cast<std::uint64_t>(behind - first_point_.begin()) - 1;
 }
 
-PieceWorker::PieceWorker(const Grid& grid, Evaluator evaluator, LineWriter lines, std::optional<Shard> shard)
-    : grid_(grid), evaluator_(std::move(evaluator)), lines_(std::move(lines)), shard_(shard) {}
+PieceWorker::PieceWorker(Grid grid, Evaluator evaluator, LineWriter lines, std::optional<Shard> shard)
+    : grid_(std::move(grid)), evaluator_(std::move(evaluator)), lines_(std::move(lines)), shard_(shard) {}
 
 PieceText PieceWorker::run(const Piece& piece, std::uint64_t skip_below, const std::atomic<bool>* stop) {
   PieceText out;

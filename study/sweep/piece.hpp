@@ -71,7 +71,7 @@ struct PieceText {
 class PieceWorker {
  public:
   /// REQUIRES: `lines` writes the metrics of `evaluator`.
-  PieceWorker(const Grid& grid, Evaluator evaluator, LineWriter lines, std::optional<Shard> shard);
+  PieceWorker(Grid grid, Evaluator evaluator, LineWriter lines, std::optional<Shard> shard);
   /// `skip_below`: points below this are done already (resume). Only the shard's points are evaluated and written. Looks at `stop`
   /// before every point.
   [[nodiscard]] PieceText run(const Piece& piece, std::uint64_t skip_below = 0,

@@ -10,14 +10,14 @@ void PrefixWriter::put(std::uint64_t piece, PieceText text) {
   waiting_.emplace(piece, std::move(text));
   for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_ && !ended_;
        first = waiting_.begin()) {
-    PieceText in_turn = std::move(first->second);
+    const PieceText in_turn = std::move(first->second);
     waiting_bytes_ -= in_turn.lines.size();
     waiting_.erase(first);
-    write(std::move(in_turn));
+    write(in_turn);
   }
 }
 
-void PrefixWriter::write(PieceText text) {
+void PrefixWriter::write(const PieceText& text) {
   file_.append(text.lines);
   counts_.add(text.counts);
   end_point_ = text.end_point;

@@ -28,7 +28,7 @@ class PrefixWriter {
   [[nodiscard]] std::uint64_t end_point() const { return end_point_; }
 
  private:
-  void write(PieceText text);
+  void write(const PieceText& text);
 
   ResultFile& file_;
   std::uint64_t next_;
