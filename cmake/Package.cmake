@@ -1,25 +1,27 @@
 # Debian packages: `cpack -G DEB` in a build folder writes pipeloom_<version>_<arch>.deb, and pipeloom-gui and pipeloom-mpi where these
 # programs are built. What they depend on follows from the libraries that they link (dpkg-shlibdeps).
 #
-# Besides the programs, beside which the libraries for find_package(pipeloom) are no part of a package: completions for bash, zsh and
-# fish, made by the program itself, the man page with the commands of cli/commands.def, and the ready configurations as examples.
+# Besides the programs they hold completions for bash, zsh and fish, made by the program itself, the man page with the commands of
+# cli/commands.def, and the ready configurations as examples; the libraries for find_package(pipeloom) are in none.
 
 set(PIPELOOM_PACKAGE_MAINTAINER "Pipeloom maintainers <pipeloom@localhost>" CACHE STRING "Maintainer of the Debian packages")
 
-# ---- completions: only the program knows its options
-set(completions "${PROJECT_BINARY_DIR}/completions")
-install(CODE "
-  foreach(shell bash zsh fish)
-    execute_process(COMMAND \"$<TARGET_FILE:pipeloom>\" completion \${shell}
-      OUTPUT_FILE \"${completions}/pipeloom.\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()" COMPONENT cli)
-file(MAKE_DIRECTORY "${completions}")
-install(FILES "${completions}/pipeloom.bash" RENAME pipeloom
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT cli)
-install(FILES "${completions}/pipeloom.zsh" RENAME _pipeloom
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT cli)
-install(FILES "${completions}/pipeloom.fish"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT cli)
+# ---- completions: only the program knows its options, so where it cannot run there are none
+if(NOT CMAKE_CROSSCOMPILING)
+  set(completions "${PROJECT_BINARY_DIR}/completions")
+  install(CODE "
+    foreach(shell bash zsh fish)
+      execute_process(COMMAND \"$<TARGET_FILE:pipeloom>\" completion \${shell}
+        OUTPUT_FILE \"${completions}/pipeloom.\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()" COMPONENT cli)
+  file(MAKE_DIRECTORY "${completions}")
+  install(FILES "${completions}/pipeloom.bash" RENAME pipeloom
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT cli)
+  install(FILES "${completions}/pipeloom.zsh" RENAME _pipeloom
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT cli)
+  install(FILES "${completions}/pipeloom.fish"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT cli)
+endif()
 
 # ---- man page
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/commands.def")
@@ -48,6 +50,11 @@ foreach(component IN LISTS components)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME "${package}")
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION science)
 endforeach()
+
+# A project that builds Pipeloom as a part of itself has packages of its own.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL ${components})
