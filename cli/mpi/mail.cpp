@@ -138,6 +138,7 @@ void Mail::send(int to, Tag tag, std::string body) {
   transfer.body += checksum(transfer.body);
   MPI_Isend(transfer.body.data(), static_cast<int>(transfer.body.size()), MPI_BYTE, to, static_cast<int>(tag),
             MPI_COMM_WORLD, &transfer.request);
+  // Its end is seen by tidy(), not waited for.  NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker)
   ++state_->under_way[static_cast<std::size_t>(to)];
   state_->sent[static_cast<std::size_t>(to)] = Clock::now();
 }
