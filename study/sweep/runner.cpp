@@ -66,6 +66,8 @@ class Crew {
 
   /// Every worker ends behind the point that it is at.
   void halt() {
+    // Under the mutex, or a worker that is just about to wait would miss it.
+    const std::lock_guard lock(mutex_);
     halt_ = true;
     may_go_on_.notify_all();
   }
