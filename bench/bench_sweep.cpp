@@ -1,7 +1,7 @@
 // How fast many runs are evaluated.
 //
 //   shapes     eight schedules, p 4 .. 32, m 8 .. 256 (every integer), two sets of costs: 115,536 points, the illegal ones among them;
-//              arguments: threads, and every how manieth p is taken (1 for all). Time is wall-clock time.
+//              arguments: threads, and every how manieth p is taken (1 for all). Time is wall-clock time, CPU that of all threads.
 //   generate   the schedules of it alone, each once
 //   costs      p = 16, m = 128, 1F1B, F and B vary: time per point; argument: whether the configuration comes from a grid and its line
 //              is written (1), or only the evaluation counts (0)
@@ -86,8 +86,15 @@ void shapes(benchmark::State& state) {
   state.counters["refused"] = static_cast<double>(refused) / static_cast<double>(state.iterations());
   report_memory(state);
 }
-BENCHMARK(shapes)->Args({1, 1})->Args({2, 1})->Args({1, 8})->Args({2, 8})->UseRealTime()->Iterations(1)->Unit(
-    benchmark::kSecond);
+BENCHMARK(shapes)
+    ->Args({1, 1})
+    ->Args({2, 1})
+    ->Args({1, 8})
+    ->Args({2, 8})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
 
 void generate(benchmark::State& state) {
   double ops = 0;
