@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "study/gate/results.hpp"
 #include "study/gate/annotations.hpp"
 #include "study/gate/benchmark_json.hpp"
 #include "study/gate/bmf.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/junit.hpp"
+#include "study/gate/results.hpp"
 #include "study/gate/summary.hpp"
 #include "support/catch.hpp"
 

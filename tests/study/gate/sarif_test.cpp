@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "study/gate/results.hpp"
 #include "sim/validate.hpp"
 #include "study/gate/lint_rules.hpp"
+#include "study/gate/results.hpp"
 #include "study/gate/sarif.hpp"
 #include "support/catch.hpp"
 
