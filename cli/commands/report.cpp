@@ -71,7 +71,8 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
         "none");
   std::list<study::LoadedRun> runs;
   if (options.files.empty())
-    runs.push_back(study::load_run(options.input, options.input.limits(), TimeUnit::Unit));
+    runs.push_back(study::load_run(static_cast<const study::InputTexts&>(options.input),
+                                   options.input.limits(), TimeUnit::Unit));
   else
     runs = study::load_runs(options.files, options.input, options.input.limits());
   Result result;

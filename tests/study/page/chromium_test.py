@@ -48,7 +48,7 @@ class Chromium:
     def dom(self, page, *flags):
         return self.run(page, "--dump-dom", *flags)
 
-    def picture(self, page, name, *flags, size="1280,1400"):
+    def picture(self, page, name, *flags, size="1000,720"):
         out = self.folder / name
         _, console = self.run(page, f"--screenshot={out}", f"--window-size={size}", *flags)
         return Picture(out), console
@@ -143,6 +143,11 @@ class Tests:
         yield self.report("run.html", "configs/seed/dualpipe.json")
         yield self.report("compare.html", "configs/seed/1f1b.json", "configs/seed/zb-h1.json")
         yield self.report("paths.html", "configs/seed/1f1b.json", "--microbatches", "2000")
+        sweep = self.folder / "sweep.jsonl"
+        if not sweep.exists():
+            subprocess.run([self.program, "sweep", "configs/sweeps/schedules.json", "-o", str(sweep), "-q"], check=True,
+                           cwd=ROOT)
+        yield self.report("sweep.html", str(sweep))
 
     def test_scripts_run_without_a_word(self):
         for page in self.pages():
