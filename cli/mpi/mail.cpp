@@ -22,6 +22,7 @@ namespace {
 
 /// Seconds that the ranks have to come together at the end. Everything is on the disk by then.
 constexpr unsigned kFarewell = 10;
+constexpr unsigned kFarewellOfSome = 2;
 
 // For the handler, which has no other way to know.
 std::atomic<int> last_status{0};
@@ -70,6 +71,7 @@ struct Mail::State {
   std::vector<int> under_way;  // letters to each rank
   std::vector<Health> health;
   std::vector<Letter> inbox;
+  bool expects_absence = false;
 
   static bool is_over(Transfer& transfer) {
     int over = 0;
@@ -156,6 +158,15 @@ void Mail::beat() {
 
 void Mail::note(int rank, Health health) {
   state_->health[static_cast<std::size_t>(rank)] = health;
+  if (health == Health::Gone) expect_absence();
+}
+
+void Mail::expect_absence() {
+  state_->expects_absence = true;
+}
+
+bool Mail::expects_absence() const {
+  return state_->expects_absence;
 }
 
 void Mail::listen() {
@@ -195,7 +206,7 @@ void Mail::flush(Clock::duration at_most) {
 void Mail::leave(int status) {
   last_status = status;
   std::signal(SIGALRM, leave_alone);
-  ::alarm(kFarewell);
+  ::alarm(expects_absence() ? kFarewellOfSome : kFarewell);
   const auto& health = state_->health;
   if (std::find(health.begin(), health.end(), Health::Silent) != health.end())
     MPI_Abort(MPI_COMM_WORLD, status);

@@ -21,7 +21,7 @@ enum class Tag : int {
   Done,       ///< from a worker: its lines (Completion)
   Failed,     ///< from a worker: what it cannot get over (Failure)
   Alive,      ///< nothing, when nothing else was sent for a while
-  Stop,       ///< to a worker: end
+  Stop,       ///< to a worker: end; with a body if a rank is gone
   Damaged,    ///< never sent: what collect() makes of a letter whose writer died while it was read
 };
 
@@ -60,6 +60,9 @@ class Mail {
   [[nodiscard]] std::vector<Letter> collect();
   /// What is known of `rank`. Only those who are well are told that this rank lives.
   void note(int rank, Health health);
+  /// Some rank will not come to the end: leave() does not wait long. Follows from Health::Gone where that was noted.
+  void expect_absence();
+  [[nodiscard]] bool expects_absence() const;
   /// The value of `future`; this rank lives on meanwhile.
   template <class Value>
   [[nodiscard]] Value await(std::future<Value> future) {

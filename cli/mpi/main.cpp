@@ -145,7 +145,8 @@ class Rank {
 
   [[noreturn]] void end(int status) {
     if (mail_.rank() == 0 && has_begun_)
-      for (int rank = 1; rank < mail_.size(); ++rank) mail_.send(rank, Tag::Stop);
+      for (int rank = 1; rank < mail_.size(); ++rank)
+        mail_.send(rank, Tag::Stop, mail_.expects_absence() ? "gone" : "");
     mail_.flush(std::chrono::seconds(2));
     mail_.leave(status);
   }

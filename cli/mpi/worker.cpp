@@ -58,7 +58,10 @@ class Worker {
   /// Reads letters. False once there is nothing more to do.
   bool goes_on(Crew* crew) {
     for (const Letter& letter : mail_.collect()) {
-      if (letter.tag == Tag::Stop) is_over_ = true;
+      if (letter.tag == Tag::Stop) {
+        is_over_ = true;
+        if (!letter.body.empty()) mail_.expect_absence();
+      }
       if (letter.tag == Tag::Hello) master_ = unpack<Introduction>(letter.body);
       if (letter.tag == Tag::Work && crew != nullptr) crew->submit(unpack<Assignment>(letter.body));
       pause_.something_happened();
@@ -67,6 +70,7 @@ class Worker {
     if (!is_over_ && has_lost_master()) {
       std::cerr << fmt::format("error: rank {}: rank 0 is gone; go on with --resume\n", mail_.rank());
       status_ = static_cast<int>(ExitCode::DeviceFailed);
+      mail_.expect_absence();
       is_over_ = true;
     }
     return !is_over_;

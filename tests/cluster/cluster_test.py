@@ -219,7 +219,9 @@ def test_mpi_ends(sweep, arguments):
         finally:
             job.end()
         begun = job.out.read_bytes()
-        require(len(begun) < len(sweep.single) and sweep.single.startswith(begun[: begun.rfind(b"\n") + 1]),
+        # mpirun takes about a second to end the others: on a fast machine rank 0 is done before.
+        require(rank != 0 or len(begun) < len(sweep.single), f"rank 0 was killed, and the file is complete\n{said}")
+        require(sweep.single.startswith(begun[: begun.rfind(b"\n") + 1]),
                 f"after rank {rank} died the file is no beginning of the result\n{said}")
         run(sweep.pipeloom, "sweep", "grid.json", "-o", job.out.name, "--resume", "-q", cwd=sweep.folder)
         sweep.check(f"rank {rank} of 4 killed, then resumed", job.out.name)
