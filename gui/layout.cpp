@@ -20,6 +20,7 @@ constexpr float kSplitter = 4;
 constexpr double kLeft = 0.21;
 constexpr double kRight = 0.20;
 constexpr double kBottom = 0.27;
+constexpr double kBelow = 0.4;
 
 struct Area {
   float x = 0;
@@ -179,21 +180,24 @@ class Carver {
   void left(std::vector<const View*> views) { column("left", std::move(views), kLeft, true); }
   void right(std::vector<const View*> views) { column("right", std::move(views), kRight, false); }
 
-  void bottom(std::vector<const View*> views) {
-    if (views.empty()) return;
-    double& share = split(ui_, "bottom", kBottom);
-    const float bar = kSplitter * ui_.skin.scale;
-    const float height = all_.height * static_cast<float>(share);
-    rest_.height -= height + bar;
-    share -= static_cast<double>(
-        splitter(ui_, "bottom", {rest_.x, rest_.y + rest_.height, rest_.width, bar}, false) / all_.height);
-    share = std::clamp(share, 0.08, 0.7);
-    Stack(ui_, std::move(views), {rest_.x, rest_.y + rest_.height + bar, rest_.width, height}, true).draw();
-  }
+  void bottom(std::vector<const View*> views) { row("bottom", std::move(views), kBottom); }
+  void below(std::vector<const View*> views) { row("below", std::move(views), kBelow); }
 
   [[nodiscard]] const Area& rest() const { return rest_; }
 
  private:
+  void row(const char* id, std::vector<const View*> views, double usual) {
+    if (views.empty()) return;
+    double& share = split(ui_, id, usual);
+    const float bar = kSplitter * ui_.skin.scale;
+    const float height = all_.height * static_cast<float>(share);
+    rest_.height -= height + bar;
+    share -= static_cast<double>(
+        splitter(ui_, id, {rest_.x, rest_.y + rest_.height, rest_.width, bar}, false) / all_.height);
+    share = std::clamp(share, 0.08, 0.7);
+    Stack(ui_, std::move(views), {rest_.x, rest_.y + rest_.height + bar, rest_.width, height}, true).draw();
+  }
+
   void column(const char* id, std::vector<const View*> views, double usual, bool on_left) {
     if (views.empty()) return;
     double& share = split(ui_, id, usual);
@@ -246,6 +250,7 @@ void draw_layout(Ui& ui) {
   carver.left(open_views(ui, View::Dock::Left));
   carver.right(open_views(ui, View::Dock::Right));
   carver.bottom(open_views(ui, View::Dock::Bottom));
+  carver.below(open_views(ui, View::Dock::Below));
   draw_centre(ui, carver.rest());
   ImGui::SetCursorScreenPos(ImVec2(6 * ui.skin.scale, size.y - status));
   draw_status_line(ui);

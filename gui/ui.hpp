@@ -26,6 +26,7 @@ struct View {
     Left,    ///< stacked in the left column
     Centre,  ///< the timelines
     Right,   ///< stacked in the right column
+    Below,   ///< between the timelines and the bottom row, as wide as they are
     Bottom,  ///< side by side below the timelines
     Overlay  ///< draws its own windows, if any: palette, sheet, dialogs. Called every frame, whether "open" or not.
   };

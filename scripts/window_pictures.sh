@@ -25,3 +25,14 @@ do toggle-panel histogram
 wait idle
 screenshot docs/images/window-hang.png
 END
+"$gui" --headless --size 1440x860 --script - <<'END'
+open tests/gui/fixtures/sweep.jsonl
+wait idle
+do toggle-panel ops
+do toggle-panel histogram
+do sweep-point 207
+wait idle
+move item:sweep/front/1
+wait idle
+screenshot docs/images/window-sweep.png
+END

@@ -10,6 +10,7 @@
 #include "gui/model/build_run.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/session.hpp"
+#include "gui/model/sweep_model.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/io/timeline_reader.hpp"
@@ -68,6 +69,17 @@ OpenedFile problem_of(std::string line) {
   return out;
 }
 
+OpenedFile read_sweep(const std::string& path, const std::function<bool()>& stop) {
+  OpenedFile out;
+  out.kind = OpenedFile::Kind::Sweep;
+  out.sweep = std::make_shared<const sweep::ResultTable>(sweep::ResultTable::read(path, stop));
+  return out;
+}
+
+OpenedFile out_of_memory(const std::string& path) {
+  return problem_of(fmt::format("{}: error: out of memory; it is too large for this machine", path));
+}
+
 /// Timelines are long: 1e6 ops are some 60 MB.
 constexpr std::size_t kMaxFile = std::size_t{2} << 30;
 
@@ -79,15 +91,19 @@ OpenedFile read_run_text(std::string text, const std::string& path, Configuratio
   } catch (const Error& error) {
     return problem_of(error.line());
   } catch (const std::bad_alloc&) {
-    return problem_of(fmt::format("{}: error: out of memory; the run is too large for this machine", path));
+    return out_of_memory(path);
   }
 }
 
-OpenedFile read_run_file(const std::string& path, Configurations configurations) {
+OpenedFile read_run_file(const std::string& path, Configurations configurations,
+                         const std::function<bool()>& stop) {
   try {
+    if (sweep::is_result_file(path)) return read_sweep(path, stop);
     return read_run_text(io::read_file(path, kMaxFile), path, configurations);
   } catch (const Error& error) {
     return problem_of(error.line());
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(path);
   }
 }
 
@@ -96,8 +112,9 @@ void FileOpener::open(Session& session, const std::string& path, bool compared) 
   // The panel that edits a configuration simulates it itself.
   const auto todo = on_configuration && !compared ? Configurations::Read : Configurations::Simulate;
   session.jobs.submit(
-      "open/" + path, [this, &session, path, compared, todo](const Cancelled&) -> Jobs::Finish {
-        auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo));
+      "open/" + path, [this, &session, path, compared, todo](const Cancelled& cancelled) -> Jobs::Finish {
+        auto opened = std::make_shared<OpenedFile>(
+            read_run_file(path, todo, [&] { return static_cast<bool>(cancelled); }));
         return [this, &session, path, compared, opened] { finish(session, *opened, path, compared); };
       });
 }
@@ -128,7 +145,9 @@ void FileOpener::finish(Session& session, const OpenedFile& opened, const std::s
     return session.say(opened.problem, MessageKind::Problem);
   }
   session.say(fmt::format("opened {}", path));
-  if (!opened.run)
+  if (opened.kind == OpenedFile::Kind::Sweep)
+    session.part<SweepModel>().show(session, path, opened.sweep);
+  else if (!opened.run)
     on_configuration(session, opened, path);
   else if (!replace_open(session, path, opened.run))
     compared ? session.add_run(opened.run, true) : put_on_top(session, opened.run);

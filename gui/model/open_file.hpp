@@ -5,25 +5,30 @@
 //   configuration                 the parameters, and with them the live run
 //   schedule (JSON, PyTorch CSV)  a simulated run; one that hangs shows what did run and who waits for whom
 //   timeline, report with one     a run with the file's times
+//   result of a sweep             the panel Sweep
 //
 // Reading and simulating happen in a job. What is wrong with a file becomes the message, and what was on screen stays.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gui/model/part.hpp"
 #include "gui/model/run_model.hpp"
+#include "study/sweep/table.hpp"
 
 namespace pipeloom::gui {
 
 /// What a file turned out to be.
 struct OpenedFile {
-  enum class Kind : std::uint8_t { Configuration, Run, Problem };
+  enum class Kind : std::uint8_t { Configuration, Run, Sweep, Problem };
   Kind kind = Kind::Problem;
-  /// Null for a problem, and for a configuration that was only read.
+  /// Of a sweep's result: its points.
+  std::shared_ptr<const sweep::ResultTable> sweep;
+  /// Null for a problem, a sweep, and for a configuration that was only read.
   RunPtr run;
   /// Of a configuration: its text.
   std::string text;
@@ -34,9 +39,11 @@ struct OpenedFile {
 /// What happens to a configuration: it may be somebody else's to simulate.
 enum class Configurations : std::uint8_t { Simulate, Read };
 
-/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs.
+/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs; `stop` ends the reading of a
+/// long result early.
 [[nodiscard]] OpenedFile read_run_file(const std::string& path,
-                                       Configurations configurations = Configurations::Simulate);
+                                       Configurations configurations = Configurations::Simulate,
+                                       const std::function<bool()>& stop = {});
 /// The same for a text that is already there.
 [[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path,
                                        Configurations configurations = Configurations::Simulate);
