@@ -105,6 +105,11 @@ class TextRules(unittest.TestCase):
     def test_recorded_files_stand(self):
         self.assertEqual(text_rules.violations_in("tests/golden/a.txt", b"one "), [])
 
+    def test_names_of_tests_stay_whole(self):
+        text = 'TEST_CASE("one") {}\nTEST_CASE(\n    "two; "\n    "three") {}\nTEST_CASE("a; " + b)\n'
+        found = text_rules.split_test_names("a_test.cpp", text)
+        self.assertEqual([line.split(":")[1] for line in found], ["2", "5"])
+
     def test_links_lead_somewhere(self):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)

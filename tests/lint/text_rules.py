@@ -23,6 +23,9 @@ LINE_RULES = [
     (re.compile(r"\r"), "carriage return"),
 ]
 
+# CTest splits names there.
+TEST_NAME = re.compile(r'TEST_CASE\(\s*((?:"[^"\n]*"\s*)+)')
+
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
@@ -47,9 +50,17 @@ def violations_in(name, data):
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         found += [f"{name}:{number}: {problem}" for rule, problem in LINE_RULES if rule.search(line)]
+    if name.endswith("_test.cpp"):
+        found += split_test_names(name, text)
     if not text.endswith("\n") or text.endswith("\n\n"):
         found.append(f"{name}:{text.count(chr(10)) + 1}: the file must end with exactly one line feed")
     return found
+
+
+def split_test_names(name, text):
+    """Names of tests that CTest cannot run, as text."""
+    return [f"{name}:{text.count(chr(10), 0, found.start()) + 1}: ';' or backslash in the name of a test"
+            for found in TEST_NAME.finditer(text) if set(";\\") & set(found.group(1))]
 
 
 def broken_links(root, name, text):

@@ -87,7 +87,7 @@ TEST_CASE("a costs file counts as input, and has to be there") {
   CHECK_THROWS_AS(folder.run(one), InputError);
 }
 
-TEST_CASE("the file of a custom schedule counts as input; that it is not there is no result") {
+TEST_CASE("the file of a custom schedule counts as input, that it is not there is no result") {
   const Folder folder;
   folder.put("o.csv", kTwoRanks);
   const std::string one =
@@ -131,7 +131,7 @@ TEST_CASE("a run that needs more memory than it may use says nothing about its c
 }
 
 TEST_CASE(
-    "every problem of a schedule file is a finding at its place; values of the suite are found in the "
+    "every problem of a schedule file is a finding at its place, values of the suite are found in the "
     "suite") {
   const Folder folder;
   folder.put("o.csv", "0F0,0F0,0B0\n1F0\n");

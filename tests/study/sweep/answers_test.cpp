@@ -112,7 +112,7 @@ TEST_CASE("a map names who wins each cell, ties and cells without an answer") {
   CHECK(map->wins == std::vector<std::size_t>{1, 1, 1});
 }
 
-TEST_CASE("a map of one key is one row high; without a key there is none") {
+TEST_CASE("a map of one key is one row high, without a key there is none") {
   const ResultTable table = table_of({"makespan"}, R"(
     schedule=gpipe ranks=4 : makespan=33.0
     schedule=1f1b ranks=8 : makespan=32.0
