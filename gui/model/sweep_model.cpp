@@ -64,7 +64,7 @@ void SweepModel::close(Session& session) {
   session.preferences.panels["sweep"] = false;
 }
 
-void SweepModel::ask(Session& session, SweepQuestion question) {
+void SweepModel::ask(Session& session, const SweepQuestion& question) {
   if (!table_) throw InputError("no sweep is open; open the result of one");
   session.jobs.submit(
       kLane, [this, &session, table = table_, question](const Cancelled& cancelled) -> Jobs::Finish {

@@ -22,7 +22,7 @@ class SweepModel : public Part {
   void close(Session& session);
   /// Lays the result out anew, in a job; what was on screen stays until then, and for good if the question cannot be answered, which the
   /// message says.
-  void ask(Session& session, SweepQuestion question);
+  void ask(Session& session, const SweepQuestion& question);
   /// What is asked of the result that is open; empty names are chosen.
   [[nodiscard]] const SweepQuestion& asked() const { return asked_; }
 

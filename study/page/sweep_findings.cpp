@@ -17,7 +17,6 @@ namespace {
 using sweep::FrontPoint;
 using sweep::ResultTable;
 using sweep::Row;
-using sweep::Status;
 
 /// As many limits are named in the answer.
 constexpr std::size_t kLimits = 4;
@@ -122,12 +121,12 @@ void add_remarks(const ResultTable& table, const SweepQuestion& question, const 
                  std::vector<Block>& lead) {
   const sweep::Header& header = table.header();
   if (header.shard)
-    lead.push_back(Paragraph{
+    lead.emplace_back(Paragraph{
         fmt::format("This is shard {} only: {} of {}. `pipeloom merge` joins the shards.",
                     header.shard->text(), count_text(table.rows()), count_text(header.points, "point")),
         Tone::Warning});
   else if (table.rows() < header.points)
-    lead.push_back(
+    lead.emplace_back(
         Paragraph{fmt::format("The sweep is not finished: {} of {} are here. `pipeloom sweep --resume` "
                               "goes on.",
                               count_text(table.rows()), count_text(header.points, "point")),
@@ -135,10 +134,11 @@ void add_remarks(const ResultTable& table, const SweepQuestion& question, const 
   if (!question.where.empty()) {
     std::string all;
     for (const std::string& text : question.where) all += (all.empty() ? "" : " and ") + shortened(text, 200);
-    lead.push_back(Paragraph{fmt::format("Only points where {}: {}.", all, count_text(asked.rows.size()))});
+    lead.emplace_back(
+        Paragraph{fmt::format("Only points where {}: {}.", all, count_text(asked.rows.size()))});
   }
   if (question.metrics.empty() && !asked.metrics.empty() && asked.metrics[0] == "bubble_ratio")
-    lead.push_back(
+    lead.emplace_back(
         Paragraph{"Points differ in their work, so that their times do not compare; they are ranked by "
                   "bubble_ratio. --metric makespan ranks them by time.",
                   Tone::Muted});
@@ -157,15 +157,16 @@ void add_front(const ResultTable& table, const Asked& asked, const std::string& 
   if (asked.rows.size() > kMaxDots) caption += " Grey: cells with many points, the stronger the more.";
   const std::string key = series_key(table);
   if (asked.metrics.size() == 2)
-    section.blocks.push_back(Figure{scatter_svg(table, asked.rows, asked.front,
-                                                {asked.metrics[1], asked.metrics[0], key, id + "-scatter"}),
-                                    caption});
+    section.blocks.emplace_back(
+        Figure{scatter_svg(table, asked.rows, asked.front,
+                           {asked.metrics[1], asked.metrics[0], key, id + "-scatter"}),
+               caption});
   std::string said =
       asked.front.all > asked.front.named.size()
           ? fmt::format("{} of the front's {}, evenly spread", count_text(asked.front.named.size()),
                         count_text(asked.front.all, "point"))
           : "The Pareto front";
-  section.blocks.push_back(front_table(table, asked.front.named, asked.metrics, std::move(said)));
+  section.blocks.emplace_back(front_table(table, asked.front.named, asked.metrics, std::move(said)));
   out.push_back(std::move(section));
 }
 
@@ -187,8 +188,8 @@ void add_map(const ResultTable& table, const SweepQuestion& question, const Aske
   for (const sweep::MapAxis* axis : {&map->x, &map->y})
     if (axis->left_out > 0)
       caption += fmt::format(" {} of {} are left out.", count_text(axis->left_out, "value"), axis->key);
-  section.blocks.push_back(Figure{map_svg(table, *map), std::move(caption), map_text(*map)});
-  section.blocks.push_back(wins_table(*map));
+  section.blocks.emplace_back(Figure{map_svg(table, *map), std::move(caption), map_text(*map)});
+  section.blocks.emplace_back(wins_table(*map));
   out.push_back(std::move(section));
 }
 
@@ -199,7 +200,7 @@ void add_best(const ResultTable& table, const SweepQuestion& question, const Ask
   if (question.group_by.empty()) {
     const std::size_t most = question.top == 0 ? SweepQuestion::kTop : question.top;
     const auto best = best_rows(table, asked.rows, asked.metrics[0], std::min(most, kMaxTableRows));
-    section.blocks.push_back(points_table(table, best, ""));
+    section.blocks.emplace_back(points_table(table, best, ""));
   } else {
     require_key(table, question.group_by, "--group-by");
     section.heading += " for each " + question.group_by;
@@ -209,9 +210,9 @@ void add_best(const ResultTable& table, const SweepQuestion& question, const Ask
       rows.insert(rows.end(), group.best.begin(), group.best.end());
     const std::size_t left_out = rows.size() - std::min(rows.size(), kMaxTableRows);
     rows.resize(rows.size() - left_out);
-    section.blocks.push_back(grouped_table(table, rows, question.group_by));
+    section.blocks.emplace_back(grouped_table(table, rows, question.group_by));
     if (left_out > 0)
-      section.blocks.push_back(Paragraph{
+      section.blocks.emplace_back(Paragraph{
           fmt::format("{} more are left out; --where chooses.", count_text(left_out)), Tone::Muted});
   }
   out.push_back(std::move(section));
@@ -225,12 +226,12 @@ void add_rest(const ResultTable& table, const Asked& asked, const std::string& i
       out.push_back({id + "-keys", "What matters", {sensitivity_table(found, asked.metrics[0], asked.unit)}});
   }
   Section statuses{id + "-statuses", "Points without an answer", {status_table(table)}};
-  if (!table.errors().empty()) statuses.blocks.push_back(error_table(table));
+  if (!table.errors().empty()) statuses.blocks.emplace_back(error_table(table));
   statuses.folded = table.errors().empty();
   out.push_back(std::move(statuses));
   Section swept{id + "-grid", "What was swept", {axes_table(table)}};
-  swept.blocks.push_back(Paragraph{"The configuration below all points:"});
-  swept.blocks.push_back(Code{base_text(table.header().base_json)});
+  swept.blocks.emplace_back(Paragraph{"The configuration below all points:"});
+  swept.blocks.emplace_back(Code{base_text(table.header().base_json)});
   swept.folded = true;
   out.push_back(std::move(swept));
 }
@@ -255,14 +256,14 @@ SweepFindings sweep_findings(const ResultTable& table, const std::string& name, 
   if (steps.empty() && !asked.metrics.empty())
     for (const Row row : best_rows(table, asked.rows, asked.metrics[0], 1)) steps.push_back({row, 0});
   if (steps.empty())
-    out.lead.push_back(Paragraph{asked.rows.empty() && !question.where.empty()
-                                     ? "No point fits the conditions."
-                                     : "No point has an answer.",
-                                 Tone::Bad});
+    out.lead.emplace_back(Paragraph{asked.rows.empty() && !question.where.empty()
+                                        ? "No point fits the conditions."
+                                        : "No point has an answer.",
+                                    Tone::Bad});
   else
-    out.lead.push_back(Paragraph{headline(table, asked, steps)});
+    out.lead.emplace_back(Paragraph{headline(table, asked, steps)});
   add_remarks(table, question, asked, out.lead);
-  if (!steps.empty()) out.lead.push_back(facts_of(table, asked, steps));
+  if (!steps.empty()) out.lead.emplace_back(facts_of(table, asked, steps));
   add_front(table, asked, id, out.sections);
   add_map(table, question, asked, id, out.sections);
   add_best(table, question, asked, id, out.sections);

@@ -212,7 +212,8 @@ class Picture {
       if (counts[i] == 0) continue;
       const double shade = 0.15 + 0.6 * std::log1p(static_cast<double>(counts[i])) / most;
       const double x = x_at(static_cast<double>(i % kColumns) / kColumns);
-      const double y = y_at(static_cast<double>(i / kColumns + 1) / kLines);
+      const std::size_t line = i / kColumns + 1;
+      const double y = y_at(static_cast<double>(line) / kLines);
       out_ += fmt::format(
           R"(<rect class="muted-ink" x="{}" y="{}" width="{}" height="{}" opacity="{}"><title>{}</title></rect>)",
           coordinate(x), coordinate(y), coordinate(width), coordinate(height), coordinate(shade),

@@ -30,9 +30,12 @@ std::vector<Row> all_rows(const ResultTable& table) {
 /// Columns of tables of points.
 class PointColumns {
  public:
-  PointColumns(const ResultTable& table, const std::vector<std::string>& first_keys,
-               const std::vector<std::string>& first_metrics)
-      : table_(table), keys_(first_keys), metrics_(first_metrics), unit_(table.time_unit()) {
+  PointColumns(const ResultTable& table, std::vector<std::string> first_keys,
+               std::vector<std::string> first_metrics)
+      : table_(table),
+        keys_(std::move(first_keys)),
+        metrics_(std::move(first_metrics)),
+        unit_(table.time_unit()) {
     for (std::string& key : varying_keys(table))
       if (keys_.size() < kMaxKeys && std::find(keys_.begin(), keys_.end(), key) == keys_.end())
         keys_.push_back(std::move(key));

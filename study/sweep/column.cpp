@@ -229,7 +229,7 @@ std::strong_ordering Column::compare(Row a, Row b) const {
 
 std::size_t Column::bytes() const {
   std::size_t total = bits_.capacity() * sizeof(bits_[0]) + codes_.capacity() * sizeof(codes_[0]);
-  for (const std::string& text : texts_) total += 2 * (sizeof text + text.capacity());
+  for (const std::string& text : texts_) total += 2 * (sizeof(std::string) + text.capacity());
   return total;
 }
 

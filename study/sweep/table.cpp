@@ -106,7 +106,7 @@ void ResultTable::add(const ResultLine& line, const Where& where) {
 }
 
 void ResultTable::add_value(std::vector<NamedColumn>& columns, std::size_t hint, std::string_view name,
-                            std::string_view json) {
+                            std::string_view json) const {
   std::size_t at = hint;
   if (at >= columns.size() || columns[at].name != name)
     for (at = 0; at < columns.size() && columns[at].name != name;) ++at;

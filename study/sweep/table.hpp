@@ -82,7 +82,7 @@ class ResultTable {
 
  private:
   void add_value(std::vector<NamedColumn>& columns, std::size_t hint, std::string_view name,
-                 std::string_view json);
+                 std::string_view json) const;
   void add_error(Status status, std::string_view text);
 
   Header header_;

@@ -13,7 +13,7 @@ void change(Session& session, std::string SweepQuestion::*field, std::string_vie
   auto& model = session.part<SweepModel>();
   SweepQuestion question = model.asked();
   question.*field = std::string(text);
-  model.ask(session, std::move(question));
+  model.ask(session, question);
 }
 
 }  // namespace
