@@ -99,7 +99,7 @@ class Chains {
       while (dag_.first_op(v) >= schedule.queue_end(rank)) ++rank;
       // Copies run beside the rank's work; they lengthen chains only.
       if (is_copy(schedule.ops()[dag_.first_op(v)].kind())) continue;
-      jobs[rank.at()].push_back({head_[v], tail_[v], duration_[v], duration_[v]});
+      add({head_[v], tail_[v], duration_[v], duration_[v]}, jobs[rank.at()]);
     }
     for (auto& list : jobs) merge(list);
     return jobs;
@@ -132,6 +132,20 @@ class Chains {
       const Vertex next = dag_.edge(e).target;
       tail_[v] = std::max(tail_[v], lags_[e] - duration_[v] + duration_[next] + tail_[next]);
     }
+  }
+
+  /// Entries of one stage and kind mostly share head and tail: what is merged here need not be sorted.
+  static void add(const Job& job, std::vector<Job>& jobs) {
+    constexpr std::size_t kRecent = 8;
+    const std::size_t oldest = jobs.size() - std::min(jobs.size(), kRecent);
+    for (std::size_t i = jobs.size(); i > oldest; --i) {
+      Job& known = jobs[i - 1];
+      if (known.head != job.head || known.tail != job.tail) continue;
+      known.work += job.work;
+      known.longest = std::max(known.longest, job.longest);
+      return;
+    }
+    jobs.push_back(job);
   }
 
   static void merge(std::vector<Job>& jobs) {
