@@ -67,7 +67,7 @@ class RunFailed : public SystemError {
       : SystemError(message), partial_(std::move(partial)), last_actions_(std::move(last_actions)) {}
   /// All steps that were begun, warm-up steps included. An op that did not end has start -1 and end -1.
   [[nodiscard]] const Timeline& partial() const { return partial_; }
-  /// "rank 2: step 1, in 2F3; before it: 2F2, [s1F2>3]", one per rank.
+  /// "rank 2: step 1, in 2F3; before it: wait [r1F3<1], post [s2F2>3], 2F2", latest first, one per rank; messages as program_text().
   [[nodiscard]] const std::vector<std::string>& last_actions() const { return last_actions_; }
 
  private:

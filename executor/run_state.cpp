@@ -58,8 +58,16 @@ void RunState::record(std::size_t op, int step, Ticks start, Ticks end) {
 std::string RunState::instruction_text(Rank rank, std::size_t instruction) const {
   if (instruction >= program_.instructions(rank).size()) return "the barrier between steps";
   const auto& what = program_.instructions(rank)[instruction];
-  if (what.code != Program::Code::Run)
-    return program_text(program_, rank, instruction, instruction + 1, program_.num_instructions());
+  if (what.code != Program::Code::Run) {
+    std::string ends;
+    for (const Endpoint& end : program_.batch(what.index)) {
+      const MessageInfo& info = program_.messages()[end.message];
+      ends +=
+          fmt::format("{}{}{}{}{}", ends.empty() ? "" : ",", end.is_send ? 's' : 'r', to_text(info.producer),
+                      end.is_send ? '>' : '<', (end.is_send ? info.to_rank : info.from_rank).value());
+    }
+    return fmt::format("{} [{}]", what.code == Program::Code::Post ? "post" : "wait", ends);
+  }
   std::size_t last = what.index + 1;
   while (schedule().ops()[last - 1].joined()) ++last;
   return entry_text(schedule(), what.index, last);

@@ -61,6 +61,7 @@ TEST_CASE("a rank that throws ends the run: rank, op and reason are named, what 
   CHECK(failure.exit_code() == ExitCode::DeviceFailed);
   REQUIRE(failure.last_actions().size() == 4);
   CHECK(holds(failure.last_actions()[2], "rank 2: step 0, in 2F3; before it: "));
+  CHECK(holds(failure.last_actions()[2], "wait [r1F3<1]"));
   const Timeline& partial = failure.partial();
   CHECK(partial.steps == 1);
   const std::size_t first = program.schedule().queue_begin(Rank(2));
