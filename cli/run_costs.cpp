@@ -6,6 +6,7 @@
 #include <array>
 #include <ostream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/table.hpp"
@@ -96,6 +97,36 @@ void put_on_clock(io::RunConfig& config, Ticks unit) {
     if (link->latency) link->latency = longer(*link->latency, unit);
   config.step.optimizer = longer(config.step.optimizer, unit);
   costs.unit = TimeUnit::Millisecond;
+}
+
+void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
+  const auto numbers = [](std::vector<Ticks> times, std::string key) {
+    StageNumbers out;
+    out.form = StageNumbers::Form::Array;
+    out.array = std::move(times);
+    out.key = std::move(key);
+    return out;
+  };
+  cost::CostSpec& spec = config.costs;
+  const cost::TransferSpec transfer = spec.transfer;
+  spec = {};
+  spec.unit = TimeUnit::Millisecond;
+  for (const OpKind kind : kAllOpKinds)
+    if (const auto& samples = costs.op[index_of(kind)]; was_seen(samples))
+      spec.duration[index_of(kind)] =
+          numbers(medians(samples), fmt::format("costs.{}", kKeys[index_of(kind)]));
+  if (was_seen(costs.group)) {
+    spec.overlap.emplace();
+    spec.overlap->rule = OverlapRule::Explicit;
+    spec.overlap->duration = numbers(group_medians(costs), "costs.overlapped");
+  }
+  spec.transfer = transfer;
+  spec.transfer.link = {};
+  spec.transfer.intra = {};
+  spec.transfer.inter = {};
+  spec.transfer.bytes = 0;
+  spec.transfer.ranks_per_node.reset();
+  if (costs.latency.count > 0) spec.transfer.link.latency = costs.latency.median;
 }
 
 void write_costs(std::ostream& out, const MeasuredCosts& costs) {

@@ -16,6 +16,9 @@ namespace pipeloom::cli {
 /// abstract one. Throws InputError if a time would pass kMaxTicks.
 void put_on_clock(io::RunConfig& config, Ticks unit);
 
+/// Puts the medians in the place of all costs: uses what write_costs() would write.
+void take_costs(io::RunConfig& config, const executor::MeasuredCosts& costs);
+
 /// The medians as a file that "costs" of a configuration may name: one number per stage and kind, in ms, and the latency if it was seen.
 void write_costs(std::ostream& out, const executor::MeasuredCosts& costs);
 

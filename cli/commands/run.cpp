@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include "cli/command.hpp"
 #include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/run_costs.hpp"
-#include "executor/busy_work.hpp"
+#include "cli/run_work.hpp"
 #include "executor/run.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/message_plans.hpp"
@@ -33,7 +32,7 @@ struct RunArguments {
   std::string warmup = "1";
   std::string timeout = "30";
   std::optional<std::string> unit_ms;
-  std::string message_size = "4";
+  WorkArguments work;
   std::optional<std::string> timeline_file;
   std::optional<std::string> costs_file;
   bool compare = false;
@@ -42,15 +41,19 @@ struct RunArguments {
 };
 
 constexpr int kMostSteps = 100'000;
-constexpr double kMostBytes = 1 << 30;
 
 constexpr const char* kFooter =
-    "\nRanks are threads; ops last as long as the configuration's costs say, by the clock. A time unit of "
+    "\nRanks are threads. Busy ops last as long as the configuration's costs say, by the clock; a time unit "
+    "of "
     "`unit` lasts\n"
-    "10 ms unless --unit-ms says otherwise. Exit codes: 0 fine, 2 wrong input, 3 a rank or back end "
+    "10 ms unless --unit-ms says otherwise. Layers are real: their gradients are checked against those of a "
+    "run without a\n"
+    "pipeline, and the simulation is made of their measured medians. Exit codes: 0 fine, 2 wrong input, 3 a "
+    "rank or back end "
     "failed.\n\n"
     "Examples:\n"
     "  pipeloom run --schedule zb-h1 --ranks 4 --microbatches 8 --compare\n"
+    "  pipeloom run --schedule dualpipe --ranks 4 --microbatches 8 --work layers --width 256 --rows 64\n"
     "  pipeloom run run.json --steps 20 --costs-out measured.json -o measured.jsonl\n"
     "  pipeloom simulate run.json --set costs=measured.json";
 
@@ -67,8 +70,7 @@ void add_run_arguments(CLI::App& app, RunArguments& arguments) {
       ->type_name("S");
   app.add_option("--unit-ms", arguments.unit_ms, "Milliseconds in one abstract time unit; default 10")
       ->type_name("X");
-  app.add_option("--message-size", arguments.message_size, "Bytes that each message holds; default 4")
-      ->type_name("SIZE");
+  add_work_options(app, arguments.work);
   app.add_flag("--checksums", arguments.checksums, "Check every message where it arrives");
   app.add_flag("--compare", arguments.compare,
                "Print predicted and measured metrics side by side, and why they differ");
@@ -90,12 +92,6 @@ double parse_seconds(const std::string& text) {
   return to_double(ticks->value, TimeUnit::Second);
 }
 
-std::size_t parse_elements(const std::string& text) {
-  const double bytes = parse_size(text, "--message-size");
-  if (bytes > kMostBytes) throw InputError(Where{"--message-size"}, "more than 1 GiB; give less");
-  return std::max<std::size_t>(1, static_cast<std::size_t>(bytes) / sizeof(float));
-}
-
 /// The input with all times on a real clock.
 RunInput read_timed_input(const RunArguments& arguments) {
   RunInput input = read_input(arguments.input);
@@ -104,6 +100,8 @@ RunInput read_timed_input(const RunArguments& arguments) {
     throw InputError(Where{"costs.transfer.model"},
                      "\"link\" shares links in the simulator only; run it with \"async\"");
   const bool is_abstract = input.config.costs.unit == TimeUnit::Unit;
+  if (arguments.unit_ms && arguments.work.is_layers())
+    throw InputError(Where{"--unit-ms"}, "layers take the time that they take; leave it out");
   if (!is_abstract && arguments.unit_ms)
     throw InputError(Where{"--unit-ms"},
                      fmt::format("costs.time_unit is {}, a unit of real time; leave it out",
@@ -153,12 +151,9 @@ void keep_partial(const executor::RunFailed& failure, const std::string& path) {
 
 executor::RunResult execute(const RunArguments& arguments, const executor::RunOptions& options,
                             const study::Evaluation& run, const Program& program) {
-  executor::BusyOptions busy;
-  busy.message_elements = parse_elements(arguments.message_size);
-  busy.spin = static_cast<unsigned>(run.schedule->ranks()) <= std::thread::hardware_concurrency();
-  executor::BusyWork work(run.costs, busy);
+  const auto work = make_work(arguments.work, *run.schedule, run.costs);
   try {
-    return executor::run_on_cpu(program, work, options);
+    return executor::run_on_cpu(program, *work, options);
   } catch (const executor::RunFailed& failure) {
     for (const std::string& line : failure.last_actions()) std::cerr << line << '\n';
     if (arguments.timeline_file && *arguments.timeline_file != "-")
@@ -230,26 +225,35 @@ void require_backend(const std::string& backend) {
 
 ExitCode run_program(const RunArguments& arguments) {
   require_backend(arguments.backend);
+  require_consistent(arguments.work);
   executor::RunOptions options = run_options(arguments);
   const Screen screen = arguments.output.screen();
   for (const auto& file : {arguments.timeline_file, arguments.costs_file})
     if (file) require_free(*file, arguments.force);
 
-  const RunInput input = read_timed_input(arguments);
-  const study::Evaluation run = evaluate(input, arguments.input.limits());
+  RunInput input = read_timed_input(arguments);
+  study::Evaluation run = evaluate(input, arguments.input.limits());
   arguments.output.warn(run.warnings);
   const Program program = run.program ? *run.program : async_plan(run.schedule, {});
   options.queue = queue_of(input.config.costs.transfer);
-  options.forward_delay = run.costs.forward_delay;
-  options.backward_delay = run.costs.backward_delay;
+  if (!arguments.work.is_layers()) {
+    options.forward_delay = run.costs.forward_delay;
+    options.backward_delay = run.costs.backward_delay;
+  }
   if (run.costs.overlap.rule == OverlapRule::Sequential) options.groups = executor::GroupRule::InTurn;
 
   executor::RunResult result = execute(arguments, options, run, program);
   const executor::MeasuredCosts costs = measured_costs(result);
+  if (arguments.work.is_layers()) {
+    // How long layers take is known only now: the prediction is what the simulator makes of their medians.
+    take_costs(input.config, costs);
+    run = evaluate(input, arguments.input.limits());
+  }
   result.timeline.unit = run.timeline.unit;
   write_files(arguments, result.timeline, costs);
+  const std::string right = gradients_page(arguments.work, *run.schedule, result);
   if (arguments.timeline_file == "-" || arguments.output.quiet) return ExitCode::Ok;
-  print(makespans_page(run, result.timeline));
+  print(makespans_page(run, result.timeline) + right);
   print("\nop times in ms: median and spread (interquartile range) per stage\n" +
         op_times_page(costs, screen.has_colour()));
   if (arguments.compare) print("\n" + comparison_page(run, result.timeline, screen));
