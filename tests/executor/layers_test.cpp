@@ -164,6 +164,31 @@ TEST_CASE("products of matrices are those of the definition, replaced or added")
   CHECK_FALSE(multiplier_name().empty());
 }
 
+TEST_CASE("products have the same bits wherever their operands lie") {
+  // The proof in floats rests on it (gradient_check.hpp). Sizes that no vector divides; operands moved by 0 to 7 floats.
+  const ProductShape shape{19, 53, 37};
+  const auto values = [](std::size_t count, std::size_t moved, int which) {
+    LayersConfig config;
+    config.width = static_cast<int>(count);
+    std::vector<float> out(moved, 0.0F);
+    for (const float value : input_rows(config, Microbatch(which), {0, 1})) out.push_back(value);
+    return out;
+  };
+  const auto product = [&](std::size_t moved, auto&& function) {
+    const std::vector<float> a = values(19 * 37, moved, 0);
+    const std::vector<float> b = values(37 * 53, moved, 1);
+    std::vector<float> c = values(19 * 53, moved, 2);
+    function(shape, std::span(a).subspan(moved), std::span(b).subspan(moved), std::span(c).subspan(moved),
+             Into::Add);
+    return std::vector<float>(c.begin() + static_cast<std::ptrdiff_t>(moved), c.end());
+  };
+  for (std::size_t moved = 1; moved < 8; ++moved) {
+    CHECK(product(moved, multiply) == product(0, multiply));
+    CHECK(product(moved, multiply_transposed_left) == product(0, multiply_transposed_left));
+    CHECK(product(moved, multiply_transposed_right) == product(0, multiply_transposed_right));
+  }
+}
+
 TEST_CASE("a block's output, input gradient and weight gradient are those of its formulas") {
   const LayersConfig config = tiny();
   const BlockShape shape = config.block();
