@@ -69,7 +69,7 @@ std::string parameter_name(const BlockShape& shape, std::size_t stage, std::size
                                       {"b1", shape.hidden, 0},
                                       {"W2", weights, shape.width},
                                       {"b2", shape.width, 0}}};
-  const std::string place = fmt::format("block {} of stage {}", element / shape.parameters(), stage);
+  std::string place = fmt::format("block {} of stage {}", element / shape.parameters(), stage);
   std::size_t at = element % shape.parameters();
   for (const Part& part : parts) {
     if (at < part.size)

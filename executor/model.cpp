@@ -32,7 +32,7 @@ class Numbers {
   }
   /// An integer of -limit .. limit.
   [[nodiscard]] float integer(std::size_t i, int limit) const {
-    return static_cast<float>(static_cast<int>(below(i, static_cast<std::size_t>(2 * limit + 1))) - limit);
+    return static_cast<float>(static_cast<int>(below(i, 2 * static_cast<std::size_t>(limit) + 1)) - limit);
   }
   /// An integer of 0 .. count - 1.
   [[nodiscard]] std::size_t below(std::size_t i, std::size_t count) const { return (at(i) >> 32) % count; }
