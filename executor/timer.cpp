@@ -1,5 +1,6 @@
 #include "executor/timer.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #ifdef __linux__
@@ -15,8 +16,15 @@ void wake_up_precisely() {
 }
 
 void wait_until(RunClock::Source::time_point moment, bool spin) {
-  constexpr std::chrono::microseconds kSpin{300};
-  std::this_thread::sleep_until(spin ? moment - kSpin : moment);
+  using std::chrono::microseconds;
+  using std::chrono::nanoseconds;
+  constexpr nanoseconds kSpin = microseconds{300};
+  constexpr nanoseconds kMostLate = microseconds{150};
+  thread_local nanoseconds usually_late{0};  // a moving average over some eight sleeps
+  const auto wake_up = moment - (spin ? kSpin : std::min(usually_late, kMostLate));
+  std::this_thread::sleep_until(wake_up);
+  const nanoseconds late = std::chrono::duration_cast<nanoseconds>(RunClock::Source::now() - wake_up);
+  usually_late += (late - usually_late) / 8;
   while (RunClock::Source::now() < moment) {
   }
 }
