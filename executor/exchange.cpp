@@ -78,7 +78,7 @@ void Exchange::post(Rank rank, std::uint32_t batch, int step, std::vector<Payloa
   const auto ends = program_.batch(batch);
   std::vector<std::uint64_t> sums(sends.size());
   if (checksums_) std::transform(sends.begin(), sends.end(), sums.begin(), checksum_of);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::size_t next = 0;
   for (const Endpoint& end : ends) {
     const std::uint32_t message = instance(end.message, step);
@@ -91,19 +91,23 @@ void Exchange::post(Rank rank, std::uint32_t batch, int step, std::vector<Payloa
   const auto batches = static_cast<std::uint32_t>(program_.num_batches());
   flow_.post(rank, batch + static_cast<std::uint32_t>(step) * batches, ends, static_cast<std::uint32_t>(step),
              clock_.now(), ready);
-  settle(ready);
+  const std::vector<Rank> concerned = settle(ready);
+  lock.unlock();  // a rank that is woken up needs the lock
+  for (const Rank one : concerned) changed_[one.at()].notify_all();
 }
 
-void Exchange::settle(std::vector<std::uint32_t>& ready) {
+std::vector<Rank> Exchange::settle(std::vector<std::uint32_t>& ready) {
+  std::vector<Rank> concerned;
   while (!ready.empty()) {
     const std::uint32_t message = ready.back();
     ready.pop_back();
     flow_.start(message);
     const MessageInfo& info = program_.messages()[message % count_];
-    changed_[info.from_rank.at()].notify_all();
-    changed_[info.to_rank.at()].notify_all();
+    concerned.push_back(info.to_rank);
+    concerned.push_back(info.from_rank);
     flow_.finish(message, ready);
   }
+  return concerned;
 }
 
 Ticks Exchange::end_of(std::uint32_t batch, int step) const {

@@ -88,8 +88,8 @@ class Exchange {
   [[nodiscard]] std::string name_of(std::uint32_t instance) const;
   /// Notes the next send or receive of a channel; tells everybody if it is paired with another message.
   void pair(std::uint32_t message, bool is_send);
-  /// Gives every message of `ready` its times, and those that waited for it.
-  void settle(std::vector<std::uint32_t>& ready);
+  /// Gives every message of `ready` its times, and those that waited for it. Returns the ranks at their ends.
+  [[nodiscard]] std::vector<Rank> settle(std::vector<std::uint32_t>& ready);
   /// When the last message of the batch is there; -1: not known yet.
   [[nodiscard]] Ticks end_of(std::uint32_t batch, int step) const;
   [[nodiscard]] Letter take_letter(std::uint32_t instance);

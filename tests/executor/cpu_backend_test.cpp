@@ -188,9 +188,9 @@ TEST_CASE("messages take the time that they are given") {
   BusyWork work(no_time(program));
   const RunResult run = run_on_cpu(program, work, options);
   for (MessageId id = 0; id < program.messages().size(); ++id) {
+    if (!program.messages()[id].is_forward()) continue;
     const MeasuredMessage& message = run.messages[id];
-    const Ticks took = message.done - std::max(message.sent, message.received);
-    CHECK((took >= 20'000'000'000) == program.messages()[id].is_forward());
+    CHECK(message.done - std::max(message.sent, message.received) >= 20'000'000'000);
   }
 }
 

@@ -94,7 +94,8 @@ TEST_CASE("a rank that stalls ends the run within the timeout") {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   CHECK(what == "rank 1 failed in step 0 at 1I0: no end after 0.3 s, the timeout");
   CHECK(took.count() >= 0.3);
-  CHECK(took.count() < 1.5);
+  CHECK(took.count() <
+        5);  // 0.3 s, a look every 40 ms, 100 ms for the others; the rest is for a busy machine
   release = true;
   // The rank was left behind and still uses `work` and `release`.
   while (!released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
