@@ -88,17 +88,16 @@ TEST_CASE("overlapped groups on threads: gradients are right with their parts in
 }
 
 TEST_CASE("layers of uneven sizes on threads: right, and the same bits in every run") {
-  // Sizes that no vector or block of a BLAS divides; two blocks per stage.
+  // Sizes that no vector of a BLAS divides.
   LayersConfig config;
   config.width = 67;
   config.hidden = 271;
-  config.rows = 37;
-  config.blocks = 2;
-  for (const char* name : {"1f1b", "zb-h1", "dualpipe", "dualpipe-v", "hanayo"}) {
+  config.rows = 13;
+  for (const char* name : {"zb-h1", "dualpipe", "dualpipe-v"}) {
     INFO(name);
     const schedules::Generator& generator = *schedules::find(name).generator;
     const Program program = async_program(
-        generator, {.ranks = 4, .microbatches = 8, .chunks = generator.requirements.default_chunks});
+        generator, {.ranks = 2, .microbatches = 4, .chunks = generator.requirements.default_chunks});
     const Gradients first = run(program, config);
     CHECK(first_mismatch(reference_gradients(config, sizes_of(program.schedule())), first) == "");
     // Each rank adds in the order of its queue; of the parts of a group at most one adds.
