@@ -16,7 +16,7 @@ TEST_CASE("median and spread of a sample") {
   CHECK(sample_of({4, 2, 1, 3}).median == 2);
 }
 
-TEST_CASE("durations by kind and stage; a group counts in equal shares where nothing ran alone") {
+TEST_CASE("durations by kind and stage, where a group counts in equal shares where nothing ran alone") {
   // Rank 0: 0F0 alone takes 4, 0F1 with 0B0 takes 10, 0B1 alone takes 6. Rank 1 the same ops apart.
   RunResult run;
   run.timeline.schedule = std::make_shared<const Schedule>(
