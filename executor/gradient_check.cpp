@@ -13,6 +13,12 @@ namespace pipeloom::executor {
 namespace {
 
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
+constexpr double kMostTerms = 1 << 20;
+
+/// N of Reference::tolerance().
+double terms_of(const LayersConfig& config, const PipelineSizes& sizes) {
+  return static_cast<double>(config.rows) * sizes.microbatches + 1.0;
+}
 
 Tensor magnitudes_of(Tensor tensor) {
   for (float& value : tensor) value = std::fabs(value);
@@ -85,8 +91,8 @@ std::string parameter_name(const BlockShape& shape, std::size_t stage, std::size
 
 double Reference::tolerance(std::size_t stage, std::size_t element) const {
   if (config.arithmetic == Arithmetic::Integer) return 0.0;
-  const double terms = static_cast<double>(config.rows) * sizes.microbatches + 1.0;
-  const double g = terms * kUnitRoundoff / (1.0 - terms * kUnitRoundoff);
+  const double error = terms_of(config, sizes) * kUnitRoundoff;
+  const double g = error / (1.0 - error);
   return 2.0 * g / (1.0 - g) * static_cast<double>(magnitudes[stage][element]);
 }
 
@@ -115,6 +121,10 @@ Gradients collect_gradients(const Schedule& schedule, std::span<const std::uniqu
 
 Reference reference_gradients(const LayersConfig& config, const PipelineSizes& sizes) {
   require_possible(config, sizes);
+  if (terms_of(config, sizes) > kMostTerms)
+    throw InputError(fmt::format(
+        "layers: {} rows in each of {} microbatches are too many to compare sums over them; give fewer",
+        config.rows, sizes.microbatches));
   Reference reference;
   reference.config = config;
   reference.sizes = sizes;

@@ -40,7 +40,8 @@ struct Reference {
   [[nodiscard]] double tolerance(std::size_t stage, std::size_t element) const;
 };
 
-/// Runs all stages one after another for each microbatch (each slice, in order). Throws InputError as require_possible() does.
+/// Runs all stages one after another for each microbatch (each slice, in order). Throws InputError as require_possible() does, and where
+/// N > 2^20, behind which the tolerance nears the gradients themselves.
 [[nodiscard]] Reference reference_gradients(const LayersConfig& config, const PipelineSizes& sizes);
 
 /// "" if every gradient is within its tolerance and every loss the same, else the first that is not:

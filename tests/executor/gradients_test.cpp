@@ -175,7 +175,7 @@ TEST_CASE("the tolerance is small beside a gradient that lacks one of its microb
   CHECK(outside * 100 >= elements * 99);
 }
 
-TEST_CASE("integers are refused where a sum might not be exact") {
+TEST_CASE("sizes are refused where a sum might not be exact, or not be compared") {
   LayersConfig config = small(Arithmetic::Integer);
   // 6 rows, m microbatches, L = 4 blocks: 6 m 7 10 <= 2^24 = 16777216 up to m = 39945.
   CHECK_NOTHROW(require_possible(config, {.stages = 4, .microbatches = 39945}));
@@ -183,6 +183,10 @@ TEST_CASE("integers are refused where a sum might not be exact") {
       require_possible(config, {.stages = 4, .microbatches = 39946}),
       "integer layers: sums of 239676 rows behind 4 blocks may reach 16777320, more than 16777216 is "
       "not exact in single precision; take fewer rows, microbatches, stages or blocks");
+  // N = 6 x 174763 + 1 = 2^20 + 3.
+  CHECK_THROWS_WITH(
+      reference_gradients(small(Arithmetic::Float), {.stages = 1, .microbatches = 174763}),
+      "layers: 6 rows in each of 174763 microbatches are too many to compare sums over them; give fewer");
   config.hidden = 11;
   CHECK_THROWS_WITH(require_possible(config, {}),
                     "integer layers: hidden is 11, width 3; hidden must be at least 4 width, 12");
