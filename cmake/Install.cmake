@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/pipeloom")
 set(header_dir "${CMAKE_INSTALL_INCLUDEDIR}/pipeloom")
 
-foreach(folder sim schedules study)
+foreach(folder sim schedules study executor)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${header_dir}"
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
 endforeach()

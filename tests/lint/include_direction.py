@@ -21,9 +21,10 @@ MAY_INCLUDE = {
     "sim/io": ["sim", "sim/cost", "sim/draw"],
     "schedules": ["sim", "sim/cost"],
     "study": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules"],
+    "executor": ["sim", "sim/cost"],
     "gui/model": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study"],
     "gui": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "gui/model"],
-    "cli": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study"],
+    "cli": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "executor"],
 }
 
 # Headers that cost seconds per inclusion or bind users of ours to them: prefix -> layers whose .cpp files may include
@@ -31,6 +32,7 @@ MAY_INCLUDE = {
 HEAVY = {
     "boost/": ["sim"],
     "cairo": ["sim/io"],
+    "cblas": ["executor"],
     "nlohmann/": ["sim/io", "study", "gui/model", "cli"],
     "CLI/": ["cli", "gui"],
     "imgui": ["gui"],

@@ -1,0 +1,271 @@
+// pipeloom run [CONFIG]: the program of a configuration on a real clock, beside what the simulator says.
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/compare_pages.hpp"
+#include "cli/numbers.hpp"
+#include "cli/options.hpp"
+#include "cli/run_costs.hpp"
+#include "cli/run_work.hpp"
+#include "executor/run.hpp"
+#include "sim/io/timeline_jsonl.hpp"
+#include "sim/message_plans.hpp"
+#include "sim/text.hpp"
+#include "study/loaded_run.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+struct RunArguments {
+  InputOptions input;
+  OutputOptions output;
+  std::string backend = "cpu";
+  std::string steps = "5";
+  std::string warmup = "1";
+  std::string timeout = "30";
+  std::optional<std::string> unit_ms;
+  WorkArguments work;
+  std::optional<std::string> timeline_file;
+  std::optional<std::string> costs_file;
+  bool compare = false;
+  bool checksums = false;
+  bool force = false;
+};
+
+constexpr int kMostSteps = 100'000;
+
+constexpr const char* kFooter =
+    "\nRanks are threads. Busy ops last as long as the configuration's costs say, by the clock; a time unit "
+    "of "
+    "`unit` lasts\n"
+    "10 ms unless --unit-ms says otherwise. Layers are real: their gradients are checked against those of a "
+    "run without a\n"
+    "pipeline, and the simulation is made of their measured medians. Exit codes: 0 fine, 2 wrong input, 3 a "
+    "rank or back end "
+    "failed.\n\n"
+    "Examples:\n"
+    "  pipeloom run --schedule zb-h1 --ranks 4 --microbatches 8 --compare\n"
+    "  pipeloom run --schedule dualpipe --ranks 4 --microbatches 8 --work layers --width 256 --rows 64\n"
+    "  pipeloom run run.json --steps 20 --costs-out measured.json -o measured.jsonl\n"
+    "  pipeloom simulate run.json --set costs=measured.json";
+
+void add_run_arguments(CLI::App& app, RunArguments& arguments) {
+  app.footer(kFooter);
+  app.add_option("CONFIG", arguments.input.file, "Configuration or schedule file; - is standard input")
+      ->type_name("FILE");
+  add_shape_options(app, arguments.input);
+  app.add_option("--backend", arguments.backend, "What runs it: threads, or GPUs")->type_name("cpu|cuda");
+  app.add_option("--steps", arguments.steps, "Timed steps; default 5")->type_name("N");
+  app.add_option("--warmup", arguments.warmup, "Steps in front of them; default 1")->type_name("N");
+  app.add_option("--timeout", arguments.timeout,
+                 "Seconds that one op, or waiting of all ranks, may take; default 30")
+      ->type_name("S");
+  app.add_option("--unit-ms", arguments.unit_ms, "Milliseconds in one abstract time unit; default 10")
+      ->type_name("X");
+  add_work_options(app, arguments.work);
+  app.add_flag("--checksums", arguments.checksums, "Check every message where it arrives");
+  app.add_flag("--compare", arguments.compare,
+               "Print predicted and measured metrics side by side, and why they differ");
+  app.add_option("--costs-out", arguments.costs_file, "Write the measured costs, for `--set costs=FILE`")
+      ->type_name("FILE");
+  app.add_option("-o,--output", arguments.timeline_file,
+                 "Write the measured timeline (JSON lines); - is standard output")
+      ->type_name("FILE");
+  app.add_flag("--force", arguments.force, "Overwrite existing files");
+  add_value_options(app, arguments.input);
+  add_output_options(app, arguments.output);
+}
+
+double parse_seconds(const std::string& text) {
+  const auto ticks = parse_ticks(text, TimeUnit::Second);
+  if (!ticks || ticks->value <= 0)
+    throw InputError(Where{"--timeout"},
+                     fmt::format("found '{}'; allowed is a number of seconds above 0", shortened(text, 64)));
+  return to_double(ticks->value, TimeUnit::Second);
+}
+
+/// The input with all times on a real clock.
+RunInput read_timed_input(const RunArguments& arguments) {
+  RunInput input = read_input(arguments.input);
+  input.config.step.count = 1;
+  if (input.config.costs.transfer.model == cost::TransferModel::Link)
+    throw InputError(Where{"costs.transfer.model"},
+                     "\"link\" shares links in the simulator only; run it with \"async\"");
+  const bool is_abstract = input.config.costs.unit == TimeUnit::Unit;
+  if (arguments.unit_ms && arguments.work.is_layers())
+    throw InputError(Where{"--unit-ms"}, "layers take the time that they take; leave it out");
+  if (!is_abstract && arguments.unit_ms)
+    throw InputError(Where{"--unit-ms"},
+                     fmt::format("costs.time_unit is {}, a unit of real time; leave it out",
+                                 name_of(input.config.costs.unit)));
+  if (!is_abstract) return input;
+  const std::string text = arguments.unit_ms.value_or("10");
+  const auto unit = parse_ticks(text, TimeUnit::Millisecond);
+  if (!unit || unit->value <= 0)
+    throw InputError(
+        Where{"--unit-ms"},
+        fmt::format("found '{}'; allowed is a number of milliseconds above 0", shortened(text, 64)));
+  put_on_clock(input.config, unit->value);
+  return input;
+}
+
+QueueDiscipline queue_of(const cost::TransferSpec& transfer) {
+  if (transfer.model != cost::TransferModel::Async) return QueueDiscipline::None;
+  if (transfer.queue == "per-rank") return QueueDiscipline::PerRank;
+  return transfer.queue == "per-direction" ? QueueDiscipline::PerDirection : QueueDiscipline::PerPair;
+}
+
+executor::RunOptions run_options(const RunArguments& arguments) {
+  executor::RunOptions options;
+  options.steps = parse_count("--steps", arguments.steps, 1, kMostSteps);
+  options.warmup_steps = parse_count("--warmup", arguments.warmup, 0, kMostSteps);
+  options.timeout_seconds = parse_seconds(arguments.timeout);
+  options.checksums = arguments.checksums;
+  return options;
+}
+
+/// Rows of the ops that ended, beside the file that a whole run would have become.
+void keep_partial(const executor::RunFailed& failure, const std::string& path) {
+  const Timeline& timeline = failure.partial();
+  const Schedule& schedule = *timeline.schedule;
+  io::write_file(path + ".partial", io::Overwrite::Yes, [&](std::ostream& out) {
+    out << "{\"time_unit\":\"ms\"}\n";
+    for (int step = 0; step < timeline.steps; ++step)
+      for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+        if (timeline.end_of(i, step) >= 0)
+          out << fmt::format("{{\"step\":{},\"rank\":{},\"op\":\"{}\",\"start\":{},\"end\":{}}}\n", step,
+                             schedule.rank_of_op(i).value(), to_text(schedule.ops()[i]),
+                             format_ticks(timeline.start_of(i, step), timeline.unit),
+                             format_ticks(timeline.end_of(i, step), timeline.unit));
+  });
+  std::cerr << path << ".partial has the ops that ended\n";
+}
+
+executor::RunResult execute(const RunArguments& arguments, const executor::RunOptions& options,
+                            const study::Evaluation& run, const Program& program) {
+  const auto work = make_work(arguments.work, *run.schedule, run.costs);
+  try {
+    return executor::run_on_cpu(program, *work, options);
+  } catch (const executor::RunFailed& failure) {
+    for (const std::string& line : failure.last_actions()) std::cerr << line << '\n';
+    if (arguments.timeline_file && *arguments.timeline_file != "-")
+      keep_partial(failure, *arguments.timeline_file);
+    throw;
+  }
+}
+
+/// Makespans of all steps in order of their lengths, with the number of each.
+std::vector<std::pair<Ticks, int>> sorted_steps(const Timeline& timeline) {
+  std::vector<std::pair<Ticks, int>> steps;
+  for (const Ticks makespan : study::step_makespans(timeline))
+    steps.emplace_back(makespan, static_cast<int>(steps.size()));
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+/// That step alone.
+Timeline one_step(const Timeline& timeline, int step) {
+  Timeline out;
+  out.schedule = timeline.schedule;
+  out.unit = timeline.unit;
+  const Ticks origin = span_of(timeline, step).start;
+  for (std::size_t i = 0; i < timeline.schedule->num_ops(); ++i) {
+    out.start.push_back(timeline.start_of(i, step) - origin);
+    out.end.push_back(timeline.end_of(i, step) - origin);
+  }
+  return out;
+}
+
+std::string makespans_page(const study::Evaluation& run, const Timeline& measured) {
+  const auto steps = sorted_steps(measured);
+  const auto ms = [](Ticks time) { return to_double(time, TimeUnit::Millisecond); };
+  const double simulated = ms(span_of(run.timeline).length());
+  const double median = ms(steps[(steps.size() - 1) / 2].first);
+  return fmt::format(
+      "makespan   {:.3f} ms simulated, {:.3f} ms measured ({:+.2f} %): median of {}, {:.3f} to {:.3f}\n",
+      simulated, median, 100 * (median / simulated - 1), count_text(steps.size(), "step"),
+      ms(steps.front().first), ms(steps.back().first));
+}
+
+std::string comparison_page(const study::Evaluation& run, const Timeline& measured, const Screen& screen) {
+  const auto steps = sorted_steps(measured);
+  const Timeline step = one_step(measured, steps[(steps.size() - 1) / 2].second);
+  const auto predicted_idle = study::idle_spans_of(run);
+  const auto measured_idle = all_idle_spans(step, run.costs);
+  const std::vector<study::ComparedRun> runs = {{"simulated", &run.timeline, &run.metrics, &predicted_idle},
+                                                {"measured", &step, nullptr, &measured_idle}};
+  return runs_page(runs, study::compare_all_metrics(runs), {false, screen.has_colour(), 5});
+}
+
+void write_files(const RunArguments& arguments, const Timeline& timeline,
+                 const executor::MeasuredCosts& costs) {
+  if (arguments.timeline_file)
+    io::write_file(*arguments.timeline_file, overwrite_if(arguments.force), [&](std::ostream& out) {
+      out << fmt::format("{{\"time_unit\":\"{}\"}}\n", name_of(timeline.unit));
+      io::write_timeline_jsonl(out, timeline);
+    });
+  if (arguments.costs_file)
+    io::write_file(*arguments.costs_file, overwrite_if(arguments.force),
+                   [&](std::ostream& out) { write_costs(out, costs); });
+}
+
+void require_backend(const std::string& backend) {
+  require_choice("--backend", backend, {"cpu", "cuda"});
+  if (backend == "cuda")
+    throw SystemError("--backend cuda: this installation has no CUDA back end; use --backend cpu");
+}
+
+ExitCode run_program(const RunArguments& arguments) {
+  require_backend(arguments.backend);
+  require_consistent(arguments.work);
+  executor::RunOptions options = run_options(arguments);
+  const Screen screen = arguments.output.screen();
+  for (const auto& file : {arguments.timeline_file, arguments.costs_file})
+    if (file) require_free(*file, arguments.force);
+
+  RunInput input = read_timed_input(arguments);
+  study::Evaluation run = evaluate(input, arguments.input.limits());
+  arguments.output.warn(run.warnings);
+  const Program program = run.program ? *run.program : async_plan(run.schedule, {});
+  options.queue = queue_of(input.config.costs.transfer);
+  if (!arguments.work.is_layers()) {
+    options.forward_delay = run.costs.forward_delay;
+    options.backward_delay = run.costs.backward_delay;
+  }
+  if (run.costs.overlap.rule == OverlapRule::Sequential) options.groups = executor::GroupRule::InTurn;
+
+  executor::RunResult result = execute(arguments, options, run, program);
+  const executor::MeasuredCosts costs = measured_costs(result);
+  if (arguments.work.is_layers()) {
+    // How long layers take is known only now: the prediction is what the simulator makes of their medians.
+    take_costs(input.config, costs);
+    run = evaluate(input, arguments.input.limits());
+  }
+  result.timeline.unit = run.timeline.unit;
+  write_files(arguments, result.timeline, costs);
+  const std::string right = gradients_page(arguments.work, *run.schedule, result);
+  if (arguments.timeline_file == "-" || arguments.output.quiet) return ExitCode::Ok;
+  print(makespans_page(run, result.timeline) + right);
+  print("\nop times in ms: median and spread (interquartile range) per stage\n" +
+        op_times_page(costs, screen.has_colour()));
+  if (arguments.compare) print("\n" + comparison_page(run, result.timeline, screen));
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+Run run(CLI::App& app) {
+  auto arguments = std::make_shared<RunArguments>();
+  add_run_arguments(app, *arguments);
+  return [arguments] { return run_program(*arguments); };
+}
+
+}  // namespace pipeloom::cli::commands

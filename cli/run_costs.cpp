@@ -1,0 +1,168 @@
+#include "cli/run_costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/table.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+using cost::StageNumbers;
+using executor::DurationSample;
+using executor::MeasuredCosts;
+
+/// [kind], as configurations spell them.
+constexpr std::array<std::string_view, kOpKinds> kKeys = {
+    "forward", "backward", "backward_input", "backward_weight", "recompute", "offload", "reload"};
+
+Ticks longer(Ticks time, Ticks unit) {
+  const Ticks one = ticks_per(TimeUnit::Unit);
+  if (static_cast<double>(time) * (static_cast<double>(unit) / static_cast<double>(one)) >=
+      static_cast<double>(kMaxTicks))
+    throw InputError(Where{"--unit-ms"}, fmt::format("{} of these units are too long to measure; give less",
+                                                     format_ticks(time, TimeUnit::Unit)));
+  return multiply_divide(time, unit, one);
+}
+
+void lengthen(StageNumbers& numbers, Ticks unit) {
+  numbers.scalar = longer(numbers.scalar, unit);
+  for (auto& time : numbers.array) time = longer(time, unit);
+  if (numbers.fallback) numbers.fallback = longer(*numbers.fallback, unit);
+  for (StageNumbers::Exception& exception : numbers.exceptions)
+    exception.number = longer(exception.number, unit);
+}
+
+std::string ms(Ticks ticks) {
+  return format_ticks(ticks, TimeUnit::Millisecond);
+}
+
+bool was_seen(const std::vector<DurationSample>& samples) {
+  return std::any_of(samples.begin(), samples.end(), [](const DurationSample& one) { return one.count > 0; });
+}
+
+std::string array_text(const std::vector<Ticks>& times) {
+  std::string text;
+  for (const Ticks time : times) text += (text.empty() ? "[" : ", ") + ms(time);
+  return text + "]";
+}
+
+std::vector<Ticks> medians(const std::vector<DurationSample>& samples) {
+  std::vector<Ticks> out;
+  for (const DurationSample& sample : samples) out.push_back(sample.median);
+  return out;
+}
+
+/// Of stages whose forwards were in no group: their F and longest backward one after another.
+std::vector<Ticks> group_medians(const MeasuredCosts& costs) {
+  std::vector<Ticks> out = medians(costs.group);
+  const auto median = [&](OpKind kind, std::size_t s) { return costs.op[index_of(kind)][s].median; };
+  for (std::size_t s = 0; s < out.size(); ++s)
+    if (costs.group[s].count == 0)
+      out[s] = median(OpKind::Forward, s) +
+               std::max(median(OpKind::Backward, s), median(OpKind::BackwardInput, s));
+  return out;
+}
+
+}  // namespace
+
+void put_on_clock(io::RunConfig& config, Ticks unit) {
+  cost::CostSpec& costs = config.costs;
+  const bool none = std::none_of(costs.duration.begin(), costs.duration.end(),
+                                 [](const auto& numbers) { return numbers.has_value(); });
+  const auto set_if_none = [&](OpKind kind, Ticks units) {
+    if (none)
+      costs.duration[index_of(kind)] = StageNumbers::all(units * ticks_per(TimeUnit::Unit),
+                                                         fmt::format("costs.{}", kKeys[index_of(kind)]));
+  };
+  if (none) costs.per = cost::Per::Stage;
+  set_if_none(OpKind::Forward, 1);
+  set_if_none(OpKind::Backward, 2);
+  set_if_none(OpKind::BackwardInput, 1);
+  set_if_none(OpKind::BackwardWeight, 1);
+  for (auto& numbers : costs.duration)
+    if (numbers) lengthen(*numbers, unit);
+  if (costs.overlap) {
+    lengthen(costs.overlap->duration, unit);
+    costs.overlap->saving = longer(costs.overlap->saving, unit);
+  }
+  for (cost::LinkSpec* link : {&costs.transfer.link, &costs.transfer.intra, &costs.transfer.inter})
+    if (link->latency) link->latency = longer(*link->latency, unit);
+  config.step.optimizer = longer(config.step.optimizer, unit);
+  costs.unit = TimeUnit::Millisecond;
+}
+
+void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
+  const auto numbers = [](std::vector<Ticks> times, std::string key) {
+    StageNumbers out;
+    out.form = StageNumbers::Form::Array;
+    out.array = std::move(times);
+    out.key = std::move(key);
+    return out;
+  };
+  cost::CostSpec& spec = config.costs;
+  const cost::TransferSpec transfer = spec.transfer;
+  spec = {};
+  spec.unit = TimeUnit::Millisecond;
+  for (const OpKind kind : kAllOpKinds)
+    if (const auto& samples = costs.op[index_of(kind)]; was_seen(samples))
+      spec.duration[index_of(kind)] =
+          numbers(medians(samples), fmt::format("costs.{}", kKeys[index_of(kind)]));
+  if (was_seen(costs.group)) {
+    spec.overlap.emplace();
+    spec.overlap->rule = OverlapRule::Explicit;
+    spec.overlap->duration = numbers(group_medians(costs), "costs.overlapped");
+  }
+  spec.transfer = transfer;
+  spec.transfer.link = {};
+  spec.transfer.intra = {};
+  spec.transfer.inter = {};
+  spec.transfer.bytes = 0;
+  spec.transfer.ranks_per_node.reset();
+  if (costs.latency.count > 0) spec.transfer.link.latency = costs.latency.median;
+}
+
+void write_costs(std::ostream& out, const MeasuredCosts& costs) {
+  out << "{\n  \"time_unit\": \"ms\"";
+  for (const OpKind kind : kAllOpKinds)
+    if (const auto& samples = costs.op[index_of(kind)]; was_seen(samples))
+      out << ",\n  \"" << kKeys[index_of(kind)] << "\": " << array_text(medians(samples));
+  if (was_seen(costs.group)) out << ",\n  \"overlapped\": " << array_text(group_medians(costs));
+  if (costs.latency.count > 0) out << ",\n  \"transfer\": {\"latency\": " << ms(costs.latency.median) << "}";
+  out << "\n}\n";
+}
+
+std::string op_times_page(const MeasuredCosts& costs, bool colour) {
+  std::vector<Column> columns = {{"stage", Align::Right}};
+  std::vector<const std::vector<DurationSample>*> shown;
+  const auto show = [&](std::string title, const std::vector<DurationSample>& samples) {
+    if (!was_seen(samples)) return;
+    columns.push_back({std::move(title), Align::Right});
+    columns.push_back({"spread", Align::Right});
+    shown.push_back(&samples);
+  };
+  for (const OpKind kind : kAllOpKinds) show(std::string(1, letter_of(kind)), costs.op[index_of(kind)]);
+  show("group", costs.group);
+  Table table(std::move(columns));
+  const auto rounded = [](Ticks time) {
+    return fmt::format("{:.3f}", to_double(time, TimeUnit::Millisecond));
+  };
+  for (std::size_t s = 0; s < costs.op[0].size(); ++s) {
+    std::vector<std::string> row = {std::to_string(s)};
+    for (const auto* samples : shown) {
+      row.push_back(rounded((*samples)[s].median));
+      row.push_back(rounded((*samples)[s].spread));
+    }
+    table.add_row(std::move(row));
+  }
+  return table.text(colour);
+}
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+// Costs of a configuration on a real clock, and measured ones as a file.
+
+#include <iosfwd>
+#include <string>
+
+#include "executor/measured_costs.hpp"
+#include "sim/io/run_config.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::cli {
+
+/// Gives times in the abstract unit their length: every op time, delay and the optimizer's are multiplied by `unit` (ticks of real
+/// time) and are in ms afterwards; op times that are not given become those of an empty configuration. REQUIRES: config.costs.unit is the
+/// abstract one. Throws InputError if a time would pass kMaxTicks.
+void put_on_clock(io::RunConfig& config, Ticks unit);
+
+/// Puts the medians in the place of all costs: uses what write_costs() would write.
+void take_costs(io::RunConfig& config, const executor::MeasuredCosts& costs);
+
+/// The medians as a file that "costs" of a configuration may name: one number per stage and kind, in ms, and the latency if it was seen.
+void write_costs(std::ostream& out, const executor::MeasuredCosts& costs);
+
+/// Median and spread per stage and kind, in ms.
+[[nodiscard]] std::string op_times_page(const executor::MeasuredCosts& costs, bool colour);
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,96 @@
+#include "cli/run_work.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "cli/numbers.hpp"
+#include "cli/options.hpp"
+#include "executor/busy_work.hpp"
+#include "executor/gradient_check.hpp"
+#include "sim/error.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+constexpr double kMostBytes = 1 << 30;
+constexpr int kMostWidth = 1 << 14;
+
+std::size_t message_elements(const WorkArguments& arguments) {
+  if (!arguments.message_size) return 1;
+  const double bytes = parse_size(*arguments.message_size, "--message-size");
+  if (bytes > kMostBytes) throw InputError(Where{"--message-size"}, "more than 1 GiB; give less");
+  return std::max<std::size_t>(1, static_cast<std::size_t>(bytes) / sizeof(float));
+}
+
+executor::LayersConfig layers_config(const WorkArguments& arguments) {
+  executor::LayersConfig config;
+  const auto read = [](std::string_view option, const std::optional<std::string>& text, int& number,
+                       int most) {
+    if (text) number = parse_count(option, *text, 1, most);
+  };
+  read("--width", arguments.width, config.width, kMostWidth);
+  read("--rows", arguments.rows, config.rows, kMaxIndex);
+  read("--blocks", arguments.blocks, config.blocks, kMaxIndex);
+  int seed = static_cast<int>(config.seed);
+  read("--seed", arguments.seed, seed, 1 << 30);
+  config.seed = static_cast<std::uint64_t>(seed);
+  config.hidden = 4 * config.width;
+  if (arguments.integers) config.arithmetic = executor::Arithmetic::Integer;
+  return config;
+}
+
+}  // namespace
+
+void add_work_options(CLI::App& app, WorkArguments& arguments) {
+  app.add_option("--work", arguments.work, "What ops do: last as long as their costs, or compute real layers")
+      ->type_name("busy|layers");
+  app.add_option("--message-size", arguments.message_size, "Busy work: bytes of each message; default 4")
+      ->type_name("SIZE");
+  app.add_option("--width", arguments.width, "Layers: numbers in a row; default 64")->type_name("N");
+  app.add_option("--rows", arguments.rows, "Layers: rows of a microbatch; default 16")->type_name("N");
+  app.add_option("--blocks", arguments.blocks, "Layers: blocks of a stage; default 1")->type_name("N");
+  app.add_option("--seed", arguments.seed, "Layers: what all numbers follow from; default 1")->type_name("N");
+  app.add_flag("--integers", arguments.integers, "Layers: arithmetic in which gradients must agree exactly");
+}
+
+void require_consistent(const WorkArguments& arguments) {
+  require_choice("--work", arguments.work, {"busy", "layers"});
+  const std::pair<const char*, bool> of_layers[] = {{"--width", arguments.width.has_value()},
+                                                    {"--rows", arguments.rows.has_value()},
+                                                    {"--blocks", arguments.blocks.has_value()},
+                                                    {"--seed", arguments.seed.has_value()},
+                                                    {"--integers", arguments.integers}};
+  for (const auto& [option, given] : of_layers)
+    if (given && !arguments.is_layers())
+      throw InputError(Where{option}, "busy work has no layers; add --work layers, or leave it out");
+  if (arguments.message_size && arguments.is_layers())
+    throw InputError(Where{"--message-size"}, "layers say themselves how large messages are; leave it out");
+}
+
+std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments, const Schedule& schedule,
+                                          const Costs& costs) {
+  if (arguments.is_layers()) return std::make_unique<executor::Layers>(layers_config(arguments));
+  const bool spin = static_cast<unsigned>(schedule.ranks()) <= std::thread::hardware_concurrency();
+  return std::make_unique<executor::BusyWork>(
+      costs, executor::BusyOptions{.message_elements = message_elements(arguments), .spin = spin});
+}
+
+std::string gradients_page(const WorkArguments& arguments, const Schedule& schedule,
+                           const executor::RunResult& result) {
+  if (!arguments.is_layers() || schedule.is_forward_only()) return "";
+  const executor::Reference reference =
+      executor::reference_gradients(layers_config(arguments), executor::sizes_of(schedule));
+  const std::string wrong =
+      executor::first_mismatch(reference, executor::collect_gradients(schedule, result.ranks));
+  if (!wrong.empty()) throw SystemError(wrong);
+  return fmt::format("gradients  those of the same layers without a pipeline{}\n",
+                     arguments.integers ? ", exactly" : ", within rounding");
+}
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+// What the ranks of `pipeloom run` compute: time that passes, or layers.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "executor/layers.hpp"
+#include "executor/run.hpp"
+#include "sim/costs.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace pipeloom::cli {
+
+/// Texts of the command line, checked by the functions below.
+struct WorkArguments {
+  std::string work = "busy";
+  std::optional<std::string> message_size;
+  std::optional<std::string> width;
+  std::optional<std::string> rows;
+  std::optional<std::string> blocks;
+  std::optional<std::string> seed;
+  bool integers = false;
+
+  [[nodiscard]] bool is_layers() const { return work == "layers"; }
+};
+/// --work, --message-size, --width, --rows, --blocks, --seed, --integers.
+void add_work_options(CLI::App& app, WorkArguments& arguments);
+
+/// Throws InputError for values that are wrong and options that belong to the other work.
+void require_consistent(const WorkArguments& arguments);
+
+/// `costs` are for busy work only: how long its ops last.
+[[nodiscard]] std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments,
+                                                        const Schedule& schedule, const Costs& costs);
+
+/// A line that says that gradients are those of a run without a pipeline; "" for busy work and forward-only schedules. Throws
+/// SystemError if they are not.
+[[nodiscard]] std::string gradients_page(const WorkArguments& arguments, const Schedule& schedule,
+                                         const executor::RunResult& result);
+
+}  // namespace pipeloom::cli

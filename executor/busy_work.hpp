@@ -1,0 +1,37 @@
+#pragma once
+
+// Work that takes given times and computes nothing: schedules under the simulator's own costs, on a real clock.
+
+#include <cstddef>
+#include <memory>
+
+#include "executor/work.hpp"
+#include "sim/costs.hpp"
+
+namespace pipeloom::executor {
+
+struct BusyOptions {
+  std::size_t message_elements = 1;  ///< of every tensor between ranks
+  /// Look at the clock for the last part of each op instead of sleeping: exact, but only where every rank has a core of its own.
+  bool spin = false;
+};
+
+/// Every op lasts as long as `costs` says, by the clock: ranks that outnumber the cores do not slow each other down. Each part of an
+/// overlapped group lasts as long as the whole group, unless the rule is Sequential: run these with GroupRule::InTurn.
+///
+/// All elements of a tensor hold a number that tells its producer and step, so that a tensor at the wrong place is seen: run() then throws
+/// std::runtime_error.
+class BusyWork : public Work {
+ public:
+  /// REQUIRES: the costs fit the schedule that is run; costs.unit is not the abstract one.
+  explicit BusyWork(Costs costs, BusyOptions options = {});
+
+  [[nodiscard]] std::size_t message_elements(const Schedule& schedule, Op producer) const override;
+  [[nodiscard]] std::unique_ptr<RankWork> rank_work(const Schedule& schedule, Rank rank) override;
+
+ private:
+  Costs costs_;
+  BusyOptions options_;
+};
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,34 @@
+#pragma once
+
+// The clock of a run: steady, shared by all ranks, in ticks (picoseconds) since the run was set up.
+
+#include <chrono>
+
+#include "sim/units.hpp"
+
+namespace pipeloom::executor {
+
+class RunClock {
+ public:
+  using Source = std::chrono::steady_clock;
+
+  [[nodiscard]] Ticks now() const {
+    return Ticks{1000} *
+           std::chrono::duration_cast<std::chrono::nanoseconds>(Source::now() - origin_).count();
+  }
+  /// The moment `ticks` as what threads can sleep until; never before it.
+  [[nodiscard]] Source::time_point at(Ticks ticks) const {
+    return origin_ +
+           std::chrono::duration_cast<Source::duration>(std::chrono::nanoseconds((ticks + 999) / 1000));
+  }
+
+ private:
+  Source::time_point origin_ = Source::now();
+};
+
+/// Ticks of this many seconds.
+[[nodiscard]] inline Ticks ticks_of_seconds(double seconds) {
+  return static_cast<Ticks>(seconds * static_cast<double>(ticks_per(TimeUnit::Second)));
+}
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,157 @@
+#include "executor/gradient_check.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "sim/error.hpp"
+
+namespace pipeloom::executor {
+namespace {
+
+constexpr double kUnitRoundoff = 1.0 / (1 << 24);
+constexpr double kMostTerms = 1 << 20;
+
+/// N of Reference::tolerance().
+double terms_of(const LayersConfig& config, const PipelineSizes& sizes) {
+  return static_cast<double>(config.rows) * sizes.microbatches + 1.0;
+}
+
+Tensor magnitudes_of(Tensor tensor) {
+  for (float& value : tensor) value = std::fabs(value);
+  return tensor;
+}
+
+/// One unit through all stages and back.
+class UnpipelinedRun {
+ public:
+  explicit UnpipelinedRun(Reference& reference) : to_(reference) {
+    for (Stage stage{0}; stage < Stage(to_.sizes.stages); ++stage) {
+      parameters_.push_back(stage_parameters(to_.config, stage));
+      to_.gradients.stages.emplace_back(parameters_.back().size());
+      to_.magnitudes.emplace_back(parameters_.back().size());
+    }
+  }
+
+  void add_unit(Microbatch microbatch, RowRange rows) {
+    std::vector<std::vector<BlockTape>> tapes(parameters_.size());
+    Tensor x = input_rows(to_.config, microbatch, rows);
+    for (std::size_t s = 0; s < tapes.size(); ++s)
+      x = stage_forward(to_.config, parameters_[s], std::move(x), tapes[s]);
+    to_.gradients.losses.push_back(squared_error(x, target_rows(to_.config, microbatch, rows)));
+    for (std::size_t s = tapes.size(); s-- > 0;) {
+      x = stage_input_gradient(to_.config, parameters_[s], std::move(x), tapes[s]);
+      add_magnitudes(s, tapes[s]);
+      stage_weight_gradient(to_.config, tapes[s], to_.gradients.stages[s]);
+    }
+  }
+
+ private:
+  /// Every factor of every product without its sign, then the same additions.
+  void add_magnitudes(std::size_t stage, std::vector<BlockTape> tapes) {
+    for (BlockTape& tape : tapes)
+      for_each_tensor(tape, [](Tensor& tensor) { tensor = magnitudes_of(std::move(tensor)); });
+    stage_weight_gradient(to_.config, tapes, to_.magnitudes[stage]);
+  }
+
+  Reference& to_;
+  std::vector<std::vector<float>> parameters_;  // [stage]
+};
+
+/// "W1[2][3], block 0 of stage 1"
+std::string parameter_name(const BlockShape& shape, std::size_t stage, std::size_t element) {
+  const std::size_t weights = shape.width * shape.hidden;
+  struct Part {
+    std::string_view name;
+    std::size_t size;
+    std::size_t columns;
+  };
+  const std::array<Part, 6> parts = {{{"gain", shape.width, 0},
+                                      {"shift", shape.width, 0},
+                                      {"W1", weights, shape.hidden},
+                                      {"b1", shape.hidden, 0},
+                                      {"W2", weights, shape.width},
+                                      {"b2", shape.width, 0}}};
+  std::string place = fmt::format("block {} of stage {}", element / shape.parameters(), stage);
+  std::size_t at = element % shape.parameters();
+  for (const Part& part : parts) {
+    if (at < part.size)
+      return part.columns == 0
+                 ? fmt::format("{}[{}], {}", part.name, at, place)
+                 : fmt::format("{}[{}][{}], {}", part.name, at / part.columns, at % part.columns, place);
+    at -= part.size;
+  }
+  return place;
+}
+
+}  // namespace
+
+double Reference::tolerance(std::size_t stage, std::size_t element) const {
+  if (config.arithmetic == Arithmetic::Integer) return 0.0;
+  const double error = terms_of(config, sizes) * kUnitRoundoff;
+  const double g = error / (1.0 - error);
+  return 2.0 * g / (1.0 - g) * static_cast<double>(magnitudes[stage][element]);
+}
+
+Gradients collect_gradients(const Schedule& schedule, std::span<const std::unique_ptr<RankWork>> ranks) {
+  const Placement& placement = schedule.placement();
+  Gradients all;
+  all.stages.resize(static_cast<std::size_t>(placement.stages()));
+  all.losses.resize(static_cast<std::size_t>(schedule.units()));
+  // Slots count the replicas up in the outer place.
+  for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
+    const auto* rank = dynamic_cast<const LayerRank*>(ranks[placement.rank_of(slot).at()].get());
+    if (rank == nullptr) throw InternalError("gradients were asked of a rank that runs no layers");
+    std::size_t local = 0;
+    while (rank->slots()[local] != slot) ++local;
+    const auto gradient = rank->gradient(local);
+    std::vector<float>& sum = all.stages[placement.stage_of(slot).at()];
+    sum.resize(gradient.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+  }
+  for (const auto& rank : ranks) {
+    const auto losses = dynamic_cast<const LayerRank&>(*rank).losses();
+    for (std::size_t unit = 0; unit < losses.size(); ++unit) all.losses[unit] += losses[unit];
+  }
+  return all;
+}
+
+Reference reference_gradients(const LayersConfig& config, const PipelineSizes& sizes) {
+  require_possible(config, sizes);
+  if (terms_of(config, sizes) > kMostTerms)
+    throw InputError(fmt::format(
+        "layers: {} rows in each of {} microbatches are too many to compare sums over them; give fewer",
+        config.rows, sizes.microbatches));
+  Reference reference;
+  reference.config = config;
+  reference.sizes = sizes;
+  UnpipelinedRun run(reference);
+  for (Microbatch k{0}; k < Microbatch(sizes.microbatches); ++k)
+    for (int slice = 0; slice < sizes.slices; ++slice)
+      run.add_unit(k, rows_of_slice(config, slice, sizes.slices));
+  return reference;
+}
+
+std::string first_mismatch(const Reference& reference, const Gradients& gradients) {
+  const Gradients& right = reference.gradients;
+  for (std::size_t unit = 0; unit < right.losses.size(); ++unit)
+    if (gradients.losses[unit] != right.losses[unit])
+      return fmt::format("loss of unit {}: {}; without a pipeline {}", unit, gradients.losses[unit],
+                         right.losses[unit]);
+  for (std::size_t s = 0; s < right.stages.size(); ++s)
+    for (std::size_t i = 0; i < right.stages[s].size(); ++i) {
+      const double found = gradients.stages[s][i];
+      const double wanted = right.stages[s][i];
+      // Written so that a NaN is a mismatch.
+      if (!(std::fabs(found - wanted) <= reference.tolerance(s, i)))
+        return fmt::format("gradient of {}: {}; without a pipeline {} (they may differ by {})",
+                           parameter_name(reference.config.block(), s, i), found, wanted,
+                           reference.tolerance(s, i));
+    }
+  return "";
+}
+
+}  // namespace pipeloom::executor

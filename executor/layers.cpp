@@ -1,0 +1,241 @@
+#include "executor/layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "sim/text.hpp"
+
+namespace pipeloom::executor {
+namespace {
+
+/// Calls fn(tensor) for everything that a pass keeps.
+template <class Pass, class Fn>
+void for_each_kept(Pass& pass, Fn&& fn) {
+  fn(pass.input);
+  fn(pass.error);
+  for (auto& tape : pass.tapes) for_each_tensor(tape, fn);
+}
+
+template <class Pass>
+void move_to_host(Pass& pass) {
+  std::size_t total = 0;
+  for_each_kept(pass, [&](const Tensor& tensor) { total += tensor.size(); });
+  pass.host.reserve(total);
+  for_each_kept(pass, [&](Tensor& tensor) {
+    pass.host.insert(pass.host.end(), tensor.begin(), tensor.end());
+    pass.sizes.push_back(tensor.size());
+    Tensor().swap(tensor);
+  });
+  pass.is_offloaded = true;
+}
+
+template <class Pass>
+void move_back(Pass& pass) {
+  auto size = pass.sizes.begin();
+  auto from = pass.host.cbegin();
+  for_each_kept(pass, [&](Tensor& tensor) {
+    const auto end = from + static_cast<std::ptrdiff_t>(*size++);
+    tensor.assign(from, end);
+    from = end;
+  });
+  Tensor().swap(pass.host);
+  pass.sizes.clear();
+  pass.is_offloaded = false;
+}
+
+}  // namespace
+
+std::size_t Layers::message_elements(const Schedule& schedule, Op producer) const {
+  return rows_of_slice(config_, producer.slice(), schedule.slices()).size() *
+         static_cast<std::size_t>(config_.width);
+}
+
+std::unique_ptr<RankWork> Layers::rank_work(const Schedule& schedule, Rank rank) {
+  require_possible(config_, sizes_of(schedule));
+  return std::make_unique<LayerRank>(config_, schedule, rank);
+}
+
+LayerRank::LayerRank(const LayersConfig& config, const Schedule& schedule, Rank rank)
+    : config_(config),
+      sizes_(sizes_of(schedule)),
+      rank_(rank),
+      forward_only_(schedule.is_forward_only()),
+      losses_(static_cast<std::size_t>(schedule.units())) {
+  const auto slots = schedule.placement().slots_of(rank);
+  slots_.assign(slots.begin(), slots.end());
+  for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)
+    replica_of_microbatch_.push_back(schedule.replica_of(k));
+  for (const Slot slot : slots_) {
+    StageCopy& copy = stages_.emplace_back();
+    copy.stage = schedule.placement().stage_of(slot);
+    copy.parameters = stage_parameters(config, copy.stage);
+    copy.gradient.resize(copy.parameters.size());
+  }
+  passes_.resize(slots_.size() * losses_.size());
+  for (const Op op : schedule.queue(rank))
+    if (op.kind() == OpKind::Recompute)
+      passes_[local_of(op) * losses_.size() + unit_of(op)].recomputed = true;
+}
+
+std::size_t LayerRank::local_of(Op op) const {
+  const Slot slot(replica_of_microbatch_[op.microbatch().at()].value() * sizes_.stages + op.stage().value());
+  const auto found = std::find(slots_.begin(), slots_.end(), slot);
+  if (found == slots_.end())
+    throw std::runtime_error(
+        fmt::format("rank {} was given {}, whose stage is on another rank", rank_.value(), to_text(op)));
+  return static_cast<std::size_t>(found - slots_.begin());
+}
+
+std::size_t LayerRank::unit_of(Op op) const {
+  return op.microbatch().at() * static_cast<std::size_t>(sizes_.slices) +
+         static_cast<std::size_t>(op.slice());
+}
+
+RowRange LayerRank::rows_of(Op op) const {
+  return rows_of_slice(config_, op.slice(), sizes_.slices);
+}
+
+Payload LayerRank::run(Op op, int step, Payload input) {
+  begin_step(step);
+  const std::size_t local = local_of(op);
+  Pass& pass = passes_[local * losses_.size() + unit_of(op)];
+  require_state(op, pass);
+  require_size(op, input);
+  Payload out = dispatch(op, stages_[local], pass, std::move(input));
+  count_bytes(pass);
+  return out;
+}
+
+void LayerRank::begin_step(int step) {
+  const std::lock_guard lock(mutex_);
+  if (step == step_) return;
+  step_ = step;
+  for (Pass& pass : passes_) pass.state = State::Open;
+  for (StageCopy& copy : stages_) std::fill(copy.gradient.begin(), copy.gradient.end(), 0.0F);
+  std::fill(losses_.begin(), losses_.end(), 0.0);
+}
+
+void LayerRank::require_state(Op op, const Pass& pass) const {
+  bool right = pass.is_offloaded == (op.kind() == OpKind::Reload);
+  switch (op.kind()) {
+    case OpKind::Forward:
+      right = right && pass.state == State::Open;
+      break;
+    case OpKind::Recompute:
+      right = right && pass.state == State::Stashed;
+      break;
+    case OpKind::Backward:
+    case OpKind::BackwardInput:
+      right = right && pass.state == State::Kept;
+      break;
+    case OpKind::BackwardWeight:
+      right = right && pass.state == State::InputDone;
+      break;
+    case OpKind::Offload:
+    case OpKind::Reload:
+      right = right && (pass.state == State::Stashed || pass.state == State::Kept);
+      break;
+  }
+  if (!right)
+    throw std::runtime_error(
+        fmt::format("rank {} was given {} before what it needs, or twice", rank_.value(), to_text(op)));
+}
+
+void LayerRank::require_size(Op op, const Payload& input) const {
+  const bool takes = (op.kind() == OpKind::Forward && op.stage() != Stage(0)) ||
+                     (carries_gradient(op.kind()) && !is_last(op));
+  const std::size_t needed = takes ? rows_of(op).size() * static_cast<std::size_t>(config_.width) : 0;
+  if (input.values.size() != needed)
+    throw std::runtime_error(fmt::format("rank {} was given {} numbers for {}, which takes {}", rank_.value(),
+                                         input.values.size(), to_text(op), needed));
+}
+
+Payload LayerRank::dispatch(Op op, StageCopy& stage, Pass& pass, Payload input) {
+  switch (op.kind()) {
+    case OpKind::Forward:
+      return run_forward(op, stage, pass, std::move(input));
+    case OpKind::Recompute:
+      run_again(op, stage, pass);
+      break;
+    case OpKind::Backward:
+    case OpKind::BackwardInput:
+      return run_backward(op, stage, pass, std::move(input));
+    case OpKind::BackwardWeight: {
+      const std::lock_guard lock(*stage.adding);
+      stage_weight_gradient(config_, pass.tapes, stage.gradient);
+      pass.state = State::Done;
+      break;
+    }
+    case OpKind::Offload:
+      move_to_host(pass);
+      break;
+    case OpKind::Reload:
+      move_back(pass);
+      break;
+  }
+  return {};
+}
+
+Payload LayerRank::run_forward(Op op, const StageCopy& stage, Pass& pass, Payload input) {
+  Tensor x =
+      op.stage() == Stage(0) ? input_rows(config_, op.microbatch(), rows_of(op)) : std::move(input.values);
+  if (pass.recomputed) pass.input = x;
+  std::vector<BlockTape> tapes;
+  Tensor y = stage_forward(config_, stage.parameters, std::move(x), tapes);
+  if (is_last(op))
+    losses_[unit_of(op)] = squared_error(y, target_rows(config_, op.microbatch(), rows_of(op)));
+  pass.state = forward_only_ ? State::Done : pass.recomputed ? State::Stashed : State::Kept;
+  if (pass.state == State::Kept) pass.tapes = std::move(tapes);
+  if (!is_last(op)) return {std::move(y)};
+  if (pass.state == State::Kept) pass.error = std::move(y);
+  return {};
+}
+
+void LayerRank::run_again(Op op, const StageCopy& stage, Pass& pass) {
+  Tensor y = stage_forward(config_, stage.parameters, std::exchange(pass.input, {}), pass.tapes);
+  if (is_last(op)) {
+    // The loss itself is known since F.
+    static_cast<void>(squared_error(y, target_rows(config_, op.microbatch(), rows_of(op))));
+    pass.error = std::move(y);
+  }
+  pass.state = State::Kept;
+}
+
+Payload LayerRank::run_backward(Op op, StageCopy& stage, Pass& pass, Payload input) const {
+  Tensor e = is_last(op) ? std::exchange(pass.error, {}) : std::move(input.values);
+  if (op.kind() == OpKind::BackwardInput) {
+    e = stage_input_gradient(config_, stage.parameters, std::move(e), pass.tapes);
+    pass.state = State::InputDone;
+  } else {
+    const std::lock_guard lock(*stage.adding);
+    e = stage_backward(config_, stage.parameters, std::move(e), pass.tapes, stage.gradient);
+    pass.state = State::Done;
+  }
+  if (op.stage() == Stage(0)) return {};
+  return {std::move(e)};
+}
+
+void LayerRank::count_bytes(Pass& pass) {
+  std::size_t bytes = 0;
+  for_each_kept(pass, [&](const Tensor& tensor) { bytes += tensor.size() * sizeof(float); });
+  const std::lock_guard lock(mutex_);
+  held_bytes_ = held_bytes_ - std::exchange(pass.bytes, bytes) + bytes;
+  peak_bytes_ = std::max(peak_bytes_.load(), held_bytes_);
+}
+
+void LayerRank::end_step(int step) {
+  const auto open = std::find_if(passes_.begin(), passes_.end(), [](const Pass& pass) {
+    return pass.state != State::Open && pass.state != State::Done;
+  });
+  if (open == passes_.end()) return;
+  const auto at = static_cast<std::size_t>(open - passes_.begin());
+  throw std::runtime_error(fmt::format("rank {} ended step {} with unit {} of stage {} not finished",
+                                       rank_.value(), step, at % losses_.size(),
+                                       stages_[at / losses_.size()].stage.value()));
+}
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,112 @@
+#pragma once
+
+// Work that is real: every stage a stack of blocks (executor/block.hpp), every op the arithmetic that its letter stands for.
+//
+//   F   runs the blocks and keeps what the backward needs; only its input where an R follows; nothing in a forward-only schedule
+//   R   runs the blocks again from the kept input, and keeps the rest
+//   B   gradient of the input and, block by block, of the weights
+//   I   gradient of the input; keeps what W needs
+//   W   gradient of the weights
+//   O   everything kept of the pass moves into one other buffer, which is not counted as activations; L moves it back
+//
+// Gradients add up over all microbatches, slices and updates of a step, on every rank for the stages (and replicas) that it holds.
+// The weights never change: every step is the same, and its gradients can be compared with those of a run without a pipeline
+// (executor/gradient_check.hpp). The first op of the next step clears them.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "executor/model.hpp"
+#include "executor/work.hpp"
+
+namespace pipeloom::executor {
+
+class LayerRank;
+
+class Layers : public Work {
+ public:
+  explicit Layers(const LayersConfig& config) : config_(config) {}
+
+  [[nodiscard]] const LayersConfig& config() const { return config_; }
+  /// width times the rows of the producer's slice.
+  [[nodiscard]] std::size_t message_elements(const Schedule& schedule, Op producer) const override;
+  /// A LayerRank. Throws InputError as require_possible() does. The schedule need not outlive it.
+  [[nodiscard]] std::unique_ptr<RankWork> rank_work(const Schedule& schedule, Rank rank) override;
+
+ private:
+  LayersConfig config_;
+};
+
+/// One rank's stages. Two threads may run different passes of it at once.
+class LayerRank : public RankWork {
+ public:
+  LayerRank(const LayersConfig& config, const Schedule& schedule, Rank rank);
+
+  /// Also throws std::runtime_error where `input` has another size than the op needs.
+  Payload run(Op op, int step, Payload input) override;
+  /// Throws std::runtime_error if a pass was begun and not ended.
+  void end_step(int step) override;
+  /// Of what passes keep from one op to the next; what an op needs only while it runs is not counted.
+  [[nodiscard]] std::size_t peak_bytes() const override { return peak_bytes_; }
+
+  /// Slots of this rank as Placement::slots_of() lists them.
+  [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  /// Of the step that was run last; elements as stage_parameters() has them. `local` is an index of slots().
+  [[nodiscard]] std::span<const float> gradient(std::size_t local) const { return stages_[local].gradient; }
+  /// Loss of every unit whose last F this rank ran, else 0; [unit].
+  [[nodiscard]] std::span<const double> losses() const { return losses_; }
+
+ private:
+  enum class State { Open, Stashed, Kept, InputDone, Done };
+  struct Pass {
+    State state = State::Open;
+    bool recomputed = false;
+    bool is_offloaded = false;
+    Tensor input;                    // where R will need it
+    Tensor error;                    // gradient of the loss, on the last stage
+    std::vector<BlockTape> tapes;    // [block]
+    Tensor host;                     // O to L
+    std::vector<std::size_t> sizes;  // of the tensors in it
+    std::size_t bytes = 0;           // as counted in held_bytes_
+  };
+  struct StageCopy {
+    Stage stage;
+    std::vector<float> parameters;
+    std::vector<float> gradient;
+    std::unique_ptr<std::mutex> adding = std::make_unique<std::mutex>();
+  };
+
+  void begin_step(int step);
+  [[nodiscard]] std::size_t local_of(Op op) const;
+  [[nodiscard]] std::size_t unit_of(Op op) const;
+  [[nodiscard]] RowRange rows_of(Op op) const;
+  [[nodiscard]] bool is_last(Op op) const { return op.stage().value() + 1 == sizes_.stages; }
+  void require_state(Op op, const Pass& pass) const;
+  void require_size(Op op, const Payload& input) const;
+
+  Payload dispatch(Op op, StageCopy& stage, Pass& pass, Payload input);
+  Payload run_forward(Op op, const StageCopy& stage, Pass& pass, Payload input);
+  void run_again(Op op, const StageCopy& stage, Pass& pass);
+  Payload run_backward(Op op, StageCopy& stage, Pass& pass, Payload input) const;
+  void count_bytes(Pass& pass);
+
+  LayersConfig config_;
+  PipelineSizes sizes_;
+  Rank rank_;
+  bool forward_only_;
+  std::vector<Slot> slots_;
+  std::vector<Replica> replica_of_microbatch_;
+  std::vector<StageCopy> stages_;  // [local slot]
+  std::vector<Pass> passes_;       // [local slot * units + unit]
+  std::vector<double> losses_;     // [unit]
+
+  std::mutex mutex_;  // the two below
+  int step_ = -1;
+  std::size_t held_bytes_ = 0;
+  std::atomic<std::size_t> peak_bytes_ = 0;
+};
+
+}  // namespace pipeloom::executor

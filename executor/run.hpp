@@ -1,0 +1,87 @@
+#pragma once
+
+// Runs a program for real, and says when everything happened.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/work.hpp"
+#include "sim/error.hpp"
+#include "sim/program.hpp"
+#include "sim/program_engine.hpp"
+#include "sim/timeline.hpp"
+
+namespace pipeloom::executor {
+
+/// How the parts of an overlapped group run.
+enum class GroupRule : std::uint8_t {
+  Together,  ///< on two threads: the first part on the rank's own, the others on its companion
+  InTurn,    ///< one after another, each with times of its own: what costs with the rule "sequential" mean
+};
+
+struct RunOptions {
+  int warmup_steps = 1;
+  int steps = 5;  ///< timed
+  /// Which messages pair and wait for each other, as the simulator's queues.
+  QueueDiscipline queue = QueueDiscipline::PerPair;
+  GroupRule groups = GroupRule::Together;
+  /// How long a message is under way besides what handing it over takes, [slot of the receiver] in ticks, as Costs::forward_delay and
+  /// backward_delay; empty: no time.
+  std::vector<Ticks> forward_delay = {};
+  std::vector<Ticks> backward_delay = {};
+  /// The run ends everywhere if one rank stays in one op for longer than this, or all ranks wait for as long.
+  double timeout_seconds = 30;
+  bool checksums = false;  ///< of every message, compared by its receiver
+  /// Called in front of every instruction, for tests that delay, stop or kill: (rank, position in its list).
+  /// Different ranks call it at the same time.
+  std::function<void(Rank, std::size_t)> before_instruction = {};
+  /// Called with every tensor that arrives, (message, step, tensor), for tests that damage some.
+  std::function<void(MessageId, int, Payload&)> in_transit = {};
+};
+
+/// When a message was handed over and when it was there, in ticks from the run's first timed start; before it: negative.
+struct MeasuredMessage {
+  Ticks sent = -1;      ///< posted by the sender
+  Ticks received = -1;  ///< posted by the receiver
+  Ticks done = -1;      ///< there; where the receiver stood waiting, when it went on
+  bool waited = false;  ///< the receiver stood waiting
+};
+
+struct RunResult {
+  /// All timed steps; times from the first start of the first one. Unit: ms.
+  Timeline timeline;
+  std::vector<MeasuredMessage> messages;  ///< of the timed steps, [step * messages + id]
+  std::vector<std::size_t> peak_bytes;    ///< [rank], of activations as the work counts them
+  /// The work of every rank as it stands at the end: gradients are read from it.
+  std::vector<std::unique_ptr<RankWork>> ranks;
+};
+
+/// Why a run ended early: what() names the rank, what it was doing and what went wrong.
+class RunFailed : public SystemError {
+ public:
+  RunFailed(const std::string& message, Timeline partial, std::vector<std::string> last_actions)
+      : SystemError(message), partial_(std::move(partial)), last_actions_(std::move(last_actions)) {}
+  /// All steps that were begun, warm-up steps included. An op that did not end has start -1 and end -1.
+  [[nodiscard]] const Timeline& partial() const { return partial_; }
+  /// "rank 2: step 1, in 2F3; before it: wait [r1F3<1], post [s2F2>3], 2F2", latest first, one per rank; messages as program_text().
+  [[nodiscard]] const std::vector<std::string>& last_actions() const { return last_actions_; }
+
+ private:
+  Timeline partial_;
+  std::vector<std::string> last_actions_;
+};
+
+/// One thread per rank runs the rank's instructions as they stand; a step begins when all ranks have ended the one before. Copies (O, L)
+/// run in the thread of their rank: a CPU has no copy engine.
+///
+/// Throws ScheduleError if check_program() finds something or the program would hang under `queue`; RunFailed if a rank throws, stalls
+/// or gets a wrong message: the other ranks stop at their next instruction. A rank that does not return from its op soon after
+/// is left behind: then `work`, and what the functions of `options` use, must live until it does.
+/// REQUIRES: steps >= 1, warmup_steps >= 0, timeout_seconds > 0.
+[[nodiscard]] RunResult run_on_cpu(const Program& program, Work& work, const RunOptions& options);
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,59 @@
+#pragma once
+
+// What ops compute. A back end runs instruction lists and moves tensors; what happens between receiving and sending is a Work:
+// real layers (executor/layers.hpp) or time that passes (executor/busy_work.hpp).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/schedule.hpp"
+
+namespace pipeloom::executor {
+
+/// A tensor between two stages: an activation or its gradient, row by row. Empty: there is none.
+struct Payload {
+  std::vector<float> values;
+  [[nodiscard]] std::size_t bytes() const { return values.size() * sizeof(float); }
+};
+
+/// What one rank computes. One thread calls it, except that the parts of an overlapped group may be run by two at once.
+class RankWork {
+ public:
+  RankWork() = default;
+  RankWork(const RankWork&) = delete;
+  RankWork& operator=(const RankWork&) = delete;
+  virtual ~RankWork() = default;
+
+  /// Runs one op of this rank.
+  ///
+  ///   op     input                                            returns
+  ///   F      output of F of stage-1; empty on stage 0         input of stage+1; empty on the last stage (it keeps its loss)
+  ///   B, I   gradient from stage+1; empty on the last stage   gradient for stage-1; empty on stage 0
+  ///   W      empty                                            empty; needs the I before it
+  ///   R      empty                                            empty; makes again what F did not keep
+  ///   O, L   empty                                            empty; activations leave for the host, and come back
+  ///
+  /// `step` counts from 0. Throws std::runtime_error if called in an order that no valid schedule has.
+  virtual Payload run(Op op, int step, Payload input) = 0;
+  /// Behind the last entry of a step, when all ranks have done theirs.
+  virtual void end_step(int step) = 0;
+  /// Most bytes of activations held at once so far, as the work counts them.
+  [[nodiscard]] virtual std::size_t peak_bytes() const = 0;
+};
+
+class Work {
+ public:
+  Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  virtual ~Work() = default;
+  /// Elements of the tensor that a message carries.
+  [[nodiscard]] virtual std::size_t message_elements(const Schedule& schedule, Op producer) const = 0;
+  /// REQUIRES: the Work outlives it.
+  [[nodiscard]] virtual std::unique_ptr<RankWork> rank_work(const Schedule& schedule, Rank rank) = 0;
+};
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,67 @@
+// Real layers on threads: gradients are those of the same model without a pipeline, for every registered schedule.
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "executor/gradient_check.hpp"
+#include "executor/run.hpp"
+#include "executor/runs.hpp"
+#include "schedules/flavours.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::executor {
+namespace {
+
+LayersConfig small(Arithmetic arithmetic) {
+  LayersConfig config;
+  config.width = 3;
+  config.hidden = 12;
+  config.rows = 6;
+  config.seed = 7;
+  config.arithmetic = arithmetic;
+  return config;
+}
+
+const Reference& reference_of(const LayersConfig& config, const PipelineSizes& sizes) {
+  static std::map<std::tuple<Arithmetic, int, int, int>, Reference> made;
+  const std::tuple key(config.arithmetic, sizes.stages, sizes.microbatches, sizes.slices);
+  const auto found = made.find(key);
+  return found != made.end() ? found->second
+                             : made.emplace(key, reference_gradients(config, sizes)).first->second;
+}
+
+/// What is wrong with the gradients of two steps on threads, with delays in front of every instruction.
+std::string mismatch(const Program& program, const LayersConfig& config) {
+  Layers layers(config);
+  RunOptions options{.warmup_steps = 0, .steps = 2};
+  options.checksums = true;
+  options.timeout_seconds = 20;
+  options.before_instruction = random_delays(11, 40);
+  const RunResult run = run_on_cpu(program, layers, options);
+  return first_mismatch(reference_of(config, sizes_of(program.schedule())),
+                        collect_gradients(program.schedule(), run.ranks));
+}
+
+}  // namespace
+
+TEST_CASE("every schedule on 2, 4 and 8 threads: gradients are right") {
+  const int p = GENERATE(2, 4, 8);
+  for (const schedules::Generator& generator : schedules::all()) {
+    int runs = 0;
+    for (const int m : {p, 2 * p + 2})
+      for (int v = generator.requirements.min_chunks; v <= std::min(generator.requirements.max_chunks, 2);
+           ++v)
+        for (const auto& params :
+             schedules::flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0})) {
+          if (!schedules::refusal(generator, params).empty()) continue;
+          INFO(schedules::describe(generator, params));
+          const Program program = async_program(generator, params);
+          CHECK(mismatch(program, small(runs++ % 2 == 0 ? Arithmetic::Integer : Arithmetic::Float)) == "");
+        }
+    INFO(generator.name);
+    CHECK(runs > 0);
+  }
+}
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,122 @@
+// Mailboxes between threads: who is paired with whom, and who waits.
+
+#include "executor/exchange.hpp"
+
+#include <array>
+#include <string>
+#include <thread>
+
+#include "sim/text.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::executor {
+namespace {
+
+/// Two forwards from rank 0 to rank 1; batches 0, 1 send them, 2, 3 receive them in the order of `receives`.
+Program two_messages(std::array<MessageId, 2> receives) {
+  ProgramBuilder out(std::make_shared<const Schedule>(parse_schedule("0F0 0F1 0B0 0B1 | 1F0 1F1 1B0 1B1")));
+  out.begin_rank(Rank(0));
+  for (const MessageId id : {0U, 1U}) {
+    const Endpoint send{id, true};
+    out.post({&send, 1});
+  }
+  out.begin_rank(Rank(1));
+  for (const MessageId id : receives) {
+    const Endpoint receive{id, false};
+    out.post({&receive, 1});
+  }
+  return std::move(out).build();
+}
+
+Payload holding(float value) {
+  return {.values = {value}};
+}
+
+}  // namespace
+
+TEST_CASE("messages arrive in the order of the receives, however late these come") {
+  const Program program = two_messages({0, 1});
+  const RunClock clock;
+  const auto queue = GENERATE(QueueDiscipline::PerPair, QueueDiscipline::PerRank,
+                              QueueDiscipline::PerDirection, QueueDiscipline::None);
+  RunOptions options;
+  options.queue = queue;
+  Exchange exchange(program, options, 1, clock);
+  exchange.post(Rank(0), 0, 0, {holding(10)});
+  exchange.post(Rank(0), 1, 0, {holding(11)});
+  exchange.post(Rank(1), 2, 0, {});
+  exchange.post(Rank(1), 3, 0, {});
+  REQUIRE(exchange.wait(Rank(1), 3, 0));
+  REQUIRE(exchange.wait(Rank(1), 2, 0));
+  CHECK(exchange.take(1, 0, 1).values.front() == 11);
+  CHECK(exchange.take(0, 0, 1).values.front() == 10);
+}
+
+TEST_CASE("a receiver waits for its sender") {
+  const Program program = two_messages({0, 1});
+  const RunClock clock;
+  Exchange exchange(program, {}, 1, clock);
+  exchange.post(Rank(1), 2, 0, {});
+  std::thread sender([&] { exchange.post(Rank(0), 0, 0, {holding(10)}); });
+  CHECK(exchange.wait(Rank(1), 2, 0));
+  sender.join();
+  const MeasuredMessage message = exchange.measured().front();
+  CHECK(message.received <= message.sent);
+  CHECK(message.sent <= message.done);
+}
+
+TEST_CASE("receives in another order than sends pair with the wrong message, unless there are tags") {
+  const Program program = two_messages({1, 0});
+  const RunClock clock;
+  RunOptions options;
+  SECTION("no tags") {
+    options.queue =
+        GENERATE(QueueDiscipline::PerPair, QueueDiscipline::PerRank, QueueDiscipline::PerDirection);
+    Exchange exchange(program, options, 1, clock);
+    exchange.post(Rank(0), 0, 0, {holding(10)});
+    exchange.post(Rank(0), 1, 0, {holding(11)});
+    exchange.post(Rank(1), 2, 0, {});
+    CHECK_THROWS_WITH(exchange.wait(Rank(1), 2, 0),
+                      "rank 1 waits for the output of 0F1 from rank 0 in step 0 and gets the output of 0F0 "
+                      "from rank 0 in step 0: sends and receives are in different orders");
+  }
+  SECTION("tags") {
+    options.queue = QueueDiscipline::None;
+    Exchange exchange(program, options, 1, clock);
+    exchange.post(Rank(0), 0, 0, {holding(10)});
+    exchange.post(Rank(0), 1, 0, {holding(11)});
+    exchange.post(Rank(1), 2, 0, {});
+    REQUIRE(exchange.wait(Rank(1), 2, 0));
+    CHECK(exchange.take(1, 0, 1).values.front() == 11);
+  }
+}
+
+TEST_CASE("a damaged tensor is seen by its checksum, a short one without") {
+  const Program program = two_messages({0, 1});
+  const RunClock clock;
+  RunOptions options;
+  options.in_transit = [](MessageId, int, Payload& payload) { payload.values[0] += 1; };
+  options.checksums = GENERATE(true, false);
+  Exchange exchange(program, options, 1, clock);
+  exchange.post(Rank(0), 0, 0, {holding(10)});
+  exchange.post(Rank(1), 2, 0, {});
+  REQUIRE(exchange.wait(Rank(1), 2, 0));
+  if (options.checksums)
+    CHECK_THROWS_AS(exchange.take(0, 0, 1), WrongMessage);
+  else
+    CHECK_THROWS_WITH(exchange.take(0, 0, 2),
+                      "the output of 0F0 from rank 0 in step 0 has 1 elements instead of 2");
+}
+
+TEST_CASE("stop ends all waits") {
+  const Program program = two_messages({0, 1});
+  const RunClock clock;
+  Exchange exchange(program, {}, 1, clock);
+  exchange.post(Rank(1), 2, 0, {});
+  std::thread stopper([&] { exchange.stop(); });
+  CHECK_FALSE(exchange.wait(Rank(1), 2, 0));
+  stopper.join();
+  CHECK_FALSE(exchange.wait(Rank(1), 2, 0));
+}
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,43 @@
+// From a run to the costs of the next simulation.
+
+#include "executor/measured_costs.hpp"
+
+#include "sim/text.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::executor {
+
+TEST_CASE("median and spread of a sample") {
+  CHECK(sample_of({}).count == 0);
+  const DurationSample five = sample_of({50, 10, 20, 40, 30});
+  CHECK(five.count == 5);
+  CHECK(five.median == 30);
+  CHECK(five.spread == 20);  // 40 - 20
+  CHECK(sample_of({4, 2, 1, 3}).median == 2);
+}
+
+TEST_CASE("durations by kind and stage, where a group counts in equal shares where nothing ran alone") {
+  // Rank 0: 0F0 alone takes 4, 0F1 with 0B0 takes 10, 0B1 alone takes 6. Rank 1 the same ops apart.
+  RunResult run;
+  run.timeline.schedule = std::make_shared<const Schedule>(
+      parse_schedule("0F0 (0F1;0B0)OVERLAP_F_B 0B1 | 1F0 1B0 (1F1;1B1)OVERLAP_F_B"));
+  run.timeline.start = {0, 10, 10, 20, 0, 5, 10, 10};
+  run.timeline.end = {4, 20, 20, 26, 3, 10, 18, 18};
+  run.messages = {{.sent = 4, .received = 2, .done = 7, .waited = true},
+                  {.sent = 1, .received = 2, .done = 2}};
+  const MeasuredCosts costs = measured_costs(run);
+  const auto& f = costs.op[index_of(OpKind::Forward)];
+  const auto& b = costs.op[index_of(OpKind::Backward)];
+  CHECK(f[0].median == 4);
+  CHECK(f[0].count == 1);
+  CHECK(b[0].median == 6);
+  CHECK(f[1].median == 3);
+  CHECK(b[1].median == 5);
+  CHECK(costs.op[index_of(OpKind::BackwardWeight)][0].count == 0);
+  CHECK(costs.group[0].median == 10);
+  CHECK(costs.group[1].median == 8);
+  CHECK(costs.latency.count == 1);
+  CHECK(costs.latency.median == 3);
+}
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,59 @@
+#include "executor/runs.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "sim/dependency.hpp"
+#include "sim/message_plans.hpp"
+#include "sim/text.hpp"
+
+namespace pipeloom::executor {
+
+Program async_program(const schedules::Generator& generator, const schedules::Params& params) {
+  return async_plan(std::make_shared<const Schedule>(schedules::make(generator, params)), {});
+}
+
+Program async_program(std::string_view schedule, int p, int m, int v) {
+  return async_program(*schedules::find(schedule).generator, {.ranks = p, .microbatches = m, .chunks = v});
+}
+
+std::string disorder(const Timeline& timeline) {
+  const Schedule& schedule = *timeline.schedule;
+  const DependencyMap needs(schedule);
+  for (int step = 0; step < timeline.steps; ++step) {
+    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+      Ticks free = step == 0 ? 0 : span_of(timeline, step - 1).end;
+      std::string found;
+      for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                     [&](std::size_t first, std::size_t last) {
+                       for (std::size_t i = first; i < last; ++i)
+                         if (timeline.start_of(i, step) < free)
+                           found = to_text(schedule.ops()[i]) + " starts before its turn";
+                       for (std::size_t i = first; i < last; ++i)
+                         free = std::max(free, timeline.end_of(i, step));
+                     });
+      if (!found.empty()) return found;
+    }
+    for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
+      const std::uint32_t producer = needs.producer_of(i);
+      if (producer != DependencyMap::kNone && producer != i &&
+          timeline.start_of(i, step) < timeline.end_of(producer, step))
+        return to_text(schedule.ops()[i]) + " starts before " + to_text(schedule.ops()[producer]) +
+               " has ended";
+    }
+  }
+  return "";
+}
+
+std::function<void(Rank, std::size_t)> random_delays(unsigned seed, unsigned microseconds) {
+  return [seed, microseconds](Rank rank, std::size_t instruction) {
+    // A hash instead of a generator, which ranks would have to share.
+    unsigned mixed = seed * 2654435761U + static_cast<unsigned>(rank.value()) * 40503U +
+                     static_cast<unsigned>(instruction) * 2246822519U;
+    mixed ^= mixed >> 15U;
+    std::this_thread::sleep_for(std::chrono::microseconds(mixed % (microseconds + 1)));
+  };
+}
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,26 @@
+#pragma once
+
+// Programs to run, and what must hold of every run.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "executor/run.hpp"
+#include "schedules/generator.hpp"
+#include "sim/program.hpp"
+
+namespace pipeloom::executor {
+
+/// The schedule with asynchronous messages, receives posted in the step of their sender.
+[[nodiscard]] Program async_program(const schedules::Generator& generator, const schedules::Params& params);
+[[nodiscard]] Program async_program(std::string_view schedule, int p, int m, int v = 1);
+
+/// The first thing that is wrong with the order of ops: every rank runs its queue entry by entry, and no op starts before what it waits
+/// for has ended; "" if nothing is.
+[[nodiscard]] std::string disorder(const Timeline& timeline);
+
+/// Waits up to so many microseconds, another time for each rank and instruction but the same in every run.
+[[nodiscard]] std::function<void(Rank, std::size_t)> random_delays(unsigned seed, unsigned microseconds);
+
+}  // namespace pipeloom::executor
