@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("files", nargs="*", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     build = options.build.resolve()
     try:
         commands = commands_of(build)
