@@ -5,38 +5,10 @@
 #include <charconv>
 #include <cstdint>
 
+#include "sim/number_text.hpp"
+
 namespace pipeloom::sweep {
 namespace {
-
-/// Exponents beyond this are as good as it: no plain text of theirs is short enough.
-constexpr long kExponentLimit = 9999;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::string_view take_digits(std::string_view& text) {
-  std::size_t n = 0;
-  while (n < text.size() && is_digit(text[n])) ++n;
-  const auto digits = text.substr(0, n);
-  text.remove_prefix(n);
-  return digits;
-}
-
-/// "e-3" at the front of `text`; nothing if there are no digits.
-std::optional<long> take_exponent(std::string_view& text) {
-  text.remove_prefix(1);
-  bool negative = false;
-  if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
-    negative = text[0] == '-';
-    text.remove_prefix(1);
-  }
-  const auto digits = take_digits(text);
-  if (digits.empty()) return std::nullopt;
-  long value = 0;
-  for (const char c : digits) value = std::min(value * 10 + (c - '0'), kExponentLimit);
-  return negative ? -value : value;
-}
 
 /// 0.DIGITS * 10^point, without zeros at either end; no digits for zero.
 struct Significant {
@@ -45,28 +17,13 @@ struct Significant {
   long point = 0;
 };
 
-std::optional<Significant> split(std::string_view text) {
+std::optional<Significant> significant(std::string_view text) {
+  const auto number = split_number(text);
+  if (!number) return std::nullopt;
   Significant out;
-  if (!text.empty() && text[0] == '-') {
-    out.negative = true;
-    text.remove_prefix(1);
-  }
-  const auto whole = take_digits(text);
-  if (whole.empty() || (whole.size() > 1 && whole[0] == '0')) return std::nullopt;
-  out.digits = whole;
-  out.point = static_cast<long>(whole.size());
-  if (!text.empty() && text[0] == '.') {
-    text.remove_prefix(1);
-    const auto fraction = take_digits(text);
-    if (fraction.empty()) return std::nullopt;
-    out.digits += fraction;
-  }
-  if (!text.empty() && (text[0] == 'e' || text[0] == 'E')) {
-    const auto exponent = take_exponent(text);
-    if (!exponent) return std::nullopt;
-    out.point += *exponent;
-  }
-  if (!text.empty()) return std::nullopt;
+  out.negative = number->negative;
+  out.digits = std::string(number->integer) + std::string(number->fraction);
+  out.point = static_cast<long>(number->integer.size()) + number->exponent;
   const auto last = out.digits.find_last_not_of('0');
   out.digits.resize(last == std::string::npos ? 0 : last + 1);
   const auto zeros = std::min(out.digits.find_first_not_of('0'), out.digits.size());
@@ -87,7 +44,7 @@ std::optional<Nano> within_range(Nano number) {
 }  // namespace
 
 std::optional<std::string> plain_decimal(std::string_view text) {
-  auto number = split(text);
+  const auto number = significant(text);
   if (!number) return std::nullopt;
   if (number->digits.empty()) return "0";
   const auto size = static_cast<long>(number->digits.size());
