@@ -1,0 +1,97 @@
+#pragma once
+
+// The inside of draw_gantt(). Not for users; see gantt_svg.hpp.
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "sim/draw/marks.hpp"
+#include "sim/draw/op_colours.hpp"
+#include "study/page/gantt_svg.hpp"
+#include "study/page/plot_paths.hpp"
+#include "study/page/time_chart.hpp"
+
+namespace pipeloom::study::page {
+
+/// Names of kinds for people, [kind].
+inline constexpr std::array<const char*, kOpKinds> kKindNames = {
+    "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
+
+using BarOutlines = std::array<BarOutline, kOpKinds>;
+
+/// One row of the picture: a rank, or neighbours that share it. Pixels of the plot.
+struct RowPlace {
+  Rank first;
+  Rank last;  ///< one past
+  double y = 0;
+  double height = 0;
+};
+
+/// Draws one Gantt, row by row:
+///   gantt_svg.cpp    rows, lanes, legend
+///   gantt_ops.cpp    ops that have their own place: boxes, paths, hairlines
+///   gantt_bars.cpp   what is too short for that: bars as high as a rank was busy
+///   gantt_marks.cpp  idle time by cause, the critical path
+class GanttDrawer {
+ public:
+  explicit GanttDrawer(const GanttInput& input);
+  Gantt draw();
+
+ private:
+  void place_rows();
+  std::vector<RowLabel> labels() const;
+  void draw_row(const RowPlace& row);
+  [[nodiscard]] int bins() const;
+  [[nodiscard]] std::string class_of(Op op) const;
+  [[nodiscard]] Op op_at(std::size_t at) const { return schedule_.ops()[at % schedule_.num_ops()]; }
+  void draw_lane(const RowPlace& row, const draw::TimelineIndex& lane);
+  /// The ops of an entry from top to bottom, forwards above backwards.
+  void draw_entry(const RowPlace& row, const draw::DrawnEntry& entry);
+  void draw_box(const RowPlace& row, std::size_t at, std::size_t part, std::size_t parts,
+                std::pair<std::int64_t, std::int64_t> x);
+  /// Width of the longest number of the run at size 1, so that boxes of one size have all their numbers or none.
+  [[nodiscard]] double widest_number() const;
+  [[nodiscard]] std::string box_text(Rank rank, std::size_t at) const;
+  void flush_paths(const RowPlace& row);
+  /// Merged marks: a bar as high as the rank was busy, its kinds one above the other.
+  void draw_bars(const RowPlace& row, const std::vector<draw::Mark>& marks);
+  void add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const draw::BusyByKind& busy,
+               Ticks capacity);
+  void flush_bars(const RowPlace& row, BarOutlines& outlines);
+  void draw_shared_row(const RowPlace& row);
+  /// What is thinner than a pixel where everything is shown, yet stands alone: an op among idle time, a gap among ops.
+  void draw_hairs(const RowPlace& row, const draw::TimelineIndex& lane, const std::vector<draw::Mark>& marks);
+  void draw_idle(const RowPlace& row);
+  /// A line below the ops of the critical path; neighbours closer than half a pixel join.
+  void add_critical();
+  [[nodiscard]] Legend legend() const;
+  [[nodiscard]] std::string description() const;
+
+  const GanttInput& input_;
+  const Timeline& timeline_;
+  const Schedule& schedule_;
+  draw::TimelineIndex index_;
+  std::optional<draw::TimelineIndex> copies_;
+  draw::OpColours colours_;
+  Span range_;
+  Detail detail_ = Detail::Boxes;
+  std::vector<RowPlace> rows_;
+  int ranks_per_row_ = 1;
+  double pitch_ = 0;
+  double height_ = 0;
+  std::string plot_;
+  std::string numbers_;
+  std::map<std::tuple<std::string, std::size_t, std::size_t>, SpanPath> paths_;  // class, part, parts
+  std::bitset<kIdleCauses> causes_;
+  bool has_critical_ = false;
+};
+
+}  // namespace pipeloom::study::page

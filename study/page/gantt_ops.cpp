@@ -1,0 +1,128 @@
+#include "study/page/gantt_drawer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/draw/scene.hpp"
+#include "sim/text.hpp"
+#include "study/numbers.hpp"
+#include "study/page/html.hpp"
+
+namespace pipeloom::study::page {
+namespace {
+
+using draw::DrawnEntry;
+using draw::Mark;
+using draw::TimelineIndex;
+
+constexpr double kHair = 1;  // pixels below which a lone thing is drawn by a hairline
+
+}  // namespace
+
+void GanttDrawer::draw_entry(const RowPlace& row, const DrawnEntry& entry) {
+  std::vector<std::size_t> parts(entry.count);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = entry.op + i;
+  std::stable_sort(parts.begin(), parts.end(),
+                   [&](std::size_t a, std::size_t b) { return op_at(a).kind() < op_at(b).kind(); });
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::int64_t x = plot_x(range_, timeline_.start[parts[i]]);
+    const std::int64_t end = plot_x(range_, timeline_.end[parts[i]]);
+    if (end <= x) continue;
+    if (detail_ == Detail::Boxes) {
+      draw_box(row, parts[i], i, parts.size(), {x, end});
+    } else {
+      SpanPath& path = paths_[{class_of(op_at(parts[i])), i, parts.size()}];
+      // A little is left out at its end, so that neighbours are told apart where there is room.
+      path.add(x, end - std::min<std::int64_t>(kPlotUnits / 1200, (end - x) / 12));
+      path.busy += timeline_.end[parts[i]] - timeline_.start[parts[i]];
+    }
+  }
+}
+
+void GanttDrawer::draw_box(const RowPlace& row, std::size_t at, std::size_t part, std::size_t parts,
+                           std::pair<std::int64_t, std::int64_t> x) {
+  const Op op = op_at(at);
+  const std::string name = class_of(op);
+  const double height = row.height / static_cast<double>(parts);
+  const double y = row.y + height * static_cast<double>(part);
+  const double width = pixels(x.second - x.first);
+  std::string number = std::to_string(op.microbatch().value());
+  if (op.is_sliced()) number += fmt::format(".{}", op.slice());
+  plot_ += fmt::format(
+      R"(<rect class="{} fill{}" x="{}" y="{}" width="{}" height="{}" data-n="{}"><title>{}</title></rect>)"
+      "\n",
+      name, width >= 2.5 ? " edged" : "", x.first, coordinate(y), x.second - x.first, coordinate(height),
+      number, box_text(row.first, at));
+  const double tallest = std::min(11.0, height * 0.8);
+  const double size = std::floor(2 * std::min(tallest, (width - 2) / widest_number())) / 2;
+  if (size < 6) return;
+  numbers_ += fmt::format(R"(<text class="num {}" x="{}" y="{}" font-size="{}">{}</text>)", name,
+                          coordinate(kPlotX + pixels(x.first) + width / 2),
+                          coordinate(kPlotY + y + height / 2 + 0.36 * size), coordinate(size), number);
+}
+
+double GanttDrawer::widest_number() const {
+  std::string longest(std::to_string(std::max(0, schedule_.microbatches() - 1)).size(), '0');
+  if (schedule_.slices() > 1) longest += "." + std::to_string(schedule_.slices() - 1);
+  return draw::text_width(longest, 1);
+}
+
+std::string GanttDrawer::box_text(Rank rank, std::size_t at) const {
+  const Op op = op_at(at);
+  const std::string_view unit = timeline_.unit == TimeUnit::Unit ? "" : name_of(timeline_.unit);
+  const std::string step =
+      timeline_.steps > 1 ? fmt::format(", step {}", at / schedule_.num_ops()) : std::string();
+  return fmt::format("{}: {}, rank {}, stage {}, microbatch {}{}\n{} to {}{}{}, takes {}", to_text(op),
+                     kKindNames[index_of(op.kind())], rank.value(), op.stage().value(),
+                     op.microbatch().value(), step, format_ticks(timeline_.start[at], timeline_.unit),
+                     format_ticks(timeline_.end[at], timeline_.unit), unit.empty() ? "" : " ", unit,
+                     format_ticks(timeline_.end[at] - timeline_.start[at], timeline_.unit));
+}
+
+void GanttDrawer::flush_paths(const RowPlace& row) {
+  for (const auto& [key, path] : paths_) {
+    const auto& [name, part, parts] = key;
+    const double height = row.height / static_cast<double>(parts);
+    const double y = row.y + height * (static_cast<double>(part) + 0.5);
+    const std::size_t kind = std::string_view("FBIWROL").find(name.front());
+    plot_ += fmt::format(
+        "<path class=\"line dense {}\" stroke-width=\"{}\" d=\"{}\"><title>rank {}: {}, {}, busy "
+        "{}</title></path>\n",
+        name, coordinate(height), path.at_height(y), row.first.value(), kKindNames[kind],
+        count_text(path.count(), "op"), format_ticks(path.busy, timeline_.unit));
+  }
+}
+
+void GanttDrawer::draw_hairs(const RowPlace& row, const TimelineIndex& lane, const std::vector<Mark>& marks) {
+  const auto start_of = [&](std::size_t i) { return pixels(plot_x(range_, marks[i].start)); };
+  const auto end_of = [&](std::size_t i) { return pixels(plot_x(range_, marks[i].end)); };
+  const auto down = [&](std::size_t i) {
+    return fmt::format("M{} {}v{}", plot_x(range_, marks[i].start), coordinate(row.y),
+                       coordinate(row.height));
+  };
+  std::map<std::string, std::string> ops;
+  std::string gaps;
+  double last_gap = -4;
+  double drawn_to = -kHair;  // pixel up to which something shows
+  for (std::size_t first = 0, last = 0; first < marks.size(); first = last) {
+    // Marks that touch, or nearly so, are seen together.
+    for (last = first + 1; last < marks.size() && start_of(last) - end_of(last - 1) < kHair; ++last) {
+      const bool is_gap = marks[last].start > marks[last - 1].end;
+      const bool between_ops =
+          end_of(last - 1) - start_of(last - 1) >= 1.5 && end_of(last) - start_of(last) >= 1.5;
+      if (!is_gap || !between_ops || start_of(last) - last_gap < 4) continue;
+      gaps += down(last);
+      last_gap = start_of(last);
+    }
+    if (end_of(last - 1) - start_of(first) < kHair && start_of(first) - drawn_to >= kHair)
+      ops[class_of(op_at(lane.entries(row.first)[marks[first].first].op))] += down(first);
+    drawn_to = end_of(last - 1);
+  }
+  for (const auto& [name, path] : ops)
+    plot_ += fmt::format("<path class=\"hair {}\" d=\"{}\"/>\n", name, path);
+  if (!gaps.empty()) plot_ += fmt::format("<path class=\"gap\" d=\"{}\"/>\n", gaps);
+}
+
+}  // namespace pipeloom::study::page
