@@ -3,34 +3,22 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <string_view>
 
 #include "study/gate/case_verdict.hpp"
+#include "study/page/html.hpp"
 
 namespace pipeloom::study::gate {
 namespace {
 
-/// Text inside an element or an attribute. XML 1.0 has no way to write most control characters: they become '?'.
+/// Text inside an element or an attribute, where a line end would be read as a blank.
 std::string xml(const std::string& text) {
   std::string out;
-  for (const char c : as_utf8(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (c == '\n' || c == '\t')
+  for (const char c : page::escaped(text)) {
+    if (c == '\n' || c == '\t')
       out += fmt::format("&#{};", static_cast<int>(c));
     else
-      out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+      out += c;
   }
-  // The two characters of UTF-8 that are no characters of XML: U+FFFE and U+FFFF.
-  for (const std::string_view none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
-    for (auto at = out.find(none); at != std::string::npos; at = out.find(none))
-      out.replace(at, none.size(), "?");
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "study/gate/case_verdict.hpp"
+#include "study/page/document.hpp"
 
 namespace pipeloom::study::gate {
 namespace {
@@ -12,20 +13,7 @@ constexpr std::size_t kReserve = 512;
 
 /// One line of a Markdown table's cell or list: what would be markup is written out.
 std::string plain(const std::string& text) {
-  std::string out;
-  for (const char c : as_utf8(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (std::string_view("\\`*_[]|~#").find(c) != std::string_view::npos)
-      (out += '\\') += c;
-    else
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out;
+  return page::markdown_escaped(as_utf8(text));
 }
 
 /// Text that stops growing at a limit.
