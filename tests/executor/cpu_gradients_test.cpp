@@ -1,35 +1,16 @@
 // Real layers on threads: gradients are those of the same model without a pipeline, for every registered schedule.
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "executor/gradient_check.hpp"
 #include "executor/run.hpp"
 #include "executor/runs.hpp"
+#include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {
 namespace {
-
-LayersConfig small(Arithmetic arithmetic) {
-  LayersConfig config;
-  config.width = 3;
-  config.hidden = 12;
-  config.rows = 6;
-  config.seed = 7;
-  config.arithmetic = arithmetic;
-  return config;
-}
-
-const Reference& reference_of(const LayersConfig& config, const PipelineSizes& sizes) {
-  static std::map<std::tuple<Arithmetic, int, int, int>, Reference> made;
-  const std::tuple key(config.arithmetic, sizes.stages, sizes.microbatches, sizes.slices);
-  const auto found = made.find(key);
-  return found != made.end() ? found->second
-                             : made.emplace(key, reference_gradients(config, sizes)).first->second;
-}
 
 /// What is wrong with the gradients of two steps on threads, with delays in front of every instruction.
 std::string mismatch(const Program& program, const LayersConfig& config) {

@@ -6,12 +6,11 @@
 
 #include <cmath>
 #include <functional>
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "executor/in_order.hpp"
+#include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
@@ -24,26 +23,6 @@ namespace {
 
 using schedules::Generator;
 using schedules::Params;
-
-/// 6 rows: 1, 2 or 3 slices of the same size.
-LayersConfig small(Arithmetic arithmetic) {
-  LayersConfig config;
-  config.width = 3;
-  config.hidden = 12;
-  config.rows = 6;
-  config.seed = 7;
-  config.arithmetic = arithmetic;
-  return config;
-}
-
-/// References are made once for all schedules of the same size.
-const Reference& reference_of(const LayersConfig& config, const PipelineSizes& sizes) {
-  static std::map<std::tuple<Arithmetic, int, int, int, int>, Reference> made;
-  const std::tuple key(config.arithmetic, config.blocks, sizes.stages, sizes.microbatches, sizes.slices);
-  const auto found = made.find(key);
-  return found != made.end() ? found->second
-                             : made.emplace(key, reference_gradients(config, sizes)).first->second;
-}
 
 /// The two smallest legal m at p = 2, 4 and 8 ranks, v up to 4, with every variant, 1 to 3 slices, 1 and 3 updates.
 int for_each_small(const Generator& generator, const std::function<void(const Schedule&)>& fn) {

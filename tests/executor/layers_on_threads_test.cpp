@@ -8,6 +8,7 @@
 #include "executor/gradient_check.hpp"
 #include "executor/run.hpp"
 #include "executor/runs.hpp"
+#include "executor/small_layers.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
@@ -16,15 +17,6 @@
 
 namespace pipeloom::executor {
 namespace {
-
-LayersConfig small(Arithmetic arithmetic) {
-  LayersConfig config;
-  config.width = 3;
-  config.hidden = 12;
-  config.rows = 6;
-  config.arithmetic = arithmetic;
-  return config;
-}
 
 using Change = std::function<Schedule(const Schedule&)>;
 

@@ -1,0 +1,16 @@
+#pragma once
+
+// Layers small enough to run under every schedule, and their gradients without a pipeline.
+
+#include "executor/gradient_check.hpp"
+#include "executor/layers.hpp"
+
+namespace pipeloom::executor {
+
+/// 6 rows: 1, 2 or 3 slices of the same size.
+[[nodiscard]] LayersConfig small(Arithmetic arithmetic);
+
+/// Made once for all schedules of the same size. REQUIRES: `config` differs from small() in arithmetic and blocks only.
+[[nodiscard]] const Reference& reference_of(const LayersConfig& config, const PipelineSizes& sizes);
+
+}  // namespace pipeloom::executor
