@@ -44,7 +44,10 @@ def commands_of(build):
 
 
 def preprocessed(command, folder):
-    """The translation unit with comments, since NOLINT is one, or None if it does not compile."""
+    """The translation unit with comments, since NOLINT is one, or None if it does not compile.
+
+    Not -CC: comments that macros expand to stop Boost.Preprocessor's computed includes.
+    """
     arguments = []
     skip = False
     for argument in command:
@@ -54,7 +57,7 @@ def preprocessed(command, folder):
             skip = True
         else:
             arguments.append(argument)
-    found = subprocess.run([*arguments, "-E", "-CC"], cwd=folder, capture_output=True, check=False)
+    found = subprocess.run([*arguments, "-E", "-C"], cwd=folder, capture_output=True, check=False)
     return found.stdout if found.returncode == 0 else None
 
 
@@ -78,10 +81,11 @@ def check(path, command, folder, build, cache, fixed):
     extra = ["--extra-arg=" + argument for argument in ANALYZER]
     run = subprocess.run(["clang-tidy", "-p", str(build), "--quiet", *extra, str(path)],
                          capture_output=True, text=True, check=False)
-    if run.returncode == 0 and mark is not None:
-        mark.touch()
+    if run.returncode == 0:
+        if mark is not None:
+            mark.touch()
         return path, ""
-    return path, run.stdout + run.stderr
+    return path, run.stdout + run.stderr + f"clang-tidy: exit code {run.returncode}\n"
 
 
 def main():
