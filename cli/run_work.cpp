@@ -87,7 +87,7 @@ std::string gradients_page(const WorkArguments& arguments, const Schedule& sched
   const executor::Reference reference =
       executor::reference_gradients(layers_config(arguments), executor::sizes_of(schedule));
   const std::string wrong =
-      executor::first_mismatch(reference, executor::collect_gradients(schedule, result.ranks));
+      executor::first_mismatch(reference, executor::collect_gradients(schedule, result.gradients));
   if (!wrong.empty()) throw SystemError(wrong);
   return fmt::format("gradients  those of the same layers without a pipeline{}\n",
                      arguments.integers ? ", exactly" : ", within rounding");

@@ -2,7 +2,7 @@
 
 namespace pipeloom::executor {
 
-bool Barrier::arrive_and_wait() {
+bool ThreadBarrier::arrive_and_wait() {
   std::unique_lock lock(mutex_);
   const unsigned round = round_;
   if (++waiting_ == ranks_) {
@@ -15,7 +15,7 @@ bool Barrier::arrive_and_wait() {
   return !stopped_;
 }
 
-void Barrier::stop() {
+void ThreadBarrier::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   all_here_.notify_all();

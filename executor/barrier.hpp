@@ -9,13 +9,24 @@ namespace pipeloom::executor {
 
 class Barrier {
  public:
-  /// REQUIRES: ranks >= 1.
-  explicit Barrier(int ranks) : ranks_(ranks) {}
-
+  Barrier() = default;
+  Barrier(const Barrier&) = delete;
+  Barrier& operator=(const Barrier&) = delete;
+  virtual ~Barrier() = default;
   /// Waits until every rank has come. False if the run was stopped: then nobody waits here any more.
-  [[nodiscard]] bool arrive_and_wait();
+  [[nodiscard]] virtual bool arrive_and_wait() = 0;
   /// Lets everybody go.
-  void stop();
+  virtual void stop() = 0;
+};
+
+/// Of ranks that are threads of one process.
+class ThreadBarrier : public Barrier {
+ public:
+  /// REQUIRES: ranks >= 1.
+  explicit ThreadBarrier(int ranks) : ranks_(ranks) {}
+
+  [[nodiscard]] bool arrive_and_wait() override;
+  void stop() override;
 
  private:
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -96,26 +97,23 @@ double Reference::tolerance(std::size_t stage, std::size_t element) const {
   return 2.0 * g / (1.0 - g) * static_cast<double>(magnitudes[stage][element]);
 }
 
-Gradients collect_gradients(const Schedule& schedule, std::span<const std::unique_ptr<RankWork>> ranks) {
+Gradients collect_gradients(const Schedule& schedule, std::span<const RankGradients> ranks) {
   const Placement& placement = schedule.placement();
   Gradients all;
   all.stages.resize(static_cast<std::size_t>(placement.stages()));
   all.losses.resize(static_cast<std::size_t>(schedule.units()));
   // Slots count the replicas up in the outer place.
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
-    const auto* rank = dynamic_cast<const LayerRank*>(ranks[placement.rank_of(slot).at()].get());
-    if (rank == nullptr) throw InternalError("gradients were asked of a rank that runs no layers");
-    std::size_t local = 0;
-    while (rank->slots()[local] != slot) ++local;
-    const auto gradient = rank->gradient(local);
+    const Rank rank = placement.rank_of(slot);
+    const auto slots = placement.slots_of(rank);
+    const auto local = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), slot) - slots.begin());
+    const std::vector<float>& gradient = ranks[rank.at()].slots.at(local);
     std::vector<float>& sum = all.stages[placement.stage_of(slot).at()];
     sum.resize(gradient.size());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
   }
-  for (const auto& rank : ranks) {
-    const auto losses = dynamic_cast<const LayerRank&>(*rank).losses();
-    for (std::size_t unit = 0; unit < losses.size(); ++unit) all.losses[unit] += losses[unit];
-  }
+  for (const RankGradients& rank : ranks)
+    for (std::size_t unit = 0; unit < rank.losses.size(); ++unit) all.losses[unit] += rank.losses[unit];
   return all;
 }
 

@@ -2,7 +2,6 @@
 
 // The proof: gradients of a pipelined step against those of the same model run without a pipeline, in the order of its microbatches.
 
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,9 +16,8 @@ struct Gradients {
 };
 
 /// What the ranks hold behind a step: the gradient of a stage is the sum over its replicas, in their order.
-/// REQUIRES: ranks[r] is what Layers::rank_work(schedule, r) made.
-[[nodiscard]] Gradients collect_gradients(const Schedule& schedule,
-                                          std::span<const std::unique_ptr<RankWork>> ranks);
+/// REQUIRES: ranks[r] is of layers.
+[[nodiscard]] Gradients collect_gradients(const Schedule& schedule, std::span<const RankGradients> ranks);
 
 /// Gradients without a pipeline, and how large they would be if nothing cancelled.
 struct Reference {

@@ -227,6 +227,13 @@ void LayerRank::count_bytes(Pass& pass) {
   peak_bytes_ = std::max(peak_bytes_.load(), held_bytes_);
 }
 
+RankGradients LayerRank::gradients() const {
+  RankGradients out;
+  for (const StageCopy& stage : stages_) out.slots.push_back(stage.gradient);
+  out.losses = losses_;
+  return out;
+}
+
 void LayerRank::end_step(int step) {
   const auto open = std::find_if(passes_.begin(), passes_.end(), [](const Pass& pass) {
     return pass.state != State::Open && pass.state != State::Done;

@@ -52,6 +52,8 @@ class LayerRank : public RankWork {
   /// Of what passes keep from one op to the next; what an op needs only while it runs is not counted.
   [[nodiscard]] std::size_t peak_bytes() const override { return peak_bytes_; }
 
+  [[nodiscard]] RankGradients gradients() const override;
+
   /// Slots of this rank as Placement::slots_of() lists them.
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
   /// Of the step that was run last; elements as stage_parameters() has them. `local` is an index of slots().

@@ -36,6 +36,9 @@ struct RunOptions {
   /// The run ends everywhere if one rank stays in one op for longer than this, or all ranks wait for as long.
   double timeout_seconds = 30;
   bool checksums = false;  ///< of every message, compared by its receiver
+  /// Between processes: a sender waits for the word that its message's receive is posted before it sends the tensor, so that waiting
+  /// and transfer can be told apart. Without, tensors leave when they are posted.
+  bool handshake = true;
   /// Called in front of every instruction, for tests that delay, stop or kill: (rank, position in its list).
   /// Different ranks call it at the same time.
   std::function<void(Rank, std::size_t)> before_instruction = {};
@@ -44,11 +47,17 @@ struct RunOptions {
 };
 
 /// When a message was handed over and when it was there, in ticks from the run's first timed start; before it: negative.
+///
+///   waiting    from the first post to `started`: an end, or a message in front of it in its queue, is not there yet
+///   transfer   from `started` to `done`
 struct MeasuredMessage {
-  Ticks sent = -1;      ///< posted by the sender
-  Ticks received = -1;  ///< posted by the receiver
-  Ticks done = -1;      ///< there; where the receiver stood waiting, when it went on
+  Ticks sent = kNever;      ///< posted by the sender
+  Ticks received = kNever;  ///< posted by the receiver
+  Ticks started =
+      kNever;  ///< the tensor left: both ends were posted and at the heads of their queues, and the sender knew it
+  Ticks done = kNever;  ///< there; where the receiver stood waiting, when it went on
   bool waited = false;  ///< the receiver stood waiting
+  static constexpr Ticks kNever = -1;
 };
 
 struct RunResult {
@@ -56,8 +65,7 @@ struct RunResult {
   Timeline timeline;
   std::vector<MeasuredMessage> messages;  ///< of the timed steps, [step * messages + id]
   std::vector<std::size_t> peak_bytes;    ///< [rank], of activations as the work counts them
-  /// The work of every rank as it stands at the end: gradients are read from it.
-  std::vector<std::unique_ptr<RankWork>> ranks;
+  std::vector<RankGradients> gradients;   ///< [rank], of the last step
 };
 
 /// Why a run ended early: what() names the rank, what it was doing and what went wrong.

@@ -16,35 +16,27 @@ constexpr std::chrono::milliseconds kGrace{100};
 /// So many instructions before the last one are told.
 constexpr std::size_t kTold = 4;
 
-std::vector<std::size_t> elements_of(const Program& program, const Work& work) {
-  std::vector<std::size_t> elements(program.messages().size());
-  for (MessageId id = 0; id < elements.size(); ++id)
-    elements[id] = work.message_elements(program.schedule(), program.messages()[id].producer);
-  return elements;
-}
-
 }  // namespace
 
-RunState::RunState(const Program& program, const RunOptions& options, Work& work)
-    : program_(program),
-      options_(options),
-      barrier_(program.schedule().ranks()),
-      exchange_(program_, options_, options.warmup_steps + options.steps, clock_),
-      elements_(elements_of(program, work)),
-      progress_(static_cast<std::size_t>(program.schedule().ranks())),
-      start_(program.schedule().num_ops() * static_cast<std::size_t>(options.warmup_steps + options.steps)),
+RunState::RunState(std::shared_ptr<const RunPlan> plan, Work& work, const std::vector<Rank>& local,
+                   std::unique_ptr<Exchange> exchange, std::unique_ptr<Barrier> barrier)
+    : plan_(std::move(plan)),
+      barrier_(std::move(barrier)),
+      exchange_(std::move(exchange)),
+      work_(static_cast<std::size_t>(schedule().ranks())),
+      progress_(work_.size()),
+      start_(schedule().num_ops() * static_cast<std::size_t>(all_steps())),
       end_(start_.size()),
-      running_(program.schedule().ranks()) {
+      running_(static_cast<int>(local.size())) {
   for (std::atomic<Ticks>& start : start_) start = -1;
   for (std::atomic<Ticks>& end : end_) end = -1;
-  for (Rank rank{0}; rank < Rank(schedule().ranks()); ++rank)
-    work_.push_back(work.rank_work(schedule(), rank));
+  for (const Rank rank : local) work_[rank.at()] = work.rank_work(schedule(), rank);
 }
 
 void RunState::begin(Rank rank, int step, std::size_t instruction, Progress::Doing doing) {
   Progress& progress = progress_[rank.at()];
   progress.doing = Progress::Doing::Waiting;  // no moment with a new clock and an old deed
-  progress.since = clock_.now();
+  progress.since = clock().now();
   progress.step = step;
   progress.instruction = instruction;
   progress.doing = doing;
@@ -56,12 +48,12 @@ void RunState::record(std::size_t op, int step, Ticks start, Ticks end) {
 }
 
 std::string RunState::instruction_text(Rank rank, std::size_t instruction) const {
-  if (instruction >= program_.instructions(rank).size()) return "the barrier between steps";
-  const auto& what = program_.instructions(rank)[instruction];
+  if (instruction >= program().instructions(rank).size()) return "the barrier between steps";
+  const auto& what = program().instructions(rank)[instruction];
   if (what.code != Program::Code::Run) {
     std::string ends;
-    for (const Endpoint& end : program_.batch(what.index)) {
-      const MessageInfo& info = program_.messages()[end.message];
+    for (const Endpoint& end : program().batch(what.index)) {
+      const MessageInfo& info = program().messages()[end.message];
       ends +=
           fmt::format("{}{}{}{}{}", ends.empty() ? "" : ",", end.is_send ? 's' : 'r', to_text(info.producer),
                       end.is_send ? '>' : '<', (end.is_send ? info.to_rank : info.from_rank).value());
@@ -85,19 +77,25 @@ std::string RunState::last_actions(Rank rank) const {
 }
 
 void RunState::fail(Rank rank, const std::string& what) {
+  const Progress& progress = progress_[rank.at()];
+  Failure failure;
+  failure.message = fmt::format("rank {} failed in step {} at {}: {}", rank.value(), progress.step.load(),
+                                instruction_text(rank, progress.instruction), what);
+  for (Rank r{0}; r < Rank(schedule().ranks()); ++r) failure.last_actions.push_back(last_actions(r));
+  fail(std::move(failure));
+}
+
+void RunState::fail(Failure failure) {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) return;
-    const Progress& progress = progress_[rank.at()];
-    failure_.emplace();
-    failure_->message = fmt::format("rank {} failed in step {} at {}: {}", rank.value(), progress.step.load(),
-                                    instruction_text(rank, progress.instruction), what);
-    for (Rank r{0}; r < Rank(schedule().ranks()); ++r) failure_->last_actions.push_back(last_actions(r));
+    failure_ = std::move(failure);
     stopped_ = true;
     changed_.notify_all();
   }
-  exchange_.stop();
-  barrier_.stop();
+  exchange_->stop();
+  barrier_->stop();
+  if (told_) told_(*failure_);  // set once, never changed again
 }
 
 void RunState::end(Rank rank) {
@@ -112,8 +110,8 @@ bool RunState::has_ended(Rank rank) const {
 }
 
 void RunState::look_for_stall() {
-  const Ticks timeout = ticks_of_seconds(options_.timeout_seconds);
-  const Ticks now = clock_.now();
+  const Ticks timeout = ticks_of_seconds(options().timeout_seconds);
+  const Ticks now = clock().now();
   const Rank none(-1);
   Rank waiting = none;
   bool all_wait = true;
@@ -125,19 +123,19 @@ void RunState::look_for_stall() {
     if (doing == Progress::Doing::Computing) {
       all_wait = false;
       if (now - since > timeout)
-        return fail(rank, fmt::format("no end after {} s, the timeout", options_.timeout_seconds));
+        return fail(rank, fmt::format("no end after {} s, the timeout", options().timeout_seconds));
     }
     latest = std::max(latest, since);
-    const bool at_barrier = progress.instruction >= program_.instructions(rank).size();
+    const bool at_barrier = progress.instruction >= program().instructions(rank).size();
     if (doing == Progress::Doing::Waiting && !at_barrier && waiting == none) waiting = rank;
   }
-  if (all_wait && waiting != none && now - latest > timeout)
+  if (knows_all_ && all_wait && waiting != none && now - latest > timeout)
     fail(waiting,
-         fmt::format("no message for {} s, the timeout, while no rank computes", options_.timeout_seconds));
+         fmt::format("no message for {} s, the timeout, while no rank computes", options().timeout_seconds));
 }
 
 void RunState::watch() {
-  const std::chrono::duration<double> look_every(std::clamp(options_.timeout_seconds / 8, 0.001, 0.1));
+  const std::chrono::duration<double> look_every(std::clamp(options().timeout_seconds / 8, 0.001, 0.1));
   std::unique_lock lock(mutex_);
   while (running_ > 0 && !failure_) {
     if (changed_.wait_for(lock, look_every, [&] { return running_ == 0 || failure_; })) break;
@@ -148,45 +146,24 @@ void RunState::watch() {
   if (failure_) changed_.wait_for(lock, kGrace, [&] { return running_ == 0; });
 }
 
-Timeline RunState::timeline(int first_step, int steps) const {
-  Timeline out;
-  out.schedule = program_.shared_schedule();
-  out.steps = steps;
-  out.unit = TimeUnit::Millisecond;
-  const std::size_t first = index(0, first_step);
-  const std::size_t last = index(0, first_step + steps);
-  Ticks origin = -1;
-  for (std::size_t i = first; i < last; ++i)
-    if (start_[i] >= 0 && (origin < 0 || start_[i] < origin)) origin = start_[i];
-  for (std::size_t i = first; i < last; ++i) {
-    const bool ended = end_[i] >= 0;
-    out.start.push_back(ended ? start_[i] - origin : -1);
-    out.end.push_back(ended ? end_[i] - origin : -1);
-  }
-  return out;
-}
-
-void RunState::throw_failure() const {
+std::optional<Failure> RunState::failure() const {
   const std::lock_guard lock(mutex_);
-  if (!failure_) return;
-  int begun = 0;
-  for (const Progress& progress : progress_) begun = std::max(begun, progress.step + 1);
-  throw RunFailed(failure_->message, timeline(0, std::min(begun, all_steps())), failure_->last_actions);
+  return failure_;
 }
 
-RunResult RunState::take_result() {
-  RunResult out;
-  out.timeline = timeline(options_.warmup_steps, options_.steps);
-  const std::vector<MeasuredMessage> all = exchange_.measured();
-  const std::size_t warm = program_.messages().size() * static_cast<std::size_t>(options_.warmup_steps);
-  out.messages.assign(all.begin() + static_cast<std::ptrdiff_t>(warm), all.end());
-  Ticks origin = -1;
-  for (std::size_t i = index(0, options_.warmup_steps); i < start_.size(); ++i)
-    if (origin < 0 || start_[i] < origin) origin = start_[i];
-  for (MeasuredMessage& message : out.messages)
-    for (Ticks* time : {&message.sent, &message.received, &message.done}) *time -= origin;
-  for (const auto& rank : work_) out.peak_bytes.push_back(rank->peak_bytes());
-  out.ranks = std::move(work_);
+RankRecord RunState::record_of(Rank rank) const {
+  RankRecord out;
+  out.start.assign(start_.size(), -1);
+  out.end.assign(end_.size(), -1);
+  for (int step = 0; step < all_steps(); ++step)
+    for (std::size_t op = schedule().queue_begin(rank); op < schedule().queue_end(rank); ++op) {
+      out.end[index(op, step)] = end_[index(op, step)];
+      if (out.end[index(op, step)] >= 0) out.start[index(op, step)] = start_[index(op, step)];
+    }
+  if (stopped_) return out;
+  out.messages = exchange_->measured();
+  out.peak_bytes = work_[rank.at()]->peak_bytes();
+  out.gradients = work_[rank.at()]->gradients();
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,9 +14,9 @@
 #include <vector>
 
 #include "executor/barrier.hpp"
-#include "executor/clock.hpp"
 #include "executor/exchange.hpp"
 #include "executor/run.hpp"
+#include "executor/run_plan.hpp"
 
 namespace pipeloom::executor {
 
@@ -31,66 +32,87 @@ struct Progress {
   std::atomic<Ticks> since = 0;
 };
 
+/// Why a run ends early.
+struct Failure {
+  std::string message;                    ///< names rank, step and instruction
+  std::vector<std::string> last_actions;  ///< [rank]
+};
+
+/// What a rank did, as its own process knows it.
+struct RankRecord {
+  std::vector<Ticks> start;  ///< [step * ops + op], -1: it did not end, or is another rank's
+  std::vector<Ticks> end;
+  std::vector<MeasuredMessage> messages;  ///< [step * messages + id] of all steps
+  std::size_t peak_bytes = 0;
+  RankGradients gradients;
+};
+
 class RunState {
  public:
-  RunState(const Program& program, const RunOptions& options, Work& work);
+  /// `local` are the ranks of this process, at least one.
+  RunState(std::shared_ptr<const RunPlan> plan, Work& work, const std::vector<Rank>& local,
+           std::unique_ptr<Exchange> exchange, std::unique_ptr<Barrier> barrier);
 
-  [[nodiscard]] const Program& program() const { return program_; }
-  [[nodiscard]] const Schedule& schedule() const { return program_.schedule(); }
-  [[nodiscard]] const RunOptions& options() const { return options_; }
-  [[nodiscard]] const RunClock& clock() const { return clock_; }
-  [[nodiscard]] int all_steps() const { return options_.warmup_steps + options_.steps; }
-  [[nodiscard]] Exchange& exchange() { return exchange_; }
-  [[nodiscard]] Barrier& barrier() { return barrier_; }
+  [[nodiscard]] const RunPlan& plan() const { return *plan_; }
+  [[nodiscard]] const Program& program() const { return plan_->program; }
+  [[nodiscard]] const Schedule& schedule() const { return plan_->schedule(); }
+  [[nodiscard]] const RunOptions& options() const { return plan_->options; }
+  [[nodiscard]] const RunClock& clock() const { return plan_->clock; }
+  [[nodiscard]] int all_steps() const { return plan_->all_steps(); }
+  [[nodiscard]] Exchange& exchange() { return *exchange_; }
+  [[nodiscard]] Barrier& barrier() { return *barrier_; }
+  /// REQUIRES: a rank of this process.
   [[nodiscard]] RankWork& work(Rank rank) { return *work_[rank.at()]; }
-  [[nodiscard]] std::size_t elements(MessageId message) const { return elements_[message]; }
+  [[nodiscard]] std::size_t elements(MessageId message) const { return plan_->elements[message]; }
   [[nodiscard]] bool stopped() const { return stopped_; }
 
   /// The rank is about to carry out this instruction.
   void begin(Rank rank, int step, std::size_t instruction, Progress::Doing doing);
   void record(std::size_t op, int step, Ticks start, Ticks end);
 
-  /// The first failure counts; all ranks are told to end.
+  /// The first failure counts; all ranks of this process are told to end.
   void fail(Rank rank, const std::string& what);
+  /// The same with the words of another process.
+  void fail(Failure failure);
+  /// Called once, with the first failure, by the thread that noticed it. Set before any rank runs.
+  void on_failure(std::function<void(const Failure&)> told) { told_ = std::move(told); }
   /// The rank's thread is about to return.
   void end(Rank rank);
 
-  /// Returns when all ranks have ended, or soon after the first failure.
+  /// Where ranks of other processes are, as they say: told by watch() as those of this one.
+  [[nodiscard]] Progress& progress(Rank rank) { return progress_[rank.at()]; }
+  /// Whether this process knows where all ranks are, and so sees that all wait.
+  void knows_all(bool all) { knows_all_ = all; }
+
+  /// Returns when all ranks of this process have ended, or soon after the first failure.
   void watch();
   /// Whether this rank's thread has ended. REQUIRES: watch() returned.
   [[nodiscard]] bool has_ended(Rank rank) const;
-  /// Throws RunFailed if there was a failure.
-  void throw_failure() const;
-  /// REQUIRES: all ranks have ended without failure.
-  [[nodiscard]] RunResult take_result();
+  /// What the first failure was, if there was one.
+  [[nodiscard]] std::optional<Failure> failure() const;
+  /// REQUIRES: a rank of this process; its thread has ended, or the run was stopped: then without results.
+  [[nodiscard]] RankRecord record_of(Rank rank) const;
 
  private:
-  struct Failure {
-    std::string message;
-    std::vector<std::string> last_actions;
-  };
-
   /// "2F3", or the batch as program_text() writes it.
   [[nodiscard]] std::string instruction_text(Rank rank, std::size_t instruction) const;
   [[nodiscard]] std::string last_actions(Rank rank) const;
   /// Fails the run if a rank stays in one op, or all wait, for too long.
   void look_for_stall();
-  [[nodiscard]] Timeline timeline(int first_step, int steps) const;
   [[nodiscard]] std::size_t index(std::size_t op, int step) const {
     return static_cast<std::size_t>(step) * schedule().num_ops() + op;
   }
 
-  Program program_;
-  RunOptions options_;
-  RunClock clock_;
-  Barrier barrier_;
-  Exchange exchange_;
-  std::vector<std::size_t> elements_;  // [message]
-  std::vector<std::unique_ptr<RankWork>> work_;
-  std::deque<Progress> progress_;          // [rank]
-  std::vector<std::atomic<Ticks>> start_;  // [step * ops + op], -1: it did not end
+  std::shared_ptr<const RunPlan> plan_;
+  std::unique_ptr<Barrier> barrier_;
+  std::unique_ptr<Exchange> exchange_;
+  std::vector<std::unique_ptr<RankWork>> work_;  // [rank], null: of another process
+  std::deque<Progress> progress_;                // [rank]
+  std::vector<std::atomic<Ticks>> start_;        // [step * ops + op], -1: it did not end
   std::vector<std::atomic<Ticks>> end_;
   std::atomic<bool> stopped_ = false;
+  std::function<void(const Failure&)> told_;
+  bool knows_all_ = true;
 
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable changed_;

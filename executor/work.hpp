@@ -19,6 +19,13 @@ struct Payload {
   [[nodiscard]] std::size_t bytes() const { return values.size() * sizeof(float); }
 };
 
+/// What a rank has to show for the step that it ran last, for a check of the whole.
+struct RankGradients {
+  std::vector<std::vector<float>>
+      slots;                   ///< [index in Placement::slots_of(rank)] gradient of the slot's weights
+  std::vector<double> losses;  ///< [unit], 0 where another rank ran its last forward
+};
+
 /// What one rank computes. One thread calls it, except that the parts of an overlapped group may be run by two at once.
 class RankWork {
  public:
@@ -42,6 +49,8 @@ class RankWork {
   virtual void end_step(int step) = 0;
   /// Most bytes of activations held at once so far, as the work counts them.
   [[nodiscard]] virtual std::size_t peak_bytes() const = 0;
+  /// Empty of work without weights.
+  [[nodiscard]] virtual RankGradients gradients() const { return {}; }
 };
 
 class Work {

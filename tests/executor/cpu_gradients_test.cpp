@@ -21,7 +21,7 @@ std::string mismatch(const Program& program, const LayersConfig& config) {
   options.before_instruction = random_delays(11, 40);
   const RunResult run = run_on_cpu(program, layers, options);
   return first_mismatch(reference_of(config, sizes_of(program.schedule())),
-                        collect_gradients(program.schedule(), run.ranks));
+                        collect_gradients(program.schedule(), run.gradients));
 }
 
 }  // namespace

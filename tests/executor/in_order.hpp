@@ -22,6 +22,12 @@ inline Ranks make_ranks(Work& work, const Schedule& schedule) {
   return ranks;
 }
 
+inline std::vector<RankGradients> gradients_of(const Ranks& ranks) {
+  std::vector<RankGradients> gradients;
+  for (const auto& rank : ranks) gradients.push_back(rank->gradients());
+  return gradients;
+}
+
 inline void run_step_in_order(const Schedule& schedule, Ranks& ranks, int step) {
   const Dag dag(schedule);
   const TensorIndex tensors(schedule);

@@ -36,7 +36,7 @@ Gradients run(const Program& program, const LayersConfig& config, GroupRule grou
   Layers layers(config);
   RunOptions options{.warmup_steps = 0, .steps = 1};
   options.groups = groups;
-  return collect_gradients(program.schedule(), run_on_cpu(program, layers, options).ranks);
+  return collect_gradients(program.schedule(), run_on_cpu(program, layers, options).gradients);
 }
 
 std::string mismatch(const Program& program, const LayersConfig& config,

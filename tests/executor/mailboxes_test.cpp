@@ -1,8 +1,9 @@
 // Mailboxes between threads: who is paired with whom, and who waits.
 
-#include "executor/exchange.hpp"
+#include "executor/mailboxes.hpp"
 
 #include <array>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -28,6 +29,13 @@ Program two_messages(std::array<MessageId, 2> receives) {
   return std::move(out).build();
 }
 
+/// One step, whether or not the program could run.
+std::shared_ptr<const RunPlan> plan_of(const Program& program, RunOptions options) {
+  options.warmup_steps = 0;
+  options.steps = 1;
+  return std::make_shared<const RunPlan>(RunPlan{program, options, {}, {1, 1}});
+}
+
 Payload holding(float value) {
   return {.values = {value}};
 }
@@ -36,12 +44,11 @@ Payload holding(float value) {
 
 TEST_CASE("messages arrive in the order of the receives, however late these come") {
   const Program program = two_messages({0, 1});
-  const RunClock clock;
   const auto queue = GENERATE(QueueDiscipline::PerPair, QueueDiscipline::PerRank,
                               QueueDiscipline::PerDirection, QueueDiscipline::None);
   RunOptions options;
   options.queue = queue;
-  Exchange exchange(program, options, 1, clock);
+  Mailboxes exchange(plan_of(program, options));
   exchange.post(Rank(0), 0, 0, {holding(10)});
   exchange.post(Rank(0), 1, 0, {holding(11)});
   exchange.post(Rank(1), 2, 0, {});
@@ -54,8 +61,7 @@ TEST_CASE("messages arrive in the order of the receives, however late these come
 
 TEST_CASE("a receiver waits for its sender") {
   const Program program = two_messages({0, 1});
-  const RunClock clock;
-  Exchange exchange(program, {}, 1, clock);
+  Mailboxes exchange(plan_of(program, {}));
   exchange.post(Rank(1), 2, 0, {});
   std::thread sender([&] { exchange.post(Rank(0), 0, 0, {holding(10)}); });
   CHECK(exchange.wait(Rank(1), 2, 0));
@@ -67,12 +73,11 @@ TEST_CASE("a receiver waits for its sender") {
 
 TEST_CASE("receives in another order than sends pair with the wrong message, unless there are tags") {
   const Program program = two_messages({1, 0});
-  const RunClock clock;
   RunOptions options;
   SECTION("no tags") {
     options.queue =
         GENERATE(QueueDiscipline::PerPair, QueueDiscipline::PerRank, QueueDiscipline::PerDirection);
-    Exchange exchange(program, options, 1, clock);
+    Mailboxes exchange(plan_of(program, options));
     exchange.post(Rank(0), 0, 0, {holding(10)});
     exchange.post(Rank(0), 1, 0, {holding(11)});
     exchange.post(Rank(1), 2, 0, {});
@@ -82,7 +87,7 @@ TEST_CASE("receives in another order than sends pair with the wrong message, unl
   }
   SECTION("tags") {
     options.queue = QueueDiscipline::None;
-    Exchange exchange(program, options, 1, clock);
+    Mailboxes exchange(plan_of(program, options));
     exchange.post(Rank(0), 0, 0, {holding(10)});
     exchange.post(Rank(0), 1, 0, {holding(11)});
     exchange.post(Rank(1), 2, 0, {});
@@ -93,11 +98,10 @@ TEST_CASE("receives in another order than sends pair with the wrong message, unl
 
 TEST_CASE("a damaged tensor is seen by its checksum, a short one without") {
   const Program program = two_messages({0, 1});
-  const RunClock clock;
   RunOptions options;
   options.in_transit = [](MessageId, int, Payload& payload) { payload.values[0] += 1; };
   options.checksums = GENERATE(true, false);
-  Exchange exchange(program, options, 1, clock);
+  Mailboxes exchange(plan_of(program, options));
   exchange.post(Rank(0), 0, 0, {holding(10)});
   exchange.post(Rank(1), 2, 0, {});
   REQUIRE(exchange.wait(Rank(1), 2, 0));
@@ -110,8 +114,7 @@ TEST_CASE("a damaged tensor is seen by its checksum, a short one without") {
 
 TEST_CASE("stop ends all waits") {
   const Program program = two_messages({0, 1});
-  const RunClock clock;
-  Exchange exchange(program, {}, 1, clock);
+  Mailboxes exchange(plan_of(program, {}));
   exchange.post(Rank(1), 2, 0, {});
   std::thread stopper([&] { exchange.stop(); });
   CHECK_FALSE(exchange.wait(Rank(1), 2, 0));

@@ -1,0 +1,41 @@
+#include "executor/rank_threads.hpp"
+
+#include <exception>
+#include <thread>
+
+#include "executor/rank_runner.hpp"
+#include "executor/timer.hpp"
+
+namespace pipeloom::executor {
+namespace {
+
+/// A thread's whole life. What it throws ends the run.
+void live(RunState& state, Rank rank) {
+  wake_up_precisely();
+  try {
+    RankRunner(state, rank).run();
+  } catch (const Stopped&) {
+  } catch (const std::exception& error) {
+    state.fail(rank, error.what());
+  } catch (...) {
+    state.fail(rank, "an exception of unknown type");
+  }
+  state.end(rank);
+}
+
+}  // namespace
+
+void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks) {
+  std::vector<std::thread> threads;
+  threads.reserve(ranks.size());
+  for (const Rank rank : ranks) threads.emplace_back([state, rank] { live(*state, rank); });
+  state->watch();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (state->has_ended(ranks[i]))
+      threads[i].join();
+    else
+      threads[i].detach();
+  }
+}
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,30 @@
+#pragma once
+
+// What is fixed when a run begins, and what all who take part in it read.
+
+#include <memory>
+#include <vector>
+
+#include "executor/clock.hpp"
+#include "executor/run.hpp"
+#include "executor/work.hpp"
+#include "sim/program.hpp"
+
+namespace pipeloom::executor {
+
+struct RunPlan {
+  Program program;
+  RunOptions options;
+  RunClock clock;
+  std::vector<std::size_t> elements;  ///< [message] of its tensor
+
+  [[nodiscard]] const Schedule& schedule() const { return program.schedule(); }
+  [[nodiscard]] int all_steps() const { return options.warmup_steps + options.steps; }
+};
+
+/// Throws ScheduleError if check_program() finds something, or the program would hang under options.queue.
+/// REQUIRES: as run_on_cpu().
+[[nodiscard]] std::shared_ptr<const RunPlan> make_plan(const Program& program, const Work& work,
+                                                       const RunOptions& options);
+
+}  // namespace pipeloom::executor
