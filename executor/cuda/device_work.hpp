@@ -1,0 +1,61 @@
+#pragma once
+
+// What ops compute on a GPU: the twin of executor/work.hpp. Everything here is queued on streams; nothing waits for the device.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "executor/cuda/device_memory.hpp"
+#include "executor/work.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::executor::cuda {
+
+/// Of activations and weights; gradients of weights, losses and sums are always fp32.
+enum class Precision : std::uint8_t { Fp32, Bf16 };
+[[nodiscard]] constexpr std::size_t bytes_of(Precision precision) {
+  return precision == Precision::Fp32 ? 4 : 2;
+}
+
+/// A tensor between two stages, on one device. Empty: there is none.
+struct DeviceTensor {
+  DeviceBuffer buffer;
+  std::size_t elements = 0;
+};
+
+/// What one rank computes. One host thread calls it; `stream` says where its kernels go.
+class DeviceRankWork {
+ public:
+  DeviceRankWork() = default;
+  DeviceRankWork(const DeviceRankWork&) = delete;
+  DeviceRankWork& operator=(const DeviceRankWork&) = delete;
+  virtual ~DeviceRankWork() = default;
+
+  /// Queues one op on `stream`: inputs and outputs as RankWork::run(). The caller has made `stream` wait for the input, and for the rank's
+  /// entries before this one; parts of an overlapped group come with different streams and share nothing but weights.
+  virtual DeviceTensor run(Op op, int step, DeviceTensor input, cudaStream_t stream) = 0;
+  /// Behind the last entry of a step; the device has ended it.
+  virtual void end_step(int step) = 0;
+  /// Most bytes of activations held at once so far, in the order of the queue, as the work counts them.
+  [[nodiscard]] virtual std::size_t peak_bytes() const = 0;
+  /// Copied from the device: waits for it.
+  [[nodiscard]] virtual RankGradients gradients() const { return {}; }
+};
+
+class DeviceWork {
+ public:
+  DeviceWork() = default;
+  DeviceWork(const DeviceWork&) = delete;
+  DeviceWork& operator=(const DeviceWork&) = delete;
+  virtual ~DeviceWork() = default;
+  /// Elements of the tensor that a message carries, and bytes of one of them.
+  [[nodiscard]] virtual std::size_t message_elements(const Schedule& schedule, Op producer) const = 0;
+  [[nodiscard]] virtual Precision precision() const = 0;
+  /// On the current device. REQUIRES: the DeviceWork outlives it.
+  [[nodiscard]] virtual std::unique_ptr<DeviceRankWork> rank_work(const Schedule& schedule, Rank rank) = 0;
+};
+
+}  // namespace pipeloom::executor::cuda

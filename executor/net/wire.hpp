@@ -1,0 +1,86 @@
+#pragma once
+
+// Numbers and texts as bytes: little-endian, no padding, lengths in front. What frames between ranks are made of.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "executor/net/socket.hpp"
+
+namespace pipeloom::executor::net {
+
+using Bytes = std::vector<std::byte>;
+
+/// Bytes that do not say what they should: too short, too long, a length that cannot be. what() says which.
+class MalformedBytes : public NetworkError {
+ public:
+  using NetworkError::NetworkError;
+};
+
+class Writer {
+ public:
+  Writer& u8(std::uint8_t value);
+  Writer& u32(std::uint32_t value);
+  Writer& u64(std::uint64_t value);
+  Writer& i64(std::int64_t value);
+  Writer& f64(double value);
+  Writer& text(std::string_view text);                  ///< u32 length, bytes
+  Writer& floats(std::span<const float> values);        ///< u64 count, 4 bytes each
+  Writer& times(std::span<const std::int64_t> values);  ///< u64 count, 8 bytes each
+  [[nodiscard]] Bytes take() && { return std::move(bytes_); }
+
+ private:
+  Bytes bytes_;
+};
+
+/// Reads in the order in which it was written. Every function throws MalformedBytes where the bytes end too early; none allocates more
+/// than the bytes that are there.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  [[nodiscard]] std::uint8_t u8();
+  [[nodiscard]] std::uint32_t u32();
+  [[nodiscard]] std::uint64_t u64();
+  [[nodiscard]] std::int64_t i64();
+  [[nodiscard]] double f64();
+  [[nodiscard]] std::string text();
+  [[nodiscard]] std::vector<float> floats();
+  [[nodiscard]] std::vector<std::int64_t> times();
+  /// Throws MalformedBytes unless all was read.
+  void end() const;
+
+ private:
+  [[nodiscard]] std::span<const std::byte> next(std::size_t count);
+  std::span<const std::byte> rest_;
+};
+
+/// A frame on the wire: u32 length of what follows, u8 kind, body.
+struct Frame {
+  std::uint8_t kind = 0;
+  Bytes body;
+};
+/// Larger ones are refused: whoever speaks another protocol would otherwise ask for gigabytes.
+inline constexpr std::uint32_t kMostFrameBytes = (1U << 30) + (1U << 20);
+
+[[nodiscard]] Bytes encode(const Frame& frame);
+
+/// Cuts a stream into frames, however it arrives.
+class FrameCutter {
+ public:
+  /// The frames that `bytes` complete. Throws MalformedBytes for a length of 0 or above `most`, the limit for what the other end may say.
+  [[nodiscard]] std::vector<Frame> feed(std::span<const std::byte> bytes,
+                                        std::uint32_t most = kMostFrameBytes);
+
+ private:
+  Bytes rest_;
+};
+
+/// One frame from a socket that nobody else reads. Throws NetworkError as receive_all(), MalformedBytes for a frame above `most` bytes.
+void send_frame(const Socket& socket, const Frame& frame, Deadline deadline);
+[[nodiscard]] Frame receive_frame(const Socket& socket, Deadline deadline, std::uint32_t most);
+
+}  // namespace pipeloom::executor::net

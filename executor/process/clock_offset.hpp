@@ -1,0 +1,34 @@
+#pragma once
+
+// How two clocks that nobody set by each other are compared.
+
+#include <span>
+
+#include "sim/units.hpp"
+
+namespace pipeloom::executor {
+
+/// One round trip: asked at `sent` and answered by `received` on the asker's clock, read as `there` on the other's.
+struct RoundTrip {
+  Ticks sent = 0;
+  Ticks there = 0;
+  Ticks received = 0;
+};
+
+/// other's clock = own clock + offset, give or take `error`.
+struct ClockOffset {
+  Ticks offset = 0;
+  Ticks error =
+      0;  ///< half of the shortest round trip: however the way there and back share it, the offset is no further off
+  Ticks at = 0;  ///< own clock, when it was measured
+};
+
+/// From the trip that took least time: there - (sent + received) / 2 (Cristian 1989; the choice of the shortest as NTP's clock filter, RFC
+/// 5905 section 10). REQUIRES: at least one trip, each with received >= sent.
+[[nodiscard]] ClockOffset clock_offset(std::span<const RoundTrip> trips);
+
+/// What to add at `time` (own clock), where the offset was measured before and after: in between it moves evenly, as a clock that runs
+/// a little fast does; outside it stays. Equal moments: the second.
+[[nodiscard]] Ticks offset_at(const ClockOffset& before, const ClockOffset& after, Ticks time);
+
+}  // namespace pipeloom::executor

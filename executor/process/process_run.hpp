@@ -1,0 +1,34 @@
+#pragma once
+
+// A run whose ranks are processes, on one machine or many.
+
+#include <optional>
+#include <vector>
+
+#include "executor/net/world.hpp"
+#include "executor/process/clock_offset.hpp"
+#include "executor/run.hpp"
+
+namespace pipeloom::executor {
+
+/// What one process of a run returns.
+struct ProcessResult {
+  /// At rank 0: of all ranks, on rank 0's clock.
+  std::optional<RunResult> all;
+  /// At rank 0: [rank] how far its clock was from rank 0's, at the end of the run.
+  std::vector<ClockOffset> clocks;
+};
+
+/// This process's rank of the program. What run_on_cpu() does holds: instruction by instruction, steps begin when all ranks have ended
+/// the one before. Delays of `options` are not used: messages take what the network takes.
+///
+/// Everybody must give the same program, options and `agreements`: what the work depends on.
+///
+/// Throws ScheduleError as run_on_cpu(); InputError if world.size is not the schedule's number of ranks; NetworkError if the ranks do not
+/// find each other within the timeout; RunFailed, on every process that lives, if a rank fails, its process ends or is silent for longer
+/// than the timeout. At rank 0 it has the partial timeline of all that answered, elsewhere of the own rank.
+[[nodiscard]] ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
+                                           const net::World& world,
+                                           const std::vector<net::Agreement>& agreements);
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,52 @@
+#pragma once
+
+// Tensors on their way between ranks that are processes.
+//
+// Of a message its sender and its receiver each know their own end: whether it is posted, and whether it stands at the head of the queue
+// that the discipline puts it in (executor/exchange.hpp). With a handshake
+//
+//   receiver   its end is at the head      -> "ready" to the sender
+//   sender     its end is at the head and "ready" has come: started -> the tensor, with the times of sending
+//   sender     the tensor was handed to the system whole: its end is done, its queue moves on
+//   receiver   the tensor is there: its end is done, its queue moves on
+//
+// which is what NCCL's send and receive kernels do between their buffers. "ready" and tensors name the message, and a receiver compares
+// it with what pairs by order: the n-th tensor of a channel with its n-th receive.
+// Without a handshake a tensor leaves when its end is at the head, and the receiver keeps what it did not ask for yet: at most
+// `unread_bytes` of a sender, then it stops reading from it until a receive takes one.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "executor/exchange.hpp"
+#include "executor/net/loop.hpp"
+#include "executor/run_plan.hpp"
+
+namespace pipeloom::executor {
+
+class SocketExchange : public Exchange {
+ public:
+  /// The end of one rank. `loop` outlives it and has not started; data[r] is the connection to rank r (its own is not open).
+  /// `lost` is called on the loop's thread when a connection ends before stop() or finish() was: (rank, reason).
+  SocketExchange(std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop,
+                 std::vector<net::Socket> data, std::function<void(Rank, const std::string&)> lost,
+                 std::size_t unread_bytes = std::size_t{64} << 20);
+  ~SocketExchange() override;
+
+  void post(Rank rank, std::uint32_t batch, int step, std::vector<Payload> sends) override;
+  [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step) override;
+  [[nodiscard]] Payload take(MessageId message, int step, std::size_t elements) override;
+  void stop() override;
+  /// Connections may end from now on: the others are done too.
+  void finish();
+  /// sent and started of messages that this rank sends, received and done of those that it gets; on this process's clock.
+  [[nodiscard]] std::vector<MeasuredMessage> measured() const override;
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace pipeloom::executor
