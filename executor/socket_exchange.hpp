@@ -3,21 +3,27 @@
 // Tensors on their way between ranks that are processes.
 //
 // Of a message its sender and its receiver each know their own end: whether it is posted, and whether it stands at the head of the queue
-// that the discipline puts it in (executor/exchange.hpp). With a handshake
+// that the discipline puts it in (executor/own_ends.hpp). With a handshake
 //
 //   receiver   its end is at the head      -> "ready" to the sender
-//   sender     its end is at the head and "ready" has come: started -> the tensor, with the times of sending
+//   sender     its end is at the head and "ready" has come: started -> the tensor
 //   sender     the tensor was handed to the system whole: its end is done, its queue moves on
 //   receiver   the tensor is there: its end is done, its queue moves on
 //
 // which is what NCCL's send and receive kernels do between their buffers. "ready" and tensors name the message, and a receiver compares
 // it with what pairs by order: the n-th tensor of a channel with its n-th receive.
-// Without a handshake a tensor leaves when its end is at the head, and the receiver keeps what it did not ask for yet: at most
-// `unread_bytes` of a sender, then it stops reading from it until a receive takes one.
+// Without a handshake a tensor leaves when its end is at the head, and the receiver keeps what it did not ask for yet. When that is more
+// than `unread_bytes` of one sender, and no receive from that sender is waiting, it stops reading from it until one is posted: what
+// it waits for may stand behind what it did not ask for.
+//
+//   frame    kind  body (executor/net/wire.hpp)
+//   ready       1  u32 message instance
+//   tensor      2  u32 message instance, u64 checksum (0 without checksums), floats
 
-#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "executor/exchange.hpp"
@@ -29,7 +35,9 @@ namespace pipeloom::executor {
 class SocketExchange : public Exchange {
  public:
   /// The end of one rank. `loop` outlives it and has not started; data[r] is the connection to rank r (its own is not open).
-  /// `lost` is called on the loop's thread when a connection ends before stop() or finish() was: (rank, reason).
+  /// `lost` is called on the loop's thread when a connection ends before stop() or finish() was: (rank, reason). That also happens
+  /// when the rank there sends what it cannot mean: the reason then is what it sent. Whoever is told ends the run with stop().
+  /// What `lost` uses lives as long as the loop, and does not own this exchange.
   SocketExchange(std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop,
                  std::vector<net::Socket> data, std::function<void(Rank, const std::string&)> lost,
                  std::size_t unread_bytes = std::size_t{64} << 20);
@@ -45,8 +53,8 @@ class SocketExchange : public Exchange {
   [[nodiscard]] std::vector<MeasuredMessage> measured() const override;
 
  private:
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  class Inside;
+  std::shared_ptr<Inside> inside_;  // the loop's handlers share it
 };
 
 }  // namespace pipeloom::executor

@@ -2,46 +2,12 @@
 
 #include "executor/mailboxes.hpp"
 
-#include <array>
-#include <memory>
-#include <string>
 #include <thread>
 
-#include "sim/text.hpp"
+#include "executor/two_messages.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {
-namespace {
-
-/// Two forwards from rank 0 to rank 1; batches 0, 1 send them, 2, 3 receive them in the order of `receives`.
-Program two_messages(std::array<MessageId, 2> receives) {
-  ProgramBuilder out(std::make_shared<const Schedule>(parse_schedule("0F0 0F1 0B0 0B1 | 1F0 1F1 1B0 1B1")));
-  out.begin_rank(Rank(0));
-  for (const MessageId id : {0U, 1U}) {
-    const Endpoint send{id, true};
-    out.post({&send, 1});
-  }
-  out.begin_rank(Rank(1));
-  for (const MessageId id : receives) {
-    const Endpoint receive{id, false};
-    out.post({&receive, 1});
-  }
-  return std::move(out).build();
-}
-
-/// One step, whether or not the program could run.
-std::shared_ptr<const RunPlan> plan_of(const Program& program, RunOptions options) {
-  options.warmup_steps = 0;
-  options.steps = 1;
-  return std::make_shared<const RunPlan>(RunPlan{program, options, {}, {1, 1}});
-}
-
-Payload holding(float value) {
-  return {.values = {value}};
-}
-
-}  // namespace
-
 TEST_CASE("messages arrive in the order of the receives, however late these come") {
   const Program program = two_messages({0, 1});
   const auto queue = GENERATE(QueueDiscipline::PerPair, QueueDiscipline::PerRank,
