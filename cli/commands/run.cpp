@@ -5,21 +5,18 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/run_costs.hpp"
+#include "cli/run_pages.hpp"
 #include "cli/run_work.hpp"
 #include "executor/run.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/message_plans.hpp"
-#include "sim/text.hpp"
-#include "study/loaded_run.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -132,23 +129,6 @@ executor::RunOptions run_options(const RunArguments& arguments) {
   return options;
 }
 
-/// Rows of the ops that ended, beside the file that a whole run would have become.
-void keep_partial(const executor::RunFailed& failure, const std::string& path) {
-  const Timeline& timeline = failure.partial();
-  const Schedule& schedule = *timeline.schedule;
-  io::write_file(path + ".partial", io::Overwrite::Yes, [&](std::ostream& out) {
-    out << "{\"time_unit\":\"ms\"}\n";
-    for (int step = 0; step < timeline.steps; ++step)
-      for (std::size_t i = 0; i < schedule.num_ops(); ++i)
-        if (timeline.end_of(i, step) >= 0)
-          out << fmt::format("{{\"step\":{},\"rank\":{},\"op\":\"{}\",\"start\":{},\"end\":{}}}\n", step,
-                             schedule.rank_of_op(i).value(), to_text(schedule.ops()[i]),
-                             format_ticks(timeline.start_of(i, step), timeline.unit),
-                             format_ticks(timeline.end_of(i, step), timeline.unit));
-  });
-  std::cerr << path << ".partial has the ops that ended\n";
-}
-
 executor::RunResult execute(const RunArguments& arguments, const executor::RunOptions& options,
                             const study::Evaluation& run, const Program& program) {
   const auto work = make_work(arguments.work, *run.schedule, run.costs);
@@ -160,49 +140,6 @@ executor::RunResult execute(const RunArguments& arguments, const executor::RunOp
       keep_partial(failure, *arguments.timeline_file);
     throw;
   }
-}
-
-/// Makespans of all steps in order of their lengths, with the number of each.
-std::vector<std::pair<Ticks, int>> sorted_steps(const Timeline& timeline) {
-  std::vector<std::pair<Ticks, int>> steps;
-  for (const Ticks makespan : study::step_makespans(timeline))
-    steps.emplace_back(makespan, static_cast<int>(steps.size()));
-  std::sort(steps.begin(), steps.end());
-  return steps;
-}
-
-/// That step alone.
-Timeline one_step(const Timeline& timeline, int step) {
-  Timeline out;
-  out.schedule = timeline.schedule;
-  out.unit = timeline.unit;
-  const Ticks origin = span_of(timeline, step).start;
-  for (std::size_t i = 0; i < timeline.schedule->num_ops(); ++i) {
-    out.start.push_back(timeline.start_of(i, step) - origin);
-    out.end.push_back(timeline.end_of(i, step) - origin);
-  }
-  return out;
-}
-
-std::string makespans_page(const study::Evaluation& run, const Timeline& measured) {
-  const auto steps = sorted_steps(measured);
-  const auto ms = [](Ticks time) { return to_double(time, TimeUnit::Millisecond); };
-  const double simulated = ms(span_of(run.timeline).length());
-  const double median = ms(steps[(steps.size() - 1) / 2].first);
-  return fmt::format(
-      "makespan   {:.3f} ms simulated, {:.3f} ms measured ({:+.2f} %): median of {}, {:.3f} to {:.3f}\n",
-      simulated, median, 100 * (median / simulated - 1), count_text(steps.size(), "step"),
-      ms(steps.front().first), ms(steps.back().first));
-}
-
-std::string comparison_page(const study::Evaluation& run, const Timeline& measured, const Screen& screen) {
-  const auto steps = sorted_steps(measured);
-  const Timeline step = one_step(measured, steps[(steps.size() - 1) / 2].second);
-  const auto predicted_idle = study::idle_spans_of(run);
-  const auto measured_idle = all_idle_spans(step, run.costs);
-  const std::vector<study::ComparedRun> runs = {{"simulated", &run.timeline, &run.metrics, &predicted_idle},
-                                                {"measured", &step, nullptr, &measured_idle}};
-  return runs_page(runs, study::compare_all_metrics(runs), {false, screen.has_colour(), 5});
 }
 
 void write_files(const RunArguments& arguments, const Timeline& timeline,

@@ -1,0 +1,79 @@
+#include "cli/run_pages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+#include "cli/compare_pages.hpp"
+#include "cli/numbers.hpp"
+#include "sim/text.hpp"
+#include "study/loaded_run.hpp"
+
+namespace pipeloom::cli {
+namespace {
+
+/// Makespans of all steps in order of their lengths, with the number of each.
+std::vector<std::pair<Ticks, int>> sorted_steps(const Timeline& timeline) {
+  std::vector<std::pair<Ticks, int>> steps;
+  for (const Ticks makespan : study::step_makespans(timeline))
+    steps.emplace_back(makespan, static_cast<int>(steps.size()));
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+/// That step alone.
+Timeline one_step(const Timeline& timeline, int step) {
+  Timeline out;
+  out.schedule = timeline.schedule;
+  out.unit = timeline.unit;
+  const Ticks origin = span_of(timeline, step).start;
+  for (std::size_t i = 0; i < timeline.schedule->num_ops(); ++i) {
+    out.start.push_back(timeline.start_of(i, step) - origin);
+    out.end.push_back(timeline.end_of(i, step) - origin);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string makespans_page(const study::Evaluation& run, const Timeline& measured) {
+  const auto steps = sorted_steps(measured);
+  const auto ms = [](Ticks time) { return to_double(time, TimeUnit::Millisecond); };
+  const double simulated = ms(span_of(run.timeline).length());
+  const double median = ms(steps[(steps.size() - 1) / 2].first);
+  return fmt::format(
+      "makespan   {:.3f} ms simulated, {:.3f} ms measured ({:+.2f} %): median of {}, {:.3f} to {:.3f}\n",
+      simulated, median, 100 * (median / simulated - 1), count_text(steps.size(), "step"),
+      ms(steps.front().first), ms(steps.back().first));
+}
+
+std::string comparison_page(const study::Evaluation& run, const Timeline& measured, const Screen& screen) {
+  const auto steps = sorted_steps(measured);
+  const Timeline step = one_step(measured, steps[(steps.size() - 1) / 2].second);
+  const auto predicted_idle = study::idle_spans_of(run);
+  const auto measured_idle = all_idle_spans(step, run.costs);
+  const std::vector<study::ComparedRun> runs = {{"simulated", &run.timeline, &run.metrics, &predicted_idle},
+                                                {"measured", &step, nullptr, &measured_idle}};
+  return runs_page(runs, study::compare_all_metrics(runs), {false, screen.has_colour(), 5});
+}
+
+void keep_partial(const executor::RunFailed& failure, const std::string& path) {
+  const Timeline& timeline = failure.partial();
+  const Schedule& schedule = *timeline.schedule;
+  io::write_file(path + ".partial", io::Overwrite::Yes, [&](std::ostream& out) {
+    out << "{\"time_unit\":\"ms\"}\n";
+    for (int step = 0; step < timeline.steps; ++step)
+      for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+        if (timeline.end_of(i, step) >= 0)
+          out << fmt::format("{{\"step\":{},\"rank\":{},\"op\":\"{}\",\"start\":{},\"end\":{}}}\n", step,
+                             schedule.rank_of_op(i).value(), to_text(schedule.ops()[i]),
+                             format_ticks(timeline.start_of(i, step), timeline.unit),
+                             format_ticks(timeline.end_of(i, step), timeline.unit));
+  });
+  std::cerr << path << ".partial has the ops that ended\n";
+}
+
+}  // namespace pipeloom::cli

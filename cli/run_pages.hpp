@@ -1,0 +1,24 @@
+#pragma once
+
+// What `pipeloom run` says of a run beside its prediction.
+
+#include <string>
+
+#include "cli/options.hpp"
+#include "executor/run.hpp"
+#include "sim/timeline.hpp"
+#include "study/evaluate.hpp"
+
+namespace pipeloom::cli {
+
+/// Simulated makespan, and the median, shortest and longest of the measured steps.
+[[nodiscard]] std::string makespans_page(const study::Evaluation& run, const Timeline& measured);
+
+/// What `pipeloom compare` says of the simulated step and the measured one of median length.
+[[nodiscard]] std::string comparison_page(const study::Evaluation& run, const Timeline& measured,
+                                          const Screen& screen);
+
+/// Rows of the ops that ended, beside the file that a whole run would have become.
+void keep_partial(const executor::RunFailed& failure, const std::string& path);
+
+}  // namespace pipeloom::cli
