@@ -1,7 +1,6 @@
 # pipeloom_warnings: the warnings for our own sources. It is linked as $<BUILD_INTERFACE:...>, so it never reaches a consumer.
 
-add_library(pipeloom_warnings INTERFACE)
-target_compile_options(pipeloom_warnings INTERFACE
+set(warnings
   -Wall
   -Wextra
   -Wpedantic
@@ -19,3 +18,10 @@ target_compile_options(pipeloom_warnings INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond>
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
   $<$<BOOL:${PIPELOOM_WERROR}>:-Werror>)
+# What nvcc writes between host and device passes few of them.
+set(warnings_of_cuda -Xcompiler=-Wall,-Wextra $<$<BOOL:${PIPELOOM_WERROR}>:-Werror=all-warnings>)
+
+add_library(pipeloom_warnings INTERFACE)
+target_compile_options(pipeloom_warnings INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:${warnings_of_cuda}>")

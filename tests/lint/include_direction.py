@@ -22,17 +22,23 @@ MAY_INCLUDE = {
     "schedules": ["sim", "sim/cost"],
     "study": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules"],
     "executor": ["sim", "sim/cost"],
+    "executor/cuda": ["executor", "executor/net", "executor/process", "sim", "sim/cost"],
     "gui/model": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study"],
     "gui": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "gui/model"],
     "cli": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "executor"],
+    "cli/cuda": ["cli", "executor", "executor/cuda", "executor/net", "executor/process", "sim", "sim/cost", "sim/io", "study"],
 }
 
 # Headers that cost seconds per inclusion or bind users of ours to them: prefix -> layers whose .cpp files may include
-# it. No header of ours includes them.
+# it. No header of ours includes them, but for HEAVY_LAYERS.
 HEAVY = {
     "boost/": ["sim"],
     "cairo": ["sim/io"],
     "cblas": ["executor"],
+    "cublas": ["executor/cuda"],
+    "cuda": ["executor/cuda"],
+    "nccl": ["executor/cuda"],
+    "nvtx3/": ["executor/cuda"],
     "nlohmann/": ["sim/io", "study", "gui/model", "cli"],
     "CLI/": ["cli", "gui"],
     "imgui": ["gui"],
@@ -42,6 +48,9 @@ HEAVY = {
     "catch2/": [],
     "benchmark/": [],
 }
+
+# Layers that nobody includes without these packages: prefix -> layers whose headers may include it too.
+HEAVY_LAYERS = {"cublas": ["executor/cuda"], "cuda": ["executor/cuda"], "nccl": ["executor/cuda"]}
 
 OUTSIDE = ["tests", "bench"]
 GENERATED = ["version.hpp"]
@@ -66,7 +75,7 @@ def cpp_files(root):
         name = path.relative_to(root).as_posix()
         if any(name == tree or name.startswith(tree + "/") for tree in SKIPPED_TREES):
             continue
-        if path.suffix in (".hpp", ".cpp", ".def") and path.is_file():
+        if path.suffix in (".hpp", ".cpp", ".cu", ".def") and path.is_file():
             found.append(name)
     return found
 
@@ -101,9 +110,9 @@ def heavy_problem(name, header):
     prefix = WRAPPERS.get(header) or next((p for p in HEAVY if header.startswith(p)), None)
     if prefix is None or WRAPPERS.get(name) == prefix:
         return None
-    if not name.endswith(".cpp"):
-        return f"{header} in a header; include it in .cpp files only"
     layer = layer_of(name)
+    if not name.endswith((".cpp", ".cu")) and layer not in HEAVY_LAYERS.get(prefix, []):
+        return f"{header} in a header; include it in .cpp files only"
     if layer is not None and layer not in HEAVY[prefix]:
         allowed = " ".join(HEAVY[prefix]) or "tests and benchmarks"
         return f"{header} in {layer}; allowed in .cpp files of: {allowed}"
@@ -118,7 +127,8 @@ def check_includes(root, name, text):
 
 
 def check_own_header_first(root, name, text):
-    own = name[: -len(".cpp")] + ".hpp" if name.endswith(".cpp") else None
+    stem, _dot, kind = name.rpartition(".")
+    own = stem + ".hpp" if kind in ("cpp", "cu") else None
     if own is None or not (root / own).is_file():
         return
     first = next(includes_of(text), (1, True, "nothing"))
@@ -138,7 +148,7 @@ def listed_sources(root):
     listed = set()
     for lists in root.rglob("CMakeLists.txt"):
         text = re.sub(r"#.*", "", lists.read_text())
-        names = re.findall(r"[\w./-]+\.cpp", text)
+        names = re.findall(r"[\w./-]+\.(?:cpp|cu)\b", text)
         # Benchmarks and fuzz targets are listed by name: pipeloom_fuzzer(config ...) is fuzz_config.cpp.
         names += [f"bench_{name}.cpp" for name in re.findall(r"pipeloom_bench\((\w+)", text)]
         names += [f"fuzz_{name}.cpp" for name in re.findall(r"pipeloom_fuzzer\((\w+)", text)]
@@ -149,7 +159,7 @@ def listed_sources(root):
 
 def check_listed(root, name, _text):
     """Sources are listed, never globbed: a forgotten one would silently not be built."""
-    if name.endswith(".cpp") and name not in listed_sources(root):
+    if name.endswith((".cpp", ".cu")) and name not in listed_sources(root):
         yield 1, "in no CMakeLists.txt; add a line for it"
 
 

@@ -1,0 +1,57 @@
+#include "executor/cuda/communicators.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace pipeloom::executor::cuda {
+namespace {
+
+/// What messages of one communicator have in common, in the order of communicators.
+using Key = std::pair<Rank, Rank>;
+
+Key key_of(const MessageInfo& message, QueueDiscipline queue) {
+  switch (queue) {
+    case QueueDiscipline::PerRank:
+      return {};
+    case QueueDiscipline::PerDirection:
+      return {Rank(message.is_forward() ? 0 : 1), Rank(0)};
+    case QueueDiscipline::PerPair:
+    case QueueDiscipline::None:
+      break;
+  }
+  return {message.from_rank, message.to_rank};
+}
+
+}  // namespace
+
+int CommunicatorLayout::position_in(std::uint32_t communicator, Rank rank) const {
+  const auto& members = all[communicator].members;
+  return static_cast<int>(std::lower_bound(members.begin(), members.end(), rank) - members.begin());
+}
+
+bool CommunicatorLayout::has(std::uint32_t communicator, Rank rank) const {
+  const auto& members = all[communicator].members;
+  return std::binary_search(members.begin(), members.end(), rank);
+}
+
+CommunicatorLayout communicators(const MessageTable& messages, QueueDiscipline queue) {
+  std::map<Key, std::set<Rank>> members;
+  for (MessageId id = 0; id < messages.size(); ++id) {
+    const MessageInfo& message = messages[id];
+    members[key_of(message, queue)].insert({message.from_rank, message.to_rank});
+  }
+  CommunicatorLayout layout;
+  std::map<Key, std::uint32_t> index;
+  for (const auto& [key, ranks] : members) {
+    index[key] = static_cast<std::uint32_t>(layout.all.size());
+    layout.all.push_back({std::vector<Rank>(ranks.begin(), ranks.end()),
+                          queue == QueueDiscipline::PerPair || queue == QueueDiscipline::None});
+  }
+  for (MessageId id = 0; id < messages.size(); ++id)
+    layout.of_message.push_back(index[key_of(messages[id], queue)]);
+  return layout;
+}
+
+}  // namespace pipeloom::executor::cuda

@@ -1,0 +1,37 @@
+#pragma once
+
+// Which NCCL communicators a program needs: one per queue of the discipline, so that messages wait for each other as the simulator's do.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/program.hpp"
+#include "sim/program_engine.hpp"
+
+namespace pipeloom::executor::cuda {
+
+/// Ranks that can send to each other, and whose operations on it run in the order in which each of them gives them.
+struct Communicator {
+  std::vector<Rank> members;  ///< ascending, at least two; the position is the rank within the communicator
+  bool is_directed = false;   ///< one member sends, the other receives
+};
+
+/// All communicators in the order in which every member creates those that it is in, and the one that each message travels on.
+///
+///   discipline     communicators                        members
+///   PerRank        one                                  all ranks that send or receive
+///   PerDirection   activations, then gradients          ranks that send or receive such
+///   PerPair, None  one per directed pair with messages  sender and receiver; ordered by (sender, receiver)
+///
+/// None asks for messages that wait for no other, which no communicator gives: a directed pair each comes next to it.
+struct CommunicatorLayout {
+  std::vector<Communicator> all;
+  std::vector<std::uint32_t> of_message;  ///< [message] index in `all`
+
+  /// Position of a rank within a communicator. REQUIRES: it is a member.
+  [[nodiscard]] int position_in(std::uint32_t communicator, Rank rank) const;
+  [[nodiscard]] bool has(std::uint32_t communicator, Rank rank) const;
+};
+[[nodiscard]] CommunicatorLayout communicators(const MessageTable& messages, QueueDiscipline queue);
+
+}  // namespace pipeloom::executor::cuda

@@ -1,0 +1,83 @@
+// Communicators follow from messages and discipline.
+
+#include "executor/cuda/communicators.hpp"
+
+#include <set>
+
+#include "schedules/generator.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::executor::cuda {
+namespace {
+
+MessageTable messages_of(std::string_view schedule, int p, int m, int v = 1) {
+  return MessageTable(
+      schedules::make(*schedules::find(schedule).generator, {.ranks = p, .microbatches = m, .chunks = v}));
+}
+
+std::vector<Rank> ranks(std::initializer_list<int> values) {
+  std::vector<Rank> out;
+  for (const int value : values) out.emplace_back(value);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("one queue per rank: one communicator for all") {
+  const CommunicatorLayout layout = communicators(messages_of("1f1b", 4, 8), QueueDiscipline::PerRank);
+  REQUIRE(layout.all.size() == 1);
+  CHECK(layout.all[0].members == ranks({0, 1, 2, 3}));
+  CHECK_FALSE(layout.all[0].is_directed);
+  CHECK(layout.of_message ==
+        std::vector<std::uint32_t>(2 * 3 * 8, 0));  // 3 boundaries, 8 microbatches, both ways
+}
+
+TEST_CASE("one queue per direction: activations, then gradients") {
+  const MessageTable messages = messages_of("1f1b", 4, 8);
+  const CommunicatorLayout layout = communicators(messages, QueueDiscipline::PerDirection);
+  REQUIRE(layout.all.size() == 2);
+  CHECK(layout.all[0].members == ranks({0, 1, 2, 3}));
+  CHECK(layout.all[1].members == ranks({0, 1, 2, 3}));
+  for (MessageId id = 0; id < messages.size(); ++id)
+    CHECK(layout.of_message[id] == (messages[id].is_forward() ? 0 : 1));
+}
+
+TEST_CASE("one queue per directed pair: both ways of every boundary, ordered by sender") {
+  const CommunicatorLayout layout = communicators(messages_of("1f1b", 3, 4), QueueDiscipline::PerPair);
+  REQUIRE(layout.all.size() == 4);
+  CHECK(layout.all[0].members == ranks({0, 1}));  // 0 -> 1
+  CHECK(layout.all[1].members == ranks({0, 1}));  // 1 -> 0
+  CHECK(layout.all[2].members == ranks({1, 2}));  // 1 -> 2
+  CHECK(layout.all[3].members == ranks({1, 2}));  // 2 -> 1
+  CHECK(layout.all[1].is_directed);
+  CHECK(communicators(messages_of("1f1b", 3, 4), QueueDiscipline::None).all.size() == 4);
+}
+
+TEST_CASE("interleaved stages close the ring") {
+  const CommunicatorLayout layout =
+      communicators(messages_of("interleaved-1f1b", 4, 8, 2), QueueDiscipline::PerPair);
+  REQUIRE(layout.all.size() == 8);
+  CHECK(layout.all[1].members == ranks({0, 3}));  // 0 -> 3: gradients of rank 0's second stage
+}
+
+TEST_CASE("every message's ends are members of its communicator") {
+  for (const schedules::Generator& generator : schedules::all()) {
+    schedules::Params params{.ranks = 4, .microbatches = 8, .chunks = generator.requirements.min_chunks};
+    if (!schedules::refusal(generator, params).empty()) continue;
+    INFO(generator.name);
+    const MessageTable messages(schedules::make(generator, params));
+    for (const QueueDiscipline queue :
+         {QueueDiscipline::PerRank, QueueDiscipline::PerDirection, QueueDiscipline::PerPair}) {
+      const CommunicatorLayout layout = communicators(messages, queue);
+      for (MessageId id = 0; id < messages.size(); ++id) {
+        const std::uint32_t on = layout.of_message[id];
+        CHECK(layout.has(on, messages[id].from_rank));
+        CHECK(layout.has(on, messages[id].to_rank));
+        const auto at = static_cast<std::size_t>(layout.position_in(on, messages[id].to_rank));
+        CHECK(layout.all[on].members[at] == messages[id].to_rank);
+      }
+    }
+  }
+}
+
+}  // namespace pipeloom::executor::cuda

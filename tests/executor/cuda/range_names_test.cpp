@@ -1,0 +1,37 @@
+// What profilers show.
+
+#include "executor/cuda/range_names.hpp"
+
+#include "schedules/generator.hpp"
+#include "sim/text.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::executor::cuda {
+
+TEST_CASE("ops have the names of PyTorch's pipeline runtime") {
+  const Schedule zb = schedules::make(*schedules::find("zb-h1").generator, {.ranks = 2, .microbatches = 4});
+  CHECK(range_name(zb, zb.queue_begin(Rank(1)), zb.queue_begin(Rank(1)) + 1) == "PP:1F0");
+  CHECK(range_name(zb, zb.queue_begin(Rank(1)) + 1, zb.queue_begin(Rank(1)) + 2) == "PP:1I0");
+}
+
+TEST_CASE("an overlapped group has one name") {
+  const Schedule schedule =
+      schedules::make(*schedules::find("dualpipe").generator, {.ranks = 4, .microbatches = 8});
+  for (std::size_t op = 0; op < schedule.num_ops(); ++op) {
+    if (!schedule.ops()[op].joined()) continue;
+    const std::string name = range_name(schedule, op, op + 2);
+    CHECK(name ==
+          "PP:(" + to_text(schedule.ops()[op]) + ";" + to_text(schedule.ops()[op + 1]) + ")OVERLAP_F_B");
+    return;
+  }
+  FAIL("dualpipe has no group");
+}
+
+TEST_CASE("messages are named by the stage at their end") {
+  CHECK(message_range_name(forward(Stage(2), Microbatch(3)), true) == "PP:2SEND_F3");
+  CHECK(message_range_name(forward(Stage(2), Microbatch(3)), false) == "PP:3RECV_F3");
+  CHECK(message_range_name(backward_input(Stage(2), Microbatch(3)), true) == "PP:2SEND_B3");
+  CHECK(message_range_name(backward(Stage(2), Microbatch(3)), false) == "PP:1RECV_B3");
+}
+
+}  // namespace pipeloom::executor::cuda
