@@ -78,7 +78,7 @@ std::string RunState::last_actions(Rank rank) const {
 
 void RunState::fail(Rank rank, const std::string& what) {
   const Progress& progress = progress_[rank.at()];
-  Failure failure;
+  Failure failure{.rank = rank, .what = what, .message = {}, .last_actions = {}};
   failure.message = fmt::format("rank {} failed in step {} at {}: {}", rank.value(), progress.step.load(),
                                 instruction_text(rank, progress.instruction), what);
   for (Rank r{0}; r < Rank(schedule().ranks()); ++r) failure.last_actions.push_back(last_actions(r));

@@ -34,7 +34,9 @@ struct Progress {
 
 /// Why a run ends early.
 struct Failure {
-  std::string message;                    ///< names rank, step and instruction
+  Rank rank;                              ///< whose
+  std::string what;                       ///< what went wrong there
+  std::string message;                    ///< names rank, step and instruction too
   std::vector<std::string> last_actions;  ///< [rank]
 };
 
