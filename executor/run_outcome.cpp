@@ -93,15 +93,15 @@ RunFailed failure_of(const RunPlan& plan, const std::vector<RankRecord>& records
   return {failure.message, timeline_of(plan, times, 0, std::max(begun, 1)), failure.last_actions};
 }
 
-void shift(RankRecord& record, Ticks offset) {
+void change_clock(RankRecord& record, const std::function<Ticks(Ticks)>& changed) {
   for (std::size_t i = 0; i < record.end.size(); ++i)
     if (record.end[i] >= 0) {
-      record.start[i] += offset;
-      record.end[i] += offset;
+      record.start[i] = changed(record.start[i]);
+      record.end[i] = changed(record.end[i]);
     }
   for (MeasuredMessage& message : record.messages)
     for (Ticks* time : {&message.sent, &message.received, &message.started, &message.done})
-      if (*time != MeasuredMessage::kNever) *time += offset;
+      if (*time != MeasuredMessage::kNever) *time = changed(*time);
 }
 
 }  // namespace pipeloom::executor

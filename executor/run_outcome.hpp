@@ -2,7 +2,7 @@
 
 // From what each rank wrote down to what a run returns.
 
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "executor/run_plan.hpp"
@@ -17,7 +17,7 @@ namespace pipeloom::executor {
 [[nodiscard]] RunFailed failure_of(const RunPlan& plan, const std::vector<RankRecord>& records,
                                    const Failure& failure);
 
-/// Puts times of another process's clock on this one's: its `offset` is added to all that are set.
-void shift(RankRecord& record, Ticks offset);
+/// Puts all times of a record on another clock.
+void change_clock(RankRecord& record, const std::function<Ticks(Ticks)>& changed);
 
 }  // namespace pipeloom::executor

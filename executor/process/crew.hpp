@@ -9,12 +9,8 @@
 //   gather      what each rank wrote down, at the end
 
 #include <chrono>
-#include <condition_variable>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "executor/barrier.hpp"
@@ -26,11 +22,12 @@
 
 namespace pipeloom::executor {
 
-/// Speaks over the control connections of a meeting. Threads of the same process may use it at once.
+/// Speaks over the control connections of a meeting. Its functions are for the thread that runs the process, and barrier() for that of
+/// the rank; everything that comes from outside is handled on the loop's thread.
 class Crew {
  public:
-  /// `loop` outlives it and has not started. `silence`: a process that says nothing for so long is taken for dead.
-  Crew(net::Loop& loop, net::World world, std::vector<net::Socket> control, RunClock clock,
+  /// `loop` has not started. `silence`: a process that says nothing for so long is taken for dead.
+  Crew(net::Loop& loop, const net::World& world, std::vector<net::Socket> control, const RunClock& clock,
        std::chrono::milliseconds silence);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -40,40 +37,47 @@ class Crew {
   [[nodiscard]] int size() const;
   [[nodiscard]] bool is_coordinator() const { return rank() == Rank(0); }
 
-  /// From now on heartbeats carry where the rank of `state` is, and failures go both ways.
-  void attach(const std::shared_ptr<RunState>& state);
+  /// Heartbeats carry where the rank of `state` is, failures go both ways. REQUIRES: before the loop starts; the loop ends before
+  /// `state` does.
+  void attach(RunState& state);
 
-  /// All of the following are collective: every rank calls them in the same order, from one thread. They end early, with false or
-  /// nothing, once the run has failed.
+  /// The following are collective: every rank calls them in the same order. They end early, with false or nothing, once the run has
+  /// failed.
 
   [[nodiscard]] bool barrier();
-  /// What to add to a time of this rank to have it on the coordinator's clock.
+  /// How far the coordinator's clock is ahead of this process's.
   [[nodiscard]] std::optional<ClockOffset> align(int rounds);
   /// At the coordinator what each rank gave, [rank]; empty at the others.
   [[nodiscard]] std::optional<std::vector<net::Bytes>> gather(net::Bytes own);
   /// What the coordinator gave.
   [[nodiscard]] std::optional<net::Bytes> broadcast(net::Bytes own);
 
-  /// After a failure: what ranks that still live wrote down, [rank] at the coordinator, empty of those that did not answer in time.
-  [[nodiscard]] std::vector<net::Bytes> gather_what_is_left(net::Bytes own,
-                                                            std::chrono::milliseconds patience);
+  /// The last one: nothing is left to say, and connections may end from now on.
+  [[nodiscard]] bool part();
+
+  /// After a failure: gives what this rank wrote down. At the coordinator returns what each gave, [rank], empty of those that did not
+  /// in time; elsewhere waits as long for the coordinator's word.
+  [[nodiscard]] std::vector<net::Bytes> say_goodbye(net::Bytes own, std::chrono::milliseconds patience);
+  /// Whether the coordinator knows of the failure, and so tells of it.
+  [[nodiscard]] bool is_told() const;
   /// Ends all waits, now and later.
   void stop();
 
  private:
-  struct Inside;
+  class Inside;
   std::unique_ptr<Inside> inside_;
 };
 
 /// The barrier of ranks that are processes.
 class CrewBarrier : public Barrier {
  public:
-  explicit CrewBarrier(std::shared_ptr<Crew> crew) : crew_(std::move(crew)) {}
-  [[nodiscard]] bool arrive_and_wait() override { return crew_->barrier(); }
-  void stop() override { crew_->stop(); }
+  /// `crew` outlives it.
+  explicit CrewBarrier(Crew& crew) : crew_(crew) {}
+  [[nodiscard]] bool arrive_and_wait() override { return crew_.barrier(); }
+  void stop() override { crew_.stop(); }
 
  private:
-  std::shared_ptr<Crew> crew_;
+  Crew& crew_;
 };
 
 }  // namespace pipeloom::executor

@@ -13,10 +13,21 @@ namespace pipeloom::executor {
 
 /// What one process of a run returns.
 struct ProcessResult {
-  /// At rank 0: of all ranks, on rank 0's clock.
+  /// At rank 0: of all ranks, on rank 0's clock. RunResult::gradients[r] is of rank r.
   std::optional<RunResult> all;
-  /// At rank 0: [rank] how far its clock was from rank 0's, at the end of the run.
+  /// At rank 0: [rank] how far rank 0's clock was ahead of its, at the end of the run.
   std::vector<ClockOffset> clocks;
+};
+
+/// A run that failed, as a process other than rank 0 sees it.
+class ProcessFailed : public RunFailed {
+ public:
+  ProcessFailed(const RunFailed& failure, bool is_told) : RunFailed(failure), is_told_(is_told) {}
+  /// Rank 0 knows, and tells of it: nobody else needs to.
+  [[nodiscard]] bool is_told() const { return is_told_; }
+
+ private:
+  bool is_told_;
 };
 
 /// This process's rank of the program. What run_on_cpu() does holds: instruction by instruction, steps begin when all ranks have ended
@@ -25,8 +36,9 @@ struct ProcessResult {
 /// Everybody must give the same program, options and `agreements`: what the work depends on.
 ///
 /// Throws ScheduleError as run_on_cpu(); InputError if world.size is not the schedule's number of ranks; NetworkError if the ranks do not
-/// find each other within the timeout; RunFailed, on every process that lives, if a rank fails, its process ends or is silent for longer
-/// than the timeout. At rank 0 it has the partial timeline of all that answered, elsewhere of the own rank.
+/// find each other within the timeout; on every process that lives, RunFailed (at rank 0) or ProcessFailed if a rank fails, its
+/// process ends or is silent for longer than the timeout. At rank 0 it has the partial timeline of all that answered, elsewhere of the
+/// own rank.
 [[nodiscard]] ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
                                            const net::World& world,
                                            const std::vector<net::Agreement>& agreements);

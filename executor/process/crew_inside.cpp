@@ -1,0 +1,227 @@
+#include "executor/process/crew_inside.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pipeloom::executor {
+namespace {
+
+/// Heartbeats per silence that kills, and the longest time between two.
+constexpr int kBeats = 8;
+constexpr std::chrono::milliseconds kLongestBeat{100};
+constexpr std::chrono::milliseconds kShortestBeat{10};
+
+}  // namespace
+
+Crew::Inside::Inside(net::Loop& loop, const net::World& world, std::vector<net::Socket> control,
+                     const RunClock& clock, std::chrono::milliseconds silence)
+    : loop_(loop),
+      rank_(world.rank),
+      clock_(clock),
+      silence_(silence),
+      lines_(static_cast<std::size_t>(world.size)),
+      mail_(lines_.size()) {
+  for (Rank other{0}; other < Rank(world.size); ++other) {
+    const std::size_t at = is_coordinator() ? other.at() : 0;
+    if (other == rank_ || (!is_coordinator() && other != Rank(0))) continue;
+    lines_[other.at()].heard = clock_.now();
+    lines_[other.at()].id =
+        loop_.add(std::move(control.at(at)),
+                  {.on_frame = [this, other](const net::Frame& frame) { receive(other, frame); },
+                   .on_end = [this, other](const std::string& why) { lose(other, why); }});
+  }
+}
+
+void Crew::Inside::attach(RunState& state) {
+  state_ = &state;
+  state.on_failure([this](const Failure& failure) { tell(failure); });
+  loop_.every(std::clamp(silence_ / kBeats, kShortestBeat, kLongestBeat), [this] {
+    beat();
+    look_for_silence();
+  });
+}
+
+void Crew::Inside::say(Rank to, net::Frame frame) {
+  if (lines_[to.at()].id) loop_.send(*lines_[to.at()].id, std::move(frame));
+}
+
+void Crew::Inside::say_to_all(const net::Frame& frame) {
+  for (Rank other{0}; other < Rank(size()); ++other) say(other, frame);
+}
+
+void Crew::Inside::say_bye() {
+  {
+    const std::lock_guard lock(mutex_);
+    mail_.is_over = true;
+  }
+  say_to_all(letter(LetterKind::Bye));
+}
+
+void Crew::Inside::stop() {
+  const std::lock_guard lock(mutex_);
+  mail_.stopped = true;
+  changed_.notify_all();
+}
+
+bool Crew::Inside::is_told() const {
+  const std::lock_guard lock(mutex_);
+  return mail_.is_told;
+}
+
+void Crew::Inside::tell(const Failure& failure) {
+  beat();  // where this rank is now, in front of the complaint
+  if (!is_coordinator()) return say(Rank(0), failed_letter({failure.rank, failure.what}));
+  say_to_all(stop_letter(failure));
+  const std::lock_guard lock(mutex_);
+  mail_.is_told = true;
+}
+
+void Crew::Inside::beat() {
+  std::vector<Whereabouts> all;
+  for (Rank rank{0}; rank < Rank(size()); ++rank)
+    if (is_coordinator() || rank == rank_)
+      all.push_back(whereabouts(state_->progress(rank), rank, clock_.now()));
+  say_to_all(beat_letter(all));
+}
+
+void Crew::Inside::look_for_silence() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (mail_.is_over) return;
+  }
+  const Ticks most = silence_.count() * ticks_per(TimeUnit::Millisecond);
+  for (Rank other{0}; other < Rank(size()); ++other)
+    if (lines_[other.at()].id && clock_.now() - lines_[other.at()].heard > most)
+      state_->fail(
+          other,
+          fmt::format("no sign of life for {} s: its process is stopped, or its machine cannot be reached",
+                      static_cast<double>(silence_.count()) / 1000));
+}
+
+void Crew::Inside::lose(Rank who, const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    mail_.gone[who.at()] = true;
+    changed_.notify_all();
+    if (mail_.is_over) return;
+  }
+  state_->fail(who, "its process ended: " + why);
+}
+
+void Crew::Inside::receive(Rank from, const net::Frame& frame) {
+  lines_[from.at()].heard = clock_.now();
+  const auto kind = static_cast<LetterKind>(frame.kind);
+  if (kind == LetterKind::Ping) {
+    net::Writer time;
+    time.i64(clock_.now());
+    return say(from, letter(LetterKind::Pong, std::move(time).take()));
+  }
+  if (kind == LetterKind::Beat) return receive_news(frame.body);
+  if (kind == LetterKind::Failed) {
+    const Complaint complaint = read_complaint(frame.body, size());
+    return state_->fail(complaint.rank, complaint.what);
+  }
+  if (kind == LetterKind::Stop) {
+    {
+      const std::lock_guard lock(mutex_);
+      mail_.is_told = true;
+      changed_.notify_all();
+    }
+    return state_->fail(read_failure(frame.body, size()));
+  }
+  std::unique_lock lock(mutex_);
+  if (kind == LetterKind::Here)
+    come(lock);
+  else if (kind == LetterKind::Go)
+    ++mail_.round;
+  else if (kind == LetterKind::Pong)
+    mail_.trips.push_back({mail_.asked, net::Reader(frame.body).i64(), clock_.now()});
+  else if (kind == LetterKind::Share)
+    receive_piece(mail_.shares[from.at()], frame.body);
+  else if (kind == LetterKind::Remains)
+    receive_piece(mail_.remains[from.at()], frame.body);
+  else if (kind == LetterKind::Broadcast)
+    mail_.broadcasts.push_back(frame.body);
+  else if (kind == LetterKind::Bye)
+    mail_.is_over = true;
+  else
+    throw net::MalformedBytes(fmt::format("a letter of unknown kind {}", frame.kind));
+  changed_.notify_all();
+}
+
+void Crew::Inside::receive_piece(CrewMail::Share& share, const net::Bytes& body) {
+  if (body.empty()) throw net::MalformedBytes("an empty piece");
+  share.bytes.insert(share.bytes.end(), body.begin() + 1, body.end());
+  share.is_whole = body.front() != std::byte{0};
+}
+
+void Crew::Inside::receive_news(const net::Bytes& body) {
+  for (const Whereabouts& news : read_beat(body, size()))
+    if (news.rank != rank_) take(news, state_->progress(news.rank), clock_.now());
+}
+
+/// One more at the coordinator's barrier. Called with the lock, which it gives up while it writes.
+void Crew::Inside::come(std::unique_lock<std::mutex>& lock) {
+  if (++mail_.here < size()) return;
+  mail_.here = 0;
+  ++mail_.round;
+  lock.unlock();
+  say_to_all(letter(LetterKind::Go));
+  lock.lock();
+}
+
+unsigned Crew::Inside::arrive() {
+  std::unique_lock lock(mutex_);
+  const unsigned round = mail_.round;
+  if (is_coordinator()) {
+    come(lock);
+    changed_.notify_all();
+  } else {
+    lock.unlock();
+    say(Rank(0), letter(LetterKind::Here));
+  }
+  return round;
+}
+
+std::optional<RoundTrip> Crew::Inside::round_trip() {
+  {
+    const std::lock_guard lock(mutex_);
+    mail_.asked = clock_.now();
+  }
+  say(Rank(0), letter(LetterKind::Ping));
+  if (!wait([](const CrewMail& mail) { return !mail.trips.empty(); })) return {};
+  const std::lock_guard lock(mutex_);
+  const RoundTrip trip = mail_.trips.front();
+  mail_.trips.pop_front();
+  return trip;
+}
+
+std::vector<net::Bytes> Crew::Inside::bytes_of(std::vector<CrewMail::Share>& shares) {
+  std::vector<net::Bytes> out;
+  for (CrewMail::Share& share : shares) {
+    out.push_back(share.is_whole ? std::move(share.bytes) : net::Bytes{});
+    share = {};
+  }
+  return out;
+}
+
+std::vector<net::Bytes> Crew::Inside::take_shares() {
+  const std::lock_guard lock(mutex_);
+  return bytes_of(mail_.shares);
+}
+
+std::vector<net::Bytes> Crew::Inside::take_remains() {
+  const std::lock_guard lock(mutex_);
+  return bytes_of(mail_.remains);
+}
+
+net::Bytes Crew::Inside::take_broadcast() {
+  const std::lock_guard lock(mutex_);
+  net::Bytes bytes = std::move(mail_.broadcasts.front());
+  mail_.broadcasts.pop_front();
+  return bytes;
+}
+
+}  // namespace pipeloom::executor

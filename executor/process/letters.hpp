@@ -1,0 +1,55 @@
+#pragma once
+
+// What the processes of a run write to each other over their control connections.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/net/wire.hpp"
+#include "executor/run_state.hpp"
+
+namespace pipeloom::executor {
+
+enum class LetterKind : std::uint8_t {
+  Here = 1,   ///< at the barrier; to the coordinator
+  Go,         ///< all are
+  Beat,       ///< Whereabouts: of the writer; from the coordinator of all ranks
+  Failed,     ///< Complaint; to the coordinator
+  Stop,       ///< Failure; from the coordinator
+  Ping,       ///< what time is it there?
+  Pong,       ///< i64 time
+  Share,      ///< a part of what is gathered: u8 whether it is the last, bytes; to the coordinator
+  Remains,    ///< the same after a failure
+  Broadcast,  ///< bytes; from the coordinator
+  Bye,        ///< everything is said; from the coordinator
+};
+
+/// Where a rank is, without a clock in common.
+struct Whereabouts {
+  Rank rank;
+  int step = 0;
+  std::uint64_t instruction = 0;
+  Progress::Doing doing = Progress::Doing::Waiting;
+  Ticks age = 0;  ///< how long already
+};
+[[nodiscard]] Whereabouts whereabouts(const Progress& progress, Rank rank, Ticks now);
+void take(const Whereabouts& news, Progress& progress, Ticks now);
+
+/// What a rank noticed, of itself or another.
+struct Complaint {
+  Rank rank;
+  std::string what;
+};
+
+[[nodiscard]] net::Frame letter(LetterKind kind, net::Bytes body = {});
+[[nodiscard]] net::Frame beat_letter(const std::vector<Whereabouts>& all);
+[[nodiscard]] net::Frame failed_letter(const Complaint& complaint);
+[[nodiscard]] net::Frame stop_letter(const Failure& failure);
+
+/// Throw net::MalformedBytes for what the functions above would not write, or a rank that is not below `ranks`.
+[[nodiscard]] std::vector<Whereabouts> read_beat(const net::Bytes& body, int ranks);
+[[nodiscard]] Complaint read_complaint(const net::Bytes& body, int ranks);
+[[nodiscard]] Failure read_failure(const net::Bytes& body, int ranks);
+
+}  // namespace pipeloom::executor

@@ -1,0 +1,170 @@
+#include "executor/process/process_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "executor/process/crew.hpp"
+#include "executor/process/record_bytes.hpp"
+#include "executor/rank_threads.hpp"
+#include "executor/run_outcome.hpp"
+#include "executor/run_plan.hpp"
+#include "executor/socket_exchange.hpp"
+
+namespace pipeloom::executor {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Round trips to compare clocks: the shortest of so many is hardly ever a disturbed one.
+constexpr int kRoundTrips = 50;
+/// How long after a failure ranks have to say what they did.
+constexpr milliseconds kPatience{2000};
+
+milliseconds timeout_of(const RunOptions& options) {
+  return milliseconds(static_cast<milliseconds::rep>(std::max(1.0, 1000 * options.timeout_seconds)));
+}
+
+std::string digest_of(const Program& program) {
+  std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
+  for (Rank rank{0}; rank < Rank(program.schedule().ranks()); ++rank)
+    for (const char letter : program_text(program, rank) + "|")
+      sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  return fmt::format("{:016x}", sum);
+}
+
+std::vector<net::Agreement> all_agreements(const RunPlan& plan, std::vector<net::Agreement> agreements) {
+  const RunOptions& options = plan.options;
+  agreements.push_back({"program", digest_of(plan.program)});
+  agreements.push_back(
+      {"run", fmt::format("{} warm-up and {} timed steps, timeout {} s, queue {}, groups {}, {}, {}",
+                          options.warmup_steps, options.steps, options.timeout_seconds,
+                          static_cast<int>(options.queue), static_cast<int>(options.groups),
+                          options.checksums ? "checksums" : "no checksums",
+                          options.handshake ? "handshake" : "no handshake")});
+  return agreements;
+}
+
+/// All that one process of a run consists of. Shared with its rank's thread, which may stay behind after a failure.
+class Process {
+ public:
+  Process(std::shared_ptr<const RunPlan> plan, Work& work, net::Meeting meeting)
+      : loop_(std::make_unique<net::Loop>()),
+        crew_(*loop_, meeting.world, std::move(meeting.control), plan->clock, timeout_of(plan->options)),
+        state_(plan, work, {crew_.rank()}, make_exchange(plan, std::move(meeting.data)),
+               std::make_unique<CrewBarrier>(crew_)) {
+    state_.knows_all(crew_.is_coordinator());
+    crew_.attach(state_);
+    loop_->start();
+  }
+  /// First the thread that uses all the rest.
+  ~Process() { loop_.reset(); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  [[nodiscard]] Crew& crew() { return crew_; }
+  [[nodiscard]] RunState& state() { return state_; }
+  [[nodiscard]] SocketExchange& exchange() { return *exchange_; }
+
+ private:
+  std::unique_ptr<Exchange> make_exchange(std::shared_ptr<const RunPlan> plan,
+                                          std::vector<net::Socket> data) {
+    auto exchange = std::make_unique<SocketExchange>(
+        std::move(plan), crew_.rank(), *loop_, std::move(data),
+        [this](Rank rank, const std::string& why) { state_.fail(rank, "its process ended: " + why); });
+    exchange_ = exchange.get();
+    return exchange;
+  }
+
+  std::unique_ptr<net::Loop> loop_;
+  Crew crew_;
+  SocketExchange* exchange_ = nullptr;
+  RunState state_;
+};
+
+net::Bytes clock_bytes(const ClockOffset& clock) {
+  net::Writer out;
+  out.i64(clock.offset).i64(clock.error).i64(clock.at);
+  return std::move(out).take();
+}
+
+ClockOffset clock_from(const net::Bytes& bytes) {
+  net::Reader in(bytes);
+  ClockOffset clock;
+  clock.offset = in.i64();
+  clock.error = in.i64();
+  clock.at = in.i64();
+  in.end();
+  return clock;
+}
+
+/// The rank's record on the coordinator's clock.
+RankRecord aligned_record(Process& process, const ClockOffset& before, const ClockOffset& after) {
+  RankRecord record = process.state().record_of(process.crew().rank());
+  change_clock(record, [&](Ticks time) { return time + offset_at(before, after, time); });
+  return record;
+}
+
+std::vector<RankRecord> records_from(const std::vector<net::Bytes>& all, const RunPlan& plan) {
+  std::vector<RankRecord> records;
+  for (Rank rank{0}; rank.at() < all.size(); ++rank)
+    records.push_back(all[rank.at()].empty() ? RankRecord{} : record_from(all[rank.at()], plan, rank));
+  return records;
+}
+
+/// Throws; what is left of the run is put together first.
+[[noreturn]] void fail(Process& process, const ClockOffset& before) {
+  const RunPlan& plan = process.state().plan();
+  const Rank rank = process.crew().rank();
+  RankRecord own = aligned_record(process, before, before);
+  const auto all = process.crew().say_goodbye(to_bytes(own, plan, rank), kPatience);
+  const Failure failure = process.state().failure().value();
+  if (process.crew().is_coordinator()) throw failure_of(plan, records_from(all, plan), failure);
+  throw ProcessFailed(failure_of(plan, {std::move(own)}, failure), process.crew().is_told());
+}
+
+/// What everybody does when the last step is over. Nothing if the run has failed.
+std::optional<ProcessResult> conclude(Process& process, const ClockOffset& before) {
+  Crew& crew = process.crew();
+  const RunPlan& plan = process.state().plan();
+  const auto after = crew.align(kRoundTrips);
+  if (!after) return {};
+  process.exchange().finish();
+  const RankRecord own = aligned_record(process, before, *after);
+  const auto clocks = crew.gather(clock_bytes(*after));
+  if (!clocks || !crew.barrier()) return {};  // one share after the other
+  const auto records = crew.gather(to_bytes(own, plan, crew.rank()));
+  if (!records || !crew.part()) return {};
+  ProcessResult result;
+  if (!crew.is_coordinator()) return result;
+  result.all = result_of(plan, records_from(*records, plan));
+  for (const net::Bytes& clock : *clocks) result.clocks.push_back(clock_from(clock));
+  return result;
+}
+
+}  // namespace
+
+ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
+                             const net::World& world, const std::vector<net::Agreement>& agreements) {
+  const auto plan = make_plan(program, work, options);
+  if (world.size != program.schedule().ranks())
+    throw InputError(Where{"WORLD_SIZE"},
+                     fmt::format("found {} processes; the schedule has {} ranks: start as many", world.size,
+                                 program.schedule().ranks()));
+  const auto process =
+      std::make_shared<Process>(plan, work,
+                                net::meet(world, all_agreements(*plan, agreements),
+                                          std::chrono::steady_clock::now() + timeout_of(options)));
+  const auto before = process->crew().align(kRoundTrips);
+  if (!before) fail(*process, {});
+  run_threads({process, &process->state()}, {process->crew().rank()});
+  if (process->state().failure()) fail(*process, *before);
+  auto result = conclude(*process, *before);
+  if (!result) fail(*process, *before);
+  return *std::move(result);
+}
+
+}  // namespace pipeloom::executor
