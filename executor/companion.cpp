@@ -15,33 +15,37 @@ Companion::~Companion() {
   thread_.join();
 }
 
-void Companion::start(std::function<void()> task) {
+Companion::Ticket Companion::start(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
-  task_ = std::move(task);
+  tasks_.push_back(std::move(task));
   changed_.notify_all();
+  return ++started_;
 }
 
-void Companion::finish() {
+void Companion::finish(Ticket ticket) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !task_; });
+  changed_.wait(lock, [&] { return ended_ >= ticket; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void Companion::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || task_; });
-    if (!task_) return;
+    changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    const std::function<void()> task = std::move(tasks_.front());
+    const bool skipped = error_ != nullptr;
     lock.unlock();
     std::exception_ptr error;
     try {
-      task_();
+      if (!skipped) task();
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
-    task_ = nullptr;
-    error_ = error;
+    tasks_.pop_front();
+    if (error) error_ = error;
+    ++ended_;
     changed_.notify_all();
   }
 }

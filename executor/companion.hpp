@@ -1,8 +1,10 @@
 #pragma once
 
-// A rank's second thread: the other lane of an overlapped group.
+// A thread beside a rank's own.
 
 #include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -10,26 +12,34 @@
 
 namespace pipeloom::executor {
 
-/// Runs one task at a time beside its owner. Starting a thread takes longer than waking one, so it lives as long as its rank.
+/// Runs tasks beside its owner, one after another in the order in which they were started. Starting a thread takes longer than waking
+/// one, so it lives as long as its rank. Only the owner's thread calls it.
 class Companion {
  public:
+  /// The n-th task, counted from 1.
+  using Ticket = std::size_t;
+
   Companion();
-  /// Waits for a task that is under way.
+  /// Waits for all tasks.
   ~Companion();
   Companion(const Companion&) = delete;
   Companion& operator=(const Companion&) = delete;
 
-  /// REQUIRES: finish() was called for the task before.
-  void start(std::function<void()> task);
-  /// Waits for the task, and throws what it threw.
-  void finish();
+  /// Never waits. Behind a task that threw, tasks are not run until finish() has thrown that.
+  Ticket start(std::function<void()> task);
+  /// Waits until this task and those before it have ended, and throws what the first one threw that did.
+  void finish(Ticket ticket);
+  /// The same for all tasks.
+  void finish() { finish(started_); }
 
  private:
   void work();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::function<void()> task_;  // empty: nothing to do
+  std::deque<std::function<void()>> tasks_;  // the first one is under way
+  Ticket started_ = 0;
+  Ticket ended_ = 0;
   std::exception_ptr error_;
   bool ending_ = false;
   std::thread thread_;  // last: it uses all of the above

@@ -100,18 +100,28 @@ RowRange LayerRank::rows_of(Op op) const {
 }
 
 Payload LayerRank::run(Op op, int step, Payload input) {
-  begin_step(step);
   const std::size_t local = local_of(op);
-  Pass& pass = passes_[local * losses_.size() + unit_of(op)];
-  require_state(op, pass);
   require_size(op, input);
+  Pass& pass = claim(op, step, local);
   Payload out = dispatch(op, stages_[local], pass, std::move(input));
-  count_bytes(pass);
+  release(pass);
   return out;
 }
 
-void LayerRank::begin_step(int step) {
+LayerRank::Pass& LayerRank::claim(Op op, int step, std::size_t local) {
   const std::lock_guard lock(mutex_);
+  begin_step(step);
+  Pass& pass = passes_[local * losses_.size() + unit_of(op)];
+  if (pass.in_use)
+    throw std::runtime_error(
+        fmt::format("rank {} was given {} while another op of its stage and microbatch runs", rank_.value(),
+                    to_text(op)));
+  require_state(op, pass);
+  pass.in_use = true;
+  return pass;
+}
+
+void LayerRank::begin_step(int step) {
   if (step == step_) return;
   step_ = step;
   for (Pass& pass : passes_) pass.state = State::Open;
@@ -219,10 +229,11 @@ Payload LayerRank::run_backward(Op op, StageCopy& stage, Pass& pass, Payload inp
   return {std::move(e)};
 }
 
-void LayerRank::count_bytes(Pass& pass) {
+void LayerRank::release(Pass& pass) {
   std::size_t bytes = 0;
   for_each_kept(pass, [&](const Tensor& tensor) { bytes += tensor.size() * sizeof(float); });
   const std::lock_guard lock(mutex_);
+  pass.in_use = false;
   held_bytes_ = held_bytes_ - std::exchange(pass.bytes, bytes) + bytes;
   peak_bytes_ = std::max(peak_bytes_.load(), held_bytes_);
 }

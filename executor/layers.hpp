@@ -40,7 +40,7 @@ class Layers : public Work {
   LayersConfig config_;
 };
 
-/// One rank's stages. Two threads may run different passes of it at once.
+/// One rank's stages. Several threads may run different passes of it at once.
 class LayerRank : public RankWork {
  public:
   LayerRank(const LayersConfig& config, const Schedule& schedule, Rank rank);
@@ -67,6 +67,7 @@ class LayerRank : public RankWork {
     State state = State::Open;
     bool recomputed = false;
     bool is_offloaded = false;
+    bool in_use = false;             // by an op that runs now
     Tensor input;                    // where R will need it
     Tensor error;                    // gradient of the loss, on the last stage
     std::vector<BlockTape> tapes;    // [block]
@@ -81,6 +82,10 @@ class LayerRank : public RankWork {
     std::unique_ptr<std::mutex> adding = std::make_unique<std::mutex>();
   };
 
+  /// The pass that the op is about. Throws std::runtime_error if it is not the op's turn, or another thread is at the pass.
+  [[nodiscard]] Pass& claim(Op op, int step, std::size_t local);
+  /// Counts what it holds now.
+  void release(Pass& pass);
   void begin_step(int step);
   [[nodiscard]] std::size_t local_of(Op op) const;
   [[nodiscard]] std::size_t unit_of(Op op) const;
@@ -93,7 +98,6 @@ class LayerRank : public RankWork {
   Payload run_forward(Op op, const StageCopy& stage, Pass& pass, Payload input);
   void run_again(Op op, const StageCopy& stage, Pass& pass);
   Payload run_backward(Op op, StageCopy& stage, Pass& pass, Payload input) const;
-  void count_bytes(Pass& pass);
 
   LayersConfig config_;
   PipelineSizes sizes_;
@@ -105,7 +109,7 @@ class LayerRank : public RankWork {
   std::vector<Pass> passes_;       // [local slot * units + unit]
   std::vector<double> losses_;     // [unit]
 
-  std::mutex mutex_;  // the two below
+  std::mutex mutex_;  // the two below, and the states of passes
   int step_ = -1;
   std::size_t held_bytes_ = 0;
   std::atomic<std::size_t> peak_bytes_ = 0;

@@ -18,9 +18,16 @@ Payload take_from(std::unordered_map<Key, Payload>& map, Key key) {
   return payload;
 }
 
-bool has_groups(const Schedule& schedule, Rank rank) {
+template <class Predicate>
+bool any_of(const Schedule& schedule, Rank rank, Predicate predicate) {
   const auto queue = schedule.queue(rank);
-  return std::any_of(queue.begin(), queue.end(), [](Op op) { return op.joined(); });
+  return std::any_of(queue.begin(), queue.end(), predicate);
+}
+
+/// Of the L that brings back what this op's pass holds, if there is one.
+std::uint64_t reload_key(Op op) {
+  const Op reload(OpKind::Reload, op.stage(), op.microbatch());
+  return (op.is_sliced() ? reload.with_slice(op.slice()) : reload).key();
 }
 
 }  // namespace
@@ -31,8 +38,11 @@ RankRunner::RankRunner(RunState& state, Rank rank)
       messages_(state.program().messages()),
       rank_(rank),
       tensors_(schedule_) {
-  if (state.options().groups == GroupRule::Together && has_groups(schedule_, rank))
+  if (state.options().groups == GroupRule::Together &&
+      any_of(schedule_, rank, [](Op op) { return op.joined(); }))
     companion_ = std::make_unique<Companion>();
+  if (any_of(schedule_, rank, [](Op op) { return is_copy(op.kind()); }))
+    lane_ = std::make_unique<Companion>();
 }
 
 void RankRunner::run() {
@@ -56,12 +66,63 @@ void RankRunner::run_step(int step) {
     state_.begin(rank_, step, i, Doing::Computing);
     if (state_.options().before_instruction) state_.options().before_instruction(rank_, i);
     const auto [code, index] = instructions[i];
-    if (code == Program::Code::Run) run_entry(index, step);
+    if (code == Program::Code::Run) {
+      if (is_copy(schedule_.ops()[index].kind())) {
+        start_copy(i, step);
+      } else {
+        wait_for_reloads(i, step);
+        run_entry(index, step);
+      }
+    }
     if (code == Program::Code::Post) post(index, step);
     if (code != Program::Code::Wait) continue;
     state_.begin(rank_, step, i, Doing::Waiting);
     wait(index, step);
   }
+  if (!lane_) return;
+  wait_for_lane(last_copy_);
+  reloads_.clear();
+}
+
+void RankRunner::start_copy(std::size_t at, int step) {
+  const std::size_t index = state_.program().instructions(rank_)[at].index;
+  const Op op = schedule_.ops()[index];
+  last_copy_ = lane_->start([this, at, step, index, op] {
+    if (state_.stopped()) return;
+    state_.begin_copy(rank_, at);
+    try {
+      const Ticks start = state_.clock().now();
+      static_cast<void>(state_.work(rank_).run(op, step, {}));
+      state_.record(index, step, start, state_.clock().now());
+    } catch (const std::exception& error) {
+      // At once: the rank may stand waiting for another one.
+      state_.fail_copy(rank_, error.what());
+    } catch (...) {
+      state_.fail_copy(rank_, "an exception of unknown type");
+    }
+    state_.end_copy(rank_);
+  });
+  if (op.kind() == OpKind::Reload) reloads_[reload_key(op)] = last_copy_;
+}
+
+void RankRunner::wait_for_reloads(std::size_t at, int step) {
+  if (reloads_.empty()) return;
+  Companion::Ticket latest = 0;
+  for (std::size_t op = state_.program().instructions(rank_)[at].index;; ++op) {
+    const Op one = schedule_.ops()[op];
+    const auto found = reloads_.find(reload_key(one));
+    if (found != reloads_.end()) latest = std::max(latest, found->second);
+    if (!one.joined()) break;
+  }
+  if (latest == 0) return;
+  state_.begin(rank_, step, at, Doing::Waiting);
+  wait_for_lane(latest);
+  state_.begin(rank_, step, at, Doing::Computing);
+}
+
+void RankRunner::wait_for_lane(Companion::Ticket ticket) {
+  lane_->finish(ticket);
+  if (state_.stopped()) throw Stopped();
 }
 
 Payload RankRunner::input_of(std::size_t op) {

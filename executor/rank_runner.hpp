@@ -2,6 +2,7 @@
 
 // One rank of a run: its instructions, one by one, and the tensors that it holds between them.
 
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 
@@ -22,6 +23,12 @@ class RankRunner {
  private:
   void run_step(int step);
   void run_entry(std::size_t first, int step);
+  /// Queues the copy that is instruction `at`: it runs on the lane, behind those before it.
+  void start_copy(std::size_t at, int step);
+  /// Waits for the copies back that the entry of instruction `at` needs.
+  void wait_for_reloads(std::size_t at, int step);
+  /// Waits for a copy and those before it.
+  void wait_for_lane(Companion::Ticket ticket);
   void run_together(std::size_t first, std::size_t last, int step);
   void post(std::uint32_t batch, int step);
   void wait(std::uint32_t batch, int step);
@@ -35,10 +42,13 @@ class RankRunner {
   const MessageTable& messages_;
   Rank rank_;
   TensorIndex tensors_;
-  std::unique_ptr<Companion> companion_;               // of ranks with groups that run together
   std::unordered_map<std::size_t, Payload> local_;     // by tensor: between two stages of this rank
   std::unordered_map<MessageId, Payload> to_be_sent_;  // outputs whose Post has not come
   std::unordered_map<MessageId, Payload> received_;    // inputs whose op has not come
+  std::unordered_map<std::uint64_t, Companion::Ticket> reloads_;  // of this step, by key of the L
+  Companion::Ticket last_copy_ = 0;
+  std::unique_ptr<Companion> companion_;  // of ranks with groups that run together
+  std::unique_ptr<Companion> lane_;       // of ranks with copies
 };
 
 }  // namespace pipeloom::executor

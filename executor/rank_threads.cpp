@@ -12,14 +12,18 @@ namespace {
 /// A thread's whole life. What it throws ends the run.
 void live(RunState& state, Rank rank) {
   wake_up_precisely();
+  // Outlives its failure: its end waits for what runs beside it, which may take long.
+  std::unique_ptr<RankRunner> runner;
   try {
-    RankRunner(state, rank).run();
+    runner = std::make_unique<RankRunner>(state, rank);
+    runner->run();
   } catch (const Stopped&) {
   } catch (const std::exception& error) {
     state.fail(rank, error.what());
   } catch (...) {
     state.fail(rank, "an exception of unknown type");
   }
+  runner.reset();
   state.end(rank);
 }
 

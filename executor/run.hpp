@@ -84,7 +84,8 @@ class RunFailed : public SystemError {
 };
 
 /// One thread per rank runs the rank's instructions as they stand; a step begins when all ranks have ended the one before. Copies (O, L)
-/// run in the thread of their rank: a CPU has no copy engine.
+/// run beside them on a second thread of their rank, one after another, each from its turn in the list on: what stands behind a copy does not
+/// wait for it, but B, I and R wait for the L of their pass, and the step for all.
 ///
 /// Throws ScheduleError if check_program() finds something or the program would hang under `queue`; RunFailed if a rank throws, stalls
 /// or gets a wrong message: the other ranks stop at their next instruction. A rank that does not return from its op soon after

@@ -42,6 +42,18 @@ void RunState::begin(Rank rank, int step, std::size_t instruction, Progress::Doi
   progress.doing = doing;
 }
 
+void RunState::begin_copy(Rank rank, std::size_t instruction) {
+  Progress& progress = progress_[rank.at()];
+  progress.copy_since = clock().now();  // before `copy`: no moment with a new copy and an old clock
+  progress.copy = instruction;
+}
+
+void RunState::end_copy(Rank rank) {
+  Progress& progress = progress_[rank.at()];
+  progress.copy_since = clock().now();
+  progress.copy = Progress::kNoCopy;
+}
+
 void RunState::record(std::size_t op, int step, Ticks start, Ticks end) {
   start_[index(op, step)] = start;
   end_[index(op, step)] = end;
@@ -73,14 +85,23 @@ std::string RunState::last_actions(Rank rank) const {
                   progress.doing == Progress::Doing::Computing ? "in" : "at", instruction_text(rank, at));
   for (std::size_t back = 1; back <= std::min(kTold, at); ++back)
     text += (back == 1 ? "; before it: " : ", ") + instruction_text(rank, at - back);
+  if (const std::size_t copy = progress.copy; copy != Progress::kNoCopy)
+    text += "; beside it: " + instruction_text(rank, copy);
   return text;
 }
 
 void RunState::fail(Rank rank, const std::string& what) {
-  const Progress& progress = progress_[rank.at()];
+  fail_at(rank, progress_[rank.at()].instruction, what);
+}
+
+void RunState::fail_copy(Rank rank, const std::string& what) {
+  fail_at(rank, progress_[rank.at()].copy, what);
+}
+
+void RunState::fail_at(Rank rank, std::size_t instruction, const std::string& what) {
   Failure failure{.rank = rank, .what = what, .message = {}, .last_actions = {}};
-  failure.message = fmt::format("rank {} failed in step {} at {}: {}", rank.value(), progress.step.load(),
-                                instruction_text(rank, progress.instruction), what);
+  failure.message = fmt::format("rank {} failed in step {} at {}: {}", rank.value(),
+                                progress_[rank.at()].step.load(), instruction_text(rank, instruction), what);
   for (Rank r{0}; r < Rank(schedule().ranks()); ++r) failure.last_actions.push_back(last_actions(r));
   fail(std::move(failure));
 }
@@ -111,6 +132,7 @@ bool RunState::has_ended(Rank rank) const {
 
 void RunState::look_for_stall() {
   const Ticks timeout = ticks_of_seconds(options().timeout_seconds);
+  const std::string no_end = fmt::format("no end after {} s, the timeout", options().timeout_seconds);
   const Ticks now = clock().now();
   const Rank none(-1);
   Rank waiting = none;
@@ -122,10 +144,15 @@ void RunState::look_for_stall() {
     const Ticks since = progress.since;
     if (doing == Progress::Doing::Computing) {
       all_wait = false;
-      if (now - since > timeout)
-        return fail(rank, fmt::format("no end after {} s, the timeout", options().timeout_seconds));
+      if (now - since > timeout) return fail(rank, no_end);
     }
-    latest = std::max(latest, since);
+    const std::size_t copy = progress.copy;
+    const Ticks copy_since = progress.copy_since;
+    if (copy != Progress::kNoCopy) {
+      all_wait = false;
+      if (now - copy_since > timeout) return fail_at(rank, copy, no_end);
+    }
+    latest = std::max({latest, since, copy_since});
     const bool at_barrier = progress.instruction >= program().instructions(rank).size();
     if (doing == Progress::Doing::Waiting && !at_barrier && waiting == none) waiting = rank;
   }

@@ -30,6 +30,11 @@ struct Progress {
   std::atomic<std::size_t> instruction = 0;  // position in its list; its length: done with the step
   std::atomic<Doing> doing = Doing::Waiting;
   std::atomic<Ticks> since = 0;
+
+  static constexpr std::size_t kNoCopy = static_cast<std::size_t>(-1);
+  std::atomic<std::size_t> copy =
+      kNoCopy;  // the instruction of the copy that is under way beside, in the same step
+  std::atomic<Ticks> copy_since = 0;  // when it began, or the last one ended
 };
 
 /// Why a run ends early.
@@ -70,10 +75,15 @@ class RunState {
 
   /// The rank is about to carry out this instruction.
   void begin(Rank rank, int step, std::size_t instruction, Progress::Doing doing);
+  /// The rank's copy lane is about to carry out this instruction, and has done it.
+  void begin_copy(Rank rank, std::size_t instruction);
+  void end_copy(Rank rank);
   void record(std::size_t op, int step, Ticks start, Ticks end);
 
   /// The first failure counts; all ranks of this process are told to end.
   void fail(Rank rank, const std::string& what);
+  /// The same, where the copy that is under way went wrong.
+  void fail_copy(Rank rank, const std::string& what);
   /// The same with the words of another process.
   void fail(Failure failure);
   /// Called once, with the first failure, by the thread that noticed it. Set before any rank runs.
@@ -99,7 +109,8 @@ class RunState {
   /// "2F3", or the batch as program_text() writes it.
   [[nodiscard]] std::string instruction_text(Rank rank, std::size_t instruction) const;
   [[nodiscard]] std::string last_actions(Rank rank) const;
-  /// Fails the run if a rank stays in one op, or all wait, for too long.
+  void fail_at(Rank rank, std::size_t instruction, const std::string& what);
+  /// Fails the run if a rank stays in one op or copy, or all wait, for too long.
   void look_for_stall();
   [[nodiscard]] std::size_t index(std::size_t op, int step) const {
     return static_cast<std::size_t>(step) * schedule().num_ops() + op;

@@ -26,7 +26,8 @@ struct RankGradients {
   std::vector<double> losses;  ///< [unit], 0 where another rank ran its last forward
 };
 
-/// What one rank computes. One thread calls it, except that the parts of an overlapped group may be run by two at once.
+/// What one rank computes. One thread calls it, except that the parts of an overlapped group may be run by two at once, and copies (O, L)
+/// by another one beside them. No two ops of one pass run at once.
 class RankWork {
  public:
   RankWork() = default;

@@ -18,30 +18,41 @@ Program async_program(std::string_view schedule, int p, int m, int v) {
   return async_program(*schedules::find(schedule).generator, {.ranks = p, .microbatches = m, .chunks = v});
 }
 
+namespace {
+
+/// The first op of the rank's queue, or of its copies, that starts before its turn.
+std::string out_of_turn(const Timeline& timeline, Rank rank, int step) {
+  const Schedule& schedule = *timeline.schedule;
+  Ticks free = step == 0 ? 0 : span_of(timeline, step - 1).end;
+  Ticks copies_free = free;
+  std::string found;
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   const bool copies = is_copy(schedule.ops()[first].kind());
+                   Ticks& lane = copies ? copies_free : free;
+                   const Ticks turn = std::max(free, lane);
+                   for (std::size_t i = first; i < last; ++i)
+                     if (timeline.start_of(i, step) < turn)
+                       found = to_text(schedule.ops()[i]) + " starts before its turn";
+                   for (std::size_t i = first; i < last; ++i) lane = std::max(lane, timeline.end_of(i, step));
+                 });
+  return found;
+}
+
+}  // namespace
+
 std::string disorder(const Timeline& timeline) {
   const Schedule& schedule = *timeline.schedule;
   const DependencyMap needs(schedule);
   for (int step = 0; step < timeline.steps; ++step) {
-    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-      Ticks free = step == 0 ? 0 : span_of(timeline, step - 1).end;
-      std::string found;
-      for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                     [&](std::size_t first, std::size_t last) {
-                       for (std::size_t i = first; i < last; ++i)
-                         if (timeline.start_of(i, step) < free)
-                           found = to_text(schedule.ops()[i]) + " starts before its turn";
-                       for (std::size_t i = first; i < last; ++i)
-                         free = std::max(free, timeline.end_of(i, step));
-                     });
-      if (!found.empty()) return found;
-    }
-    for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
-      const std::uint32_t producer = needs.producer_of(i);
-      if (producer != DependencyMap::kNone && producer != i &&
-          timeline.start_of(i, step) < timeline.end_of(producer, step))
-        return to_text(schedule.ops()[i]) + " starts before " + to_text(schedule.ops()[producer]) +
-               " has ended";
-    }
+    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+      if (auto found = out_of_turn(timeline, rank, step); !found.empty()) return found;
+    for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+      for (const std::uint32_t producer : {needs.producer_of(i), needs.reload_of(i)})
+        if (producer != DependencyMap::kNone && producer != i &&
+            timeline.start_of(i, step) < timeline.end_of(producer, step))
+          return to_text(schedule.ops()[i]) + " starts before " + to_text(schedule.ops()[producer]) +
+                 " has ended";
   }
   return "";
 }

@@ -16,8 +16,8 @@ namespace pipeloom::executor {
 [[nodiscard]] Program async_program(const schedules::Generator& generator, const schedules::Params& params);
 [[nodiscard]] Program async_program(std::string_view schedule, int p, int m, int v = 1);
 
-/// The first thing that is wrong with the order of ops: every rank runs its queue entry by entry, and no op starts before what it waits
-/// for has ended; "" if nothing is.
+/// The first thing that is wrong with the order of ops: every rank runs its queue entry by entry, copies one after another and not before
+/// their turn in the queue, and no op starts before what it waits for has ended; "" if nothing is.
 [[nodiscard]] std::string disorder(const Timeline& timeline);
 
 /// Waits up to so many microseconds, another time for each rank and instruction but the same in every run.
