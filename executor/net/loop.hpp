@@ -14,37 +14,43 @@
 
 namespace pipeloom::executor::net {
 
+/// Handlers run on the loop's thread, one at a time, none before start() and none after the destructor has begun. They may call send(),
+/// pause() and resume(), and should be short: everybody waits for them. on_end, on_sent and timers do not throw.
 class Loop {
  public:
   using Id = std::size_t;
   struct Handlers {
-    /// Every frame, in the order of its sender, on the loop's thread. What it throws closes the connection with what() as the reason.
+    /// Every frame, in the order of its sender. What it throws closes the connection with what() as the reason.
     std::function<void(Frame)> on_frame;
-    /// Once, on the loop's thread, unless close() or the destructor ended the connection: why it ended, "the connection was closed" or
-    /// the system's words.
+    /// Once, after the last frame, unless the destructor ended the connection: why it ended, "the connection was closed" or the
+    /// system's words. While the connection is paused nobody learns of its end.
     std::function<void(const std::string&)> on_end;
-    /// Every frame that was handed to the system whole, in the order of send(); may be empty.
+    /// For every frame that was handed to the system whole, in the order of send(); may be empty.
     std::function<void()> on_sent = {};
   };
 
+  /// Throws NetworkError where the system has no descriptor left.
   Loop();
-  /// Writes what is still queued for at most `linger` (below), then closes everything. Not called by the loop's thread.
+  /// Writes what is still queued and waits until the other machines have it, for at most `linger` (below), then closes everything.
+  /// Not called by the loop's thread.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   /// Takes over a connected socket. REQUIRES: before start().
   [[nodiscard]] Id add(Socket socket, Handlers handlers);
-  /// Calls `fn` on the loop's thread again and again. REQUIRES: before start().
+  /// Calls `fn` again and again, `period` after it returned, the first time `period` after start(). REQUIRES: before start().
   void every(std::chrono::milliseconds period, std::function<void()> fn);
   /// Frames may come from now on.
   void start();
 
-  /// Queues a frame; any thread. Never waits, does nothing if the connection has ended.
+  /// Queues a frame; any thread. Never waits, does nothing if the connection has ended. A small frame that nothing waits in front of is
+  /// written by the caller's thread. Throws NetworkError for a body that no frame can hold.
   void send(Id to, Frame frame);
   /// Bytes queued and not yet handed to the system, of all connections.
   [[nodiscard]] std::size_t queued() const;
-  /// No more reading from `from` until resume(): the sender's bytes stay in the system's buffers, and then with the sender. Any thread.
+  /// No more reading from `from` until resume(): the sender's bytes stay in the system's buffers, and then with the sender. Frames that
+  /// were read already still come, at most 256 KiB of them. Any thread.
   void pause(Id from);
   void resume(Id from);
   /// How long the destructor goes on writing; 1 s unless set.

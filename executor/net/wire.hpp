@@ -2,11 +2,13 @@
 
 // Numbers and texts as bytes: little-endian, no padding, lengths in front. What frames between ranks are made of.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "executor/net/socket.hpp"
@@ -54,7 +56,8 @@ class Reader {
   void end() const;
 
  private:
-  [[nodiscard]] std::span<const std::byte> next(std::size_t count);
+  /// `count` elements of `size` bytes each.
+  [[nodiscard]] std::span<const std::byte> next(std::uint64_t count, std::size_t size);
   std::span<const std::byte> rest_;
 };
 
@@ -66,20 +69,33 @@ struct Frame {
 /// Larger ones are refused: whoever speaks another protocol would otherwise ask for gigabytes.
 inline constexpr std::uint32_t kMostFrameBytes = (1U << 30) + (1U << 20);
 
+/// What stands in front of the body: length and kind.
+using FrameHead = std::array<std::byte, 5>;
+/// Throws NetworkError for a body that no frame can hold.
+[[nodiscard]] FrameHead head_of(const Frame& frame);
+
+/// Head and body. Throws as head_of().
 [[nodiscard]] Bytes encode(const Frame& frame);
 
-/// Cuts a stream into frames, however it arrives.
+/// Cuts a stream into frames, however it arrives. It holds what came of one frame, and at most 64 MiB more than that.
 class FrameCutter {
  public:
-  /// The frames that `bytes` complete. Throws MalformedBytes for a length of 0 or above `most`, the limit for what the other end may say.
+  /// The frames that `bytes` complete, in order. Throws MalformedBytes for a length of 0 or above `most`, the limit for what the other
+  /// end may say, as soon as the length is there; the frames in front of it in `bytes` are lost then, and the cutter is of no more use.
   [[nodiscard]] std::vector<Frame> feed(std::span<const std::byte> bytes,
                                         std::uint32_t most = kMostFrameBytes);
 
  private:
-  Bytes rest_;
+  /// What `bytes` leaves behind the head of the frame.
+  [[nodiscard]] std::span<const std::byte> fill_head(std::span<const std::byte> bytes, std::uint32_t most);
+
+  FrameHead head_{};
+  std::size_t have_ = 0;  // bytes of it
+  Frame frame_;
+  std::uint32_t missing_ = 0;  // bytes of its body
 };
 
-/// One frame from a socket that nobody else reads. Throws NetworkError as receive_all(), MalformedBytes for a frame above `most` bytes.
+/// One frame to or from a socket that nobody else reads. Throws NetworkError as receive_all(), MalformedBytes for a frame above `most` bytes.
 void send_frame(const Socket& socket, const Frame& frame, Deadline deadline);
 [[nodiscard]] Frame receive_frame(const Socket& socket, Deadline deadline, std::uint32_t most);
 
