@@ -1,14 +1,16 @@
 #pragma once
 
-// One block of a transformer without its attention: what a stage is a stack of. Shapes below are [rows][columns], row by row.
+// One block of a transformer: what a stage is a stack of. Shapes below are [rows][columns], row by row. Where the shape has heads, x
+// goes through attention first (executor/attention.hpp) and what comes out is the x of the formulas below; without heads rows
+// do not depend on each other.
 //
 //   n = LayerNorm(x) gain + shift      [rows][width]    (integer arithmetic: n = x)
 //   h = n W1 + b1                      [rows][hidden]
 //   g = GeLU(h)                        [rows][hidden]   (integer arithmetic: g = max(h, 0))
 //   y = x + g W2 + b2                  [rows][width]
 //
-// LayerNorm(x)[i] = (x[i] - mean) / sqrt(variance + 1e-5) over a row; GeLU(h) = h Phi(h) with the normal distribution's Phi (Hendrycks
-// and Gimpel 2016), not its approximation by tanh.
+// LayerNorm is that of executor/layer_norm.hpp; GeLU(h) = h Phi(h) with the normal distribution's Phi (Hendrycks and Gimpel 2016), not
+// its approximation by tanh.
 //
 // Going backward is two functions, as zero-bubble schedules need it (Qi et al. 2023, section 2): the gradient of the input, which the
 // stage before waits for, and the gradient of the weights, any time later. With e = dL/dy:
@@ -20,7 +22,10 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
+
+#include "executor/attention.hpp"
+#include "executor/layer_norm.hpp"
+#include "executor/tensor.hpp"
 
 namespace pipeloom::executor {
 
@@ -33,13 +38,18 @@ struct BlockShape {
   std::size_t width = 0;
   std::size_t hidden = 0;
   Arithmetic arithmetic = Arithmetic::Float;
+  std::size_t heads = 0;  ///< of the attention, a divisor of width; 0: there is none
 
+  [[nodiscard]] AttentionShape attention() const { return {width, heads}; }
   /// Elements of all parameters together: gain[width], shift[width], W1[width][hidden], b1[hidden], W2[hidden][width], b2[width],
-  /// one behind the other. Gradients lie the same way. Integer arithmetic keeps gain and shift, unused.
-  [[nodiscard]] std::size_t parameters() const { return 2 * width * hidden + hidden + 3 * width; }
+  /// one behind the other, and then those of the attention. Gradients lie the same way. Integer arithmetic keeps gain and shift,
+  /// unused.
+  [[nodiscard]] std::size_t parameters() const { return linear_parameters() + attention().parameters(); }
+  /// Without those of the attention: where those begin.
+  [[nodiscard]] std::size_t linear_parameters() const { return 2 * width * hidden + hidden + 3 * width; }
 };
 
-/// Views of the parameters, or of their gradients; T is float or const float.
+/// Views of the parameters, or of their gradients, without those of the attention; T is float or const float.
 template <class T>
 struct BlockParameters {
   BlockParameters(const BlockShape& shape, std::span<T> all)
@@ -58,41 +68,35 @@ struct BlockParameters {
   std::span<T> b2;
 };
 
-using Tensor = std::vector<float>;
-
 /// What a block remembers of one pass. Empty: not made yet, or no longer needed.
 struct BlockTape {
-  Tensor standardized;       ///< xhat = LayerNorm(x) [rows][width]; F to W; empty in integer arithmetic
-  Tensor inverse_deviation;  ///< 1 / sqrt(variance + 1e-5) [rows]; F to I; empty in integer arithmetic
-  Tensor normed;             ///< n; F to W
-  Tensor hidden;             ///< h; F to I
-  Tensor activated;          ///< g; F to W
-  Tensor output_gradient;    ///< e; I to W
-  Tensor hidden_gradient;    ///< dh; I to W
-  Tensor normed_gradient;    ///< dn; I to W; empty in integer arithmetic
+  NormTape norm;            ///< F to W; inverse_deviation to I; in integer arithmetic only its n
+  Tensor hidden;            ///< h; F to I
+  Tensor activated;         ///< g; F to W
+  Tensor output_gradient;   ///< e; I to W
+  Tensor hidden_gradient;   ///< dh; I to W
+  AttentionTape attention;  ///< empty without heads
 };
 
 /// Calls fn(tensor) for each of them, in a fixed order.
 template <class Tape, class Fn>
 void for_each_tensor(Tape& tape, Fn&& fn) {
-  fn(tape.standardized);
-  fn(tape.inverse_deviation);
-  fn(tape.normed);
+  for_each_norm_tensor(tape.norm, fn);
   fn(tape.hidden);
   fn(tape.activated);
   fn(tape.output_gradient);
   fn(tape.hidden_gradient);
-  fn(tape.normed_gradient);
+  for_each_attention_tensor(tape.attention, fn);
 }
 
-/// y from x [rows][width], and what going backward needs.
+/// y from x [rows][width], and what going backward needs. `slices` as attention_forward() has them; unused without heads.
 [[nodiscard]] Tensor block_forward(const BlockShape& shape, std::span<const float> parameters, Tensor x,
-                                   BlockTape& tape);
+                                   BlockTape& tape, std::span<SliceKeys> slices = {});
 
 /// dx from e [rows][width]; keeps what block_weight_gradient() needs and frees the rest.
-/// REQUIRES: a tape that block_forward() wrote.
+/// REQUIRES: a tape that block_forward() wrote, and its slices.
 [[nodiscard]] Tensor block_input_gradient(const BlockShape& shape, std::span<const float> parameters,
-                                          Tensor e, BlockTape& tape);
+                                          Tensor e, BlockTape& tape, std::span<SliceKeys> slices = {});
 
 /// Adds to `gradient`, whose elements lie as the parameters do. REQUIRES: a tape that block_input_gradient() wrote.
 void block_weight_gradient(const BlockShape& shape, const BlockTape& tape, std::span<float> gradient);

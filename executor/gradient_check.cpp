@@ -26,7 +26,7 @@ Tensor magnitudes_of(Tensor tensor) {
   return tensor;
 }
 
-/// One unit through all stages and back.
+/// One microbatch after another through all stages and back, its slices forward in order and backward in the opposite order.
 class UnpipelinedRun {
  public:
   explicit UnpipelinedRun(Reference& reference) : to_(reference) {
@@ -34,23 +34,44 @@ class UnpipelinedRun {
       parameters_.push_back(stage_parameters(to_.config, stage));
       to_.gradients.stages.emplace_back(parameters_.back().size());
       to_.magnitudes.emplace_back(parameters_.back().size());
+      keys_.push_back(no_keys_yet(to_.config, to_.sizes.slices));
     }
   }
 
-  void add_unit(Microbatch microbatch, RowRange rows) {
-    std::vector<std::vector<BlockTape>> tapes(parameters_.size());
-    Tensor x = input_rows(to_.config, microbatch, rows);
-    for (std::size_t s = 0; s < tapes.size(); ++s)
-      x = stage_forward(to_.config, parameters_[s], std::move(x), tapes[s]);
-    to_.gradients.losses.push_back(squared_error(x, target_rows(to_.config, microbatch, rows)));
-    for (std::size_t s = tapes.size(); s-- > 0;) {
-      x = stage_input_gradient(to_.config, parameters_[s], std::move(x), tapes[s]);
-      add_magnitudes(s, tapes[s]);
-      stage_weight_gradient(to_.config, tapes[s], to_.gradients.stages[s]);
-    }
+  void add_microbatch(Microbatch microbatch) {
+    std::vector<Pass> passes;
+    for (int slice = 0; slice < to_.sizes.slices; ++slice) passes.push_back(forward(microbatch, slice));
+    for (; !passes.empty(); passes.pop_back()) backward(passes.back());
   }
 
  private:
+  struct Pass {
+    int slice = 0;
+    std::vector<std::vector<BlockTape>> tapes;  // [stage]
+    Tensor error;
+  };
+
+  Pass forward(Microbatch microbatch, int slice) {
+    const RowRange rows = rows_of_slice(to_.config, slice, to_.sizes.slices);
+    Pass pass{slice, std::vector<std::vector<BlockTape>>(parameters_.size()), {}};
+    Tensor x = input_rows(to_.config, microbatch, rows);
+    for (std::size_t s = 0; s < parameters_.size(); ++s)
+      x = stage_forward(to_.config, parameters_[s], std::move(x), pass.tapes[s], {&keys_[s], slice});
+    to_.gradients.losses.push_back(squared_error(x, target_rows(to_.config, microbatch, rows)));
+    pass.error = std::move(x);
+    return pass;
+  }
+
+  void backward(Pass& pass) {
+    Tensor e = std::move(pass.error);
+    for (std::size_t s = parameters_.size(); s-- > 0;) {
+      e = stage_input_gradient(to_.config, parameters_[s], std::move(e), pass.tapes[s],
+                               {&keys_[s], pass.slice});
+      add_magnitudes(s, pass.tapes[s]);
+      stage_weight_gradient(to_.config, pass.tapes[s], to_.gradients.stages[s]);
+    }
+  }
+
   /// Every factor of every product without its sign, then the same additions.
   void add_magnitudes(std::size_t stage, std::vector<BlockTape> tapes) {
     for (BlockTape& tape : tapes)
@@ -60,6 +81,7 @@ class UnpipelinedRun {
 
   Reference& to_;
   std::vector<std::vector<float>> parameters_;  // [stage]
+  std::vector<StageKeys> keys_;                 // [stage]
 };
 
 /// "W1[2][3], block 0 of stage 1"
@@ -70,12 +92,19 @@ std::string parameter_name(const BlockShape& shape, std::size_t stage, std::size
     std::size_t size;
     std::size_t columns;
   };
-  const std::array<Part, 6> parts = {{{"gain", shape.width, 0},
-                                      {"shift", shape.width, 0},
-                                      {"W1", weights, shape.hidden},
-                                      {"b1", shape.hidden, 0},
-                                      {"W2", weights, shape.width},
-                                      {"b2", shape.width, 0}}};
+  const std::size_t square = shape.width * shape.width;
+  const std::array<Part, 12> parts = {{{"gain", shape.width, 0},
+                                       {"shift", shape.width, 0},
+                                       {"W1", weights, shape.hidden},
+                                       {"b1", shape.hidden, 0},
+                                       {"W2", weights, shape.width},
+                                       {"b2", shape.width, 0},
+                                       {"attention gain", shape.width, 0},
+                                       {"attention shift", shape.width, 0},
+                                       {"Wqkv", 3 * square, 3 * shape.width},
+                                       {"bqkv", 3 * shape.width, 0},
+                                       {"Wo", square, shape.width},
+                                       {"bo", shape.width, 0}}};
   std::string place = fmt::format("block {} of stage {}", element / shape.parameters(), stage);
   std::size_t at = element % shape.parameters();
   for (const Part& part : parts) {
@@ -127,9 +156,7 @@ Reference reference_gradients(const LayersConfig& config, const PipelineSizes& s
   reference.config = config;
   reference.sizes = sizes;
   UnpipelinedRun run(reference);
-  for (Microbatch k{0}; k < Microbatch(sizes.microbatches); ++k)
-    for (int slice = 0; slice < sizes.slices; ++slice)
-      run.add_unit(k, rows_of_slice(config, slice, sizes.slices));
+  for (Microbatch k{0}; k < Microbatch(sizes.microbatches); ++k) run.add_microbatch(k);
   return reference;
 }
 

@@ -31,15 +31,16 @@ struct Reference {
   /// g = N u / (1 - N u), u = 2^-24 and N = rows microbatches + 1.
   ///
   /// Why: what a block sees of a microbatch is the same in both runs, bit for bit, since the same function computes it from the same
-  /// numbers and shapes (tensor_math.hpp). Only the order differs in which the rows' products are added to a gradient: over
-  /// microbatches, and over replicas last, which is one addition more. In any order the computed sum of N products is within g sum |x y| of
+  /// numbers and shapes (tensor_math.hpp). That holds for slices that attend to each other too: in both runs they are the same, go
+  /// forward in order, and add to the gradients of keys and values in the opposite order. Only the order differs in which the rows'
+  /// products are added to a gradient: over microbatches, and over replicas last, which is one addition more. In any order the computed sum of N products is within g sum |x y| of
   /// the exact one (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1), so two orders are at most
   /// twice that apart; and the magnitude, computed likewise, is at least 1 - g of the exact sum |x y|.
   [[nodiscard]] double tolerance(std::size_t stage, std::size_t element) const;
 };
 
-/// Runs all stages one after another for each microbatch (each slice, in order). Throws InputError as require_possible() does, and where
-/// N > 2^20, behind which the tolerance nears the gradients themselves.
+/// Runs all stages one after another for each microbatch: its slices forward in order, then backward in the opposite order. Throws
+/// InputError as require_possible() does, and where N > 2^20, behind which the tolerance nears the gradients themselves.
 [[nodiscard]] Reference reference_gradients(const LayersConfig& config, const PipelineSizes& sizes);
 
 /// "" if every gradient is within its tolerance and every loss the same, else the first that is not:

@@ -56,6 +56,11 @@ void fill_float(const BlockShape& shape, const Numbers& numbers, std::span<float
   for (float& gain : p.gain) gain += 1.0F;
   for (float& weight : p.w1) weight *= 10.0F * std::sqrt(3.0F / static_cast<float>(shape.width));
   for (float& weight : p.w2) weight *= 10.0F * std::sqrt(3.0F / static_cast<float>(shape.hidden));
+  if (shape.heads == 0) return;
+  const AttentionParameters<float> attention(shape.width, all.subspan(shape.linear_parameters()));
+  for (float& gain : attention.gain) gain += 1.0F;
+  for (const std::span<float> weights : {attention.wqkv, attention.wo})
+    for (float& weight : weights) weight *= 10.0F * std::sqrt(3.0F / static_cast<float>(shape.width));
 }
 
 /// The signed permutations that require_possible() describes.
@@ -90,6 +95,19 @@ Tensor rows_of(const LayersConfig& config, Use use, Microbatch microbatch, RowRa
   return out;
 }
 
+void require_heads(const LayersConfig& config) {
+  if (config.heads < 0)
+    throw InputError(fmt::format("layers: heads is {}; it must be at least 0", config.heads));
+  if (config.heads == 0) return;
+  if (config.width % config.heads != 0)
+    throw InputError(fmt::format("layers: heads is {}; allowed is a divisor of width, {}, or 0", config.heads,
+                                 config.width));
+  if (config.arithmetic == Arithmetic::Integer)
+    throw InputError(fmt::format(
+        "integer layers: heads is {}, but a softmax is not exact on integers; give 0 heads, or take floats",
+        config.heads));
+}
+
 void require_exact(const LayersConfig& config, const PipelineSizes& sizes) {
   if (config.hidden < 4 * static_cast<std::int64_t>(config.width))
     throw InputError(
@@ -109,6 +127,12 @@ std::span<const float> block_of(const BlockShape& shape, std::span<const float> 
   return all.subspan(block * shape.parameters(), shape.parameters());
 }
 
+/// Of the slices up to that of the pass.
+std::span<SliceKeys> keys_of(const BlockShape& shape, Attended attended, std::size_t block) {
+  if (shape.heads == 0) return {};
+  return std::span((*attended.keys)[block]).first(static_cast<std::size_t>(attended.slice) + 1);
+}
+
 }  // namespace
 
 void require_possible(const LayersConfig& config, const PipelineSizes& sizes) {
@@ -116,6 +140,7 @@ void require_possible(const LayersConfig& config, const PipelineSizes& sizes) {
       {{"width", config.width}, {"hidden", config.hidden}, {"rows", config.rows}, {"blocks", config.blocks}}};
   for (const auto& [name, value] : all)
     if (value < 1) throw InputError(fmt::format("layers: {} is {}; it must be at least 1", name, value));
+  require_heads(config);
   if (config.rows < sizes.slices)
     throw InputError(
         fmt::format("layers: a microbatch of {} rows cannot be cut into {} slices; give it more rows",
@@ -153,20 +178,28 @@ Tensor target_rows(const LayersConfig& config, Microbatch microbatch, RowRange r
   return rows_of(config, Use::Target, microbatch, rows);
 }
 
+StageKeys no_keys_yet(const LayersConfig& config, int slices) {
+  if (config.heads == 0) return {};
+  return StageKeys(static_cast<std::size_t>(config.blocks),
+                   std::vector<SliceKeys>(static_cast<std::size_t>(slices)));
+}
+
 Tensor stage_forward(const LayersConfig& config, std::span<const float> parameters, Tensor x,
-                     std::vector<BlockTape>& tapes) {
+                     std::vector<BlockTape>& tapes, Attended attended) {
   const BlockShape shape = config.block();
   tapes.resize(static_cast<std::size_t>(config.blocks));
   for (std::size_t block = 0; block < tapes.size(); ++block)
-    x = block_forward(shape, block_of(shape, parameters, block), std::move(x), tapes[block]);
+    x = block_forward(shape, block_of(shape, parameters, block), std::move(x), tapes[block],
+                      keys_of(shape, attended, block));
   return x;
 }
 
 Tensor stage_input_gradient(const LayersConfig& config, std::span<const float> parameters, Tensor e,
-                            std::vector<BlockTape>& tapes) {
+                            std::vector<BlockTape>& tapes, Attended attended) {
   const BlockShape shape = config.block();
   for (std::size_t block = tapes.size(); block-- > 0;)
-    e = block_input_gradient(shape, block_of(shape, parameters, block), std::move(e), tapes[block]);
+    e = block_input_gradient(shape, block_of(shape, parameters, block), std::move(e), tapes[block],
+                             keys_of(shape, attended, block));
   return e;
 }
 
@@ -179,11 +212,12 @@ void stage_weight_gradient(const LayersConfig& config, std::vector<BlockTape>& t
 }
 
 Tensor stage_backward(const LayersConfig& config, std::span<const float> parameters, Tensor e,
-                      std::vector<BlockTape>& tapes, std::span<float> gradient) {
+                      std::vector<BlockTape>& tapes, std::span<float> gradient, Attended attended) {
   const BlockShape shape = config.block();
   for (; !tapes.empty(); tapes.pop_back()) {
     const std::size_t block = tapes.size() - 1;
-    e = block_input_gradient(shape, block_of(shape, parameters, block), std::move(e), tapes.back());
+    e = block_input_gradient(shape, block_of(shape, parameters, block), std::move(e), tapes.back(),
+                             keys_of(shape, attended, block));
     block_weight_gradient(shape, tapes.back(),
                           gradient.subspan(block * shape.parameters(), shape.parameters()));
   }

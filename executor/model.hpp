@@ -3,8 +3,9 @@
 // A model whose every number follows from a seed: weights from stage and block, inputs and targets from the microbatch. So each rank
 // makes its own share, and a run without a pipeline makes the same.
 //
-// A microbatch is `rows` rows of `width` numbers; a slice of it is a run of its rows (there is no attention, so rows do not
-// depend on each other). The loss is half the squared distance of the last stage's output to the target, added over everything:
+// A microbatch is `rows` rows of `width` numbers; a slice of it is a run of its rows. Without attention rows do not depend on each other;
+// with it, those of a slice attend to themselves and to the slices before. The loss is half the squared distance of the last stage's
+// output to the target, added over everything:
 // gradients add up over slices, microbatches and replicas without any scaling.
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "executor/block.hpp"
+#include "executor/stage_keys.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::executor {
@@ -23,9 +25,11 @@ struct LayersConfig {
   int blocks = 1;  ///< of one stage
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::Float;
+  int heads = 0;  ///< of the attention in every block; 0: there is none
 
   [[nodiscard]] BlockShape block() const {
-    return {static_cast<std::size_t>(width), static_cast<std::size_t>(hidden), arithmetic};
+    return {static_cast<std::size_t>(width), static_cast<std::size_t>(hidden), arithmetic,
+            static_cast<std::size_t>(heads)};
   }
   friend bool operator==(const LayersConfig&, const LayersConfig&) = default;
 };
@@ -41,8 +45,9 @@ struct PipelineSizes {
   return {schedule.stages(), schedule.microbatches(), schedule.slices()};
 }
 
-/// Throws InputError where a size is below 1, a slice would have no row, or, in integer arithmetic, where hidden < 4 width or a sum
-/// might pass 2^24, the integers that a float can count to.
+/// Throws InputError where a size is below 1, a slice would have no row, the heads do not divide the width, or, in integer
+/// arithmetic, where there is attention (a softmax of integers is none), hidden < 4 width, or a sum might pass 2^24, the
+/// integers that a float can count to.
 ///
 /// Integer arithmetic takes signed permutations, which neither grow nor fade however many stages there are. Of the columns
 /// of W1 the first `width` are a signed permutation P, then come -P, I and -I, then zeros; the rows of W2 are I, -I, -I, I,
@@ -66,17 +71,21 @@ struct RowRange {
 [[nodiscard]] Tensor input_rows(const LayersConfig& config, Microbatch microbatch, RowRange rows);
 [[nodiscard]] Tensor target_rows(const LayersConfig& config, Microbatch microbatch, RowRange rows);
 
-/// A stage's blocks in turn; one tape per block.
+/// Of one stage for one microbatch in so many slices: none is there yet.
+[[nodiscard]] StageKeys no_keys_yet(const LayersConfig& config, int slices);
+
+/// A stage's blocks in turn; one tape per block. Slices of a microbatch go forward in order and backward in the opposite order.
 [[nodiscard]] Tensor stage_forward(const LayersConfig& config, std::span<const float> parameters, Tensor x,
-                                   std::vector<BlockTape>& tapes);
+                                   std::vector<BlockTape>& tapes, Attended attended = {});
 [[nodiscard]] Tensor stage_input_gradient(const LayersConfig& config, std::span<const float> parameters,
-                                          Tensor e, std::vector<BlockTape>& tapes);
+                                          Tensor e, std::vector<BlockTape>& tapes, Attended attended = {});
 /// Adds to `gradient`, and frees the tapes.
 void stage_weight_gradient(const LayersConfig& config, std::vector<BlockTape>& tapes,
                            std::span<float> gradient);
 /// Input and weight gradient block by block, so that only one block holds its gradients at a time. Frees the tapes.
 [[nodiscard]] Tensor stage_backward(const LayersConfig& config, std::span<const float> parameters, Tensor e,
-                                    std::vector<BlockTape>& tapes, std::span<float> gradient);
+                                    std::vector<BlockTape>& tapes, std::span<float> gradient,
+                                    Attended attended = {});
 
 /// Makes y its distance to the target, the gradient of the loss; returns the loss.
 [[nodiscard]] double squared_error(Tensor& y, std::span<const float> target);

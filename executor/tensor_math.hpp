@@ -21,10 +21,15 @@ struct ProductShape {
   std::size_t rows = 0;
   std::size_t columns = 0;
   std::size_t depth = 0;
+  // Elements from one row of an operand, as it lies in memory, to the next, where it is some columns of a wider matrix.
+  // 0: its rows lie one behind the other.
+  std::size_t stride_a = 0;
+  std::size_t stride_b = 0;
+  std::size_t stride_c = 0;
 };
 
 /// C[i][j] = sum_k A[i][k] B[k][j]: a layer's output from its input and weights.
-/// REQUIRES of all three: no overlap, sizes as the shape says.
+/// REQUIRES of all three: no overlap; spans that begin with the first element and reach the last one.
 void multiply(ProductShape shape, std::span<const float> a, std::span<const float> b, std::span<float> c,
               Into into);
 

@@ -1,88 +1,20 @@
-// What one block and a stack of them compute: against finite differences of the formulas of executor/block.hpp, written once more here
-// in double precision; and what the model is made of.
+// What one block and a stack of them compute: against finite differences of the formulas of executor/block.hpp in double precision; and
+// what the model is made of.
 
 #include "executor/block.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "executor/in_doubles.hpp"
 #include "executor/model.hpp"
 #include "executor/tensor_math.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {
 namespace {
-
-using Doubles = std::vector<double>;
-
-Doubles widened(std::span<const float> values) {
-  return {values.begin(), values.end()};
-}
-
-/// y of one block for one row, straight from the formulas.
-Doubles row_through_block(const BlockShape& shape, const Doubles& p, const Doubles& x) {
-  const std::size_t d = shape.width;
-  const std::size_t h = shape.hidden;
-  const double* gain = p.data();
-  const double* shift = gain + d;
-  const double* w1 = shift + d;
-  const double* b1 = w1 + d * h;
-  const double* w2 = b1 + h;
-  const double* b2 = w2 + h * d;
-  double mean = 0;
-  double square = 0;
-  for (const double value : x) mean += value / static_cast<double>(d);
-  for (const double value : x) square += (value - mean) * (value - mean) / static_cast<double>(d);
-  Doubles y = x;
-  for (std::size_t j = 0; j < d; ++j) y[j] += b2[j];
-  for (std::size_t k = 0; k < h; ++k) {
-    double z = b1[k];
-    for (std::size_t j = 0; j < d; ++j)
-      z += ((x[j] - mean) / std::sqrt(square + 1e-5) * gain[j] + shift[j]) * w1[j * h + k];
-    const double g = z * 0.5 * std::erfc(-z / std::sqrt(2.0));
-    for (std::size_t j = 0; j < d; ++j) y[j] += g * w2[k * d + j];
-  }
-  return y;
-}
-
-/// sum e y over all rows: its derivatives are what the backward functions return for the output gradient e.
-double weighted_output(const BlockShape& shape, const Doubles& p, const Doubles& x, const Doubles& e) {
-  double sum = 0;
-  for (std::size_t first = 0; first < x.size(); first += shape.width) {
-    const auto row = x.begin() + static_cast<std::ptrdiff_t>(first);
-    const Doubles y =
-        row_through_block(shape, p, Doubles(row, row + static_cast<std::ptrdiff_t>(shape.width)));
-    for (std::size_t j = 0; j < y.size(); ++j) sum += y[j] * e[first + j];
-  }
-  return sum;
-}
-
-/// Central differences: their own error is about 1e-10 (step^2 times the third derivative, and rounding / step), so what remains is the
-/// single precision of the functions under test, some 1e-6 of values near 1.
-Doubles differences(Doubles at, const std::function<double(const Doubles&)>& fn) {
-  constexpr double kStep = 1e-5;
-  Doubles slopes;
-  for (double& value : at) {
-    const double middle = value;
-    value = middle + kStep;
-    const double above = fn(at);
-    value = middle - kStep;
-    slopes.push_back((above - fn(at)) / (2 * kStep));
-    value = middle;
-  }
-  return slopes;
-}
-
-double largest_gap(std::span<const float> found, const Doubles& wanted) {
-  REQUIRE(found.size() == wanted.size());
-  double gap = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    gap = std::max(gap, std::fabs(static_cast<double>(found[i]) - wanted[i]));
-  return gap;
-}
 
 LayersConfig tiny() {
   LayersConfig config;
@@ -121,6 +53,33 @@ TEST_CASE("products of matrices are those of the definition, replaced or added")
   multiply_transposed_right({2, 2, 3}, a, b_columns, c, Into::Add);
   CHECK(c == twice);
   CHECK_FALSE(multiplier_name().empty());
+}
+
+TEST_CASE("products of columns of wider matrices are those of the columns alone") {
+  // The matrices above, each with a column more that is not to be touched or read.
+  const std::vector<float> a = {1, 2, 3, -9, 4, 5, 6, -9};
+  const std::vector<float> a_columns = {1, 4, -9, 2, 5, -9, 3, 6, -9};
+  const std::vector<float> b = {7, 8, -9, 9, 10, -9, 11, 12, -9};
+  const std::vector<float> b_columns = {7, 9, 11, -9, 8, 10, 12, -9};
+  const std::vector<float> once = {58, 64, -5, 139, 154, -5};
+  const std::vector<float> twice = {116, 128, -5, 278, 308, -5};
+  const auto sizes = [](std::size_t stride_a, std::size_t stride_b) {
+    return ProductShape{
+        .rows = 2, .columns = 2, .depth = 3, .stride_a = stride_a, .stride_b = stride_b, .stride_c = 3};
+  };
+  std::vector<float> c = {99, 99, -5, 99, 99, -5};
+  multiply(sizes(4, 3), a, b, c, Into::Replace);
+  CHECK(c == once);
+  multiply(sizes(4, 3), a, b, c, Into::Add);
+  CHECK(c == twice);
+  multiply_transposed_left(sizes(3, 3), a_columns, b, c, Into::Replace);
+  CHECK(c == once);
+  multiply_transposed_left(sizes(3, 3), a_columns, b, c, Into::Add);
+  CHECK(c == twice);
+  multiply_transposed_right(sizes(4, 4), a, b_columns, c, Into::Replace);
+  CHECK(c == once);
+  multiply_transposed_right(sizes(4, 4), a, b_columns, c, Into::Add);
+  CHECK(c == twice);
 }
 
 TEST_CASE("products have the same bits wherever their operands lie") {
@@ -163,12 +122,7 @@ TEST_CASE("a block's output, input gradient and weight gradient are those of its
   const Doubles wide_p = widened(parameters);
   const Doubles wide_x = widened(x);
   const Doubles wide_e = widened(e);
-  Doubles wide_y;
-  for (std::size_t first = 0; first < x.size(); first += shape.width)
-    for (const double value :
-         row_through_block(shape, wide_p, widened(std::span(x).subspan(first, shape.width))))
-      wide_y.push_back(value);
-  CHECK(largest_gap(y, wide_y) < 2e-6);
+  CHECK(largest_gap(y, through_block(shape, wide_p, wide_x)) < 2e-6);
   CHECK(largest_gap(dx, differences(wide_x, [&](const Doubles& at) {
                       return weighted_output(shape, wide_p, at, wide_e);
                     })) < 5e-6);
@@ -188,14 +142,11 @@ TEST_CASE(
   const Tensor target = target_rows(config, Microbatch(2), rows);
   const auto loss = [&](const Doubles& p) {
     const auto half = static_cast<std::ptrdiff_t>(shape.parameters());
+    const Doubles middle = through_block(shape, Doubles(p.begin(), p.begin() + half), widened(x));
+    const Doubles y = through_block(shape, Doubles(p.begin() + half, p.end()), middle);
     double sum = 0;
-    for (std::size_t first = 0; first < x.size(); first += shape.width) {
-      Doubles row = widened(std::span(x).subspan(first, shape.width));
-      row = row_through_block(shape, Doubles(p.begin(), p.begin() + half), row);
-      row = row_through_block(shape, Doubles(p.begin() + half, p.end()), row);
-      for (std::size_t j = 0; j < row.size(); ++j)
-        sum += 0.5 * std::pow(row[j] - static_cast<double>(target[first + j]), 2);
-    }
+    for (std::size_t i = 0; i < y.size(); ++i)
+      sum += 0.5 * std::pow(y[i] - static_cast<double>(target[i]), 2);
     return sum;
   };
 
