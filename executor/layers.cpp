@@ -18,6 +18,8 @@ void for_each_kept(Pass& pass, Fn&& fn) {
   fn(pass.input);
   fn(pass.error);
   for (auto& tape : pass.tapes) for_each_tensor(tape, fn);
+  if (!pass.owns_keys) return;
+  for (auto& slices : *pass.keys) for_each_key_tensor(slices.front(), fn);
 }
 
 template <class Pass>
@@ -64,7 +66,8 @@ LayerRank::LayerRank(const LayersConfig& config, const Schedule& schedule, Rank 
       sizes_(sizes_of(schedule)),
       rank_(rank),
       forward_only_(schedule.is_forward_only()),
-      losses_(static_cast<std::size_t>(schedule.units())) {
+      losses_(static_cast<std::size_t>(schedule.units())),
+      account_(schedule, rank) {
   const auto slots = schedule.placement().slots_of(rank);
   slots_.assign(slots.begin(), slots.end());
   for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)
@@ -76,6 +79,14 @@ LayerRank::LayerRank(const LayersConfig& config, const Schedule& schedule, Rank 
     copy.gradient.resize(copy.parameters.size());
   }
   passes_.resize(slots_.size() * losses_.size());
+  if (config.heads > 0) {
+    const auto slices = static_cast<std::size_t>(sizes_.slices);
+    keys_.assign(passes_.size() / slices, no_keys_yet(config, sizes_.slices));
+    for (std::size_t i = 0; i < passes_.size(); ++i) {
+      passes_[i].keys = &keys_[i / slices];
+      passes_[i].owns_keys = slices == 1;
+    }
+  }
   for (const Op op : schedule.queue(rank))
     if (op.kind() == OpKind::Recompute)
       passes_[local_of(op) * losses_.size() + unit_of(op)].recomputed = true;
@@ -103,8 +114,9 @@ Payload LayerRank::run(Op op, int step, Payload input) {
   const std::size_t local = local_of(op);
   require_size(op, input);
   Pass& pass = claim(op, step, local);
+  const auto shared = static_cast<std::ptrdiff_t>(shared_bytes(op, pass));
   Payload out = dispatch(op, stages_[local], pass, std::move(input));
-  release(pass);
+  release(op, pass, static_cast<std::ptrdiff_t>(shared_bytes(op, pass)) - shared);
   return out;
 }
 
@@ -127,6 +139,7 @@ void LayerRank::begin_step(int step) {
   for (Pass& pass : passes_) pass.state = State::Open;
   for (StageCopy& copy : stages_) std::fill(copy.gradient.begin(), copy.gradient.end(), 0.0F);
   std::fill(losses_.begin(), losses_.end(), 0.0);
+  account_.begin_step();
 }
 
 void LayerRank::require_state(Op op, const Pass& pass) const {
@@ -150,9 +163,15 @@ void LayerRank::require_state(Op op, const Pass& pass) const {
       right = right && (pass.state == State::Stashed || pass.state == State::Kept);
       break;
   }
-  if (!right)
+  if (!right || !slices_are_in_order(op, pass))
     throw std::runtime_error(
         fmt::format("rank {} was given {} before what it needs, or twice", rank_.value(), to_text(op)));
+}
+
+bool LayerRank::slices_are_in_order(Op op, const Pass& pass) {
+  if (pass.keys == nullptr) return true;
+  if (op.kind() == OpKind::Forward) return may_go_forward(*pass.keys, op.slice());
+  return !carries_gradient(op.kind()) || may_go_backward(*pass.keys, op.slice());
 }
 
 void LayerRank::require_size(Op op, const Payload& input) const {
@@ -195,18 +214,27 @@ Payload LayerRank::run_forward(Op op, const StageCopy& stage, Pass& pass, Payloa
       op.stage() == Stage(0) ? input_rows(config_, op.microbatch(), rows_of(op)) : std::move(input.values);
   if (pass.recomputed) pass.input = x;
   std::vector<BlockTape> tapes;
-  Tensor y = stage_forward(config_, stage.parameters, std::move(x), tapes);
+  Tensor y = stage_forward(config_, stage.parameters, std::move(x), tapes, {pass.keys, op.slice()});
   if (is_last(op))
     losses_[unit_of(op)] = squared_error(y, target_rows(config_, op.microbatch(), rows_of(op)));
   pass.state = forward_only_ ? State::Done : pass.recomputed ? State::Stashed : State::Kept;
   if (pass.state == State::Kept) pass.tapes = std::move(tapes);
+  drop_keys(op, pass);
   if (!is_last(op)) return {std::move(y)};
   if (pass.state == State::Kept) pass.error = std::move(y);
   return {};
 }
 
+/// Keys and values that no slice will attend to, or that R makes again.
+void LayerRank::drop_keys(Op op, Pass& pass) const {
+  if (pass.keys == nullptr || pass.state == State::Kept) return;
+  if (!pass.owns_keys && (pass.state == State::Stashed || !is_last_slice(op))) return;
+  discard_all(*pass.keys);
+}
+
 void LayerRank::run_again(Op op, const StageCopy& stage, Pass& pass) {
-  Tensor y = stage_forward(config_, stage.parameters, std::exchange(pass.input, {}), pass.tapes);
+  Tensor y = stage_forward(config_, stage.parameters, std::exchange(pass.input, {}), pass.tapes,
+                           {pass.keys, op.slice()});
   if (is_last(op)) {
     // The loss itself is known since F.
     static_cast<void>(squared_error(y, target_rows(config_, op.microbatch(), rows_of(op))));
@@ -216,26 +244,33 @@ void LayerRank::run_again(Op op, const StageCopy& stage, Pass& pass) {
 }
 
 Payload LayerRank::run_backward(Op op, StageCopy& stage, Pass& pass, Payload input) const {
+  const Attended attended{pass.keys, op.slice()};
   Tensor e = is_last(op) ? std::exchange(pass.error, {}) : std::move(input.values);
   if (op.kind() == OpKind::BackwardInput) {
-    e = stage_input_gradient(config_, stage.parameters, std::move(e), pass.tapes);
+    e = stage_input_gradient(config_, stage.parameters, std::move(e), pass.tapes, attended);
     pass.state = State::InputDone;
   } else {
     const std::lock_guard lock(*stage.adding);
-    e = stage_backward(config_, stage.parameters, std::move(e), pass.tapes, stage.gradient);
+    e = stage_backward(config_, stage.parameters, std::move(e), pass.tapes, stage.gradient, attended);
     pass.state = State::Done;
   }
   if (op.stage() == Stage(0)) return {};
   return {std::move(e)};
 }
 
-void LayerRank::release(Pass& pass) {
+std::size_t LayerRank::shared_bytes(Op op, const Pass& pass) {
+  if (pass.keys == nullptr || pass.owns_keys) return 0;
+  const bool may_change = op.kind() == OpKind::Forward || carries_gradient(op.kind());
+  return may_change ? bytes_up_to(*pass.keys, op.slice()) : 0;
+}
+
+void LayerRank::release(Op op, Pass& pass, std::ptrdiff_t more_shared) {
   std::size_t bytes = 0;
   for_each_kept(pass, [&](const Tensor& tensor) { bytes += tensor.size() * sizeof(float); });
   const std::lock_guard lock(mutex_);
   pass.in_use = false;
-  held_bytes_ = held_bytes_ - std::exchange(pass.bytes, bytes) + bytes;
-  peak_bytes_ = std::max(peak_bytes_.load(), held_bytes_);
+  const auto before = static_cast<std::ptrdiff_t>(std::exchange(pass.bytes, bytes));
+  account_.change(op, static_cast<std::ptrdiff_t>(bytes) - before + more_shared);
 }
 
 RankGradients LayerRank::gradients() const {

@@ -9,16 +9,21 @@
 //   W   gradient of the weights
 //   O   everything kept of the pass moves into one other buffer, which is not counted as activations; L moves it back
 //
+// Keys and values of the attention of slice j are there for the slices behind it too, which may run while slice j is on the host or
+// forgotten but for its input. So where there are several slices, they stay on the device from F(j) until B or I of slice j, whatever
+// R, O and L do; and so do the gradients that later slices have added to them. With one slice they are part of what its pass keeps.
+//
 // Gradients add up over all microbatches, slices and updates of a step, on every rank for the stages (and replicas) that it holds.
 // The weights never change: every step is the same, and its gradients can be compared with those of a run without a pipeline
 // (executor/gradient_check.hpp). The first op of the next step clears them.
 
-#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "executor/byte_account.hpp"
 #include "executor/model.hpp"
 #include "executor/work.hpp"
 
@@ -50,7 +55,7 @@ class LayerRank : public RankWork {
   /// Throws std::runtime_error if a pass was begun and not ended.
   void end_step(int step) override;
   /// Of what passes keep from one op to the next; what an op needs only while it runs is not counted.
-  [[nodiscard]] std::size_t peak_bytes() const override { return peak_bytes_; }
+  [[nodiscard]] std::size_t peak_bytes() const override { return account_.peak(); }
 
   [[nodiscard]] RankGradients gradients() const override;
 
@@ -73,7 +78,9 @@ class LayerRank : public RankWork {
     std::vector<BlockTape> tapes;    // [block]
     Tensor host;                     // O to L
     std::vector<std::size_t> sizes;  // of the tensors in it
-    std::size_t bytes = 0;           // as counted in held_bytes_
+    std::size_t bytes = 0;           // as counted in account_
+    StageKeys* keys = nullptr;       // of all slices; null without attention
+    bool owns_keys = false;          // there are no other slices
   };
   struct StageCopy {
     Stage stage;
@@ -84,19 +91,24 @@ class LayerRank : public RankWork {
 
   /// The pass that the op is about. Throws std::runtime_error if it is not the op's turn, or another thread is at the pass.
   [[nodiscard]] Pass& claim(Op op, int step, std::size_t local);
-  /// Counts what it holds now.
-  void release(Pass& pass);
+  /// Counts what it holds now, and what the op has changed in shared_bytes().
+  void release(Op op, Pass& pass, std::ptrdiff_t more_shared);
+  /// Of the keys up to the op's slice that are not its pass's alone, where the op may change them.
+  [[nodiscard]] static std::size_t shared_bytes(Op op, const Pass& pass);
   void begin_step(int step);
   [[nodiscard]] std::size_t local_of(Op op) const;
   [[nodiscard]] std::size_t unit_of(Op op) const;
   [[nodiscard]] RowRange rows_of(Op op) const;
   [[nodiscard]] bool is_last(Op op) const { return op.stage().value() + 1 == sizes_.stages; }
+  [[nodiscard]] bool is_last_slice(Op op) const { return op.slice() + 1 == sizes_.slices; }
   void require_state(Op op, const Pass& pass) const;
+  [[nodiscard]] static bool slices_are_in_order(Op op, const Pass& pass);
   void require_size(Op op, const Payload& input) const;
 
   Payload dispatch(Op op, StageCopy& stage, Pass& pass, Payload input);
   Payload run_forward(Op op, const StageCopy& stage, Pass& pass, Payload input);
   void run_again(Op op, const StageCopy& stage, Pass& pass);
+  void drop_keys(Op op, Pass& pass) const;
   Payload run_backward(Op op, StageCopy& stage, Pass& pass, Payload input) const;
 
   LayersConfig config_;
@@ -108,11 +120,11 @@ class LayerRank : public RankWork {
   std::vector<StageCopy> stages_;  // [local slot]
   std::vector<Pass> passes_;       // [local slot * units + unit]
   std::vector<double> losses_;     // [unit]
+  std::vector<StageKeys> keys_;    // [local slot * microbatches + microbatch]; empty without attention
 
   std::mutex mutex_;  // the two below, and the states of passes
   int step_ = -1;
-  std::size_t held_bytes_ = 0;
-  std::atomic<std::size_t> peak_bytes_ = 0;
+  ByteAccount account_;
 };
 
 }  // namespace pipeloom::executor

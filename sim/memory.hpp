@@ -26,7 +26,8 @@ namespace pipeloom {
 struct MemoryModel {
   /// Held from F to the op that frees it.
   std::vector<Bytes> activation;
-  /// The part of `activation` that the end of I frees; 0 <= it <= activation.
+  /// The part of `activation` that the end of I frees; at most `activation`. Negative where I keeps more for W than it frees: held from
+  /// its end on.
   std::vector<Bytes> released_at_input;
   /// Weights, gradients, optimizer state: always held.
   std::vector<Bytes> static_bytes;

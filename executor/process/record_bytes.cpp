@@ -25,7 +25,7 @@ std::size_t all_messages(const RunPlan& plan) {
 
 void write_messages(net::Writer& out, const std::vector<MeasuredMessage>& messages) {
   std::uint32_t seen = 0;
-  for (const MeasuredMessage& message : messages) seen += is_seen(message) ? 1 : 0;
+  for (const MeasuredMessage& message : messages) seen += is_seen(message) ? 1U : 0U;
   out.u32(seen);
   for (std::uint32_t i = 0; i < messages.size(); ++i) {
     const MeasuredMessage& message = messages[i];

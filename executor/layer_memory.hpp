@@ -1,0 +1,28 @@
+#pragma once
+
+// What the simulator must be told of layers so that it predicts their memory.
+
+#include <optional>
+
+#include "executor/model.hpp"
+#include "sim/memory.hpp"
+
+namespace pipeloom::executor {
+
+/// Bytes that passes of real layers keep between ops (RankWork::peak_bytes() counts them), as a memory model: measure_memory() with it gives
+/// the peaks of activations that a run measures, exactly. Nothing else is in it: no weights, no messages.
+///
+/// Numbers per row and block, with width w and hidden size d (executor/block.hpp); a number has 4 bytes:
+///
+///   kept             Float                                      Integer
+///   from F           xhat, n: 2 w;  1/deviation: 1;  h, g: 2 d  n: w;  h, g: 2 d
+///   from I to W      xhat, n, e, dn: 4 w;  g, dh: 2 d           n, e: 2 w;  g, dh: 2 d
+///
+/// and per row of a stage: x from F to R where there is one, w; on the last stage the gradient of the loss from F or R to B or I, w. So I
+/// keeps more than it frees, and released_at_input is negative on all stages but, with one block, the last.
+///
+/// No value for layers with attention: what slices share of it follows no model of equal shares. None for copies either (O, L): what is held
+/// beside them depends on moments that no timeline has. And none for forwards alone, after which nothing is kept.
+[[nodiscard]] std::optional<MemoryModel> layer_memory(const LayersConfig& config, const Schedule& schedule);
+
+}  // namespace pipeloom::executor

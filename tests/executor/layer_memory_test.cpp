@@ -1,0 +1,101 @@
+// The memory of real layers is what the simulator says of them, byte by byte.
+
+#include "executor/layer_memory.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executor/run.hpp"
+#include "executor/runs.hpp"
+#include "executor/small_layers.hpp"
+#include "schedules/flavours.hpp"
+#include "schedules/generator.hpp"
+#include "schedules/recompute.hpp"
+#include "sim/message_plans.hpp"
+#include "sim/simulator.hpp"
+#include "sim/text.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::executor {
+namespace {
+
+std::vector<std::size_t> measured_peaks(const Program& program, const LayersConfig& config,
+                                        GroupRule groups = GroupRule::Together) {
+  Layers layers(config);
+  RunOptions options{.warmup_steps = 0, .steps = 2};
+  options.groups = groups;
+  options.before_instruction = random_delays(3, 30);
+  return run_on_cpu(program, layers, options).peak_bytes;
+}
+
+std::vector<std::size_t> simulated_peaks(const Program& program, const LayersConfig& config) {
+  const auto model = layer_memory(config, program.schedule());
+  REQUIRE(model);
+  const Timeline timeline =
+      simulate(program.shared_schedule(), default_costs(program.schedule().placement()));
+  std::vector<std::size_t> peaks;
+  for (const RankMemory& rank : measure_memory(timeline, *model))
+    peaks.push_back(static_cast<std::size_t>(rank.peak_activation_bytes));
+  return peaks;
+}
+
+LayersConfig two_blocks(Arithmetic arithmetic) {
+  LayersConfig config = small(arithmetic);
+  config.blocks = 2;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("bytes that layers keep, as a memory model") {
+  // small(): 6 rows, width 3, hidden 12. Floats: F keeps 6 + 1 + 24 = 31 numbers per row and block, I leaves 12 + 24 = 36.
+  const Schedule schedule = parse_schedule("0F0 0I0 0W0 | 1F0 1I0 1W0");
+  const auto model = layer_memory(two_blocks(Arithmetic::Float), schedule);
+  REQUIRE(model);
+  CHECK(model->activation == std::vector<Bytes>{4 * 6 * (2 * 31), 4 * 6 * (2 * 31 + 3)});
+  CHECK(model->released_at_input == std::vector<Bytes>{4 * 6 * -10, 4 * 6 * (-10 + 3)});
+  CHECK(model->stash == std::vector<Bytes>{4 * 6 * 3, 4 * 6 * 3});
+  CHECK_FALSE(layer_memory(small(Arithmetic::Float), parse_schedule("0F0 0O0 0L0 0B0")));
+  CHECK_FALSE(layer_memory(small(Arithmetic::Float), parse_schedule("0F0 0F1")));
+}
+
+TEST_CASE("every schedule on threads: the peak of activations on every rank is the simulated one, exactly") {
+  const int p = GENERATE(2, 4);
+  int runs = 0;
+  for (const schedules::Generator& generator : schedules::all())
+    for (const int m : {p, 2 * p + 2})
+      for (int v = generator.requirements.min_chunks; v <= std::min(generator.requirements.max_chunks, 2);
+           ++v)
+        for (const auto& params :
+             schedules::flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0})) {
+          if (!schedules::refusal(generator, params).empty()) continue;
+          INFO(schedules::describe(generator, params));
+          const Program program = async_program(generator, params);
+          const LayersConfig config = two_blocks(runs++ % 2 == 0 ? Arithmetic::Float : Arithmetic::Integer);
+          CHECK(measured_peaks(program, config) == simulated_peaks(program, config));
+          if (program.schedule().has_groups())
+            CHECK(measured_peaks(program, config, GroupRule::InTurn) == simulated_peaks(program, config));
+        }
+  CHECK(runs >= 20);
+}
+
+TEST_CASE("every schedule on threads: recomputation holds what the simulator says") {
+  for (const schedules::Generator& generator : schedules::all()) {
+    schedules::Params params{.chunks = generator.requirements.default_chunks};
+    params.slices = generator.requirements.default_slices;
+    params.updates = generator.requirements.default_updates;
+    for (const int keep : {0, 1}) {
+      INFO(generator.name << ", keep " << keep);
+      const Program program = async_plan(std::make_shared<const Schedule>(schedules::with_recompute(
+                                             schedules::make(generator, params), keep)),
+                                         {});
+      const LayersConfig config = two_blocks(Arithmetic::Float);
+      CHECK(measured_peaks(program, config) == simulated_peaks(program, config));
+    }
+  }
+}
+
+}  // namespace pipeloom::executor
