@@ -13,13 +13,17 @@ Kept kept_by_block(const LayersConfig& config) {
   const Bytes w = config.width;
   const Bytes d = config.hidden;
   if (config.arithmetic == Arithmetic::Integer) return {w + 2 * d, 2 * w + 2 * d};
-  return {2 * w + 1 + 2 * d, 4 * w + 2 * d};
+  const Kept linear = {2 * w + 1 + 2 * d, 4 * w + 2 * d};
+  if (config.heads == 0) return linear;
+  const Bytes probabilities = Bytes{config.heads} * config.rows;
+  return {linear.forward + 6 * w + 1 + probabilities, linear.input_done + 8 * w};
 }
 
 }  // namespace
 
 std::optional<MemoryModel> layer_memory(const LayersConfig& config, const Schedule& schedule) {
-  if (config.heads > 0 || schedule.has_copies() || schedule.is_forward_only()) return std::nullopt;
+  if (config.heads > 0 && schedule.slices() > 1) return std::nullopt;
+  if (schedule.has_copies() || schedule.is_forward_only()) return std::nullopt;
   const Bytes row = Bytes{sizeof(float)} * config.rows;
   const Kept block = kept_by_block(config);
   MemoryModel model = default_memory(schedule.placement());

@@ -18,10 +18,15 @@ namespace pipeloom::executor {
 ///   from F           xhat, n: 2 w;  1/deviation: 1;  h, g: 2 d  n: w;  h, g: 2 d
 ///   from I to W      xhat, n, e, dn: 4 w;  g, dh: 2 d           n, e: 2 w;  g, dh: 2 d
 ///
-/// and per row of a stage: x from F to R where there is one, w; on the last stage the gradient of the loss from F or R to B or I, w. So I
-/// keeps more than it frees, and released_at_input is negative on all stages but, with one block, the last.
+/// Attention (executor/attention.hpp) with a heads over r rows adds
 ///
-/// No value for layers with attention: what slices share of it follows no model of equal shares. None for copies either (O, L): what is held
+///   from F           xhat, n, q, k, v, o: 6 w;  1/deviation: 1;  P: a r
+///   from I to W      xhat, n, dn, o, e, dq, dk, dv: 8 w
+///
+/// and per row of a stage: x from F to R where there is one, w; on the last stage the gradient of the loss from F or R to B or I, w. Without
+/// much attention I keeps more than it frees: released_at_input is then negative.
+///
+/// No value for attention over slices: their shares are not those of one whole. None for copies either (O, L): what is held
 /// beside them depends on moments that no timeline has. And none for forwards alone, after which nothing is kept.
 [[nodiscard]] std::optional<MemoryModel> layer_memory(const LayersConfig& config, const Schedule& schedule);
 
