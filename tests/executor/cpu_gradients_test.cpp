@@ -1,6 +1,7 @@
 // Real layers on threads: gradients are those of the same model without a pipeline, for every registered schedule.
 
 #include <algorithm>
+#include <vector>
 
 #include "executor/gradient_check.hpp"
 #include "executor/run.hpp"
@@ -28,8 +29,10 @@ std::string mismatch(const Program& program, const LayersConfig& config) {
 
 TEST_CASE("every schedule on 2, 4 and 8 threads: gradients are right") {
   const int p = GENERATE(2, 4, 8);
+  const std::vector<LayersConfig> configs = {small(Arithmetic::Integer), small(Arithmetic::Float),
+                                             small_with_attention(3)};
   for (const schedules::Generator& generator : schedules::all()) {
-    int runs = 0;
+    std::size_t runs = 0;
     for (const int m : {p, 2 * p + 2})
       for (int v = generator.requirements.min_chunks; v <= std::min(generator.requirements.max_chunks, 2);
            ++v)
@@ -38,7 +41,7 @@ TEST_CASE("every schedule on 2, 4 and 8 threads: gradients are right") {
           if (!schedules::refusal(generator, params).empty()) continue;
           INFO(schedules::describe(generator, params));
           const Program program = async_program(generator, params);
-          CHECK(mismatch(program, small(runs++ % 2 == 0 ? Arithmetic::Integer : Arithmetic::Float)) == "");
+          CHECK(mismatch(program, configs[runs++ % configs.size()]) == "");
         }
     INFO(generator.name);
     CHECK(runs > 0);

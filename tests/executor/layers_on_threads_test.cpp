@@ -51,11 +51,12 @@ TEST_CASE("every schedule on threads: gradients are right with recomputation and
   const Change both = [](const Schedule& schedule) {
     return schedules::with_offload(schedules::with_recompute(schedule, 1), {.min_gap = 1});
   };
-  for (const Arithmetic arithmetic : {Arithmetic::Integer, Arithmetic::Float})
+  for (const LayersConfig& config :
+       {small(Arithmetic::Integer), small(Arithmetic::Float), small_with_attention(3)})
     for_each_changed(both, [&](const Program& program) {
       CHECK(program.schedule().contains(OpKind::Recompute));
       CHECK(program.schedule().has_copies());
-      CHECK(mismatch(program, small(arithmetic)) == "");
+      CHECK(mismatch(program, config) == "");
     });
 }
 
@@ -85,11 +86,14 @@ TEST_CASE("layers of uneven sizes on threads: right, and the same bits in every 
   config.width = 67;
   config.hidden = 271;
   config.rows = 13;
-  for (const char* name : {"zb-h1", "dualpipe", "dualpipe-v"}) {
+  config.heads = GENERATE(0, 1);
+  for (const char* name : {"zb-h1", "dualpipe", "dualpipe-v", "seq1f1b"}) {
     INFO(name);
     const schedules::Generator& generator = *schedules::find(name).generator;
-    const Program program = async_program(
-        generator, {.ranks = 2, .microbatches = 4, .chunks = generator.requirements.default_chunks});
+    const Program program = async_program(generator, {.ranks = 2,
+                                                      .microbatches = 4,
+                                                      .chunks = generator.requirements.default_chunks,
+                                                      .slices = generator.requirements.default_slices});
     const Gradients first = run(program, config);
     CHECK(first_mismatch(reference_gradients(config, sizes_of(program.schedule())), first) == "");
     // Each rank adds in the order of its queue; of the parts of a group at most one adds.

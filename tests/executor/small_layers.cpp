@@ -15,9 +15,16 @@ LayersConfig small(Arithmetic arithmetic) {
   return config;
 }
 
+LayersConfig small_with_attention(int heads) {
+  LayersConfig config = small(Arithmetic::Float);
+  config.heads = heads;
+  return config;
+}
+
 const Reference& reference_of(const LayersConfig& config, const PipelineSizes& sizes) {
-  static std::map<std::tuple<Arithmetic, int, int, int, int>, Reference> made;
-  const std::tuple key(config.arithmetic, config.blocks, sizes.stages, sizes.microbatches, sizes.slices);
+  static std::map<std::tuple<Arithmetic, int, int, int, int, int>, Reference> made;
+  const std::tuple key(config.arithmetic, config.blocks, config.heads, sizes.stages, sizes.microbatches,
+                       sizes.slices);
   const auto found = made.find(key);
   return found != made.end() ? found->second
                              : made.emplace(key, reference_gradients(config, sizes)).first->second;

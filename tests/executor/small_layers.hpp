@@ -10,7 +10,10 @@ namespace pipeloom::executor {
 /// 6 rows: 1, 2 or 3 slices of the same size.
 [[nodiscard]] LayersConfig small(Arithmetic arithmetic);
 
-/// Made once for all schedules of the same size. REQUIRES: `config` differs from small() in arithmetic and blocks only.
+/// The same with attention, in floats. REQUIRES: heads is 1 or 3.
+[[nodiscard]] LayersConfig small_with_attention(int heads);
+
+/// Made once for all schedules of the same size. REQUIRES: `config` differs from small() in arithmetic, blocks and heads only.
 [[nodiscard]] const Reference& reference_of(const LayersConfig& config, const PipelineSizes& sizes);
 
 }  // namespace pipeloom::executor
