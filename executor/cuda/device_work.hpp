@@ -5,20 +5,14 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "executor/cuda/device_memory.hpp"
+#include "executor/cuda/precision.hpp"
 #include "executor/work.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {
-
-/// Of activations and weights; gradients of weights, losses and sums are always fp32.
-enum class Precision : std::uint8_t { Fp32, Bf16 };
-[[nodiscard]] constexpr std::size_t bytes_of(Precision precision) {
-  return precision == Precision::Fp32 ? 4 : 2;
-}
 
 /// A tensor between two stages, on one device. Empty: there is none.
 struct DeviceTensor {

@@ -1,0 +1,96 @@
+#include "executor/cuda/pass_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sim/text.hpp"
+
+namespace pipeloom::executor::cuda {
+
+PassTable::PassTable(const Schedule& schedule, Rank rank)
+    : rank_(rank),
+      stages_(schedule.stages()),
+      slices_(schedule.slices()),
+      forward_only_(schedule.is_forward_only()),
+      units_(static_cast<std::size_t>(schedule.units())) {
+  const auto slots = schedule.placement().slots_of(rank);
+  slots_.assign(slots.begin(), slots.end());
+  for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)
+    replica_of_microbatch_.push_back(schedule.replica_of(k));
+  passes_.resize(slots_.size() * units_);
+  for (const Op op : schedule.queue(rank))
+    if (op.kind() == OpKind::Recompute) passes_[pass_of(op)].is_recomputed = true;
+}
+
+std::size_t PassTable::local_of(Op op) const {
+  const Slot slot(replica_of_microbatch_[op.microbatch().at()].value() * stages_ + op.stage().value());
+  const auto found = std::find(slots_.begin(), slots_.end(), slot);
+  if (found == slots_.end())
+    throw std::runtime_error(
+        fmt::format("rank {} was given {}, whose stage is on another rank", rank_.value(), to_text(op)));
+  return static_cast<std::size_t>(found - slots_.begin());
+}
+
+std::size_t PassTable::unit_of(Op op) const {
+  return op.microbatch().at() * static_cast<std::size_t>(slices_) + static_cast<std::size_t>(op.slice());
+}
+
+PassState PassTable::behind_forward(const Pass& pass) const {
+  if (forward_only_) return PassState::Done;
+  return pass.is_recomputed ? PassState::Stashed : PassState::Kept;
+}
+
+void PassTable::advance(Op op) {
+  Pass& pass = passes_[pass_of(op)];
+  const auto require = [&](bool right) {
+    if (!right || pass.is_offloaded != (op.kind() == OpKind::Reload))
+      throw std::runtime_error(
+          fmt::format("rank {} was given {} before what it needs, or twice", rank_.value(), to_text(op)));
+  };
+  switch (op.kind()) {
+    case OpKind::Forward:
+      require(pass.state == PassState::Open);
+      pass.state = behind_forward(pass);
+      break;
+    case OpKind::Recompute:
+      require(pass.state == PassState::Stashed);
+      pass.state = PassState::Kept;
+      break;
+    case OpKind::Backward:
+    case OpKind::BackwardInput:
+      require(pass.state == PassState::Kept);
+      pass.state = op.kind() == OpKind::Backward ? PassState::Done : PassState::InputDone;
+      break;
+    case OpKind::BackwardWeight:
+      require(pass.state == PassState::InputDone);
+      pass.state = PassState::Done;
+      break;
+    case OpKind::Offload:
+    case OpKind::Reload:
+      require(pass.state == PassState::Stashed || pass.state == PassState::Kept);
+      pass.is_offloaded = op.kind() == OpKind::Offload;
+      break;
+  }
+}
+
+void PassTable::begin_step() {
+  for (Pass& pass : passes_) {
+    pass.state = PassState::Open;
+    pass.is_offloaded = false;
+  }
+}
+
+void PassTable::require_ended(int step) const {
+  const auto open = std::find_if(passes_.begin(), passes_.end(), [](const Pass& pass) {
+    return pass.state != PassState::Open && pass.state != PassState::Done;
+  });
+  if (open == passes_.end()) return;
+  const auto at = static_cast<std::size_t>(open - passes_.begin());
+  throw std::runtime_error(fmt::format("rank {} ended step {} with unit {} of stage {} not finished",
+                                       rank_.value(), step, at % units_,
+                                       slots_[at / units_].value() % stages_));
+}
+
+}  // namespace pipeloom::executor::cuda

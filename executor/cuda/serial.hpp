@@ -1,0 +1,20 @@
+#pragma once
+
+// The same model without a pipeline, on the same device: what gradients in floating point are compared with there. A GPU's products round
+// otherwise than a CPU's, but every stage of the two runs on the GPU sees the same numbers bit for bit, so Reference::tolerance()
+// (executor/gradient_check.hpp) holds between them.
+
+#include "executor/gradient_check.hpp"
+#include "executor/model.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::executor::cuda {
+
+/// All stages on one rank: every microbatch, slice by slice, forward through all of them and back. Its queue is in the order to run it.
+[[nodiscard]] Schedule serial_schedule(const PipelineSizes& sizes);
+
+/// `reference` with these gradients and losses of a serial run on the device in place of its own. Its magnitudes stay: those of a GPU differ
+/// from them by rounding, far less than the factor 2 that the tolerance has to spare.
+[[nodiscard]] Reference with_gradients(Reference reference, Gradients serial);
+
+}  // namespace pipeloom::executor::cuda
