@@ -18,7 +18,8 @@ class CudaError : public SystemError {
 };
 
 /// Throws CudaError unless it succeeded; `what` is the call in words.
-void check(cudaError_t result, const char* what, std::source_location where = std::source_location::current());
+void check(cudaError_t result, const char* what,
+           std::source_location where = std::source_location::current());
 void check(cublasStatus_t result, const char* what,
            std::source_location where = std::source_location::current());
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Memory of a GPU, taken and given back in the order of a stream, so that neither waits for the device.
+// Memory of a GPU, taken and given back in the order of a stream, so that neither waits for the device; and memory of the host that a GPU
+// reads and writes beside its other work.
 
 #include <cuda_runtime_api.h>
 
@@ -9,16 +10,24 @@
 
 namespace pipeloom::executor::cuda {
 
+/// Makes the current device keep memory that was freed, for the next one who asks, instead of giving it back to the driver whenever the
+/// host waits. Once per device is enough; more often does no harm.
+void keep_freed_memory();
+
 /// Bytes on the current device. Freed on the stream that used them last (free_on()), by default the one that they were taken on.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   /// Contents are not set. Throws CudaError if there is no memory left, naming how much was asked for.
   DeviceBuffer(std::size_t bytes, cudaStream_t stream);
-  DeviceBuffer(DeviceBuffer&& other) noexcept;
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+  DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    DeviceBuffer(std::move(other)).swap(*this);
+    return *this;
+  }
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  /// REQUIRES: the stream is still there.
   ~DeviceBuffer();
 
   [[nodiscard]] void* data() const { return data_; }
@@ -31,9 +40,39 @@ class DeviceBuffer {
   void free_on(cudaStream_t stream) { stream_ = stream; }
 
  private:
+  void swap(DeviceBuffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(stream_, other.stream_);
+  }
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
   cudaStream_t stream_ = nullptr;
+};
+
+/// Bytes of the host that stay where they are. Taking and freeing them waits for the device.
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  /// Contents are not set. Throws CudaError as DeviceBuffer does.
+  explicit PinnedBuffer(std::size_t bytes);
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  ~PinnedBuffer();
+
+  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace pipeloom::executor::cuda
