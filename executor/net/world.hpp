@@ -24,19 +24,21 @@ struct World {
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 [[nodiscard]] std::optional<std::string> variable(const std::string& name);
 
-/// The first of these whose rank and size are both set:
+/// The first of these whose rank and size are both set; an empty variable is one that is not set:
 ///
-///   launcher          rank                  size                  local rank
-///   torchrun, by hand RANK                  WORLD_SIZE            LOCAL_RANK (0)
-///   mpirun (Open MPI) OMPI_COMM_WORLD_RANK  OMPI_COMM_WORLD_SIZE  OMPI_COMM_WORLD_LOCAL_RANK
-///   mpirun (Hydra)    PMI_RANK              PMI_SIZE              MPI_LOCALRANKID (0)
-///   srun              SLURM_PROCID          SLURM_STEP_NUM_TASKS  SLURM_LOCALID
+///   launcher          rank                  size                  local rank                  ranks of this machine
+///   torchrun, by hand RANK                  WORLD_SIZE            LOCAL_RANK (0)              LOCAL_WORLD_SIZE
+///   mpirun (Open MPI) OMPI_COMM_WORLD_RANK  OMPI_COMM_WORLD_SIZE  OMPI_COMM_WORLD_LOCAL_RANK  OMPI_COMM_WORLD_LOCAL_SIZE
+///   mpirun (Hydra)    PMI_RANK              PMI_SIZE              MPI_LOCALRANKID (0)         MPI_LOCALNRANKS
+///   srun              SLURM_PROCID          SLURM_STEP_NUM_TASKS  SLURM_LOCALID               all, where SLURM_STEP_NUM_NODES is 1
 ///
-/// The master is MASTER_ADDR, else under srun SLURM_LAUNCH_NODE_IPADDR, else 127.0.0.1 where all ranks are local (LOCAL_WORLD_SIZE or
-/// OMPI_COMM_WORLD_LOCAL_SIZE equals the size, or neither is set); its port MASTER_PORT, else 29500.
+/// The master is MASTER_ADDR; else 127.0.0.1 where the ranks of this machine are all ranks; else under srun SLURM_LAUNCH_NODE_IPADDR;
+/// else 127.0.0.1 where nobody says how many are of this machine. Its port is MASTER_PORT, else 29500, and the next one where
+/// TORCHELASTIC_USE_AGENT_STORE is "True": torchrun's agent then listens at MASTER_PORT itself.
 ///
-/// Nothing if no launcher says a rank. Throws InputError naming the variable for what is no number, rank >= size, one of rank and
-/// size without the other, a port outside 1 to 65535, or ranks on several machines without MASTER_ADDR.
+/// Nothing if no launcher says a rank; SLURM_PROCID alone says none, since Slurm sets it in batch scripts too. Throws InputError naming
+/// the variable for what is no number, rank >= size, one of rank and size without the other, a port outside 1 to 65535, or ranks on
+/// several machines without a master.
 [[nodiscard]] std::optional<World> world_of(const Environment& environment);
 
 /// Something that all ranks must agree on: "schedule", "zb-h1, p=4, m=8: 3f7a..". The first that differs is named.
@@ -46,10 +48,10 @@ struct Agreement {
   friend bool operator==(const Agreement&, const Agreement&) = default;
 };
 
-/// All connections of a rank to the others.
+/// All connections of a rank to the others. They do not block.
 struct Meeting {
   World world;
-  /// To rank 0; at rank 0 [rank], its own not open.
+  /// [rank] at rank 0, its own not open; at the others only [0] is open.
   std::vector<Socket> control;
   /// [rank] to each one, its own not open.
   std::vector<Socket> data;
@@ -57,12 +59,18 @@ struct Meeting {
 
 /// Rank 0 listens at the master's port and the others call it; it checks that each rank comes once, that all have the same
 /// size and the same agreements, in the same version of this protocol, and tells everybody where the others listen; then every pair
-/// connects, the higher rank calling the lower. A random number made by rank 0 keeps strangers and other runs out.
+/// connects, the higher rank calling the lower. A random number made by rank 0 keeps strangers and other runs out. Nobody has met
+/// until rank 0 knows that all pairs stand. A size of 1 needs no network.
+///
+/// Others reach a rank's machine by the address that rank 0 saw; ranks that rank 0 saw at a loopback address are on its own machine,
+/// and others reach them, and rank 0, by master.host, whatever that means to each. Data listeners take any free port.
 ///
 /// Throws NetworkError on every rank that is there, before the deadline, naming the rank and the reason: a taken port, ranks that did
 /// not come ("rank 2 did not come to node0:29500 within 30 s"), two processes that both say they are rank 1, another size, the first agreement
-/// that differs ("rank 2 has another schedule: 1f1b, p=4, m=8; rank 0 has zb-h1, p=4, m=8"), somebody at the address who is
-/// no rank of this run. A stranger who calls rank 0 is sent away and waited no longer for than a second.
+/// that differs ("rank 2 has another schedule: 1f1b, p=4, m=8; rank 0 has zb-h1, p=4, m=8"), ranks that cannot reach each other, somebody
+/// at the address who is no rank of this run. Rank 0 gives up somewhat earlier than the deadline (a quarter of the time, at most 1 s), so
+/// that all have its reason; those that come up to a second later too. A stranger who calls rank 0 is sent away, and never waited for.
+/// Looking up a name takes as long as the system takes.
 [[nodiscard]] Meeting meet(const World& world, const std::vector<Agreement>& agreements, Deadline deadline);
 
 }  // namespace pipeloom::executor::net

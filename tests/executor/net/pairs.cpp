@@ -1,5 +1,7 @@
 #include "executor/net/pairs.hpp"
 
+#include <random>
+
 namespace pipeloom::executor::net {
 
 Deadline in(std::chrono::milliseconds time) {
@@ -8,6 +10,21 @@ Deadline in(std::chrono::milliseconds time) {
 
 Deadline soon() {
   return in(std::chrono::seconds(20));
+}
+
+std::uint16_t free_port() {
+  // Below the range from which connections get theirs. Several tests run at once: each draws its own.
+  std::random_device random;
+  std::uniform_int_distribution<int> ports(15'000, 32'000);
+  while (true) {
+    const auto port = static_cast<std::uint16_t>(ports(random));
+    try {
+      (void)listen_on(port);
+      return port;
+    } catch (const NetworkError&) {
+      continue;
+    }
+  }
 }
 
 std::pair<Socket, Socket> connected_pair() {

@@ -3,6 +3,7 @@
 // Two ends of a connection, for tests.
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace pipeloom::executor::net {
 /// Far enough for a machine that is busy.
 [[nodiscard]] Deadline in(std::chrono::milliseconds time);
 [[nodiscard]] Deadline soon();
+
+/// A port that nobody has, and that the system gives to no connection of its own accord.
+[[nodiscard]] std::uint16_t free_port();
 
 /// Both ends of one TCP connection of this machine.
 [[nodiscard]] std::pair<Socket, Socket> connected_pair();

@@ -19,11 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
-/// A port that was free a moment ago.
-std::uint16_t free_port() {
-  return port_of(listen_on(0));
-}
-
 }  // namespace
 
 TEST_CASE("addresses as text") {

@@ -1,0 +1,94 @@
+#include "executor/net/meeting.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "executor/net/meeting_letters.hpp"
+
+namespace pipeloom::executor::net {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = Deadline::clock;
+
+/// "30 s", "1.5 s".
+std::string seconds_text(Clock::duration time) {
+  using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+  const std::int64_t tenths = std::max<std::int64_t>(std::chrono::round<Tenths>(time).count(), 0);
+  const std::string whole = std::to_string(tenths / 10);
+  return (tenths % 10 == 0 ? whole : whole + "." + std::to_string(tenths % 10)) + " s";
+}
+
+/// The rank that calls, if it is one that has not called yet.
+std::optional<int> rank_calling(const Frame& first, std::uint64_t run, const Meeting& meeting) {
+  try {
+    const Call call = call_in(first);
+    const bool is_expected = call.run == run && call.rank > meeting.world.rank &&
+                             call.rank < meeting.world.size &&
+                             !meeting.data[static_cast<std::size_t>(call.rank)].is_open();
+    if (is_expected) return call.rank;
+  } catch (const MalformedBytes&) {
+    return std::nullopt;  // a stranger
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MeetingTimes times_until(Deadline deadline) {
+  const Clock::duration all = deadline - Clock::now();
+  const Clock::duration share = std::clamp<Clock::duration>(all / 4, 0s, 1s);
+  return {deadline - share, deadline - share / 2, deadline - share / 4, deadline, seconds_text(all)};
+}
+
+Meeting empty_meeting(const World& world) {
+  Meeting meeting;
+  meeting.world = world;
+  meeting.control.resize(static_cast<std::size_t>(world.size));
+  meeting.data.resize(static_cast<std::size_t>(world.size));
+  return meeting;
+}
+
+std::string names_of(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return text;
+}
+
+void take_calls(Callers& callers, std::uint64_t run, Meeting& meeting, Deadline until) {
+  const int own = meeting.world.rank;
+  for (int left = meeting.world.size - 1 - own; left > 0;) {
+    std::optional<Callers::Caller> caller = callers.next(until);
+    if (!caller) break;
+    const std::optional<int> rank = rank_calling(caller->first, run, meeting);
+    if (!rank) continue;
+    try {
+      send_frame(caller->socket, letter(Call{run, own}), until);
+    } catch (const NetworkError& error) {
+      throw NetworkError(names_of({*rank}) + " called rank " + std::to_string(own) +
+                         " and went again: " + error.what());
+    }
+    meeting.data[static_cast<std::size_t>(*rank)] = std::move(caller->socket);
+    --left;
+  }
+  std::vector<int> missing;
+  for (int rank = own + 1; rank < meeting.world.size; ++rank)
+    if (!meeting.data[static_cast<std::size_t>(rank)].is_open()) missing.push_back(rank);
+  if (!missing.empty())
+    throw NetworkError(names_of(missing) + " did not connect to rank " + std::to_string(own));
+}
+
+Meeting meet(const World& world, const std::vector<Agreement>& agreements, Deadline deadline) {
+  if (world.size < 1 || world.rank < 0 || world.rank >= world.size)
+    throw InternalError("a meeting of rank " + std::to_string(world.rank) + " of " +
+                        std::to_string(world.size));
+  if (world.size == 1) return empty_meeting(world);
+  const MeetingTimes times = times_until(deadline);
+  return world.rank == 0 ? meet_as_host(world, agreements, times) : meet_as_guest(world, agreements, times);
+}
+
+}  // namespace pipeloom::executor::net

@@ -1,0 +1,44 @@
+#pragma once
+
+// The two sides of a meeting: rank 0, who is called and decides, and all the others.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/net/callers.hpp"
+#include "executor/net/socket.hpp"
+#include "executor/net/world.hpp"
+
+namespace pipeloom::executor::net {
+
+/// Until when what has to be done. Rank 0 gives up before the others do, so that all hear from it why.
+///
+///   start ... come ... connect ... decide . deadline
+///
+/// with a share of a quarter of the time, at most 1 s, between `come` and the deadline.
+struct MeetingTimes {
+  Deadline come;     ///< all ranks have called rank 0
+  Deadline connect;  ///< every pair has connected
+  Deadline decide;   ///< rank 0 knows whether they have
+  Deadline deadline;
+  std::string all;  ///< "30 s"
+};
+[[nodiscard]] MeetingTimes times_until(Deadline deadline);
+
+/// Both as meet(). REQUIRES: rank 0 of several; another rank.
+[[nodiscard]] Meeting meet_as_host(const World& world, const std::vector<Agreement>& agreements,
+                                   const MeetingTimes& times);
+[[nodiscard]] Meeting meet_as_guest(const World& world, const std::vector<Agreement>& agreements,
+                                    const MeetingTimes& times);
+
+/// A meeting whose connections all are still missing.
+[[nodiscard]] Meeting empty_meeting(const World& world);
+
+/// Waits for the calls of all higher ranks. Throws NetworkError naming those that did not call `until` then.
+void take_calls(Callers& callers, std::uint64_t run, Meeting& meeting, Deadline until);
+
+/// "rank 2", "ranks 2 and 5", "ranks 2, 3 and 5".
+[[nodiscard]] std::string names_of(const std::vector<int>& ranks);
+
+}  // namespace pipeloom::executor::net

@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include "executor/net/meeting.hpp"
+#include "executor/net/meeting_letters.hpp"
+
+namespace pipeloom::executor::net {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = Deadline::clock;
+
+/// How long ranks that come after the meeting has failed are told why.
+constexpr auto kGrace = 1s;
+
+/// A letter fits into the system's buffer of a connection that is new.
+constexpr auto kLetterTime = 1s;
+
+std::uint64_t random_number() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
+
+/// Seen from this machine only: at other machines it means them.
+bool is_loopback(std::string_view host) {
+  return host.starts_with("127.") || host == "::1";
+}
+
+class Host {
+ public:
+  Host(const World& world, const std::vector<Agreement>& agreements, const MeetingTimes& times)
+      : times_(times),
+        own_{kProtocolVersion, 0, world.size, world.master.port, agreements},
+        listener_(listen_on(world.master.port)),
+        callers_(listener_, kMostLetterBytes),
+        meeting_(empty_meeting(world)) {
+    table_.run = random_number();
+    table_.addresses.resize(meeting_.control.size());
+    table_.addresses.front().port = world.master.port;
+  }
+
+  Meeting meet() && {
+    try {
+      gather();
+      send_all_guests(letter(table_));
+      connect();
+      send_all_guests(letter(LetterKind::Go));
+    } catch (const NetworkError& error) {
+      turn_all_away(error.what());
+      throw;
+    }
+    return std::move(meeting_);
+  }
+
+ private:
+  [[nodiscard]] Socket& guest(int rank) { return meeting_.control[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::vector<int> missing() const {
+    std::vector<int> ranks;
+    for (int rank = 1; rank < own_.size; ++rank)
+      if (!meeting_.control[static_cast<std::size_t>(rank)].is_open()) ranks.push_back(rank);
+    return ranks;
+  }
+
+  void gather() {
+    while (!missing().empty()) {
+      std::optional<Callers::Caller> caller = callers_.next(times_.come);
+      if (!caller)
+        throw NetworkError(names_of(missing()) + " did not come to " + to_text(meeting_.world.master) +
+                           " within " + times_.all +
+                           "; were they started, with the same MASTER_ADDR and MASTER_PORT?");
+      if (const std::optional<Hello> hello = hello_of(*caller)) let_in(*hello, std::move(caller->socket));
+    }
+  }
+
+  /// Nothing of a stranger.
+  [[nodiscard]] static std::optional<Hello> hello_of(const Callers::Caller& caller) {
+    try {
+      return hello_in(caller.first);
+    } catch (const MalformedBytes&) {
+      return std::nullopt;
+    }
+  }
+
+  void let_in(const Hello& hello, Socket socket) {
+    std::string fault = difference(own_, hello);
+    if (fault.empty() && guest(hello.rank).is_open())
+      fault = "two processes say that they are rank " + std::to_string(hello.rank) + ", at " +
+              peer_host(guest(hello.rank)) + " and " + peer_host(socket) + "; give each its own RANK";
+    if (!fault.empty()) {
+      odd_one_ = std::move(socket);
+      throw NetworkError(fault);
+    }
+    const std::string host = peer_host(socket);
+    table_.addresses[static_cast<std::size_t>(hello.rank)] = {is_loopback(host) ? "" : host, hello.port};
+    guest(hello.rank) = std::move(socket);
+    send(hello.rank, letter(LetterKind::Welcome));
+  }
+
+  void send(int rank, const Frame& frame) {
+    try {
+      send_frame(guest(rank), frame, Clock::now() + kLetterTime);
+    } catch (const NetworkError& error) {
+      throw NetworkError("rank " + std::to_string(rank) + " came and went again: " + error.what());
+    }
+  }
+
+  void send_all_guests(const Frame& frame) {
+    for (int rank = 1; rank < own_.size; ++rank) send(rank, frame);
+  }
+
+  /// Every pair connects. Of several failures the highest rank's is the cause: lower ones wait for its call.
+  void connect() {
+    std::string reason;
+    try {
+      take_calls(callers_, table_.run, meeting_, times_.connect);
+    } catch (const NetworkError& error) {
+      reason = error.what();
+    }
+    for (int rank = 1; rank < own_.size; ++rank) {
+      const std::string failure = failure_of(rank);
+      if (!failure.empty()) reason = failure;
+    }
+    if (!reason.empty()) throw NetworkError(reason);
+  }
+
+  [[nodiscard]] std::string failure_of(int rank) {
+    const std::string name = "rank " + std::to_string(rank);
+    try {
+      const Frame frame = receive_frame(guest(rank), times_.decide, kMostLetterBytes);
+      return is(frame, LetterKind::Ready) ? "" : text_in(frame);
+    } catch (const NetworkError& error) {
+      return name + " did not say whether it has connected to the others: " + error.what();
+    }
+  }
+
+  /// Tells all that are here, and those that are on their way.
+  void turn_all_away(const std::string& reason) {
+    const Frame frame = letter(LetterKind::Reject, reason);
+    const auto tell = [&](const Socket& socket) {
+      try {
+        if (socket.is_open()) send_frame(socket, frame, Clock::now() + kLetterTime);
+      } catch (const NetworkError&) {
+        return;  // gone
+      }
+    };
+    std::for_each(meeting_.control.begin(), meeting_.control.end(), tell);
+    tell(odd_one_);
+    const Deadline until = std::min(times_.deadline, Clock::now() + kGrace);
+    try {
+      while (!missing().empty()) {
+        std::optional<Callers::Caller> caller = callers_.next(until);
+        if (!caller) break;
+        const std::optional<Hello> hello = hello_of(*caller);
+        if (!hello) continue;
+        tell(caller->socket);
+        if (hello->rank > 0 && hello->rank < own_.size && !guest(hello->rank).is_open())
+          guest(hello->rank) = std::move(caller->socket);
+      }
+    } catch (const NetworkError&) {
+      return;  // the first reason counts
+    }
+  }
+
+  const MeetingTimes& times_;
+  Hello own_;
+  Socket listener_;
+  Callers callers_;
+  Meeting meeting_;
+  Table table_;
+  Socket odd_one_;  // of whom the meeting fails
+};
+
+}  // namespace
+
+Meeting meet_as_host(const World& world, const std::vector<Agreement>& agreements,
+                     const MeetingTimes& times) {
+  return Host(world, agreements, times).meet();
+}
+
+}  // namespace pipeloom::executor::net

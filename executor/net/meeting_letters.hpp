@@ -1,0 +1,67 @@
+#pragma once
+
+// What ranks write to each other while they meet.
+//
+//   rank r -> rank 0     Hello     who I am, where I listen, what we agree on
+//   rank 0 -> rank r     Welcome   you have reached rank 0
+//   rank 0 -> rank r     Table     the number of this run, where the others listen
+//   rank r -> rank q<r   Call      the first frame of a data connection, and q's answer
+//   rank r -> rank 0     Ready     all my data connections stand
+//                        Failed    they do not: why
+//   rank 0 -> rank r     Go        those of all ranks stand
+//                        Reject    at any time: the meeting has failed, why
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/net/wire.hpp"
+#include "executor/net/world.hpp"
+
+namespace pipeloom::executor::net {
+
+enum class LetterKind : std::uint8_t { Hello = 1, Welcome, Table, Call, Ready, Failed, Go, Reject };
+
+/// Changes with whatever ranks say to each other, here and during a run.
+inline constexpr std::uint32_t kProtocolVersion = 1;
+
+/// No letter is longer.
+inline constexpr std::uint32_t kMostLetterBytes = 1U << 20;
+
+struct Hello {
+  std::uint32_t version = kProtocolVersion;
+  int rank = 0;
+  int size = 1;
+  std::uint16_t port = 0;  ///< of its data listener
+  std::vector<Agreement> agreements;
+};
+
+struct Table {
+  std::uint64_t run = 0;  ///< random
+  std::vector<Address>
+      addresses;  ///< [rank] of the data listeners; no host: the master's, as the reader knows it
+};
+
+struct Call {
+  std::uint64_t run = 0;
+  int rank = 0;
+};
+
+[[nodiscard]] bool is(const Frame& frame, LetterKind kind);
+[[nodiscard]] Frame letter(LetterKind kind, const std::string& text = "");
+[[nodiscard]] Frame letter(const Hello& hello);
+[[nodiscard]] Frame letter(const Table& table);
+[[nodiscard]] Frame letter(const Call& call);
+
+/// All throw MalformedBytes for what is no such letter: another kind, another body, no "pipeloom" in front. Of another version's Hello
+/// only version and rank are read.
+[[nodiscard]] std::string text_in(const Frame& frame);
+[[nodiscard]] Hello hello_in(const Frame& frame);
+[[nodiscard]] Table table_in(const Frame& frame);
+[[nodiscard]] Call call_in(const Frame& frame);
+
+/// Why `guest` cannot take part in a run in which rank 0 said `host`; "" if it can.
+[[nodiscard]] std::string difference(const Hello& host, const Hello& guest);
+
+}  // namespace pipeloom::executor::net
