@@ -59,6 +59,7 @@ class Host {
 
  private:
   [[nodiscard]] Socket& guest(int rank) { return meeting_.control[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool is_expected(int rank) { return rank > 0 && rank < own_.size && !guest(rank).is_open(); }
   [[nodiscard]] std::vector<int> missing() const {
     std::vector<int> ranks;
     for (int rank = 1; rank < own_.size; ++rank)
@@ -92,7 +93,7 @@ class Host {
       fault = "two processes say that they are rank " + std::to_string(hello.rank) + ", at " +
               peer_host(guest(hello.rank)) + " and " + peer_host(socket) + "; give each its own RANK";
     if (!fault.empty()) {
-      odd_one_ = std::move(socket);
+      (is_expected(hello.rank) ? guest(hello.rank) : odd_one_) = std::move(socket);
       throw NetworkError(fault);
     }
     const std::string host = peer_host(socket);
@@ -158,8 +159,7 @@ class Host {
         const std::optional<Hello> hello = hello_of(*caller);
         if (!hello) continue;
         tell(caller->socket);
-        if (hello->rank > 0 && hello->rank < own_.size && !guest(hello->rank).is_open())
-          guest(hello->rank) = std::move(caller->socket);
+        if (is_expected(hello->rank)) guest(hello->rank) = std::move(caller->socket);
       }
     } catch (const NetworkError&) {
       return;  // the first reason counts
@@ -172,7 +172,7 @@ class Host {
   Callers callers_;
   Meeting meeting_;
   Table table_;
-  Socket odd_one_;  // of whom the meeting fails
+  Socket odd_one_;  // who has no place, and has to hear that
 };
 
 }  // namespace
