@@ -9,30 +9,36 @@
 namespace pipeloom::executor {
 namespace {
 
-/// A thread's whole life. What it throws ends the run.
-void live(RunState& state, Rank rank) {
-  wake_up_precisely();
-  // Outlives its failure: its end waits for what runs beside it, which may take long.
-  std::unique_ptr<RankRunner> runner;
+/// A thread's whole work; what it throws ends the run.
+void try_to(RunState& state, Rank rank, const std::function<void()>& work) {
   try {
-    runner = std::make_unique<RankRunner>(state, rank);
-    runner->run();
+    work();
   } catch (const Stopped&) {
   } catch (const std::exception& error) {
     state.fail(rank, error.what());
   } catch (...) {
     state.fail(rank, "an exception of unknown type");
   }
-  runner.reset();
-  state.end(rank);
 }
 
 }  // namespace
 
-void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks) {
+void run_rank(RunState& state, Rank rank) {
+  // Outlives its failure: its end waits for what runs beside it, which may take long.
+  RankRunner runner(state, rank);
+  try_to(state, rank, [&] { runner.run(); });
+}
+
+void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
+                 const RankLife& life) {
   std::vector<std::thread> threads;
   threads.reserve(ranks.size());
-  for (const Rank rank : ranks) threads.emplace_back([state, rank] { live(*state, rank); });
+  for (const Rank rank : ranks)
+    threads.emplace_back([state, rank, life] {
+      wake_up_precisely();
+      try_to(*state, rank, [&] { life(*state, rank); });
+      state->end(rank);
+    });
   state->watch();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (state->has_ended(ranks[i]))

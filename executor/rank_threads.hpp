@@ -2,6 +2,7 @@
 
 // The threads of the ranks that one process runs.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -9,8 +10,14 @@
 
 namespace pipeloom::executor {
 
+/// All steps of one rank. Throws Stopped if the run is stopped; what else it throws ends the run.
+using RankLife = std::function<void(RunState&, Rank)>;
+/// On this thread and its companions: RankRunner.
+void run_rank(RunState& state, Rank rank);
+
 /// Runs all steps of these ranks, a thread each; returns when they have ended, or soon after a failure: then a rank that does not
 /// return from its op is left behind with its share of `state`.
-void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks);
+void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
+                 const RankLife& life = run_rank);
 
 }  // namespace pipeloom::executor

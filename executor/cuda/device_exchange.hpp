@@ -1,0 +1,55 @@
+#pragma once
+
+// How tensors get from device to device: the twin of executor/exchange.hpp. Messages are queued on streams of the exchange; a rank's own
+// streams wait for them there, so that the host need not.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "executor/cuda/device_work.hpp"
+#include "executor/cuda/step_clock.hpp"
+#include "executor/run.hpp"
+#include "sim/program.hpp"
+
+namespace pipeloom::executor::cuda {
+
+/// One thread per rank calls it; stop() is for any.
+class DeviceExchange {
+ public:
+  DeviceExchange() = default;
+  DeviceExchange(const DeviceExchange&) = delete;
+  DeviceExchange& operator=(const DeviceExchange&) = delete;
+  virtual ~DeviceExchange() = default;
+
+  /// Hands over a batch of `rank`: `sends` are the tensors of its sends, in the batch's order. Its messages come behind `posted`, the moment
+  /// at which the rank has come to this point of its program. Both events stay what they are until the step's end.
+  /// REQUIRES: batches of a rank are posted in the order of its instructions.
+  virtual void post(Rank rank, std::uint32_t batch, int step, std::vector<DeviceTensor> sends,
+                    cudaEvent_t posted) = 0;
+
+  /// Makes `stream` wait for every message of the batch; `arrived` is when it came there. Waits until that can be said to the device: for the
+  /// other ends to be posted by their hosts, not for their devices. False if the run was stopped meanwhile.
+  [[nodiscard]] virtual bool wait(Rank rank, std::uint32_t batch, int step, cudaStream_t stream,
+                                  cudaEvent_t arrived) = 0;
+
+  /// The tensor of a message, there when the stream of wait() has waited; free it on that stream.
+  /// REQUIRES: wait() returned true for its batch; called once.
+  [[nodiscard]] virtual DeviceTensor take(MessageId message, int step) = 0;
+
+  /// Whether everything that `rank` posted is done. Throws what the network or the device met.
+  [[nodiscard]] virtual bool is_done(Rank rank) = 0;
+
+  /// Notes the times of the step's messages that this rank has an end of. Throws WrongMessage if one was damaged (with checksums).
+  /// REQUIRES: is_done(); no rank has begun the next step.
+  virtual void collect(Rank rank, int step, const StepClock& clock) = 0;
+
+  /// Ends all waits, now and later.
+  virtual void stop() = 0;
+
+  /// As Exchange::measured().
+  [[nodiscard]] virtual std::vector<MeasuredMessage> measured() const = 0;
+};
+
+}  // namespace pipeloom::executor::cuda

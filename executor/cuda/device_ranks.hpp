@@ -1,0 +1,70 @@
+#pragma once
+
+// Ranks on a GPU as the rest of executor/ sees them, so that plan, progress, failures and results of a run are the same everywhere: what is
+// asked of a Work before and behind the steps. Their ops run through DeviceRunner, their messages through a DeviceExchange.
+
+#include <memory>
+
+#include "executor/cuda/device_exchange.hpp"
+#include "executor/cuda/device_stream.hpp"
+#include "executor/cuda/device_work.hpp"
+#include "executor/exchange.hpp"
+#include "executor/run_state.hpp"
+#include "executor/work.hpp"
+
+namespace pipeloom::executor::cuda {
+
+/// One rank: its work, and the streams that it is given.
+struct DeviceRank : RankWork {
+  explicit DeviceRank(std::unique_ptr<DeviceRankWork> own) : work(std::move(own)) {}
+
+  /// Throws std::logic_error: its ops run on a device.
+  Payload run(Op op, int step, Payload input) override;
+  void end_step(int step) override { work->end_step(step); }
+  [[nodiscard]] std::size_t peak_bytes() const override { return work->peak_bytes(); }
+  [[nodiscard]] RankGradients gradients() const override { return work->gradients(); }
+
+  Stream compute;
+  Stream second;                         ///< for the other parts of overlapped groups
+  Stream copies;                         ///< for O and L
+  std::unique_ptr<DeviceRankWork> work;  // last: it may hold memory that is freed on the streams
+};
+
+class DeviceRanks : public Work {
+ public:
+  /// `work` outlives it.
+  explicit DeviceRanks(DeviceWork& work) : work_(work) {}
+  [[nodiscard]] std::size_t message_elements(const Schedule& schedule, Op producer) const override {
+    return work_.message_elements(schedule, producer);
+  }
+  [[nodiscard]] std::size_t element_bytes() const { return bytes_of(work_.precision()); }
+  /// On the current device.
+  [[nodiscard]] std::unique_ptr<RankWork> rank_work(const Schedule& schedule, Rank rank) override {
+    return std::make_unique<DeviceRank>(work_.rank_work(schedule, rank));
+  }
+
+ private:
+  DeviceWork& work_;
+};
+
+/// REQUIRES: the state was made with DeviceRanks, `rank` is of this process.
+[[nodiscard]] DeviceRank& device_rank(RunState& state, Rank rank);
+
+/// The messages of a run, as RunState knows them: to be stopped and to be asked for their times.
+class DeviceMessages : public Exchange {
+ public:
+  explicit DeviceMessages(std::unique_ptr<DeviceExchange> exchange) : exchange_(std::move(exchange)) {}
+
+  [[nodiscard]] DeviceExchange& on_device() { return *exchange_; }
+  void stop() override { exchange_->stop(); }
+  [[nodiscard]] std::vector<MeasuredMessage> measured() const override { return exchange_->measured(); }
+  /// These throw std::logic_error: tensors stay on devices.
+  void post(Rank rank, std::uint32_t batch, int step, std::vector<Payload> sends) override;
+  [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step) override;
+  [[nodiscard]] Payload take(MessageId message, int step, std::size_t elements) override;
+
+ private:
+  std::unique_ptr<DeviceExchange> exchange_;
+};
+
+}  // namespace pipeloom::executor::cuda

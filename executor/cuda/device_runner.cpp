@@ -1,0 +1,249 @@
+#include "executor/cuda/device_runner.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "executor/cuda/range_names.hpp"
+#include "executor/cuda/trace_range.hpp"
+
+namespace pipeloom::executor::cuda {
+namespace {
+
+using Code = Program::Code;
+using Doing = Progress::Doing;
+
+/// How often the host looks whether the device is done. It measures nothing: events have their own times.
+constexpr std::chrono::microseconds kLook{50};
+
+/// Takes the entry of `key` out of `map`; nothing if there is none.
+template <class Key>
+DeviceTensor take_from(std::unordered_map<Key, DeviceTensor>& map, Key key) {
+  const auto found = map.find(key);
+  if (found == map.end()) return {};
+  DeviceTensor tensor = std::move(found->second);
+  map.erase(found);
+  return tensor;
+}
+
+/// Of the L that brings back what this op's pass holds, if there is one.
+std::uint64_t reload_key(Op op) {
+  const Op reload(OpKind::Reload, op.stage(), op.microbatch());
+  return (op.is_sliced() ? reload.with_slice(op.slice()) : reload).key();
+}
+
+}  // namespace
+
+DeviceRunner::DeviceRunner(RunState& state, DeviceExchange& exchange, Rank rank)
+    : state_(state),
+      exchange_(exchange),
+      device_rank_(device_rank(state, rank)),
+      schedule_(state.schedule()),
+      messages_(state.program().messages()),
+      rank_(rank),
+      tensors_(schedule_),
+      compute_(device_rank_.compute.get()),
+      second_(device_rank_.second.get()),
+      copies_(device_rank_.copies.get()),
+      together_(state.options().groups == GroupRule::Together),
+      times_(schedule_.queue(rank).size()) {
+  for (const auto& [code, index] : state.program().instructions(rank)) {
+    marks_.emplace_back();
+    if (code != Code::Run) marks_.back().emplace();
+  }
+}
+
+void DeviceRunner::run() {
+  for (int step = 0; step < state_.all_steps(); ++step) {
+    meet(step);
+    try {
+      run_step(step);
+    } catch (...) {
+      // What is left of the step is kept, whatever ended it; a device that failed says nothing any more.
+      try {
+        collect(queued_, step);
+      } catch (const std::exception&) {
+      }
+      throw;
+    }
+    exchange_.collect(rank_, step, clock_);
+    meet(step);
+    device_rank_.end_step(step);
+  }
+}
+
+void DeviceRunner::meet(int step) {
+  state_.begin(rank_, step, marks_.size(), Doing::Waiting);
+  if (!state_.barrier().arrive_and_wait()) throw Stopped();
+}
+
+void DeviceRunner::run_step(int step) {
+  queued_ = 0;
+  if (!clock_.set(compute_, state_.clock(), [&] { return state_.stopped(); })) throw Stopped();
+  for (; queued_ < marks_.size(); ++queued_) {
+    if (state_.stopped()) throw Stopped();
+    state_.begin(rank_, step, queued_, Doing::Computing);
+    if (state_.options().before_instruction) state_.options().before_instruction(rank_, queued_);
+    queue(queued_, step);
+  }
+  reloads_.clear();
+  wait_for_device(step);
+  collect(queued_, step);
+}
+
+void DeviceRunner::queue(std::size_t instruction, int step) {
+  const auto [code, index] = state_.program().instructions(rank_)[instruction];
+  if (code == Code::Run) run_entry(index, step);
+  if (code == Code::Post) post(instruction, step);
+  if (code != Code::Wait) return;
+  state_.begin(rank_, step, instruction, Doing::Waiting);
+  wait(instruction, step);
+}
+
+DeviceTensor DeviceRunner::input_of(std::size_t op) {
+  const MessageId message = messages_.needed_by(op);
+  if (message != kNoMessage) return take_from(received_, message);
+  const OpKind kind = schedule_.ops()[op].kind();
+  if (kind != OpKind::Forward && !carries_gradient(kind)) return {};
+  return take_from(local_, tensors_.input_of(schedule_.ops()[op]));
+}
+
+void DeviceRunner::keep_output(std::size_t op, DeviceTensor output) {
+  const MessageId message = messages_.sent_by(op);
+  if (message != kNoMessage)
+    to_be_sent_[message] = std::move(output);
+  else if (output.elements > 0)
+    local_[tensors_.output_of(schedule_.ops()[op])] = std::move(output);
+}
+
+std::size_t DeviceRunner::last_of(std::size_t first) const {
+  std::size_t last = first + 1;
+  while (schedule_.ops()[last - 1].joined()) ++last;
+  return last;
+}
+
+void DeviceRunner::run_entry(std::size_t first, int step) {
+  const std::size_t last = last_of(first);
+  const TraceRange range(range_name(schedule_, first, last));
+  if (is_copy(schedule_.ops()[first].kind())) return run_copy(first, step);
+  for (std::size_t op = first; op < last; ++op) wait_for_reload(schedule_.ops()[op]);
+  if (last - first > 1 && together_) return run_together(first, last, step);
+  for (std::size_t op = first; op < last; ++op) run_alone(op, step);
+}
+
+void DeviceRunner::queue_op(std::size_t op, int step, DeviceTensor input, cudaStream_t stream) {
+  input.buffer.free_on(stream);
+  keep_output(op, device_rank_.work->run(schedule_.ops()[op], step, std::move(input), stream));
+}
+
+void DeviceRunner::run_alone(std::size_t op, int step) {
+  DeviceTensor input = input_of(op);
+  times(op).start.record(compute_);
+  queue_op(op, step, std::move(input), compute_);
+  times(op).end.record(compute_);
+}
+
+void DeviceRunner::run_together(std::size_t first, std::size_t last, int step) {
+  // All inputs first: no part waits for another's output.
+  std::vector<DeviceTensor> inputs;
+  for (std::size_t op = first; op < last; ++op) inputs.push_back(input_of(op));
+  const cudaStream_t streams[] = {compute_, second_};
+  for (std::size_t op = first; op < last; ++op) times(op).start.record(streams[0]);
+  wait_for(streams[1], times(last - 1).start.get());
+  for (std::size_t op = first; op < last; ++op)
+    queue_op(op, step, std::move(inputs[op - first]), streams[op == first ? 0 : 1]);
+  fork_.record(streams[1]);
+  wait_for(streams[0], fork_.get());
+  for (std::size_t op = first; op < last; ++op) times(op).end.record(streams[0]);
+}
+
+void DeviceRunner::run_copy(std::size_t op, int step) {
+  // What it moves, and for L what it moves into, is done when the entries in front of it are.
+  fork_.record(compute_);
+  wait_for(copies_, fork_.get());
+  times(op).start.record(copies_);
+  queue_op(op, step, {}, copies_);
+  times(op).end.record(copies_);
+  if (schedule_.ops()[op].kind() == OpKind::Reload) reloads_[schedule_.ops()[op].key()] = times(op).end.get();
+}
+
+void DeviceRunner::wait_for_reload(Op op) {
+  const auto found = reloads_.find(reload_key(op));
+  if (found == reloads_.end()) return;
+  wait_for(compute_, found->second);
+  reloads_.erase(found);
+}
+
+void DeviceRunner::post(std::size_t instruction, int step) {
+  const std::uint32_t batch = state_.program().instructions(rank_)[instruction].index;
+  std::vector<DeviceTensor> sends;
+  for (const Endpoint& end : state_.program().batch(batch))
+    if (end.is_send) sends.push_back(take_from(to_be_sent_, end.message));
+  marks_[instruction]->end.record(compute_);
+  exchange_.post(rank_, batch, step, std::move(sends), marks_[instruction]->end.get());
+}
+
+void DeviceRunner::wait(std::size_t instruction, int step) {
+  const std::uint32_t batch = state_.program().instructions(rank_)[instruction].index;
+  Mark& mark = *marks_[instruction];
+  mark.start.record(compute_);
+  if (!exchange_.wait(rank_, batch, step, compute_, mark.start.get())) throw Stopped();
+  mark.end.record(compute_);
+  for (const Endpoint& end : state_.program().batch(batch))
+    if (!end.is_send) received_[end.message] = exchange_.take(end.message, step);
+}
+
+bool DeviceRunner::has_begun(std::size_t instruction) {
+  const auto [code, index] = state_.program().instructions(rank_)[instruction];
+  return code == Code::Run ? has_happened(times(index).start.get()) : code == Code::Post;
+}
+
+bool DeviceRunner::is_done(std::size_t instruction) {
+  const auto [code, index] = state_.program().instructions(rank_)[instruction];
+  return has_happened(code == Code::Run ? times(last_of(index) - 1).end.get()
+                                        : marks_[instruction]->end.get());
+}
+
+void DeviceRunner::wait_for_device(int step) {
+  const auto is_copy_at = [&](std::size_t instruction) {
+    const auto [code, index] = state_.program().instructions(rank_)[instruction];
+    return code == Code::Run && is_copy(schedule_.ops()[index].kind());
+  };
+  // Copies last: nothing behind them waits for their end.
+  for (const bool copies : {false, true})
+    for (std::size_t i = 0; i < marks_.size(); ++i)
+      if (is_copy_at(i) == copies) wait_for_instruction(i, step);
+  state_.begin(rank_, step, marks_.size(), Doing::Waiting);
+  while (!exchange_.is_done(rank_)) pause();
+}
+
+void DeviceRunner::wait_for_instruction(std::size_t instruction, int step) {
+  if (is_done(instruction)) return;
+  const bool is_wait = state_.program().instructions(rank_)[instruction].code == Code::Wait;
+  bool begun = has_begun(instruction);
+  state_.begin(rank_, step, instruction, is_wait ? Doing::Waiting : Doing::Computing);
+  while (!is_done(instruction)) {
+    static_cast<void>(exchange_.is_done(rank_));  // throws if the network failed
+    pause();
+    if (begun || !has_begun(instruction)) continue;
+    // Its time starts now, not when the host came here.
+    begun = true;
+    state_.begin(rank_, step, instruction, is_wait ? Doing::Waiting : Doing::Computing);
+  }
+}
+
+void DeviceRunner::pause() {
+  if (state_.stopped()) throw Stopped();
+  std::this_thread::sleep_for(kLook);
+}
+
+void DeviceRunner::collect(std::size_t queued, int step) {
+  for (std::size_t i = 0; i < queued; ++i) {
+    const auto [code, index] = state_.program().instructions(rank_)[i];
+    if (code != Code::Run || !is_done(i)) continue;
+    for (std::size_t op = index; op < last_of(index); ++op)
+      state_.record(op, step, clock_(times(op).start.get()), clock_(times(op).end.get()));
+  }
+}
+
+}  // namespace pipeloom::executor::cuda

@@ -1,0 +1,97 @@
+#pragma once
+
+// One rank of a run on a GPU: the twin of executor/rank_runner.hpp. Its thread goes through the rank's instructions and queues them; the
+// device carries them out, behind the host by up to a step. At the end of a step the host waits for the device and reads its events.
+//
+//   compute stream   entries, one after another
+//   second stream    the other parts of an overlapped group, from its fork to its join
+//   copy stream      O and L: each waits for the entries in front of it, and what needs an L waits for it
+//   exchange         messages (executor/cuda/device_exchange.hpp)
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "executor/cuda/device_exchange.hpp"
+#include "executor/cuda/device_ranks.hpp"
+#include "executor/cuda/step_clock.hpp"
+#include "executor/run_state.hpp"
+#include "sim/tensor_index.hpp"
+
+namespace pipeloom::executor::cuda {
+
+class DeviceRunner {
+ public:
+  /// All outlive it. REQUIRES: the rank's device is the current one of this thread, which alone calls the runner; it is a rank of
+  /// DeviceRanks.
+  DeviceRunner(RunState& state, DeviceExchange& exchange, Rank rank);
+
+  /// All steps. Throws Stopped if the run is stopped, and whatever the work and the device throw; what the device had done by then is
+  /// recorded.
+  void run();
+
+ private:
+  /// Events of an instruction. Run: from the start of an entry's first op to the end of its last one. Post: `end` is when it was posted. Wait:
+  /// from when the rank came there until it went on.
+  struct Mark {
+    Event start;
+    Event end;
+  };
+  struct OpTimes {
+    Event start;
+    Event end;
+  };
+
+  void run_step(int step);
+  void queue(std::size_t instruction, int step);
+  void run_entry(std::size_t first, int step);
+  void run_alone(std::size_t op, int step);
+  void run_together(std::size_t first, std::size_t last, int step);
+  void run_copy(std::size_t op, int step);
+  void queue_op(std::size_t op, int step, DeviceTensor input, cudaStream_t stream);
+  /// Makes the compute stream wait for the L of what this op uses.
+  void wait_for_reload(Op op);
+  void post(std::size_t instruction, int step);
+  void wait(std::size_t instruction, int step);
+  void meet(int step);
+
+  /// Until the device has done everything that was queued; shows meanwhile where it is.
+  void wait_for_device(int step);
+  void wait_for_instruction(std::size_t instruction, int step);
+  void pause();
+  [[nodiscard]] bool has_begun(std::size_t instruction);
+  [[nodiscard]] bool is_done(std::size_t instruction);
+  /// Records the times of the first `queued` instructions whose ops have ended.
+  void collect(std::size_t queued, int step);
+
+  [[nodiscard]] std::size_t last_of(std::size_t first) const;
+  [[nodiscard]] OpTimes& times(std::size_t op) { return times_[op - schedule_.queue_begin(rank_)]; }
+  [[nodiscard]] DeviceTensor input_of(std::size_t op);
+  void keep_output(std::size_t op, DeviceTensor output);
+
+  RunState& state_;
+  DeviceExchange& exchange_;
+  DeviceRank& device_rank_;
+  const Schedule& schedule_;
+  const MessageTable& messages_;
+  Rank rank_;
+  TensorIndex tensors_;
+  cudaStream_t compute_;
+  cudaStream_t second_;
+  cudaStream_t copies_;
+  bool together_;  // the parts of its groups
+  Event fork_;
+  std::vector<OpTimes> times_;              // [op - first of the rank]
+  std::vector<std::optional<Mark>> marks_;  // [instruction], of Post and Wait
+  StepClock clock_;
+  std::size_t queued_ = 0;  // instructions of the current step
+
+  std::unordered_map<std::size_t, DeviceTensor> local_;     // by tensor: between two stages of this rank
+  std::unordered_map<MessageId, DeviceTensor> to_be_sent_;  // outputs whose Post has not come
+  std::unordered_map<MessageId, DeviceTensor> received_;    // inputs whose op has not come
+  std::unordered_map<std::uint64_t, cudaEvent_t>
+      reloads_;  // by key of the L: its end, if nothing has waited for it yet
+};
+
+}  // namespace pipeloom::executor::cuda
