@@ -13,33 +13,21 @@
 namespace pipeloom::executor {
 namespace {
 
-/// What every element of an op's output holds. Floats are exact up to 2^24.
-float mark_of(Op op, int step) {
-  const int kind = op.kind() == OpKind::Forward ? 0 : 1;
-  const int number =
-      ((step * 61 + op.microbatch().value()) * 67 + op.stage().value()) * 17 + op.slice() * 2 + kind;
-  return static_cast<float>(number % (1 << 24));
+/// From an op's stage to that of its input's producer.
+int way_to_producer(Op op) {
+  return op.kind() == OpKind::Forward ? -1 : 1;
 }
 
 class BusyRank : public RankWork {
  public:
   BusyRank(const Costs& costs, const BusyOptions& options, const Schedule& schedule, Rank rank)
-      : options_(options), stages_(schedule.stages()) {
-    const bool in_turn = costs.overlap.rule == OverlapRule::Sequential;
-    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                   [&](std::size_t first, std::size_t last) {
-                     for (std::size_t i = first; i < last; ++i)
-                       duration_[schedule.ops()[i].key()] =
-                           in_turn ? costs.op_duration(schedule.ops()[i], schedule.slot_of(schedule.ops()[i]))
-                                   : costs.entry_duration(schedule, first, last);
-                   });
-  }
+      : options_(options), stages_(schedule.stages()), duration_(busy_times(costs, schedule, rank)) {}
 
   Payload run(Op op, int step, Payload input) override {
     const auto end = RunClock::Source::now() + std::chrono::nanoseconds(duration_.at(op.key()) / 1000);
     check(op, step, input);
     Payload output;
-    if (sends(op)) output.values.assign(options_.message_elements, mark_of(op, step));
+    if (sends(op)) output.values.assign(options_.message_elements, busy_mark(op, step));
     wait_until(end, options_.spin);
     return output;
   }
@@ -60,13 +48,11 @@ class BusyRank : public RankWork {
     if (input.values.empty() != !(needs(op) && options_.message_elements > 0))
       throw std::runtime_error(fmt::format("{} has {}", to_text(op), needs(op) ? "no input" : "an input"));
     if (input.values.empty()) return;
-    const int way = op.kind() == OpKind::Forward ? -1 : 1;
-    const Op producer(op.kind(), op.stage() + way, op.microbatch());
-    const float expected = mark_of(op.is_sliced() ? producer.with_slice(op.slice()) : producer, step);
+    const float expected = busy_mark_of_input(op, step);
     for (const float value : input.values)
       if (value != expected)
         throw std::runtime_error(fmt::format("the input of {} is not the output of stage {}", to_text(op),
-                                             op.stage().value() + way));
+                                             op.stage().value() + way_to_producer(op)));
   }
 
   BusyOptions options_;
@@ -75,6 +61,33 @@ class BusyRank : public RankWork {
 };
 
 }  // namespace
+
+std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs, const Schedule& schedule, Rank rank) {
+  std::unordered_map<std::uint64_t, Ticks> times;
+  const bool in_turn = costs.overlap.rule == OverlapRule::Sequential;
+  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   for (std::size_t i = first; i < last; ++i) {
+                     const Op op = schedule.ops()[i];
+                     times[op.key()] = in_turn ? costs.op_duration(op, schedule.slot_of(op))
+                                               : costs.entry_duration(schedule, first, last);
+                   }
+                 });
+  return times;
+}
+
+float busy_mark(Op op, int step) {
+  const int kind = op.kind() == OpKind::Forward ? 0 : 1;
+  const std::int64_t number =
+      ((std::int64_t{step} * 61 + op.microbatch().value()) * 67 + op.stage().value()) * 17 + op.slice() * 2 +
+      kind;
+  return static_cast<float>(number % (1 << 24));
+}
+
+float busy_mark_of_input(Op op, int step) {
+  const Op producer(op.kind(), op.stage() + way_to_producer(op), op.microbatch());
+  return busy_mark(op.is_sliced() ? producer.with_slice(op.slice()) : producer, step);
+}
 
 BusyWork::BusyWork(Costs costs, BusyOptions options) : costs_(std::move(costs)), options_(options) {}
 

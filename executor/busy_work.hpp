@@ -3,7 +3,9 @@
 // Work that takes given times and computes nothing: schedules under the simulator's own costs, on a real clock.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <unordered_map>
 
 #include "executor/work.hpp"
 #include "sim/costs.hpp"
@@ -15,6 +17,14 @@ struct BusyOptions {
   /// Look at the clock for the last part of each op instead of sleeping: exact, but only where every rank has a core of its own.
   bool spin = false;
 };
+
+/// How long every op of a rank keeps it busy, by Op::key(): as long as its whole entry, or as itself under the rule Sequential.
+[[nodiscard]] std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs,
+                                                                  const Schedule& schedule, Rank rank);
+/// What every element of an op's output holds: it tells producer and step, and is below 2^24, so that a float holds it.
+[[nodiscard]] float busy_mark(Op op, int step);
+/// What the tensor that `op` takes from another stage holds. REQUIRES: it takes one.
+[[nodiscard]] float busy_mark_of_input(Op op, int step);
 
 /// Every op lasts as long as `costs` says, by the clock: ranks that outnumber the cores do not slow each other down. Each part of an
 /// overlapped group lasts as long as the whole group, unless the rule is Sequential: run these with GroupRule::InTurn.

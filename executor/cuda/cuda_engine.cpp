@@ -34,7 +34,6 @@ DeviceBuffer CudaEngine::upload(const void* data, std::size_t bytes) {
 }
 
 void CudaEngine::download(void* to, const void* from, std::size_t bytes) {
-  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 

@@ -36,7 +36,7 @@ class CudaEngine {
   void copy(void* to, const void* from, std::size_t bytes, Stream stream);
   void clear(void* to, std::size_t bytes, Stream stream);
   [[nodiscard]] Buffer upload(const void* data, std::size_t bytes);
-  /// Waits for the whole device.
+  /// REQUIRES: what writes it has ended.
   void download(void* to, const void* from, std::size_t bytes);
   void record(Event& event, Stream stream);
   void wait(Stream stream, const Event& event);

@@ -35,7 +35,7 @@ class DeviceRankWork {
   virtual void end_step(int step) = 0;
   /// Most bytes of activations held at once so far, in the order of the queue, as the work counts them.
   [[nodiscard]] virtual std::size_t peak_bytes() const = 0;
-  /// Copied from the device: waits for it.
+  /// Copied from the device. REQUIRES: it has ended the step.
   [[nodiscard]] virtual RankGradients gradients() const { return {}; }
 };
 

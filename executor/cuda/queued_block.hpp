@@ -14,7 +14,7 @@
 //   copy(to, from, bytes, stream) of any two kinds of memory
 //   clear(to, bytes, stream)
 //   upload(data, bytes)           a Buffer of its own; waits until the data is there
-//   download(to, from, bytes)     waits for everything that was queued
+//   download(to, from, bytes)     waits until the data is there; for what was queued the caller has waited
 //   record(event, stream), wait(stream, event)
 //   multiply(ColumnProduct, first, second, result, Into, arithmetic, stream)
 //   for_cells(function, rows, columns, stream), for_rows(function, rows, stream)     of executor/cuda/kernels.hpp

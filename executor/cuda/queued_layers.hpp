@@ -37,6 +37,7 @@ class QueuedLayers {
   Buffer run(Op op, int step, Buffer input, std::size_t elements, Stream stream);
   void end_step(int step) const { table_.require_ended(step); }
   [[nodiscard]] std::size_t peak_bytes() const { return peak_bytes_; }
+  /// REQUIRES: the device has ended the step.
   [[nodiscard]] RankGradients gradients() const;
 
   /// Elements of the tensor that `op` gives to another stage; 0: none.

@@ -13,8 +13,8 @@ namespace pipeloom::executor::cuda {
 /// All stages on one rank: every microbatch, slice by slice, forward through all of them and back. Its queue is in the order to run it.
 [[nodiscard]] Schedule serial_schedule(const PipelineSizes& sizes);
 
-/// `reference` with these gradients and losses of a serial run on the device in place of its own. Its magnitudes stay: those of a GPU differ
-/// from them by rounding, far less than the factor 2 that the tolerance has to spare.
+/// `reference` with the gradients and losses of a serial run on the device in place of its own. Its magnitudes stay, which are those of the
+/// CPU's tensors: the device's are off by rounding, in bf16 by some 2^-8 of them, and so is the tolerance.
 [[nodiscard]] Reference with_gradients(Reference reference, Gradients serial);
 
 }  // namespace pipeloom::executor::cuda

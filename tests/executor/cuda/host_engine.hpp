@@ -205,4 +205,8 @@ inline void HostEngine::run_all() {
   freed_.clear();
 }
 
+inline void wait_until_done(HostEngine& engine) {
+  engine.run_all();
+}
+
 }  // namespace pipeloom::executor::cuda

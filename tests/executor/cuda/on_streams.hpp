@@ -10,26 +10,27 @@
 
 #include "executor/cuda/queued_layers.hpp"
 #include "executor/gradient_check.hpp"
-#include "host_engine.hpp"
 #include "sim/dag.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor::cuda {
 
-template <class T>
-using HostLayers = QueuedLayers<HostEngine, T>;
-
-template <class T>
+/// The engine has wait_until_done(engine), which waits for all of its streams.
+template <class Engine, class T>
 class OnStreams {
  public:
-  OnStreams(HostEngine& engine, const LayersConfig& config, const Schedule& schedule)
+  using Stream = typename Engine::Stream;
+
+  /// REQUIRES: three streams per rank, which outlive it.
+  OnStreams(Engine& engine, std::vector<Stream> streams, const LayersConfig& config, const Schedule& schedule)
       : engine_(engine),
+        streams_(std::move(streams)),
         schedule_(schedule),
         dag_(schedule_),
         tensors_(schedule_),
         events_(dag_.num_entries()) {
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
-      ranks_.push_back(std::make_unique<HostLayers<T>>(engine, config, schedule_, rank));
+      ranks_.push_back(std::make_unique<QueuedLayers<Engine, T>>(engine, config, schedule_, rank));
   }
   OnStreams(const OnStreams&) = delete;
   OnStreams& operator=(const OnStreams&) = delete;
@@ -41,7 +42,7 @@ class OnStreams {
       for (std::size_t i = dag_.first_op(entry); i < dag_.last_op(entry); ++i)
         run_op(entry, schedule_.ops()[i], i - dag_.first_op(entry), step);
     }
-    engine_.run_all();
+    wait_until_done(engine_);
     for (const auto& rank : ranks_) rank->end_step(step);
   }
 
@@ -50,31 +51,32 @@ class OnStreams {
     for (const auto& rank : ranks_) all.push_back(rank->gradients());
     return collect_gradients(schedule_, all);
   }
-  [[nodiscard]] HostLayers<T>& rank(std::size_t which) { return *ranks_[which]; }
+  [[nodiscard]] QueuedLayers<Engine, T>& rank(std::size_t which) { return *ranks_[which]; }
 
  private:
   void run_op(Vertex entry, Op op, std::size_t part, int step) {
     const std::size_t rank = schedule_.home_of(op).at();
     const auto lane = is_copy(op.kind()) ? std::size_t{2} : part == 0 ? std::size_t{0} : std::size_t{1};
-    const int stream = static_cast<int>(1 + rank * 3 + lane);
+    const Stream stream = streams_[rank * 3 + lane];
     for (auto e = dag_.in_begin(entry); e < dag_.in_begin(entry + 1); ++e)
       if (dag_.edge(e).source < dag_.num_entries())
-        for (const HostEngine::Event& event : events_[dag_.edge(e).source]) engine_.wait(stream, event);
+        for (const typename Engine::Event& event : events_[dag_.edge(e).source]) engine_.wait(stream, event);
     const std::size_t elements = ranks_[rank]->elements_into(op);
-    HostEngine::Buffer input;
+    typename Engine::Buffer input;
     if (elements > 0) input = std::exchange(there_[tensors_.input_of(op)], {});
-    HostEngine::Buffer out = ranks_[rank]->run(op, step, std::move(input), elements, stream);
+    typename Engine::Buffer out = ranks_[rank]->run(op, step, std::move(input), elements, stream);
     if (!out.empty()) there_[tensors_.output_of(op)] = std::move(out);
     engine_.record(events_[entry].emplace_back(), stream);
   }
 
-  HostEngine& engine_;
+  Engine& engine_;
+  std::vector<Stream> streams_;  // [rank * 3 + lane]
   Schedule schedule_;
   Dag dag_;
   TensorIndex tensors_;
-  std::vector<std::vector<HostEngine::Event>> events_;  // [entry]
-  std::map<std::size_t, HostEngine::Buffer> there_;     // [tensor]
-  std::vector<std::unique_ptr<HostLayers<T>>> ranks_;
+  std::vector<std::vector<typename Engine::Event>> events_;  // [entry]
+  std::map<std::size_t, typename Engine::Buffer> there_;     // [tensor]
+  std::vector<std::unique_ptr<QueuedLayers<Engine, T>>> ranks_;
 };
 
 }  // namespace pipeloom::executor::cuda

@@ -4,6 +4,7 @@
 #include "executor/cuda/queued_layers.hpp"
 
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "executor/cuda/serial.hpp"
 #include "executor/layers.hpp"
 #include "executor/small_layers.hpp"
+#include "host_engine.hpp"
 #include "on_streams.hpp"
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
@@ -44,9 +46,27 @@ void for_each_small(const std::function<void(const Schedule&)>& fn) {
 }
 
 template <class T>
+using HostLayers = QueuedLayers<HostEngine, T>;
+
+/// Streams 1, 2, ...
+template <class T>
+class OnHost : public OnStreams<HostEngine, T> {
+ public:
+  OnHost(HostEngine& engine, const LayersConfig& config, const Schedule& schedule)
+      : OnStreams<HostEngine, T>(engine, streams_of(schedule), config, schedule) {}
+
+ private:
+  static std::vector<int> streams_of(const Schedule& schedule) {
+    std::vector<int> streams(static_cast<std::size_t>(schedule.ranks()) * 3);
+    std::iota(streams.begin(), streams.end(), 1);
+    return streams;
+  }
+};
+
+template <class T>
 Gradients gradients_of(const LayersConfig& config, const Schedule& schedule, unsigned seed) {
   HostEngine engine(seed);
-  OnStreams<T> run(engine, config, schedule);
+  OnHost<T> run(engine, config, schedule);
   run.run(0);
   return run.gradients();
 }
@@ -148,7 +168,7 @@ TEST_CASE(
     const Schedule schedule =
         schedules::make(*schedules::find(name).generator, {.ranks = 4, .microbatches = 8, .chunks = chunks});
     HostEngine engine(5);
-    OnStreams<float> run(engine, config, schedule);
+    OnHost<float> run(engine, config, schedule);
     for (int step = 0; step < 3; ++step) {
       run.run(step);
       CHECK(first_mismatch(reference_of(config, sizes_of(schedule)), run.gradients()) == "");
@@ -161,7 +181,7 @@ TEST_CASE("device layers: forward_only gives the losses of the whole step and ke
   const Schedule schedule =
       forward_only(schedules::make(*schedules::find("1f1b").generator, {.ranks = 4, .microbatches = 4}));
   HostEngine engine;
-  OnStreams<Bf16> run(engine, config, schedule);
+  OnHost<Bf16> run(engine, config, schedule);
   run.run(0);
   CHECK(run.gradients().losses == reference_of(config, sizes_of(schedule)).gradients.losses);
   for (std::size_t rank = 0; rank < 4; ++rank) CHECK(run.rank(rank).peak_bytes() == 0);
@@ -190,7 +210,7 @@ TEST_CASE("device layers: offloaded passes take the host's memory in turn") {
   const LayersConfig config = small(Arithmetic::Integer);
   const Schedule schedule = parse_schedule("0F0 0F1 0B0 0B1 | 1F0 1O0 1L0 1B0 1F1 1O1 1L1 1B1");
   HostEngine engine;
-  OnStreams<float> run(engine, config, schedule);
+  OnHost<float> run(engine, config, schedule);
   for (int step = 0; step < 2; ++step) run.run(step);
   CHECK(engine.host_buffers() == 1);
   CHECK(first_mismatch(reference_of(config, sizes_of(schedule)), run.gradients()) == "");
