@@ -53,9 +53,8 @@ class Guest {
       (void)from_host(LetterKind::Welcome, times_.deadline);
     } catch (const NetworkError& error) {
       if (is_rejected_) throw;
-      throw NetworkError(name_ + ": whoever listens at " + host_ +
-                         " is no rank 0 of pipeloom, or it hangs (" + error.what() +
-                         "); set MASTER_PORT to a free port");
+      throw NetworkError(name_ + ": whoever listens at " + host_ + " is no rank 0 that waits for it (" +
+                         error.what() + "); set MASTER_PORT to a free port");
     }
   }
 
