@@ -81,6 +81,13 @@ std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments, const 
       costs, executor::BusyOptions{.message_elements = message_elements(arguments), .spin = spin});
 }
 
+std::string text_of(const WorkArguments& arguments) {
+  if (!arguments.is_layers()) return fmt::format("busy, {} numbers a message", message_elements(arguments));
+  const executor::LayersConfig config = layers_config(arguments);
+  return fmt::format("layers of width {}, {} rows, {} blocks, seed {}{}", config.width, config.rows,
+                     config.blocks, config.seed, arguments.integers ? ", integers" : "");
+}
+
 std::string gradients_page(const WorkArguments& arguments, const Schedule& schedule,
                            const executor::RunResult& result) {
   if (!arguments.is_layers() || schedule.is_forward_only()) return "";

@@ -38,6 +38,9 @@ void require_consistent(const WorkArguments& arguments);
 [[nodiscard]] std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments,
                                                         const Schedule& schedule, const Costs& costs);
 
+/// What the work depends on, besides the costs of busy work: "layers of width 64, ..".
+[[nodiscard]] std::string text_of(const WorkArguments& arguments);
+
 /// A line that says that gradients are those of a run without a pipeline; "" for busy work and forward-only schedules. Throws
 /// SystemError if they are not.
 [[nodiscard]] std::string gradients_page(const WorkArguments& arguments, const Schedule& schedule,

@@ -12,11 +12,15 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/run_costs.hpp"
+#include "cli/run_launch.hpp"
 #include "cli/run_pages.hpp"
 #include "cli/run_work.hpp"
+#include "executor/process/process_run.hpp"
 #include "executor/run.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/message_plans.hpp"
+#include "study/fingerprint.hpp"
+#include "version.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -30,6 +34,8 @@ struct RunArguments {
   std::string timeout = "30";
   std::optional<std::string> unit_ms;
   WorkArguments work;
+  LaunchArguments launch;
+  bool no_handshake = false;
   std::optional<std::string> timeline_file;
   std::optional<std::string> costs_file;
   bool compare = false;
@@ -40,7 +46,8 @@ struct RunArguments {
 constexpr int kMostSteps = 100'000;
 
 constexpr const char* kFooter =
-    "\nRanks are threads. Busy ops last as long as the configuration's costs say, by the clock; a time unit "
+    "\nRanks are threads, or with --launch processes that speak over TCP. Busy ops last as long as the "
+    "configuration's costs say, by the clock; a time unit "
     "of "
     "`unit` lasts\n"
     "10 ms unless --unit-ms says otherwise. Layers are real: their gradients are checked against those of a "
@@ -60,6 +67,7 @@ void add_run_arguments(CLI::App& app, RunArguments& arguments) {
       ->type_name("FILE");
   add_shape_options(app, arguments.input);
   app.add_option("--backend", arguments.backend, "What runs it: threads, or GPUs")->type_name("cpu|cuda");
+  add_launch_options(app, arguments.launch);
   app.add_option("--steps", arguments.steps, "Timed steps; default 5")->type_name("N");
   app.add_option("--warmup", arguments.warmup, "Steps in front of them; default 1")->type_name("N");
   app.add_option("--timeout", arguments.timeout,
@@ -68,6 +76,8 @@ void add_run_arguments(CLI::App& app, RunArguments& arguments) {
   app.add_option("--unit-ms", arguments.unit_ms, "Milliseconds in one abstract time unit; default 10")
       ->type_name("X");
   add_work_options(app, arguments.work);
+  app.add_flag("--no-handshake", arguments.no_handshake,
+               "Between processes: send without asking whether the receiver is ready");
   app.add_flag("--checksums", arguments.checksums, "Check every message where it arrives");
   app.add_flag("--compare", arguments.compare,
                "Print predicted and measured metrics side by side, and why they differ");
@@ -126,20 +136,34 @@ executor::RunOptions run_options(const RunArguments& arguments) {
   options.warmup_steps = parse_count("--warmup", arguments.warmup, 0, kMostSteps);
   options.timeout_seconds = parse_seconds(arguments.timeout);
   options.checksums = arguments.checksums;
+  options.handshake = !arguments.no_handshake;
   return options;
 }
 
-executor::RunResult execute(const RunArguments& arguments, const executor::RunOptions& options,
-                            const study::Evaluation& run, const Program& program) {
+/// What all processes of a run must have the same, besides the program.
+std::vector<executor::net::Agreement> agreements_of(const RunArguments& arguments,
+                                                    const study::Evaluation& run) {
+  return {{"version", std::string(kVersion)},
+          {"schedule", fmt::format("{} of {} ranks, {} microbatches", run.effective.schedule,
+                                   run.schedule->ranks(), run.schedule->microbatches())},
+          {"work", text_of(arguments.work)},
+          {"costs", study::fingerprint_of_times(run.timeline)}};
+}
+
+/// Nothing in a process that another one reports for.
+std::optional<executor::RunResult> execute(const RunArguments& arguments, const Launch& launch,
+                                           const executor::RunOptions& options, const study::Evaluation& run,
+                                           const Program& program) {
   const auto work = make_work(arguments.work, *run.schedule, run.costs);
-  try {
-    return executor::run_on_cpu(program, *work, options);
-  } catch (const executor::RunFailed& failure) {
-    for (const std::string& line : failure.last_actions()) std::cerr << line << '\n';
-    if (arguments.timeline_file && *arguments.timeline_file != "-")
-      keep_partial(failure, *arguments.timeline_file);
-    throw;
-  }
+  if (!launch.world) return executor::run_on_cpu(program, *work, options);
+  return executor::run_as_process(program, *work, options, *launch.world, agreements_of(arguments, run)).all;
+}
+
+/// What is said and kept of a run that failed, in front of the error itself.
+void tell(const RunArguments& arguments, const Launch& launch, const executor::RunFailed& failure) {
+  for (const std::string& line : failure.last_actions()) std::cerr << line << '\n';
+  if (launch.reports() && arguments.timeline_file && *arguments.timeline_file != "-")
+    keep_partial(failure, *arguments.timeline_file);
 }
 
 void write_files(const RunArguments& arguments, const Timeline& timeline,
@@ -160,26 +184,9 @@ void require_backend(const std::string& backend) {
     throw SystemError("--backend cuda: this installation has no CUDA back end; use --backend cpu");
 }
 
-ExitCode run_program(const RunArguments& arguments) {
-  require_backend(arguments.backend);
-  require_consistent(arguments.work);
-  executor::RunOptions options = run_options(arguments);
-  const Screen screen = arguments.output.screen();
-  for (const auto& file : {arguments.timeline_file, arguments.costs_file})
-    if (file) require_free(*file, arguments.force);
-
-  RunInput input = read_timed_input(arguments);
-  study::Evaluation run = evaluate(input, arguments.input.limits());
-  arguments.output.warn(run.warnings);
-  const Program program = run.program ? *run.program : async_plan(run.schedule, {});
-  options.queue = queue_of(input.config.costs.transfer);
-  if (!arguments.work.is_layers()) {
-    options.forward_delay = run.costs.forward_delay;
-    options.backward_delay = run.costs.backward_delay;
-  }
-  if (run.costs.overlap.rule == OverlapRule::Sequential) options.groups = executor::GroupRule::InTurn;
-
-  executor::RunResult result = execute(arguments, options, run, program);
+/// Everything that is written and printed behind a run.
+void report(const RunArguments& arguments, const Screen& screen, RunInput& input, study::Evaluation& run,
+            executor::RunResult& result) {
   const executor::MeasuredCosts costs = measured_costs(result);
   if (arguments.work.is_layers()) {
     // How long layers take is known only now: the prediction is what the simulator makes of their medians.
@@ -189,11 +196,46 @@ ExitCode run_program(const RunArguments& arguments) {
   result.timeline.unit = run.timeline.unit;
   write_files(arguments, result.timeline, costs);
   const std::string right = gradients_page(arguments.work, *run.schedule, result);
-  if (arguments.timeline_file == "-" || arguments.output.quiet) return ExitCode::Ok;
+  if (arguments.timeline_file == "-" || arguments.output.quiet) return;
   print(makespans_page(run, result.timeline) + right);
   print("\nop times in ms: median and spread (interquartile range) per stage\n" +
         op_times_page(costs, screen.has_colour()));
   if (arguments.compare) print("\n" + comparison_page(run, result.timeline, screen));
+}
+
+ExitCode run_program(const RunArguments& arguments) {
+  require_backend(arguments.backend);
+  require_consistent(arguments.work);
+  executor::RunOptions options = run_options(arguments);
+  const Launch launch = launch_of(arguments.launch, executor::net::variable);
+  end_with_launcher();
+  const Screen screen = arguments.output.screen();
+  for (const auto& file : {arguments.timeline_file, arguments.costs_file})
+    if (file && launch.reports()) require_free(*file, arguments.force);
+
+  RunInput input = read_timed_input(arguments);
+  study::Evaluation run = evaluate(input, arguments.input.limits());
+  if (launch.where == Launch::Where::Local) return launch_locally(run.schedule->ranks());
+  if (launch.reports()) arguments.output.warn(run.warnings);
+  const Program program = run.program ? *run.program : async_plan(run.schedule, {});
+  options.queue = queue_of(input.config.costs.transfer);
+  if (!arguments.work.is_layers()) {
+    options.forward_delay = run.costs.forward_delay;
+    options.backward_delay = run.costs.backward_delay;
+  }
+  if (run.costs.overlap.rule == OverlapRule::Sequential) options.groups = executor::GroupRule::InTurn;
+
+  try {
+    auto result = execute(arguments, launch, options, run, program);
+    if (result) report(arguments, screen, input, run, *result);
+  } catch (const executor::ProcessFailed& failure) {
+    if (failure.is_told()) return failure.exit_code();  // by rank 0
+    tell(arguments, launch, failure);
+    throw;
+  } catch (const executor::RunFailed& failure) {
+    tell(arguments, launch, failure);
+    throw;
+  }
   return ExitCode::Ok;
 }
 

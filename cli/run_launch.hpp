@@ -1,0 +1,50 @@
+#pragma once
+
+// Where the ranks of `pipeloom run` run: threads of this process, or processes that a launcher or this one starts.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "executor/net/world.hpp"
+#include "sim/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace pipeloom::cli {
+
+struct LaunchArguments {
+  std::string launch = "auto";
+};
+/// --launch.
+void add_launch_options(CLI::App& app, LaunchArguments& arguments);
+
+struct Launch {
+  enum class Where {
+    Threads,    ///< all ranks in this process
+    Local,      ///< this process starts one for each rank, here
+    Elsewhere,  ///< this process is one rank: `world` says which
+  };
+  Where where = Where::Threads;
+  std::optional<executor::net::World> world;
+
+  /// Whether this process prints and writes what there is to print and write.
+  [[nodiscard]] bool reports() const { return !world || world->rank == 0; }
+};
+
+/// What --launch means here: "auto" is a rank where a launcher says that there are several, else threads. Throws InputError for other
+/// words, for "env" without a launcher, and as executor::net::world_of().
+[[nodiscard]] Launch launch_of(const LaunchArguments& arguments,
+                               const executor::net::Environment& environment);
+
+/// In a process that launch_locally() started: ends it when that one is gone.
+void end_with_launcher();
+
+/// Starts this program again, with the same arguments, as `ranks` processes that know their rank by RANK, WORLD_SIZE, LOCAL_RANK and
+/// MASTER_ADDR, and waits until all have ended. Interrupting this one interrupts them. The exit code: that of rank 0, or if that is Ok the
+/// first other one. Throws SystemError if they cannot be started.
+[[nodiscard]] ExitCode launch_locally(int ranks);
+
+}  // namespace pipeloom::cli
