@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <iostream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
+#include "cli/table.hpp"
 #include "sim/text.hpp"
 #include "study/loaded_run.hpp"
 
@@ -37,6 +39,18 @@ Timeline one_step(const Timeline& timeline, int step) {
   return out;
 }
 
+/// The text without what JSON would have to escape, which readers of rows do not take.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      out += '\'';
+    else
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string makespans_page(const study::Evaluation& run, const Timeline& measured) {
@@ -60,11 +74,39 @@ std::string comparison_page(const study::Evaluation& run, const Timeline& measur
   return runs_page(runs, study::compare_all_metrics(runs), {false, screen.has_colour(), 5});
 }
 
+std::string steps_page(const Timeline& measured) {
+  constexpr std::size_t kPerLine = 8;
+  std::string text = "steps in ms";
+  std::size_t n = 0;
+  for (const Ticks makespan : study::step_makespans(measured))
+    text += fmt::format("{}{:>10.3f}", n++ % kPerLine == 0 ? "\n" : "  ",
+                        to_double(makespan, TimeUnit::Millisecond));
+  return text + "\n";
+}
+
+std::string peaks_page(const study::Evaluation& run, const std::vector<std::size_t>& measured,
+                       const std::optional<MemoryModel>& memory, bool colour) {
+  if (std::all_of(measured.begin(), measured.end(), [](std::size_t bytes) { return bytes == 0; })) return "";
+  std::vector<Column> columns = {{"rank", Align::Right}, {"measured", Align::Right}};
+  std::vector<RankMemory> simulated;
+  if (memory) {
+    simulated = measure_memory(run.timeline, *memory);
+    columns.push_back({"simulated", Align::Right});
+  }
+  Table table(std::move(columns));
+  for (std::size_t r = 0; r < measured.size(); ++r) {
+    std::vector<std::string> row = {std::to_string(r), std::to_string(measured[r])};
+    if (memory) row.push_back(std::to_string(simulated[r].peak_activation_bytes));
+    table.add_row(std::move(row));
+  }
+  return "peak of activations in bytes\n" + table.text(colour);
+}
+
 void keep_partial(const executor::RunFailed& failure, const std::string& path) {
   const Timeline& timeline = failure.partial();
   const Schedule& schedule = *timeline.schedule;
   io::write_file(path + ".partial", io::Overwrite::Yes, [&](std::ostream& out) {
-    out << "{\"time_unit\":\"ms\"}\n";
+    out << fmt::format("{{\"time_unit\":\"ms\",\"partial\":\"{}\"}}\n", plain(failure.what()));
     for (int step = 0; step < timeline.steps; ++step)
       for (std::size_t i = 0; i < schedule.num_ops(); ++i)
         if (timeline.end_of(i, step) >= 0)

@@ -2,10 +2,14 @@
 
 // What `pipeloom run` says of a run beside its prediction.
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "executor/run.hpp"
+#include "sim/memory.hpp"
 #include "sim/timeline.hpp"
 #include "study/evaluate.hpp"
 
@@ -17,6 +21,13 @@ namespace pipeloom::cli {
 /// What `pipeloom compare` says of the simulated step and the measured one of median length.
 [[nodiscard]] std::string comparison_page(const study::Evaluation& run, const Timeline& measured,
                                           const Screen& screen);
+
+/// Makespans of all timed steps in ms, in their order.
+[[nodiscard]] std::string steps_page(const Timeline& measured);
+
+/// Most bytes of activations that each rank held, beside what the simulator says with `memory`, if it can; "" where none were counted.
+[[nodiscard]] std::string peaks_page(const study::Evaluation& run, const std::vector<std::size_t>& measured,
+                                     const std::optional<MemoryModel>& memory, bool colour);
 
 /// Rows of the ops that ended, beside the file that a whole run would have become.
 void keep_partial(const executor::RunFailed& failure, const std::string& path);

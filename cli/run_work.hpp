@@ -9,6 +9,7 @@
 #include "executor/layers.hpp"
 #include "executor/run.hpp"
 #include "sim/costs.hpp"
+#include "sim/memory.hpp"
 
 namespace CLI {
 class App;
@@ -40,6 +41,10 @@ void require_consistent(const WorkArguments& arguments);
 
 /// What the work depends on, besides the costs of busy work: "layers of width 64, ..".
 [[nodiscard]] std::string text_of(const WorkArguments& arguments);
+
+/// What of the work's activations the simulator can predict, as executor::layer_memory(); nothing for busy work.
+[[nodiscard]] std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments,
+                                                        const Schedule& schedule);
 
 /// A line that says that gradients are those of a run without a pipeline; "" for busy work and forward-only schedules. Throws
 /// SystemError if they are not.

@@ -119,7 +119,11 @@ void convert_timeline(const ConvertOptions& options, const io::Format& format, c
         fmt::format("{} takes a simulated run, and this file holds times only; `pipeloom compare` "
                     "shows what they tell",
                     format.name));
-  const Timeline timeline = io::read_timeline(text, *options.input.file);
+  const Timeline timeline =
+      io::read_timeline(text, *options.input.file, TimeUnit::Unit, io::Partial::LastStep);
+  if (const std::string failure = io::failure_of_partial(text); !failure.empty())
+    options.output.warn({fmt::format("only the ops that ended in the step in which a run failed: {}",
+                                     shortened(failure, 256))});
   draw::SceneOptions picture = options.picture.scene_options(timeline);
   if (picture.show_idle_causes || picture.show_critical_path)
     throw InputError(Where{*options.input.file},

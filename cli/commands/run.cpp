@@ -198,8 +198,13 @@ void report(const RunArguments& arguments, const Screen& screen, RunInput& input
   const std::string right = gradients_page(arguments.work, *run.schedule, result);
   if (arguments.timeline_file == "-" || arguments.output.quiet) return;
   print(makespans_page(run, result.timeline) + right);
+  if (arguments.output.verbose) print("\n" + steps_page(result.timeline));
   print("\nop times in ms: median and spread (interquartile range) per stage\n" +
         op_times_page(costs, screen.has_colour()));
+  if (const std::string peaks = peaks_page(
+          run, result.peak_bytes, memory_of_work(arguments.work, *run.schedule), screen.has_colour());
+      !peaks.empty())
+    print("\n" + peaks);
   if (arguments.compare) print("\n" + comparison_page(run, result.timeline, screen));
 }
 

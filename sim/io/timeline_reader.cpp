@@ -27,7 +27,8 @@ bool has(std::string_view line, std::string_view word) {
 
 bool is_jsonl(std::string_view line) {
   if (!line.starts_with('{') || !has(line, "}")) return false;
-  return (has(line, "\"rank\"") && has(line, "\"op\"")) || (has(line, "\"time_unit\"") && !has(line, ","));
+  return (has(line, "\"rank\"") && has(line, "\"op\"")) ||
+         (has(line, "\"time_unit\"") && (!has(line, ",") || has(line, "\"partial\"")));
 }
 
 bool is_csv(std::string_view line) {
@@ -146,6 +147,15 @@ class OpIndex {
   std::unordered_map<std::uint64_t, std::size_t> index_;
 };
 
+void keep_last_step(std::vector<TimelineRow>& rows) {
+  std::int32_t last = 0;
+  for (const TimelineRow& row : rows) last = std::max(last, row.step);
+  rows.erase(
+      std::remove_if(rows.begin(), rows.end(), [last](const TimelineRow& row) { return row.step != last; }),
+      rows.end());
+  for (TimelineRow& row : rows) row.step = 0;
+}
+
 constexpr Ticks kUnset = -1;
 
 /// Puts the rows of one rank and step where the schedule has the ops.
@@ -194,11 +204,25 @@ bool looks_like_timeline(std::string_view text) {
   return is_jsonl(line) || is_csv(line) || is_report(text);
 }
 
-Timeline read_timeline(std::string_view text, const std::string& name, TimeUnit unit) {
+std::string failure_of_partial(std::string_view text) {
+  const std::string_view line = first_line(text);
+  if (!is_jsonl(line) || !has(line, "\"partial\"")) return {};
+  return read_jsonl_rows(line, "", TimeUnit::Unit).partial;
+}
+
+Timeline read_timeline(std::string_view text, const std::string& name, TimeUnit unit, Partial partial) {
   const std::string_view line = first_line(text);
   TimelineRows read = is_csv(line)      ? read_csv_rows(text, name, unit)
                       : is_report(text) ? read_report_rows(text, name)
                                         : read_jsonl_rows(text, name, unit);
+  if (!read.partial.empty()) {
+    if (partial == Partial::Refuse)
+      throw InputError(Where{name, 1, 1},
+                       fmt::format("the run that wrote it failed ({}), so only some of its ops are here; "
+                                   "`pipeloom convert` draws how far it got",
+                                   shortened(read.partial, 256)));
+    keep_last_step(read.rows);
+  }
   const Sorted sorted(std::move(read.rows), name);
   Timeline timeline;
   timeline.schedule = std::make_shared<const Schedule>(schedule_of(sorted, name));

@@ -3,7 +3,8 @@
 // Timelines read back: measured runs, and simulations that were written earlier.
 //
 //   JSON lines   {"rank":0,"op":"0F0","start":0.0,"end":1.0}, keys in any order; "step" where there are several. A first line
-//                {"time_unit":"ms"} says the unit; without it times are in `unit`.
+//                {"time_unit":"ms"} says the unit; without it times are in `unit`. {"time_unit":"ms","partial":"why"} marks the rows
+//                of a run that failed: the ops that ended.
 //   table        a header line with the columns rank, op, start, end and perhaps step, in any order, then a line per op
 //   report       the report of `simulate --json --include timeline`
 //
@@ -24,10 +25,19 @@ inline constexpr std::size_t kMaxTimelineBytes = std::size_t{2} << 30;
 /// Whether a file that begins like this is one of the three.
 [[nodiscard]] bool looks_like_timeline(std::string_view text);
 
+/// What to make of a run that failed.
+enum class Partial : bool {
+  Refuse,  ///< it is no timeline
+  LastStep,  ///< the step that failed, as far as it got: a schedule of the ops that ended, in pictures and tables
+};
+
+/// Why the run failed whose timeline begins like this; empty if it did not.
+[[nodiscard]] std::string failure_of_partial(std::string_view text);
+
 /// Throws InputError with file, line and column for whatever cannot be read: a row without one of its fields, an end before its start, an op
 /// that stands twice, ops of one rank that overlap without starting and ending together, a step that lacks an op of the first.
 /// The earliest start of all may be anything: times count from there. O(rows log rows); 1e6 rows take about 0.4 s.
 [[nodiscard]] Timeline read_timeline(std::string_view text, const std::string& name,
-                                     TimeUnit unit = TimeUnit::Unit);
+                                     TimeUnit unit = TimeUnit::Unit, Partial partial = Partial::Refuse);
 
 }  // namespace pipeloom::io

@@ -172,7 +172,7 @@ TimelineRow RowReader::finish() const {
 }
 
 TimelineRows read_jsonl_rows(std::string_view text, const std::string& name, TimeUnit unit) {
-  TimelineRows out{{}, unit};
+  TimelineRows out{{}, unit, {}};
   RowReader reader(Where{name}, unit);
   bool first = true;
   for_each_line(text, [&](int number, std::string_view line) {
@@ -184,6 +184,10 @@ TimelineRows read_jsonl_rows(std::string_view text, const std::string& name, Tim
             out.unit = unit_named(value, reader.at(column));
             reader.set_unit(out.unit);
             is_header = true;
+            return;
+          }
+          if (is_header && key == "partial") {
+            out.partial = value;
             return;
           }
           const unsigned field = RowReader::field_named(key);
@@ -199,7 +203,7 @@ TimelineRows read_jsonl_rows(std::string_view text, const std::string& name, Tim
 }
 
 TimelineRows read_csv_rows(std::string_view text, const std::string& name, TimeUnit unit) {
-  TimelineRows out{{}, unit};
+  TimelineRows out{{}, unit, {}};
   RowReader reader(Where{name}, unit);
   std::vector<unsigned> columns;
   for_each_line(text, [&](int number, std::string_view line) {

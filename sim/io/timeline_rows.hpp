@@ -24,6 +24,8 @@ struct TimelineRow {
 struct TimelineRows {
   std::vector<TimelineRow> rows;
   TimeUnit unit = TimeUnit::Unit;
+  /// Why the run that wrote it failed; empty: it did not.
+  std::string partial;
 };
 
 /// Rows of each form. Throw InputError as read_timeline().
