@@ -13,7 +13,6 @@
 #include "cli/options.hpp"
 #include "executor/busy_work.hpp"
 #include "executor/gradient_check.hpp"
-#include "executor/layer_memory.hpp"
 #include "sim/error.hpp"
 
 namespace pipeloom::cli {
@@ -31,13 +30,14 @@ std::size_t message_elements(const WorkArguments& arguments) {
 
 executor::LayersConfig layers_config(const WorkArguments& arguments) {
   executor::LayersConfig config;
-  const auto read = [](std::string_view option, const std::optional<std::string>& text, int& number,
-                       int most) {
-    if (text) number = parse_count(option, *text, 1, most);
+  const auto read = [](std::string_view option, const std::optional<std::string>& text, int& number, int most,
+                       int least = 1) {
+    if (text) number = parse_count(option, *text, least, most);
   };
   read("--width", arguments.width, config.width, kMostWidth);
   read("--rows", arguments.rows, config.rows, kMaxIndex);
   read("--blocks", arguments.blocks, config.blocks, kMaxIndex);
+  read("--heads", arguments.heads, config.heads, kMostWidth, 0);
   int seed = static_cast<int>(config.seed);
   read("--seed", arguments.seed, seed, 1 << 30);
   config.seed = static_cast<std::uint64_t>(seed);
@@ -56,17 +56,20 @@ void add_work_options(CLI::App& app, WorkArguments& arguments) {
   app.add_option("--width", arguments.width, "Layers: numbers in a row; default 64")->type_name("N");
   app.add_option("--rows", arguments.rows, "Layers: rows of a microbatch; default 16")->type_name("N");
   app.add_option("--blocks", arguments.blocks, "Layers: blocks of a stage; default 1")->type_name("N");
+  app.add_option("--heads", arguments.heads,
+                 "Layers: heads of the attention in front of each block, a divisor of --width; default 0, no "
+                 "attention")
+      ->type_name("N");
   app.add_option("--seed", arguments.seed, "Layers: what all numbers follow from; default 1")->type_name("N");
   app.add_flag("--integers", arguments.integers, "Layers: arithmetic in which gradients must agree exactly");
 }
 
 void require_consistent(const WorkArguments& arguments) {
   require_choice("--work", arguments.work, {"busy", "layers"});
-  const std::pair<const char*, bool> of_layers[] = {{"--width", arguments.width.has_value()},
-                                                    {"--rows", arguments.rows.has_value()},
-                                                    {"--blocks", arguments.blocks.has_value()},
-                                                    {"--seed", arguments.seed.has_value()},
-                                                    {"--integers", arguments.integers}};
+  const std::pair<const char*, bool> of_layers[] = {
+      {"--width", arguments.width.has_value()},   {"--rows", arguments.rows.has_value()},
+      {"--blocks", arguments.blocks.has_value()}, {"--heads", arguments.heads.has_value()},
+      {"--seed", arguments.seed.has_value()},     {"--integers", arguments.integers}};
   for (const auto& [option, given] : of_layers)
     if (given && !arguments.is_layers())
       throw InputError(Where{option}, "busy work has no layers; add --work layers, or leave it out");
@@ -87,11 +90,6 @@ std::string text_of(const WorkArguments& arguments) {
   const executor::LayersConfig config = layers_config(arguments);
   return fmt::format("layers of width {}, {} rows, {} blocks, seed {}{}", config.width, config.rows,
                      config.blocks, config.seed, arguments.integers ? ", integers" : "");
-}
-
-std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments, const Schedule& schedule) {
-  if (!arguments.is_layers()) return std::nullopt;
-  return executor::layer_memory(layers_config(arguments), schedule);
 }
 
 std::string gradients_page(const WorkArguments& arguments, const Schedule& schedule,

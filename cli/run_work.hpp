@@ -9,7 +9,6 @@
 #include "executor/layers.hpp"
 #include "executor/run.hpp"
 #include "sim/costs.hpp"
-#include "sim/memory.hpp"
 
 namespace CLI {
 class App;
@@ -24,12 +23,13 @@ struct WorkArguments {
   std::optional<std::string> width;
   std::optional<std::string> rows;
   std::optional<std::string> blocks;
+  std::optional<std::string> heads;
   std::optional<std::string> seed;
   bool integers = false;
 
   [[nodiscard]] bool is_layers() const { return work == "layers"; }
 };
-/// --work, --message-size, --width, --rows, --blocks, --seed, --integers.
+/// --work, --message-size, --width, --rows, --blocks, --heads, --seed, --integers.
 void add_work_options(CLI::App& app, WorkArguments& arguments);
 
 /// Throws InputError for values that are wrong and options that belong to the other work.
@@ -41,10 +41,6 @@ void require_consistent(const WorkArguments& arguments);
 
 /// What the work depends on, besides the costs of busy work: "layers of width 64, ..".
 [[nodiscard]] std::string text_of(const WorkArguments& arguments);
-
-/// What of the work's activations the simulator can predict, as executor::layer_memory(); nothing for busy work.
-[[nodiscard]] std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments,
-                                                        const Schedule& schedule);
 
 /// A line that says that gradients are those of a run without a pipeline; "" for busy work and forward-only schedules. Throws
 /// SystemError if they are not.
