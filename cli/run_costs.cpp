@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ostream>
 #include <string_view>
 #include <utility>
@@ -48,10 +49,20 @@ bool was_seen(const std::vector<DurationSample>& samples) {
   return std::any_of(samples.begin(), samples.end(), [](const DurationSample& one) { return one.count > 0; });
 }
 
+std::string rounded(Ticks time) {
+  return fmt::format("{:.3f}", to_double(time, TimeUnit::Millisecond));
+}
+
 std::string array_text(const std::vector<Ticks>& times) {
   std::string text;
   for (const Ticks time : times) text += (text.empty() ? "[" : ", ") + ms(time);
   return text + "]";
+}
+
+std::vector<Ticks> spreads(const std::vector<DurationSample>& samples) {
+  std::vector<Ticks> out;
+  for (const DurationSample& sample : samples) out.push_back(sample.spread);
+  return out;
 }
 
 std::vector<Ticks> medians(const std::vector<DurationSample>& samples) {
@@ -69,6 +80,52 @@ std::vector<Ticks> group_medians(const MeasuredCosts& costs) {
       out[s] = median(OpKind::Forward, s) +
                std::max(median(OpKind::Backward, s), median(OpKind::BackwardInput, s));
   return out;
+}
+
+/// As configurations have it: without a bandwidth messages have no size either.
+cost::TransferSpec link_of(const MeasuredCosts& costs, cost::TransferSpec transfer) {
+  transfer.link = {};
+  transfer.intra = {};
+  transfer.inter = {};
+  transfer.bytes = 0;
+  transfer.ranks_per_node.reset();
+  if (!costs.transfers.link) return transfer;
+  const executor::MeasuredTransfers::Link& link = *costs.transfers.link;
+  transfer.link.latency = link.latency();
+  if (!link.fit.bits_per_second) return transfer;
+  transfer.link.bits_per_second = std::llround(*link.fit.bits_per_second);
+  transfer.bytes = static_cast<Bytes>(link.bytes);
+  return transfer;
+}
+
+/// Decimals in units of 1e9 are written like times of the abstract unit.
+std::string giga(std::int64_t number) {
+  return format_ticks(number, TimeUnit::Unit);
+}
+
+std::string sample_text(const DurationSample& sample) {
+  return fmt::format("{{\"median\": {}, \"spread\": {}}}", ms(sample.median), ms(sample.spread));
+}
+
+/// What no simulation reads: how far the measurements lie apart, and what messages did with their time.
+std::string measured_text(const MeasuredCosts& costs) {
+  std::string text;
+  const auto add = [&](std::string_view key, const std::vector<DurationSample>& samples) {
+    if (was_seen(samples))
+      text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", key, array_text(spreads(samples)));
+  };
+  for (const OpKind kind : kAllOpKinds) add(kKeys[index_of(kind)], costs.op[index_of(kind)]);
+  add("overlapped", costs.group);
+  text = fmt::format("{{\n    \"spread\": {{{}}}", text);
+  if (const auto& link = costs.transfers.link) {
+    const executor::MeasuredTransfers::Samples& all = costs.transfers.all;
+    text += fmt::format(
+        ",\n    \"messages\": {{\"count\": {}, \"bytes\": {},\n      \"waiting\": {},\n      "
+        "\"overhead\": {},\n      \"transfer\": {}}}",
+        all.transfer.count, link->bytes, sample_text(all.waiting), sample_text(all.overhead),
+        sample_text(all.transfer));
+  }
+  return text + "\n  }";
 }
 
 }  // namespace
@@ -120,13 +177,7 @@ void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
     spec.overlap->rule = OverlapRule::Explicit;
     spec.overlap->duration = numbers(group_medians(costs), "costs.overlapped");
   }
-  spec.transfer = transfer;
-  spec.transfer.link = {};
-  spec.transfer.intra = {};
-  spec.transfer.inter = {};
-  spec.transfer.bytes = 0;
-  spec.transfer.ranks_per_node.reset();
-  if (costs.latency.count > 0) spec.transfer.link.latency = costs.latency.median;
+  spec.transfer = link_of(costs, transfer);
 }
 
 void write_costs(std::ostream& out, const MeasuredCosts& costs) {
@@ -135,8 +186,15 @@ void write_costs(std::ostream& out, const MeasuredCosts& costs) {
     if (const auto& samples = costs.op[index_of(kind)]; was_seen(samples))
       out << ",\n  \"" << kKeys[index_of(kind)] << "\": " << array_text(medians(samples));
   if (was_seen(costs.group)) out << ",\n  \"overlapped\": " << array_text(group_medians(costs));
-  if (costs.latency.count > 0) out << ",\n  \"transfer\": {\"latency\": " << ms(costs.latency.median) << "}";
-  out << "\n}\n";
+  if (costs.transfers.link) {
+    const cost::TransferSpec transfer = link_of(costs, {});
+    out << ",\n  \"transfer\": {\"latency\": " << ms(*transfer.link.latency);
+    if (transfer.link.bits_per_second)
+      out << ", \"bytes\": " << transfer.bytes
+          << ", \"bandwidth_gbps\": " << giga(*transfer.link.bits_per_second);
+    out << "}";
+  }
+  out << ",\n  \"measured\": " << measured_text(costs) << "\n}\n";
 }
 
 std::string op_times_page(const MeasuredCosts& costs, bool colour) {
@@ -151,9 +209,6 @@ std::string op_times_page(const MeasuredCosts& costs, bool colour) {
   for (const OpKind kind : kAllOpKinds) show(std::string(1, letter_of(kind)), costs.op[index_of(kind)]);
   show("group", costs.group);
   Table table(std::move(columns));
-  const auto rounded = [](Ticks time) {
-    return fmt::format("{:.3f}", to_double(time, TimeUnit::Millisecond));
-  };
   for (std::size_t s = 0; s < costs.op[0].size(); ++s) {
     std::vector<std::string> row = {std::to_string(s)};
     for (const auto* samples : shown) {
@@ -163,6 +218,35 @@ std::string op_times_page(const MeasuredCosts& costs, bool colour) {
     table.add_row(std::move(row));
   }
   return table.text(colour);
+}
+
+std::string transfers_page(const executor::MeasuredTransfers& transfers, bool pairs, bool colour) {
+  if (!transfers.link) return "";
+  std::vector<Column> columns = {{"from"}, {"to"}, {"messages", Align::Right}};
+  for (const char* title : {"waiting", "overhead", "transfer"}) {
+    columns.push_back({title, Align::Right});
+    columns.push_back({"spread", Align::Right});
+  }
+  Table table(std::move(columns));
+  const auto add = [&](std::string from, std::string to,
+                       const executor::MeasuredTransfers::Samples& samples) {
+    std::vector<std::string> row = {std::move(from), std::move(to), std::to_string(samples.transfer.count)};
+    for (const DurationSample& sample : {samples.waiting, samples.overhead, samples.transfer}) {
+      row.push_back(rounded(sample.median));
+      row.push_back(rounded(sample.spread));
+    }
+    table.add_row(std::move(row));
+  };
+  add("all", "all", transfers.all);
+  if (pairs)
+    for (const auto& [from, to, samples] : transfers.pairs)
+      add(std::to_string(from.value()), std::to_string(to.value()), samples);
+  const executor::MeasuredTransfers::Link& link = *transfers.link;
+  std::string seen =
+      fmt::format("a rank that stands waiting sees a latency of {} ms", rounded(link.latency()));
+  if (link.fit.bits_per_second)
+    seen += fmt::format(" and {} Gbit/s", fmt::format("{:.3g}", *link.fit.bits_per_second / 1e9));
+  return table.text(colour) + fmt::format("{}; messages have {} bytes\n", seen, link.bytes);
 }
 
 }  // namespace pipeloom::cli

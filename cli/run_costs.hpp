@@ -19,10 +19,16 @@ void put_on_clock(io::RunConfig& config, Ticks unit);
 /// Puts the medians in the place of all costs: uses what write_costs() would write.
 void take_costs(io::RunConfig& config, const executor::MeasuredCosts& costs);
 
-/// The medians as a file that "costs" of a configuration may name: one number per stage and kind, in ms, and the latency if it was seen.
+/// The medians as a file that "costs" of a configuration may name: one number per stage and kind, in ms; latency and bandwidth of messages as
+/// far as they were seen; and under "measured", which no simulation reads, the spreads.
 void write_costs(std::ostream& out, const executor::MeasuredCosts& costs);
 
 /// Median and spread per stage and kind, in ms.
 [[nodiscard]] std::string op_times_page(const executor::MeasuredCosts& costs, bool colour);
+
+/// What messages did with their time, in ms: of all, with `pairs` also between each two ranks, and the link that a waiting rank sees. "" if
+/// there were none.
+[[nodiscard]] std::string transfers_page(const executor::MeasuredTransfers& transfers, bool pairs,
+                                         bool colour);
 
 }  // namespace pipeloom::cli

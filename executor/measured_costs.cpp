@@ -1,6 +1,5 @@
 #include "executor/measured_costs.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace pipeloom::executor {
@@ -34,13 +33,6 @@ void collect_entry(const Timeline& timeline, int step, std::size_t first, std::s
 
 }  // namespace
 
-DurationSample sample_of(std::vector<Ticks> durations) {
-  if (durations.empty()) return {};
-  std::sort(durations.begin(), durations.end());
-  const std::size_t last = durations.size() - 1;
-  return {durations.size(), durations[last / 2], durations[3 * last / 4] - durations[last / 4]};
-}
-
 MeasuredCosts measured_costs(const RunResult& run) {
   const Timeline& timeline = run.timeline;
   const Schedule& schedule = *timeline.schedule;
@@ -60,10 +52,7 @@ MeasuredCosts measured_costs(const RunResult& run) {
     }
   if (schedule.has_groups())
     for (auto& samples : found.group) out.group.push_back(sample_of(std::move(samples)));
-  std::vector<Ticks> latencies;
-  for (const MeasuredMessage& message : run.messages)
-    if (message.waited) latencies.push_back(message.done - std::max(message.sent, message.received));
-  out.latency = sample_of(std::move(latencies));
+  out.transfers = measured_transfers(run);
   return out;
 }
 

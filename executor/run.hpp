@@ -63,9 +63,10 @@ struct MeasuredMessage {
 struct RunResult {
   /// All timed steps; times from the first start of the first one. Unit: ms.
   Timeline timeline;
-  std::vector<MeasuredMessage> messages;  ///< of the timed steps, [step * messages + id]
-  std::vector<std::size_t> peak_bytes;    ///< [rank], of activations as the work counts them
-  std::vector<RankGradients> gradients;   ///< [rank], of the last step
+  std::vector<MeasuredMessage> messages;   ///< of the timed steps, [step * messages + id]
+  std::vector<std::size_t> message_bytes;  ///< [message] of its tensor
+  std::vector<std::size_t> peak_bytes;     ///< [rank], of activations as the work counts them
+  std::vector<RankGradients> gradients;    ///< [rank], of the last step
 };
 
 /// Why a run ended early: what() names the rank, what it was doing and what went wrong.

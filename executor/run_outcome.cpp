@@ -67,7 +67,8 @@ std::vector<MeasuredMessage> messages_of(const RunPlan& plan, const std::vector<
     for (std::size_t i = 0; i < out.size() && first + i < record.messages.size(); ++i)
       merge(out[i], record.messages[first + i]);
   for (MeasuredMessage& message : out)
-    for (Ticks* time : {&message.sent, &message.received, &message.started, &message.done}) *time -= origin;
+    for (Ticks* time : {&message.sent, &message.received, &message.started, &message.done})
+      if (*time != MeasuredMessage::kNever) *time -= origin;
   return out;
 }
 
@@ -78,6 +79,7 @@ RunResult result_of(const RunPlan& plan, std::vector<RankRecord> records) {
   RunResult out;
   out.timeline = timeline_of(plan, times, plan.options.warmup_steps, plan.all_steps());
   out.messages = messages_of(plan, records, origin_of(plan, times, plan.options.warmup_steps));
+  for (const std::size_t elements : plan.elements) out.message_bytes.push_back(elements * sizeof(float));
   for (RankRecord& record : records) {
     out.peak_bytes.push_back(record.peak_bytes);
     out.gradients.push_back(std::move(record.gradients));

@@ -29,7 +29,7 @@ net::Frame tensor_frame(MessageInstance message, const Payload& payload, bool ch
 
 void SocketExchange::Inside::connect(const std::shared_ptr<Inside>& self, Rank peer, net::Socket socket) {
   peers_[peer.at()].id = loop_.add(
-      std::move(socket), {.on_frame = [self, peer](net::Frame frame) { self->on_frame(peer, frame); },
+      std::move(socket), {.on_frame = [self, peer](const net::Frame& frame) { self->on_frame(peer, frame); },
                           .on_end = [self, peer](const std::string& reason) { self->on_end(peer, reason); },
                           .on_sent = [self, peer] { self->on_sent(peer); }});
 }

@@ -201,6 +201,10 @@ void report(const RunArguments& arguments, const Screen& screen, RunInput& input
   if (arguments.output.verbose) print("\n" + steps_page(result.timeline));
   print("\nop times in ms: median and spread (interquartile range) per stage\n" +
         op_times_page(costs, screen.has_colour()));
+  if (const std::string transfers =
+          transfers_page(costs.transfers, arguments.output.verbose, screen.has_colour());
+      !transfers.empty())
+    print("\nmessages in ms: median and spread\n" + transfers);
   if (const std::string peaks = peaks_page(
           run, result.peak_bytes, memory_of_work(arguments.work, *run.schedule), screen.has_colour());
       !peaks.empty())

@@ -242,6 +242,11 @@ std::string_view last_part(std::string_view path) {
   return dot == std::string_view::npos ? path : path.substr(dot + 1);
 }
 
+/// What programs write for people and other programs, and nobody reads here.
+bool is_remark(std::string_view parent, std::string_view name) {
+  return (parent.empty() && name == "origin") || (parent == "costs" && name == "measured");
+}
+
 std::string_view type_help(KeyType type) {
   switch (type) {
     case T::Object:
@@ -303,8 +308,7 @@ void require_known_keys(const Value& object, std::string_view parent) {
   const auto valid = child_keys(parent);
   for (std::size_t i = 0; i < object.keys().size(); ++i) {
     const std::string& name = object.keys()[i].name;
-    if (std::find(valid.begin(), valid.end(), name) != valid.end() || (parent.empty() && name == "origin"))
-      continue;
+    if (std::find(valid.begin(), valid.end(), name) != valid.end() || is_remark(parent, name)) continue;
     const auto why = parent == "options" ? other_option(name) : std::string();
     if (!why.empty())
       throw InputError(object.where_key(i), fmt::format("{}; options here: {}", why, fmt::join(valid, ", ")));

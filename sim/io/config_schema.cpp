@@ -88,9 +88,11 @@ std::string properties_of(const std::string& parent, const std::string& indent) 
       out += fmt::format(
           "{}{}\"costs\": {{\"description\": {}, \"anyOf\": [{{\"type\": \"string\"}}, {{\"type\": "
           "\"object\", "
-          "\"additionalProperties\": false, \"properties\": {{\n{}\n{}}}}}]}}",
+          "\"additionalProperties\": false, \"properties\": {{\n{},\n{}  \"measured\": {{\"type\": "
+          "\"object\", "
+          "\"description\": \"written by pipeloom run --costs-out, ignored when read\"}}\n{}}}}}]}}",
           out.empty() ? "" : ",\n", indent, quoted(description_of(key)), properties_of(path, indent + "  "),
-          indent);
+          indent, indent);
       continue;
     }
     out += fmt::format("{}{}{}: {{{}, \"description\": {}", out.empty() ? "" : ",\n", indent, quoted(name),

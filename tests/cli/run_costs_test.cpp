@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "sim/io/json_value.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::cli {
@@ -21,6 +22,15 @@ executor::MeasuredCosts two_stages() {
   costs.op[index_of(OpKind::Forward)] = {{8, 3 * kMs / 2, kMs / 4}, {8, 2 * kMs, 0}};
   costs.op[index_of(OpKind::Backward)] = {{8, 3 * kMs, 0}, {8, 4 * kMs, 0}};
   return costs;
+}
+
+/// Ten messages of 4 KiB that wait 3 ms, then 0.05 ms when both ends are posted, and take 0.05 ms.
+executor::MeasuredTransfers ten_messages() {
+  executor::MeasuredTransfers transfers;
+  transfers.all = {
+      .waiting = {10, 3 * kMs, kMs}, .overhead = {10, kMs / 20, 0}, .transfer = {10, kMs / 20, kMs / 4}};
+  transfers.link = {.fit = {.latency = kMs / 20, .bits_per_second = {}}, .overhead = kMs / 20, .bytes = 4096};
+  return transfers;
 }
 
 }  // namespace
@@ -58,17 +68,25 @@ TEST_CASE("measured costs as a file, and in the place of others") {
   SECTION("ops") {
     std::ostringstream out;
     write_costs(out, costs);
-    CHECK(out.str() ==
-          "{\n  \"time_unit\": \"ms\",\n  \"forward\": [1.5, 2.0],\n  \"backward\": [3.0, 4.0]\n}\n");
+    CHECK(
+        out.str() ==
+        "{\n  \"time_unit\": \"ms\",\n  \"forward\": [1.5, 2.0],\n  \"backward\": [3.0, 4.0],\n"
+        "  \"measured\": {\n    \"spread\": {\"forward\": [0.25, 0.0], \"backward\": [0.0, 0.0]}\n  }\n}\n");
   }
   SECTION("groups of stage 0 only: the other stage's ops one after another; and a latency") {
     costs.group = {{4, 4 * kMs, 0}, {}};
-    costs.latency = {10, kMs / 10, 0};
+    costs.transfers = ten_messages();
     std::ostringstream out;
     write_costs(out, costs);
     CHECK(out.str() ==
           "{\n  \"time_unit\": \"ms\",\n  \"forward\": [1.5, 2.0],\n  \"backward\": [3.0, 4.0],\n"
-          "  \"overlapped\": [4.0, 6.0],\n  \"transfer\": {\"latency\": 0.1}\n}\n");
+          "  \"overlapped\": [4.0, 6.0],\n  \"transfer\": {\"latency\": 0.1},\n"
+          "  \"measured\": {\n    \"spread\": {\"forward\": [0.25, 0.0], \"backward\": [0.0, 0.0], "
+          "\"overlapped\": [0.0, 0.0]},\n"
+          "    \"messages\": {\"count\": 10, \"bytes\": 4096,\n"
+          "      \"waiting\": {\"median\": 3.0, \"spread\": 1.0},\n"
+          "      \"overhead\": {\"median\": 0.05, \"spread\": 0.0},\n"
+          "      \"transfer\": {\"median\": 0.05, \"spread\": 0.25}}\n  }\n}\n");
     io::RunConfig config;
     config.costs.rank_scale = {1, 2};
     take_costs(config, costs);
@@ -76,6 +94,25 @@ TEST_CASE("measured costs as a file, and in the place of others") {
     CHECK(config.costs.duration[index_of(OpKind::Backward)]->array == std::vector<Ticks>{3 * kMs, 4 * kMs});
     CHECK(config.costs.overlap->duration.array == std::vector<Ticks>{4 * kMs, 6 * kMs});
     CHECK(config.costs.transfer.link.latency == kMs / 10);
+    CHECK(config.costs.transfer.bytes == 0);
+  }
+  SECTION("a bandwidth, with the size of a message; a configuration reads it") {
+    costs.transfers = ten_messages();
+    costs.transfers.link->fit.bits_per_second = 2.5e9;
+    std::ostringstream out;
+    write_costs(out, costs);
+    CHECK(out.str().find(R"("transfer": {"latency": 0.1, "bytes": 4096, "bandwidth_gbps": 2.5})") !=
+          std::string::npos);
+    const std::string text =
+        R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "costs": )" + out.str() + "}";
+    const io::RunConfig read = io::read_run_config(io::Document::parse(text, "c.json").root());
+    CHECK(read.costs.transfer.link.latency == kMs / 10);
+    CHECK(read.costs.transfer.link.bits_per_second == 2'500'000'000);
+    CHECK(read.costs.transfer.bytes == 4096);
+    io::RunConfig config;
+    take_costs(config, costs);
+    CHECK(config.costs.transfer.link.bits_per_second == 2'500'000'000);
+    CHECK(config.costs.transfer.bytes == 4096);
   }
 }
 
@@ -84,6 +121,22 @@ TEST_CASE("op times by stage, of kinds that were seen") {
         "stage      F  spread      B  spread\n"
         "    0  1.500   0.250  3.000   0.000\n"
         "    1  2.000   0.000  4.000   0.000\n");
+}
+
+TEST_CASE("messages: one line for all, and one per pair of ranks") {
+  executor::MeasuredTransfers transfers = ten_messages();
+  CHECK(transfers_page(transfers, false, false) ==
+        "from  to   messages  waiting  spread  overhead  spread  transfer  spread\n"
+        "all   all        10    3.000   1.000     0.050   0.000     0.050   0.250\n"
+        "a rank that stands waiting sees a latency of 0.100 ms; messages have 4096 bytes\n");
+  transfers.pairs = {{Rank(0), Rank(1), transfers.all}};
+  transfers.link->fit.bits_per_second = 2.5e9;
+  CHECK(transfers_page(transfers, true, false) ==
+        "from  to   messages  waiting  spread  overhead  spread  transfer  spread\n"
+        "all   all        10    3.000   1.000     0.050   0.000     0.050   0.250\n"
+        "0     1          10    3.000   1.000     0.050   0.000     0.050   0.250\n"
+        "a rank that stands waiting sees a latency of 0.100 ms and 2.5 Gbit/s; messages have 4096 bytes\n");
+  CHECK(transfers_page({}, true, false) == "");
 }
 
 }  // namespace pipeloom::cli

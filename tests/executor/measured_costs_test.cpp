@@ -23,8 +23,9 @@ TEST_CASE("durations by kind and stage, where a group counts in equal shares whe
       parse_schedule("0F0 (0F1;0B0)OVERLAP_F_B 0B1 | 1F0 1B0 (1F1;1B1)OVERLAP_F_B"));
   run.timeline.start = {0, 10, 10, 20, 0, 5, 10, 10};
   run.timeline.end = {4, 20, 20, 26, 3, 10, 18, 18};
-  run.messages = {{.sent = 4, .received = 2, .done = 7, .waited = true},
-                  {.sent = 1, .received = 2, .done = 2}};
+  run.message_bytes = {4, 4, 4, 4};
+  run.messages = {{.sent = 4, .received = 2, .started = 5, .done = 7, .waited = true},
+                  {.sent = 1, .received = 2, .started = 2, .done = 2}};
   const MeasuredCosts costs = measured_costs(run);
   const auto& f = costs.op[index_of(OpKind::Forward)];
   const auto& b = costs.op[index_of(OpKind::Backward)];
@@ -36,8 +37,9 @@ TEST_CASE("durations by kind and stage, where a group counts in equal shares whe
   CHECK(costs.op[index_of(OpKind::BackwardWeight)][0].count == 0);
   CHECK(costs.group[0].median == 10);
   CHECK(costs.group[1].median == 8);
-  CHECK(costs.latency.count == 1);
-  CHECK(costs.latency.median == 3);
+  CHECK(costs.transfers.all.transfer.count == 2);
+  REQUIRE(costs.transfers.link);
+  CHECK(costs.transfers.link->latency() == 3);  // 7 - 4: the one that was waited for
 }
 
 }  // namespace pipeloom::executor
