@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "executor/busy_work.hpp"
 #include "executor/gradient_check.hpp"
+#include "executor/layer_memory.hpp"
 #include "sim/error.hpp"
 
 namespace pipeloom::cli {
@@ -85,11 +86,16 @@ std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments, const 
       costs, executor::BusyOptions{.message_elements = message_elements(arguments), .spin = spin});
 }
 
+std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments, const Schedule& schedule) {
+  if (!arguments.is_layers()) return std::nullopt;
+  return executor::layer_memory(layers_config(arguments), schedule);
+}
+
 std::string text_of(const WorkArguments& arguments) {
   if (!arguments.is_layers()) return fmt::format("busy, {} numbers a message", message_elements(arguments));
   const executor::LayersConfig config = layers_config(arguments);
-  return fmt::format("layers of width {}, {} rows, {} blocks, seed {}{}", config.width, config.rows,
-                     config.blocks, config.seed, arguments.integers ? ", integers" : "");
+  return fmt::format("layers of width {}, {} rows, {} blocks, {} heads, seed {}{}", config.width, config.rows,
+                     config.blocks, config.heads, config.seed, arguments.integers ? ", integers" : "");
 }
 
 std::string gradients_page(const WorkArguments& arguments, const Schedule& schedule,

@@ -9,6 +9,7 @@
 #include "executor/layers.hpp"
 #include "executor/run.hpp"
 #include "sim/costs.hpp"
+#include "sim/memory.hpp"
 
 namespace CLI {
 class App;
@@ -38,6 +39,10 @@ void require_consistent(const WorkArguments& arguments);
 /// `costs` are for busy work only: how long its ops last.
 [[nodiscard]] std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments,
                                                         const Schedule& schedule, const Costs& costs);
+
+/// What of the work's activations the simulator can predict, as executor::layer_memory(); nothing for busy work.
+[[nodiscard]] std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments,
+                                                        const Schedule& schedule);
 
 /// What the work depends on, besides the costs of busy work: "layers of width 64, ..".
 [[nodiscard]] std::string text_of(const WorkArguments& arguments);
