@@ -74,6 +74,7 @@ void SocketExchange::Inside::keep(Rank from, MessageInstance message, Letter let
   else
     peer.unread += letter.payload.bytes();
   letters_[message] = std::move(letter);
+  times_[message].done = plan_->clock.now();
   pause_or_resume(peer);
 }
 
@@ -90,7 +91,7 @@ void SocketExchange::Inside::pause_or_resume(Peer& peer) {
 void SocketExchange::Inside::carry_out(const OwnEnds::Actions& todo) {
   for (const auto& [what, message] : todo) {
     if (what == OwnEnds::Action::What::Received) {
-      times_[message].done = plan_->clock.now();
+      changed_.notify_all();
       continue;
     }
     const bool is_tensor = what == OwnEnds::Action::What::Send;
@@ -127,7 +128,7 @@ void SocketExchange::Inside::on_frame(Rank from, const net::Frame& frame) {
     keep(from, message, std::move(letter));
   }
   carry_out(todo);
-  changed_.notify_all();
+  if (!ends_.mispairing().empty()) changed_.notify_all();
 }
 
 void SocketExchange::Inside::on_sent(Rank to) {

@@ -14,7 +14,7 @@
 // it with what pairs by order: the n-th tensor of a channel with its n-th receive.
 // Without a handshake a tensor leaves when its end is at the head, and the receiver keeps what it did not ask for yet. When that is more
 // than `unread_bytes` of one sender, and no receive from that sender is waiting, it stops reading from it until one is posted: what
-// it waits for may stand behind what it did not ask for.
+// it waits for may stand behind what it did not ask for. Such a tensor is there (MeasuredMessage::done) before it is asked for.
 //
 //   frame    kind  body (executor/net/wire.hpp)
 //   ready       1  u32 message instance

@@ -51,7 +51,7 @@ TEST_CASE("transfers: waiting, overhead and transfer, over all and by pair of ra
   CHECK(transfers.pairs[1].samples.transfer.median == 6);
 }
 
-TEST_CASE("transfers: the link is what a waiting rank sees; if none waits, what there is") {
+TEST_CASE("transfers: the link is what a waiting rank sees, or if none waits what there is") {
   RunResult run = four_messages();
   const auto waited = measured_transfers(run).link;
   REQUIRE(waited);

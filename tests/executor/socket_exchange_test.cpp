@@ -177,8 +177,10 @@ TEST_CASE(
     CHECK(ranks[0].measured().front().started >= ranks[1].measured().front().received);
   } else {
     REQUIRE(ranks[0].wait(Rank(0), 0, 0));
+    while (ranks[1].measured().front().done == MeasuredMessage::kNever) std::this_thread::yield();
     ranks[1].post(Rank(1), 2, 0, {});
-    CHECK(ranks[0].measured().front().started <= ranks[1].measured().front().received);
+    CHECK(ranks[0].measured().front().started <= ranks[1].measured().front().done);
+    CHECK(ranks[1].measured().front().done <= ranks[1].measured().front().received);
   }
   REQUIRE(ranks[1].wait(Rank(1), 2, 0));
   CHECK(ranks[1].take(0, 0, 1).values.front() == 10);
