@@ -3,7 +3,6 @@
 
 #include "executor/cuda/queued_layers.hpp"
 
-#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -14,36 +13,14 @@
 #include "executor/small_layers.hpp"
 #include "host_engine.hpp"
 #include "on_streams.hpp"
-#include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
-#include "schedules/offload.hpp"
-#include "schedules/recompute.hpp"
 #include "sim/error.hpp"
 #include "sim/text.hpp"
+#include "small_schedules.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {
-
-using schedules::Generator;
-using schedules::Params;
-
-/// The smallest legal m at p = 2 and 4 ranks, v up to 2, with every variant, 1 to 3 slices.
-void for_each_small(const std::function<void(const Schedule&)>& fn) {
-  for (const Generator& generator : schedules::all())
-    for (const int p : {2, 4})
-      for (int v = 1; v <= 2; ++v) {
-        bool found = false;
-        for (int m = 2; m <= 2 * p + 6 && !found; ++m)
-          for (const Params& params :
-               schedules::flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0})) {
-            if (!schedules::refusal(generator, params).empty()) continue;
-            INFO(schedules::describe(generator, params));
-            fn(schedules::make(generator, params));
-            found = true;
-          }
-      }
-}
 
 template <class T>
 using HostLayers = QueuedLayers<HostEngine, T>;
@@ -69,10 +46,6 @@ Gradients gradients_of(const LayersConfig& config, const Schedule& schedule, uns
   OnHost<T> run(engine, config, schedule);
   run.run(0);
   return run.gradients();
-}
-
-Schedule moved_and_made_again(const Schedule& schedule) {
-  return schedules::with_offload(schedules::with_recompute(schedule, 1), {.min_gap = 1});
 }
 
 /// Stage 1 of three on a rank of its own: input and gradient come from outside, from one of these.
@@ -113,7 +86,8 @@ std::size_t peak_on_cpu(const LayersConfig& config, const Schedule& schedule) {
 TEST_CASE("device layers, every schedule: gradients of integers are exactly those without a pipeline") {
   const LayersConfig config = small(Arithmetic::Integer);
   unsigned seed = 0;
-  for_each_small([&](const Schedule& schedule) {
+  for_each_small([&](const Schedule& schedule, const std::string& name) {
+    INFO(name);
     const Reference& reference = reference_of(config, sizes_of(schedule));
     REQUIRE(first_mismatch(reference, gradients_of<float>(config, schedule, ++seed)) == "");
     REQUIRE(first_mismatch(reference, gradients_of<Bf16>(config, schedule, ++seed)) == "");
@@ -123,7 +97,8 @@ TEST_CASE("device layers, every schedule: gradients of integers are exactly thos
 TEST_CASE("device layers, every schedule: recomputation and offload leave the gradients as they are") {
   const LayersConfig config = small(Arithmetic::Integer);
   unsigned seed = 0;
-  for_each_small([&](const Schedule& plain) {
+  for_each_small([&](const Schedule& plain, const std::string& name) {
+    INFO(name);
     const Schedule schedule = moved_and_made_again(plain);
     REQUIRE(first_mismatch(reference_of(config, sizes_of(schedule)),
                            gradients_of<float>(config, schedule, ++seed)) == "");
@@ -134,7 +109,8 @@ TEST_CASE(
     "device layers, every schedule: floats as in a serial run on the device, the same in every order of "
     "streams") {
   const LayersConfig config = small(Arithmetic::Float);
-  for_each_small([&](const Schedule& schedule) {
+  for_each_small([&](const Schedule& schedule, const std::string& name) {
+    INFO(name);
     const Gradients serial = gradients_of<float>(config, serial_schedule(sizes_of(schedule)), 0);
     const Gradients found = gradients_of<float>(config, schedule, 1);
     REQUIRE(first_mismatch(with_gradients(reference_of(config, sizes_of(schedule)), serial), found) == "");
