@@ -34,9 +34,10 @@ std::uint64_t reload_key(Op op) {
 
 }  // namespace
 
-DeviceRunner::DeviceRunner(RunState& state, DeviceExchange& exchange, Rank rank)
+DeviceRunner::DeviceRunner(RunState& state, DeviceExchange& exchange, DeviceClock& clock, Rank rank)
     : state_(state),
       exchange_(exchange),
+      clock_(clock),
       device_rank_(device_rank(state, rank)),
       schedule_(state.schedule()),
       messages_(state.program().messages()),
@@ -66,7 +67,7 @@ void DeviceRunner::run() {
       }
       throw;
     }
-    exchange_.collect(rank_, step, clock_);
+    exchange_.collect(rank_, step, clock_.now());
     meet(step);
     device_rank_.end_step(step);
   }
@@ -79,7 +80,7 @@ void DeviceRunner::meet(int step) {
 
 void DeviceRunner::run_step(int step) {
   queued_ = 0;
-  if (!clock_.set(compute_, state_.clock(), [&] { return state_.stopped(); })) throw Stopped();
+  if (!clock_.begin_step(step, compute_, state_.clock(), [&] { return state_.stopped(); })) throw Stopped();
   for (; queued_ < marks_.size(); ++queued_) {
     if (state_.stopped()) throw Stopped();
     state_.begin(rank_, step, queued_, Doing::Computing);
@@ -242,7 +243,7 @@ void DeviceRunner::collect(std::size_t queued, int step) {
     const auto [code, index] = state_.program().instructions(rank_)[i];
     if (code != Code::Run || !is_done(i)) continue;
     for (std::size_t op = index; op < last_of(index); ++op)
-      state_.record(op, step, clock_(times(op).start.get()), clock_(times(op).end.get()));
+      state_.record(op, step, clock_.now()(times(op).start.get()), clock_.now()(times(op).end.get()));
   }
 }
 

@@ -25,7 +25,7 @@ class DeviceRunner {
  public:
   /// All outlive it. REQUIRES: the rank's device is the current one of this thread, which alone calls the runner; it is a rank of
   /// DeviceRanks.
-  DeviceRunner(RunState& state, DeviceExchange& exchange, Rank rank);
+  DeviceRunner(RunState& state, DeviceExchange& exchange, DeviceClock& clock, Rank rank);
 
   /// All steps. Throws Stopped if the run is stopped, and whatever the work and the device throw; what the device had done by then is
   /// recorded.
@@ -72,6 +72,7 @@ class DeviceRunner {
 
   RunState& state_;
   DeviceExchange& exchange_;
+  DeviceClock& clock_;
   DeviceRank& device_rank_;
   const Schedule& schedule_;
   const MessageTable& messages_;
@@ -84,8 +85,7 @@ class DeviceRunner {
   Event fork_;
   std::vector<OpTimes> times_;              // [op - first of the rank]
   std::vector<std::optional<Mark>> marks_;  // [instruction], of Post and Wait
-  StepClock clock_;
-  std::size_t queued_ = 0;  // instructions of the current step
+  std::size_t queued_ = 0;                  // instructions of the current step
 
   std::unordered_map<std::size_t, DeviceTensor> local_;     // by tensor: between two stages of this rank
   std::unordered_map<MessageId, DeviceTensor> to_be_sent_;  // outputs whose Post has not come

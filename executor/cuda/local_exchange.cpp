@@ -62,7 +62,10 @@ void LocalExchange::post(Rank rank, std::uint32_t batch, int step, std::vector<D
   for (const Endpoint& end : ends) {
     Transit& transit = transits_[end.message];
     (end.is_send ? transit.send_posted : transit.receive_posted) = posted;
-    if (end.is_send) transit.sent = std::move(sends.at(next++));
+    if (!end.is_send) continue;
+    transit.sent = std::move(sends.at(next++));
+    // Also if its copy never comes: the rank's own streams end before this does.
+    transit.sent.buffer.free_on(queues_.at(queue_key(program().messages()[end.message], true)).get());
   }
   std::vector<std::uint32_t> ready;
   const auto batches = static_cast<std::uint32_t>(program().num_batches());
@@ -99,8 +102,8 @@ void LocalExchange::queue_copy(MessageId message, int step) {
         "cudaMemcpyAsync of a message");
   book_.done(message).record(to);
   if (plan_->options.checksums) compare(message, transit, to);
-  wait_for(from, book_.done(message).get());
-  transit.sent.buffer.free_on(to);
+  book_.usable(message).record(to);
+  wait_for(from, book_.usable(message).get());
   transit.sent = {};
   transit.queued_in = step;
 }
@@ -125,7 +128,7 @@ bool LocalExchange::wait(Rank /*rank*/, std::uint32_t batch, int step, cudaStrea
   });
   if (stopped_) return false;
   book_.note_wait(batch, arrived);
-  for (const Endpoint& end : ends) wait_for(stream, book_.done(end.message).get());
+  for (const Endpoint& end : ends) wait_for(stream, book_.usable(end.message).get());
   return true;
 }
 

@@ -35,6 +35,8 @@ class MessageBook {
   /// The tensor leaves at `started`, is there at `done`. REQUIRES: a message with an end at a rank of this process.
   [[nodiscard]] Event& started(MessageId message) { return events_[message]->started; }
   [[nodiscard]] Event& done(MessageId message) { return events_[message]->done; }
+  /// The exchange needs it no more: with checksums later than it is there.
+  [[nodiscard]] Event& usable(MessageId message) { return events_[message]->usable; }
   /// REQUIRES: the run has checksums.
   [[nodiscard]] MessageSums& sums(MessageId message) { return sums_[message]; }
 
@@ -53,6 +55,7 @@ class MessageBook {
   struct MessageEvents {
     Event started;
     Event done;
+    Event usable;
   };
   void collect_end(const BatchEvents& batch, const Endpoint& end, int step, const StepClock& clock,
                    Starter starter);

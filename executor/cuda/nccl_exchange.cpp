@@ -122,6 +122,7 @@ void NcclExchange::queue_together(std::uint32_t communicator, std::span<Part> pa
   for (Part& part : parts) {
     book_.done(part.end.message).record(stream);
     if (plan_->options.checksums) queue_sums(part, stream, false);
+    book_.usable(part.end.message).record(stream);
     part.tensor.buffer.free_on(stream);
     if (!part.end.is_send) received_[part.end.message] = std::move(part.tensor);
   }
@@ -159,7 +160,7 @@ void NcclExchange::queue_sums(Part& part, cudaStream_t stream, bool before) {
 bool NcclExchange::wait(Rank /*rank*/, std::uint32_t batch, int /*step*/, cudaStream_t stream,
                         cudaEvent_t arrived) {
   book_.note_wait(batch, arrived);
-  for (const Endpoint& end : plan_->program.batch(batch)) wait_for(stream, book_.done(end.message).get());
+  for (const Endpoint& end : plan_->program.batch(batch)) wait_for(stream, book_.usable(end.message).get());
   return true;
 }
 

@@ -35,6 +35,7 @@ struct OneGpuRun {
   DeviceRanks ranks;
   std::shared_ptr<const RunPlan> plan;
   std::vector<Rank> all;
+  DeviceClock clock;
   RunState state;
 };
 
@@ -45,9 +46,10 @@ RunResult run_on_one_gpu(const Program& program, DeviceWork& work, const RunOpti
   check(cudaSetDevice(kDevice), "cudaSetDevice");
   keep_freed_memory();
   const auto run = std::make_shared<OneGpuRun>(work, program, options);
-  run_threads({run, &run->state}, run->all, [](RunState& state, Rank rank) {
+  // The threads have their share of `run` through their state.
+  run_threads({run, &run->state}, run->all, [&clock = run->clock](RunState& state, Rank rank) {
     check(cudaSetDevice(kDevice), "cudaSetDevice");
-    DeviceRunner(state, dynamic_cast<DeviceMessages&>(state.exchange()).on_device(), rank).run();
+    DeviceRunner(state, dynamic_cast<DeviceMessages&>(state.exchange()).on_device(), clock, rank).run();
   });
   std::vector<RankRecord> records;
   for (const Rank rank : run->all) records.push_back(run->state.record_of(rank));

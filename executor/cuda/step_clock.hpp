@@ -1,8 +1,9 @@
 #pragma once
 
-// One step of one rank: its device's events on the clock of the run.
+// A device's events on the clock of the run, step by step.
 
 #include <array>
+#include <mutex>
 
 #include "executor/clock.hpp"
 #include "executor/cuda/device_clock.hpp"
@@ -41,6 +42,28 @@ class StepClock {
   std::array<Event, kTries> anchors_;
   std::size_t best_ = 0;
   Anchor anchor_;
+};
+
+/// The clock of one device, for all ranks that share it: with one anchor for all, events of different ranks are in their true order.
+class DeviceClock {
+ public:
+  /// Sets the clock of a step, unless another rank has. As StepClock::set(). REQUIRES: ranks begin a step when all have ended the one
+  /// before.
+  template <class Stopped>
+  [[nodiscard]] bool begin_step(int step, cudaStream_t stream, const RunClock& clock, Stopped stopped) {
+    const std::lock_guard lock(mutex_);
+    if (step_ == step) return true;
+    if (!now_.set(stream, clock, stopped)) return false;
+    step_ = step;
+    return true;
+  }
+  /// REQUIRES: this thread has called begin_step() for the step, successfully.
+  [[nodiscard]] const StepClock& now() const { return now_; }
+
+ private:
+  std::mutex mutex_;
+  int step_ = -1;
+  StepClock now_;
 };
 
 }  // namespace pipeloom::executor::cuda
