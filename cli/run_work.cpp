@@ -14,6 +14,7 @@
 #include "executor/busy_work.hpp"
 #include "executor/gradient_check.hpp"
 #include "executor/layer_memory.hpp"
+#include "executor/steady_heap.hpp"
 #include "sim/error.hpp"
 
 namespace pipeloom::cli {
@@ -80,7 +81,10 @@ void require_consistent(const WorkArguments& arguments) {
 
 std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments, const Schedule& schedule,
                                           const Costs& costs) {
-  if (arguments.is_layers()) return std::make_unique<executor::Layers>(layers_config(arguments));
+  if (arguments.is_layers()) {
+    executor::keep_freed_memory();
+    return std::make_unique<executor::Layers>(layers_config(arguments));
+  }
   const bool spin = static_cast<unsigned>(schedule.ranks()) <= std::thread::hardware_concurrency();
   return std::make_unique<executor::BusyWork>(
       costs, executor::BusyOptions{.message_elements = message_elements(arguments), .spin = spin});
