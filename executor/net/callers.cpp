@@ -25,7 +25,7 @@ constexpr std::size_t kMostSilent = 512;
 
 }  // namespace
 
-std::optional<Callers::Caller> Callers::next(Deadline deadline) {
+std::optional<Callers::Caller> Callers::next(Deadline deadline, std::span<const Socket> watched) {
   while (true) {
     for (auto one = silent_.begin(); one != silent_.end();) {
       Frame first;
@@ -36,23 +36,27 @@ std::optional<Callers::Caller> Callers::next(Deadline deadline) {
       silent_.erase(current);
       if (said == Said::Frame) return Caller{std::move(socket), std::move(first)};
     }
-    wait(deadline);
+    const bool is_disturbed = wait(deadline, watched);
     if (Socket socket = accept_from(listener_, Clock::now()); socket.is_open()) {
       if (silent_.size() >= kMostSilent) silent_.pop_front();
       silent_.push_back({std::move(socket), {}, Clock::now() + kPatience});
-    } else if (Clock::now() >= deadline) {
+    } else if (is_disturbed || Clock::now() >= deadline) {
       return std::nullopt;
     }
   }
 }
 
-void Callers::wait(Deadline deadline) {
-  std::vector<pollfd> descriptors{{listener_.fd(), POLLIN, 0}};
+bool Callers::wait(Deadline deadline, std::span<const Socket> watched) const {
+  std::vector<pollfd> descriptors;
+  for (const Socket& one : watched) descriptors.push_back({one.fd(), POLLRDHUP, 0});
+  descriptors.push_back({listener_.fd(), POLLIN, 0});
   for (const Silent& one : silent_) {
     descriptors.push_back({one.socket.fd(), POLLIN, 0});
     deadline = std::min(deadline, one.until);
   }
   (void)::poll(descriptors.data(), descriptors.size(), poll_timeout(deadline));
+  const auto end = descriptors.begin() + static_cast<std::ptrdiff_t>(watched.size());
+  return std::any_of(descriptors.begin(), end, [](const pollfd& one) { return one.revents != 0; });
 }
 
 Callers::Said Callers::listen_to(Silent& caller, Frame& first) const {

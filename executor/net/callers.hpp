@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <span>
 
 #include "executor/net/socket.hpp"
 #include "executor/net/wire.hpp"
@@ -22,8 +23,9 @@ class Callers {
   /// `listener` outlives it. First frames above `most` bytes are none.
   Callers(const Socket& listener, std::uint32_t most) : listener_(listener), most_(most) {}
 
-  /// The next who has sent a frame; nothing at the deadline. Throws NetworkError where the system has no descriptor left.
-  [[nodiscard]] std::optional<Caller> next(Deadline deadline);
+  /// The next who has sent a frame; nothing at the deadline, or as soon as the other end of one of `watched` has gone.
+  /// Throws NetworkError where the system has no descriptor left.
+  [[nodiscard]] std::optional<Caller> next(Deadline deadline, std::span<const Socket> watched = {});
 
  private:
   struct Silent {
@@ -33,8 +35,8 @@ class Callers {
   };
   enum class Said { Nothing, Frame, Nonsense };
 
-  /// Waits until somebody calls, says something or has been silent for too long.
-  void wait(Deadline deadline);
+  /// Waits until somebody calls, says something or has been silent for too long. Whether one of `watched` has ended.
+  [[nodiscard]] bool wait(Deadline deadline, std::span<const Socket> watched) const;
   [[nodiscard]] Said listen_to(Silent& caller, Frame& first) const;
 
   const Socket& listener_;

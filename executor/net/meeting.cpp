@@ -39,7 +39,8 @@ std::optional<int> rank_calling(const Frame& first, std::uint64_t run, const Mee
 MeetingTimes times_until(Deadline deadline) {
   const Clock::duration all = deadline - Clock::now();
   const Clock::duration share = std::clamp<Clock::duration>(all / 4, 0s, 1s);
-  return {deadline - share, deadline - share / 2, deadline - share / 4, deadline, seconds_text(all)};
+  return {deadline - share, deadline - share * 3 / 4, deadline - share / 2, deadline - share / 4,
+          deadline,         seconds_text(all)};
 }
 
 Meeting empty_meeting(const World& world) {
@@ -62,7 +63,7 @@ std::string names_of(const std::vector<int>& ranks) {
 void take_calls(Callers& callers, std::uint64_t run, Meeting& meeting, Deadline until) {
   const int own = meeting.world.rank;
   for (int left = meeting.world.size - 1 - own; left > 0;) {
-    std::optional<Callers::Caller> caller = callers.next(until);
+    std::optional<Callers::Caller> caller = callers.next(until, meeting.control);
     if (!caller) break;
     const std::optional<int> rank = rank_calling(caller->first, run, meeting);
     if (!rank) continue;

@@ -12,15 +12,17 @@
 
 namespace pipeloom::executor::net {
 
-/// Until when what has to be done. Rank 0 gives up before the others do, so that all hear from it why.
+/// Until when what has to be done. Rank 0 gives up before the others do, so that all hear from it why, and who calls gives up before
+/// who is called, so that the first failure is the cause of the others.
 ///
-///   start ... come ... connect ... decide . deadline
+///   start ........ come . call . connect . decide . deadline
 ///
 /// with a share of a quarter of the time, at most 1 s, between `come` and the deadline.
 struct MeetingTimes {
   Deadline come;     ///< all ranks have called rank 0
-  Deadline connect;  ///< every pair has connected
-  Deadline decide;   ///< rank 0 knows whether they have
+  Deadline call;     ///< every rank has called all lower ones
+  Deadline connect;  ///< and been called by all higher ones
+  Deadline decide;   ///< rank 0 knows that
   Deadline deadline;
   std::string all;  ///< "30 s"
 };
@@ -35,7 +37,8 @@ struct MeetingTimes {
 /// A meeting whose connections all are still missing.
 [[nodiscard]] Meeting empty_meeting(const World& world);
 
-/// Waits for the calls of all higher ranks. Throws NetworkError naming those that did not call `until` then.
+/// Waits for the calls of all higher ranks. Throws NetworkError naming those that did not call `until` then, or until one of the control
+/// connections ended.
 void take_calls(Callers& callers, std::uint64_t run, Meeting& meeting, Deadline until);
 
 /// "rank 2", "ranks 2 and 5", "ranks 2, 3 and 5".

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "executor/net/meeting.hpp"
@@ -27,13 +28,12 @@ class Guest {
     } catch (const NetworkError& error) {
       failure = error.what();
     }
-    const Frame report = failure.empty() ? letter(LetterKind::Ready) : letter(LetterKind::Failed, failure);
+    report(failure);
     try {
-      send_frame(control(), report, times_.deadline);
       (void)from_host(LetterKind::Go, times_.deadline);
     } catch (const NetworkError& error) {
-      // Without a word of rank 0 the own reason is the better one.
-      throw NetworkError(is_rejected_ ? error.what() : failure.empty() ? not_together(error) : failure);
+      if (is_rejected_) throw;
+      throw NetworkError(not_together(error) + (failure.empty() ? "" : " (" + failure + ")"));
     }
     return std::move(meeting_);
   }
@@ -74,6 +74,16 @@ class Guest {
            error.what();
   }
 
+  void report(const std::string& failure) {
+    const bool is_ready = failure.empty();
+    try {
+      send_frame(control(), is_ready ? letter(LetterKind::Ready) : letter(LetterKind::Failed, failure),
+                 times_.deadline);
+    } catch (const NetworkError&) {
+      return;  // rank 0 has hung up: what it said before is read next
+    }
+  }
+
   /// The next letter of rank 0. Throws NetworkError with its reason if it is a Reject, MalformedBytes for another one.
   Frame from_host(LetterKind kind, Deadline deadline) {
     Frame frame = receive_frame(control(), deadline, kMostLetterBytes);
@@ -109,8 +119,10 @@ class Guest {
 
   void call(int rank, const Table& table) {
     try {
-      Socket socket = connect_to(address(rank, table), times_.connect);
-      send_frame(socket, letter(Call{table.run, meeting_.world.rank}), times_.connect);
+      // It listened before it came to rank 0: who does not answer now never will.
+      const Deadline until = std::min(times_.call, Deadline::clock::now() + std::chrono::seconds(10));
+      Socket socket = connect_to(address(rank, table), until);
+      send_frame(socket, letter(Call{table.run, meeting_.world.rank}), until);
       meeting_.data[static_cast<std::size_t>(rank)] = std::move(socket);
     } catch (const NetworkError& error) {
       throw NetworkError(no_way(rank, table, error.what()));

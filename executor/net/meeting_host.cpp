@@ -1,6 +1,8 @@
+#include <poll.h>
+
 #include <algorithm>
 #include <chrono>
-#include <functional>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -8,6 +10,7 @@
 
 #include "executor/net/meeting.hpp"
 #include "executor/net/meeting_letters.hpp"
+#include "executor/net/wait.hpp"
 
 namespace pipeloom::executor::net {
 namespace {
@@ -69,13 +72,21 @@ class Host {
 
   void gather() {
     while (!missing().empty()) {
-      std::optional<Callers::Caller> caller = callers_.next(times_.come);
+      std::optional<Callers::Caller> caller = callers_.next(times_.come, meeting_.control);
+      look_after_guests();
       if (!caller)
         throw NetworkError(names_of(missing()) + " did not come to " + to_text(meeting_.world.master) +
                            " within " + times_.all +
                            "; were they started, with the same MASTER_ADDR and MASTER_PORT?");
       if (const std::optional<Hello> hello = hello_of(*caller)) let_in(*hello, std::move(caller->socket));
     }
+  }
+
+  /// Throws NetworkError for one who has gone.
+  void look_after_guests() {
+    for (int rank = 1; rank < own_.size; ++rank)
+      if (guest(rank).is_open() && wait_for(guest(rank).fd(), POLLRDHUP, Clock::now()))
+        throw NetworkError("rank " + std::to_string(rank) + " came and went again");
   }
 
   /// Nothing of a stranger.
@@ -114,29 +125,52 @@ class Host {
     for (int rank = 1; rank < own_.size; ++rank) send(rank, frame);
   }
 
-  /// Every pair connects. Of several failures the highest rank's is the cause: lower ones wait for its call.
+  /// Every pair connects. Throws NetworkError with the first failure.
   void connect() {
-    std::string reason;
     try {
       take_calls(callers_, table_.run, meeting_, times_.connect);
-    } catch (const NetworkError& error) {
-      reason = error.what();
+    } catch (const NetworkError&) {
+      look_after_guests();
+      throw;
     }
-    for (int rank = 1; rank < own_.size; ++rank) {
-      const std::string failure = failure_of(rank);
-      if (!failure.empty()) reason = failure;
+    std::vector<int> silent = all_guests();
+    while (!silent.empty()) {
+      const auto speaking =
+          std::find_if(silent.begin(), silent.end(), [&](int rank) { return speaks(rank); });
+      if (speaking != silent.end()) {
+        hear(*speaking);
+        silent.erase(speaking);
+      } else if (!wait_for_any(silent)) {
+        throw NetworkError(names_of(silent) + " did not say in time whether the connections to others stand");
+      }
     }
-    if (!reason.empty()) throw NetworkError(reason);
   }
 
-  [[nodiscard]] std::string failure_of(int rank) {
-    const std::string name = "rank " + std::to_string(rank);
+  [[nodiscard]] std::vector<int> all_guests() const {
+    std::vector<int> ranks(static_cast<std::size_t>(own_.size) - 1);
+    std::iota(ranks.begin(), ranks.end(), 1);
+    return ranks;
+  }
+
+  [[nodiscard]] bool speaks(int rank) { return wait_for(guest(rank).fd(), POLLIN, Clock::now()); }
+
+  /// Whether one of them speaks before rank 0 must decide.
+  [[nodiscard]] bool wait_for_any(const std::vector<int>& ranks) {
+    std::vector<pollfd> descriptors;
+    for (const int rank : ranks) descriptors.push_back({guest(rank).fd(), POLLIN, 0});
+    return ::poll(descriptors.data(), descriptors.size(), poll_timeout(times_.decide)) != 0;
+  }
+
+  /// Throws NetworkError for a rank that could not connect.
+  void hear(int rank) {
+    std::string failure;
     try {
       const Frame frame = receive_frame(guest(rank), times_.decide, kMostLetterBytes);
-      return is(frame, LetterKind::Ready) ? "" : text_in(frame);
+      if (!is(frame, LetterKind::Ready)) failure = text_in(frame);
     } catch (const NetworkError& error) {
-      return name + " did not say whether it has connected to the others: " + error.what();
+      failure = "rank " + std::to_string(rank) + " came and went again: " + error.what();
     }
+    if (!failure.empty()) throw NetworkError(failure);
   }
 
   /// Tells all that are here, and those that are on their way.

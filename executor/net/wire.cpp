@@ -163,10 +163,8 @@ FrameHead head_of(const Frame& frame) {
 
 Bytes encode(const Frame& frame) {
   const FrameHead head = head_of(frame);
-  Bytes bytes;
-  bytes.reserve(head.size() + frame.body.size());
-  bytes.insert(bytes.end(), head.begin(), head.end());
-  bytes.insert(bytes.end(), frame.body.begin(), frame.body.end());
+  Bytes bytes(head.size() + frame.body.size());
+  std::copy(frame.body.begin(), frame.body.end(), std::copy(head.begin(), head.end(), bytes.begin()));
   return bytes;
 }
 
