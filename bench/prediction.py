@@ -8,7 +8,7 @@ Busy work: times are per rank, so that all schedules have the same work: F 1, B 
 
 --layers: real layers, the same model under all schedules. Every schedule runs twice: the first run writes what ops and messages cost, the
 simulator predicts the second one from that file. Other programs on the machine disturb either run, so this is done --tries times, and
-the quietest pair counts: the one whose two runs vary least from step to step (what is predicted has no say in the choice).
+the quietest pair counts: the one whose medians are nearest to the shortest steps of the same runs (the prediction has no say in it).
 
 Ends with 1 if a measured median is more than 3 % from the simulated makespan, or the two put schedules in different orders whose
 predictions are further apart than that.
@@ -64,12 +64,12 @@ def layer_makespans(arguments, schedule, chunks):
     with tempfile.TemporaryDirectory() as folder:
         for attempt in range(arguments.tries):
             costs = os.path.join(folder, f"costs-{attempt}.json")
-            _, median, shortest, longest = run(arguments, words + work + ["--costs-out", costs])
-            unrest = (longest - shortest) / median
+            _, median, shortest, _ = run(arguments, words + work + ["--costs-out", costs])
+            unrest = median / shortest
             simulate = [arguments.pipeloom, "simulate"] + words + ["--set", f"costs={costs}", "--json"]
             simulated = json.loads(output_of(simulate))["makespan"]
             _, median, shortest, longest = run(arguments, words + work)
-            unrest += (longest - shortest) / median
+            unrest += median / shortest
             pairs.append((unrest, [simulated, median, shortest, longest]))
     return min(pairs)[1]
 
