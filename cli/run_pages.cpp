@@ -64,6 +64,14 @@ std::string makespans_page(const study::Evaluation& run, const Timeline& measure
       ms(steps.front().first), ms(steps.back().first));
 }
 
+std::string clocks_page(const std::vector<executor::ClockOffset>& clocks) {
+  Ticks worst = 0;
+  for (const executor::ClockOffset& clock : clocks) worst = std::max(worst, clock.error);
+  if (worst == 0) return "";
+  return fmt::format("clocks     of {} processes, laid over rank 0's to within {:.3f} ms\n", clocks.size(),
+                     to_double(worst, TimeUnit::Millisecond));
+}
+
 std::string comparison_page(const study::Evaluation& run, const Timeline& measured, const Screen& screen) {
   const auto steps = sorted_steps(measured);
   const Timeline step = one_step(measured, steps[(steps.size() - 1) / 2].second);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
+#include "executor/process/clock_offset.hpp"
 #include "executor/run.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
@@ -17,6 +18,9 @@ namespace pipeloom::cli {
 
 /// Simulated makespan, and the median, shortest and longest of the measured steps.
 [[nodiscard]] std::string makespans_page(const study::Evaluation& run, const Timeline& measured);
+
+/// How well the clocks of processes are known; "" where there is one clock.
+[[nodiscard]] std::string clocks_page(const std::vector<executor::ClockOffset>& clocks);
 
 /// What `pipeloom compare` says of the simulated step and the measured one of median length.
 [[nodiscard]] std::string comparison_page(const study::Evaluation& run, const Timeline& measured,

@@ -150,13 +150,13 @@ std::vector<executor::net::Agreement> agreements_of(const RunArguments& argument
           {"costs", study::fingerprint_of_times(run.timeline)}};
 }
 
-/// Nothing in a process that another one reports for.
-std::optional<executor::RunResult> execute(const RunArguments& arguments, const Launch& launch,
-                                           const executor::RunOptions& options, const study::Evaluation& run,
-                                           const Program& program) {
+/// Without a result in a process that another one reports for.
+executor::ProcessResult execute(const RunArguments& arguments, const Launch& launch,
+                                const executor::RunOptions& options, const study::Evaluation& run,
+                                const Program& program) {
   const auto work = make_work(arguments.work, *run.schedule, run.costs);
-  if (!launch.world) return executor::run_on_cpu(program, *work, options);
-  return executor::run_as_process(program, *work, options, *launch.world, agreements_of(arguments, run)).all;
+  if (!launch.world) return {.all = executor::run_on_cpu(program, *work, options), .clocks = {}};
+  return executor::run_as_process(program, *work, options, *launch.world, agreements_of(arguments, run));
 }
 
 /// What is said and kept of a run that failed, in front of the error itself.
@@ -186,7 +186,7 @@ void require_backend(const std::string& backend) {
 
 /// Everything that is written and printed behind a run.
 void report(const RunArguments& arguments, const Screen& screen, RunInput& input, study::Evaluation& run,
-            executor::RunResult& result) {
+            executor::RunResult& result, const std::string& clocks) {
   const executor::MeasuredCosts costs = measured_costs(result);
   if (arguments.work.is_layers()) {
     // How long layers take is known only now: the prediction is what the simulator makes of their medians.
@@ -197,7 +197,7 @@ void report(const RunArguments& arguments, const Screen& screen, RunInput& input
   write_files(arguments, result.timeline, costs);
   const std::string right = gradients_page(arguments.work, *run.schedule, result);
   if (arguments.timeline_file == "-" || arguments.output.quiet) return;
-  print(makespans_page(run, result.timeline) + right);
+  print(makespans_page(run, result.timeline) + right + clocks);
   if (arguments.output.verbose) print("\n" + steps_page(result.timeline));
   print("\nop times in ms: median and spread (interquartile range) per stage\n" +
         op_times_page(costs, screen.has_colour()));
@@ -224,6 +224,9 @@ ExitCode run_program(const RunArguments& arguments) {
 
   RunInput input = read_timed_input(arguments);
   study::Evaluation run = evaluate(input, arguments.input.limits());
+  if (launch.where == Launch::Where::Local && arguments.input.file == "-")
+    throw InputError(Where{"--launch"},
+                     "each process that local starts reads the configuration: give it as a file");
   if (launch.where == Launch::Where::Local) return launch_locally(run.schedule->ranks());
   if (launch.reports()) arguments.output.warn(run.warnings);
   const Program program = run.program ? *run.program : async_plan(run.schedule, {});
@@ -236,7 +239,7 @@ ExitCode run_program(const RunArguments& arguments) {
 
   try {
     auto result = execute(arguments, launch, options, run, program);
-    if (result) report(arguments, screen, input, run, *result);
+    if (result.all) report(arguments, screen, input, run, *result.all, clocks_page(result.clocks));
   } catch (const executor::ProcessFailed& failure) {
     if (failure.is_told()) return failure.exit_code();  // by rank 0
     tell(arguments, launch, failure);
