@@ -53,7 +53,9 @@ void merge(MeasuredMessage& into, const MeasuredMessage& from) {
   };
   take(into.sent, from.sent);
   take(into.received, from.received);
-  take(into.started, from.started);
+  // Where both ends say when it started, it did when both could.
+  if (into.started == MeasuredMessage::kNever || from.started > into.started)
+    take(into.started, from.started);
   take(into.done, from.done);
   into.waited = into.waited || from.waited;
 }
@@ -79,7 +81,7 @@ RunResult result_of(const RunPlan& plan, std::vector<RankRecord> records) {
   RunResult out;
   out.timeline = timeline_of(plan, times, plan.options.warmup_steps, plan.all_steps());
   out.messages = messages_of(plan, records, origin_of(plan, times, plan.options.warmup_steps));
-  for (const std::size_t elements : plan.elements) out.message_bytes.push_back(elements * sizeof(float));
+  for (const std::size_t elements : plan.elements) out.message_bytes.push_back(elements * plan.element_bytes);
   for (RankRecord& record : records) {
     out.peak_bytes.push_back(record.peak_bytes);
     out.gradients.push_back(std::move(record.gradients));

@@ -33,7 +33,7 @@ void require_runnable(const Program& program, QueueDiscipline queue) {
 std::shared_ptr<const RunPlan> make_plan(const Program& program, const Work& work,
                                          const RunOptions& options) {
   require_runnable(program, options.queue);
-  RunPlan plan{program, options, {}, {}};
+  RunPlan plan{program, options, {}, {}, work.element_bytes()};
   for (MessageId id = 0; id < program.messages().size(); ++id)
     plan.elements.push_back(work.message_elements(program.schedule(), program.messages()[id].producer));
   return std::make_shared<const RunPlan>(std::move(plan));

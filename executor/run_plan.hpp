@@ -17,6 +17,7 @@ struct RunPlan {
   RunOptions options;
   RunClock clock;
   std::vector<std::size_t> elements;  ///< [message] of its tensor
+  std::size_t element_bytes = sizeof(float);
 
   [[nodiscard]] const Schedule& schedule() const { return program.schedule(); }
   [[nodiscard]] int all_steps() const { return options.warmup_steps + options.steps; }

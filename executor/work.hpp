@@ -62,6 +62,8 @@ class Work {
   virtual ~Work() = default;
   /// Elements of the tensor that a message carries.
   [[nodiscard]] virtual std::size_t message_elements(const Schedule& schedule, Op producer) const = 0;
+  /// Bytes of one of them on its way.
+  [[nodiscard]] virtual std::size_t element_bytes() const { return sizeof(float); }
   /// REQUIRES: the Work outlives it.
   [[nodiscard]] virtual std::unique_ptr<RankWork> rank_work(const Schedule& schedule, Rank rank) = 0;
 };

@@ -37,7 +37,7 @@ class DeviceRanks : public Work {
   [[nodiscard]] std::size_t message_elements(const Schedule& schedule, Op producer) const override {
     return work_.message_elements(schedule, producer);
   }
-  [[nodiscard]] std::size_t element_bytes() const { return bytes_of(work_.precision()); }
+  [[nodiscard]] std::size_t element_bytes() const override { return bytes_of(work_.precision()); }
   /// On the current device.
   [[nodiscard]] std::unique_ptr<RankWork> rank_work(const Schedule& schedule, Rank rank) override {
     return std::make_unique<DeviceRank>(work_.rank_work(schedule, rank));

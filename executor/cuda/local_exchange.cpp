@@ -24,9 +24,8 @@ Costs no_delays(const Placement& placement) {
 
 }  // namespace
 
-LocalExchange::LocalExchange(std::shared_ptr<const RunPlan> plan, std::size_t element_bytes)
+LocalExchange::LocalExchange(std::shared_ptr<const RunPlan> plan)
     : plan_(std::move(plan)),
-      element_bytes_(element_bytes),
       book_(plan_, all_ranks(plan_->program)),
       no_delays_(no_delays(plan_->schedule().placement())),
       flow_(program(), no_delays_,
@@ -95,7 +94,7 @@ void LocalExchange::queue_copy(MessageId message, int step) {
   for (const cudaEvent_t event : {transit.send_posted, transit.receive_posted, transit.sender_ready.get()})
     wait_for(to, event);
   book_.started(message).record(to);
-  const std::size_t bytes = plan_->elements[message] * element_bytes_;
+  const std::size_t bytes = plan_->elements[message] * plan_->element_bytes;
   transit.received = {DeviceBuffer(bytes, to), plan_->elements[message]};
   check(cudaMemcpyAsync(transit.received.buffer.data(), transit.sent.buffer.data(), bytes,
                         cudaMemcpyDeviceToDevice, to),
@@ -113,8 +112,8 @@ void LocalExchange::compare(MessageId message, const Transit& transit, cudaStrea
   MessageSums& sums = book_.sums(message);
   for (const auto& [tensor, sum] :
        {std::pair{&transit.sent, &sums.sent}, {&transit.received, &sums.received}})
-    queue_checksum(tensor->buffer.data(), tensor->elements * element_bytes_, scratch.as<std::uint64_t>(), sum,
-                   stream);
+    queue_checksum(tensor->buffer.data(), tensor->elements * plan_->element_bytes,
+                   scratch.as<std::uint64_t>(), sum, stream);
 }
 
 bool LocalExchange::wait(Rank /*rank*/, std::uint32_t batch, int step, cudaStream_t stream,

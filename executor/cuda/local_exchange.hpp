@@ -28,8 +28,8 @@ namespace pipeloom::executor::cuda {
 
 class LocalExchange : public DeviceExchange {
  public:
-  /// REQUIRES: the current device is that of all ranks, whose messages have elements of `element_bytes` bytes.
-  LocalExchange(std::shared_ptr<const RunPlan> plan, std::size_t element_bytes);
+  /// REQUIRES: the current device is that of all ranks.
+  explicit LocalExchange(std::shared_ptr<const RunPlan> plan);
 
   void post(Rank rank, std::uint32_t batch, int step, std::vector<DeviceTensor> sends,
             cudaEvent_t posted) override;
@@ -61,7 +61,6 @@ class LocalExchange : public DeviceExchange {
   void compare(MessageId message, const Transit& transit, cudaStream_t stream);
 
   std::shared_ptr<const RunPlan> plan_;
-  std::size_t element_bytes_;
   MessageBook book_;
   Costs no_delays_;
 

@@ -19,9 +19,8 @@ constexpr std::size_t kTokenSlot = 16;
 
 }  // namespace
 
-NcclExchange::NcclExchange(std::shared_ptr<const RunPlan> plan, Rank own, std::size_t element_bytes)
+NcclExchange::NcclExchange(std::shared_ptr<const RunPlan> plan, Rank own)
     : plan_(std::move(plan)),
-      element_bytes_(element_bytes),
       comms_(communicators(plan_->program.messages(), plan_->options.queue), own),
       book_(plan_, {own}),
       streams_(comms_.layout().all.size()) {

@@ -30,8 +30,8 @@ namespace pipeloom::executor::cuda {
 
 class NcclExchange : public DeviceExchange {
  public:
-  /// REQUIRES: the current device is the rank's, whose messages have elements of `element_bytes` bytes.
-  NcclExchange(std::shared_ptr<const RunPlan> plan, Rank own, std::size_t element_bytes);
+  /// REQUIRES: the current device is the rank's.
+  NcclExchange(std::shared_ptr<const RunPlan> plan, Rank own);
 
   /// Communicators and connections of all pairs, which NCCL would make at their first message, waiting for the peer in whatever order the
   /// program has. Collective. Throws NcclError at the deadline, Stopped after stop().
@@ -60,7 +60,7 @@ class NcclExchange : public DeviceExchange {
   [[nodiscard]] bool has_tokens(std::uint32_t communicator) const;
   [[nodiscard]] int peer_of(const Endpoint& end) const;
   [[nodiscard]] std::size_t bytes_of_message(MessageId message) const {
-    return plan_->elements[message] * element_bytes_;
+    return plan_->elements[message] * plan_->element_bytes;
   }
   void queue_together(std::uint32_t communicator, std::span<Part> parts);
   void queue_tokens(std::uint32_t communicator, const Endpoint& end);
@@ -69,7 +69,6 @@ class NcclExchange : public DeviceExchange {
   void warm_up(std::uint32_t communicator);
 
   std::shared_ptr<const RunPlan> plan_;
-  std::size_t element_bytes_;
   NcclCommunicators comms_;
   MessageBook book_;
   std::vector<Stream> streams_;  // [communicator]

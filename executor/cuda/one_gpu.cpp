@@ -22,8 +22,7 @@ struct OneGpuRun {
       : ranks(work),
         plan(make_plan(program, ranks, options)),
         all(ranks_of(program)),
-        state(plan, ranks, all,
-              std::make_unique<DeviceMessages>(std::make_unique<LocalExchange>(plan, ranks.element_bytes())),
+        state(plan, ranks, all, std::make_unique<DeviceMessages>(std::make_unique<LocalExchange>(plan)),
               std::make_unique<ThreadBarrier>(program.schedule().ranks())) {}
 
   static std::vector<Rank> ranks_of(const Program& program) {

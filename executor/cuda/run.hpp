@@ -19,4 +19,12 @@ namespace pipeloom::executor::cuda {
 /// then `work` must live as long as the process.
 [[nodiscard]] RunResult run_on_one_gpu(const Program& program, DeviceWork& work, const RunOptions& options);
 
+/// One rank of a run whose ranks are processes with a GPU each, on one machine or many; messages go by NCCL (nccl_exchange.hpp), everything
+/// else as in run_as_process(). The process takes device_for(world). The queue None becomes PerPair, the least that NCCL keeps in order.
+///
+/// Throws as run_as_process(), SystemError without a device. Errors of NCCL end the run as those of a rank do.
+[[nodiscard]] ProcessResult run_with_nccl(const Program& program, DeviceWork& work, const RunOptions& options,
+                                          const net::World& world,
+                                          const std::vector<net::Agreement>& agreements);
+
 }  // namespace pipeloom::executor::cuda

@@ -48,11 +48,32 @@ std::vector<net::Agreement> all_agreements(const RunPlan& plan, std::vector<net:
   return agreements;
 }
 
+/// Ranks on CPUs, tensors over sockets.
+class SocketEngine : public ProcessEngine {
+ public:
+  [[nodiscard]] std::unique_ptr<Exchange> make_exchange(
+      std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop, std::vector<net::Socket> data,
+      std::function<void(Rank, const std::string&)> lost) override {
+    auto exchange =
+        std::make_unique<SocketExchange>(std::move(plan), own, loop, std::move(data), std::move(lost));
+    exchange_ = exchange.get();
+    return exchange;
+  }
+  [[nodiscard]] bool connect(Crew& /*crew*/, RunState& /*state*/) override { return true; }
+  void run(RunState& state, Rank rank) override { run_rank(state, rank); }
+  void finish() override { exchange_->finish(); }
+
+ private:
+  SocketExchange* exchange_ = nullptr;
+};
+
 /// All that one process of a run consists of. Shared with its rank's thread, which may stay behind after a failure.
 class Process {
  public:
-  Process(std::shared_ptr<const RunPlan> plan, Work& work, net::Meeting meeting)
-      : loop_(std::make_unique<net::Loop>()),
+  Process(std::shared_ptr<const RunPlan> plan, Work& work, net::Meeting meeting,
+          std::shared_ptr<ProcessEngine> engine)
+      : engine_(std::move(engine)),
+        loop_(std::make_unique<net::Loop>()),
         crew_(*loop_, meeting.world, std::move(meeting.control), plan->clock, timeout_of(plan->options)),
         state_(plan, work, {crew_.rank()}, make_exchange(plan, std::move(meeting.data)),
                std::make_unique<CrewBarrier>(crew_)) {
@@ -67,21 +88,19 @@ class Process {
 
   [[nodiscard]] Crew& crew() { return crew_; }
   [[nodiscard]] RunState& state() { return state_; }
-  [[nodiscard]] SocketExchange& exchange() { return *exchange_; }
+  [[nodiscard]] ProcessEngine& engine() { return *engine_; }
 
  private:
   std::unique_ptr<Exchange> make_exchange(std::shared_ptr<const RunPlan> plan,
                                           std::vector<net::Socket> data) {
-    auto exchange = std::make_unique<SocketExchange>(
+    return engine_->make_exchange(
         std::move(plan), crew_.rank(), *loop_, std::move(data),
         [this](Rank rank, const std::string& why) { state_.fail(rank, "its process ended: " + why); });
-    exchange_ = exchange.get();
-    return exchange;
   }
 
+  std::shared_ptr<ProcessEngine> engine_;
   std::unique_ptr<net::Loop> loop_;
   Crew crew_;
-  SocketExchange* exchange_ = nullptr;
   RunState state_;
 };
 
@@ -132,7 +151,7 @@ std::optional<ProcessResult> conclude(Process& process, const ClockOffset& befor
   const RunPlan& plan = process.state().plan();
   const auto after = crew.align(kRoundTrips);
   if (!after) return {};
-  process.exchange().finish();
+  process.engine().finish();
   const RankRecord own = aligned_record(process, before, *after);
   const auto clocks = crew.gather(clock_bytes(*after));
   if (!clocks || !crew.barrier()) return {};  // one share after the other
@@ -149,6 +168,12 @@ std::optional<ProcessResult> conclude(Process& process, const ClockOffset& befor
 
 ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
                              const net::World& world, const std::vector<net::Agreement>& agreements) {
+  return run_as_process(program, work, options, world, agreements, std::make_shared<SocketEngine>());
+}
+
+ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
+                             const net::World& world, const std::vector<net::Agreement>& agreements,
+                             std::shared_ptr<ProcessEngine> engine) {
   const auto plan = make_plan(program, work, options);
   if (world.size != program.schedule().ranks())
     throw InputError(Where{"WORLD_SIZE"},
@@ -157,10 +182,13 @@ ProcessResult run_as_process(const Program& program, Work& work, const RunOption
   const auto process =
       std::make_shared<Process>(plan, work,
                                 net::meet(world, all_agreements(*plan, agreements),
-                                          std::chrono::steady_clock::now() + timeout_of(options)));
+                                          std::chrono::steady_clock::now() + timeout_of(options)),
+                                std::move(engine));
   const auto before = process->crew().align(kRoundTrips);
   if (!before) fail(*process, {});
-  run_threads({process, &process->state()}, {process->crew().rank()});
+  if (!process->engine().connect(process->crew(), process->state())) fail(*process, *before);
+  run_threads({process, &process->state()}, {process->crew().rank()},
+              [&engine = process->engine()](RunState& state, Rank rank) { engine.run(state, rank); });
   if (process->state().failure()) fail(*process, *before);
   auto result = conclude(*process, *before);
   if (!result) fail(*process, *before);

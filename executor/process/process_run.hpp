@@ -2,11 +2,13 @@
 
 // A run whose ranks are processes, on one machine or many.
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "executor/net/world.hpp"
 #include "executor/process/clock_offset.hpp"
+#include "executor/process/process_engine.hpp"
 #include "executor/run.hpp"
 
 namespace pipeloom::executor {
@@ -42,5 +44,11 @@ class ProcessFailed : public RunFailed {
 [[nodiscard]] ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
                                            const net::World& world,
                                            const std::vector<net::Agreement>& agreements);
+
+/// The same with another engine than sockets between CPUs; it may outlive the call with a rank that did not come back.
+[[nodiscard]] ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
+                                           const net::World& world,
+                                           const std::vector<net::Agreement>& agreements,
+                                           std::shared_ptr<ProcessEngine> engine);
 
 }  // namespace pipeloom::executor

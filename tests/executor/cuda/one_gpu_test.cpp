@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "executor/clock.hpp"
 #include "executor/cuda/fake/fake_cuda.hpp"
@@ -34,38 +32,6 @@ std::string mistake(const Program& program, Arithmetic arithmetic, QueueDiscipli
                         collect_gradients(program.schedule(), run.gradients));
 }
 
-/// Ops that sleep.
-class Sleeper : public Work {
- public:
-  explicit Sleeper(std::function<void(Op)> op) : op_(std::move(op)) {}
-  [[nodiscard]] std::size_t message_elements(const Schedule& /*schedule*/, Op /*producer*/) const override {
-    return 8;
-  }
-  [[nodiscard]] std::unique_ptr<RankWork> rank_work(const Schedule& /*schedule*/, Rank /*rank*/) override {
-    class Rank : public RankWork {
-     public:
-      explicit Rank(const std::function<void(Op)>& op) : op_(op) {}
-      Payload run(Op op, int /*step*/, Payload /*input*/) override {
-        op_(op);
-        return {std::vector<float>(8, 1.0F)};
-      }
-      void end_step(int /*step*/) override {}
-      [[nodiscard]] std::size_t peak_bytes() const override { return 0; }
-
-     private:
-      const std::function<void(Op)>& op_;
-    };
-    return std::make_unique<Rank>(op_);
-  }
-
- private:
-  std::function<void(Op)> op_;
-};
-
-void sleep_ms(int milliseconds) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-}
-
 }  // namespace
 
 TEST_CASE("every schedule with all ranks on one GPU: gradients are right") {
@@ -93,7 +59,7 @@ TEST_CASE("every discipline of queues on one GPU") {
 }
 
 TEST_CASE("events of ops and messages become times of the run") {
-  Sleeper sleeper([](Op /*op*/) { sleep_ms(2); });
+  Callers sleeper([](Op /*op*/) { sleep_ms(2); });
   HostWork work(sleeper);
   const Program program = async_program("1f1b", 2, 3);
   const RunResult run = run_on_one_gpu(program, work, {.warmup_steps = 1, .steps = 2});
@@ -119,7 +85,7 @@ TEST_CASE("events of ops and messages become times of the run") {
 TEST_CASE("a kernel that does not end is named within the timeout") {
   // The op's thread may outlive the test.
   static std::atomic<bool> release = false;
-  static Sleeper sleeper([](Op op) {
+  static Callers sleeper([](Op op) {
     if (op != forward(Stage(1), Microbatch(2))) return;
     while (!release) sleep_ms(1);
   });
@@ -144,7 +110,7 @@ TEST_CASE("a kernel that does not end is named within the timeout") {
 }
 
 TEST_CASE("a damaged message is found by its checksum") {
-  Sleeper sleeper([](Op /*op*/) {});
+  Callers sleeper([](Op /*op*/) {});
   HostWork work(sleeper);
   std::atomic<int> copies = 0;
   fake_cuda::on_copy([&](void* data, std::size_t bytes) {
@@ -158,7 +124,7 @@ TEST_CASE("a damaged message is found by its checksum") {
 }
 
 TEST_CASE("without a device there is a clear word") {
-  Sleeper sleeper([](Op /*op*/) {});
+  Callers sleeper([](Op /*op*/) {});
   HostWork work(sleeper);
   fake_cuda::set_devices(0);
   CHECK_THROWS_WITH(run_on_one_gpu(async_program("1f1b", 2, 4), work, {}),

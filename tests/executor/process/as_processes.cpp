@@ -20,7 +20,8 @@ Outcome run_one(const ProcessSetup& setup, Work& work, Rank rank, std::uint16_t 
                          .local_rank = rank.value(),
                          .master = {"127.0.0.1", port}};
   try {
-    out.result = run_as_process(setup.program, work, setup.options, world, setup.agreements);
+    out.result = setup.run ? setup.run(setup, world)
+                           : run_as_process(setup.program, work, setup.options, world, setup.agreements);
   } catch (const RunFailed& failure) {
     out.error = failure.what();
     out.is_run_failed = true;

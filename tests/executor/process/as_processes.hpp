@@ -27,6 +27,8 @@ struct ProcessSetup {
   RunOptions options;
   std::vector<net::Agreement> agreements;
   int world_size = 0;
+  /// What the process does; empty: run_as_process().
+  std::function<ProcessResult(const ProcessSetup&, const net::World&)> run = {};
 };
 
 /// Runs a schedule's ranks; [rank]. `change` is called for each before it starts.
