@@ -86,6 +86,32 @@ TEST_CASE("a later step may run the same ops in another order") {
   CHECK(timeline.start_of(1, 1) == 10'000'000'000);
 }
 
+TEST_CASE("of a run that failed the step in which it did is read, where that is asked for") {
+  const std::string text =
+      "{\"time_unit\":\"ms\",\"partial\":\"rank 1 failed\"}\n"
+      "{\"step\":0,\"rank\":0,\"op\":\"0F0\",\"start\":0,\"end\":1}\n"
+      "{\"step\":0,\"rank\":0,\"op\":\"0B0\",\"start\":3,\"end\":4}\n"
+      "{\"step\":0,\"rank\":1,\"op\":\"1F0\",\"start\":1,\"end\":2}\n"
+      "{\"step\":0,\"rank\":1,\"op\":\"1B0\",\"start\":2,\"end\":3}\n"
+      "{\"step\":1,\"rank\":0,\"op\":\"0F0\",\"start\":5,\"end\":6}\n"
+      "{\"step\":1,\"rank\":1,\"op\":\"1F0\",\"start\":6,\"end\":8}\n";
+  CHECK(io::looks_like_timeline(text));
+  CHECK(io::failure_of_partial(text) == "rank 1 failed");
+  CHECK(why(text) ==
+        "t.jsonl:1:1: error: the run that wrote it failed (rank 1 failed), so only some of its ops are here; "
+        "`pipeloom convert` draws how far it got");
+  const Timeline timeline = io::read_timeline(text, "t.jsonl.partial", TimeUnit::Unit, io::Partial::LastStep);
+  CHECK(timeline.steps == 1);
+  CHECK(timeline.unit == TimeUnit::Millisecond);
+  CHECK(queue_text(*timeline.schedule, Rank(0)) == "0F0");
+  CHECK(queue_text(*timeline.schedule, Rank(1)) == "1F0");
+  CHECK(timeline.end == std::vector<Ticks>{1'000'000'000, 3'000'000'000});
+  CHECK(io::failure_of_partial("{\"time_unit\":\"ms\"}\n").empty());
+  // The mark stands in the first line or nowhere.
+  CHECK(why("{\"time_unit\":\"ms\"}\n{\"partial\":\"x\"}\n").find("unknown field 'partial'") !=
+        std::string::npos);
+}
+
 TEST_CASE("what is wrong is named with its place") {
   const std::string good = "{\"rank\":0,\"op\":\"0F0\",\"start\":0,\"end\":1}\n";
   CHECK(why("") == "t.jsonl: error: the file has no rows; a timeline has one for each op");
