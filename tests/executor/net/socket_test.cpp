@@ -8,6 +8,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "executor/net/pairs.hpp"
@@ -115,7 +116,9 @@ TEST_CASE("nobody calls until the deadline") {
 }
 
 TEST_CASE("the other end sends nothing, or reads nothing, until the deadline") {
-  const auto [here, there] = connected_pair();
+  Socket here;
+  Socket there;
+  std::tie(here, there) = connected_pair();
   std::array<std::byte, 1> one{};
   CHECK(reason_of([&] { receive_all(here, one, in(20ms)); }) == "nothing came before the deadline");
   const Bytes much(64U << 20);
@@ -124,7 +127,9 @@ TEST_CASE("the other end sends nothing, or reads nothing, until the deadline") {
 }
 
 TEST_CASE("the other end has gone") {
-  auto [here, there] = connected_pair();
+  Socket here;
+  Socket there;
+  std::tie(here, there) = connected_pair();
   there = Socket();
   Bytes some(10'000);
   CHECK(reason_of([&] { receive_all(here, some, soon()); }) == "the connection was closed");
