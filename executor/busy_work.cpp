@@ -77,10 +77,9 @@ std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs, const Sc
 }
 
 float busy_mark(Op op, int step) {
-  const int kind = op.kind() == OpKind::Forward ? 0 : 1;
+  const int way = op.slice() * 2 + (op.kind() == OpKind::Forward ? 0 : 1);
   const std::int64_t number =
-      ((std::int64_t{step} * 61 + op.microbatch().value()) * 67 + op.stage().value()) * 17 + op.slice() * 2 +
-      kind;
+      ((std::int64_t{step} * 61 + op.microbatch().value()) * 67 + op.stage().value()) * 17 + way;
   return static_cast<float>(number % (1 << 24));
 }
 

@@ -27,14 +27,15 @@ void CudaEngine::clear(void* to, std::size_t bytes, Stream stream) {
 }
 
 DeviceBuffer CudaEngine::upload(const void* data, std::size_t bytes) {
-  DeviceBuffer buffer(bytes, nullptr);
-  check(cudaMemcpyAsync(buffer.data(), data, bytes, cudaMemcpyHostToDevice, nullptr), "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(nullptr), "a copy to the device");
+  DeviceBuffer buffer(bytes, own_.get());
+  copy(buffer.data(), data, bytes, own_.get());
+  check(cudaStreamSynchronize(own_.get()), "a copy to the device");
   return buffer;
 }
 
 void CudaEngine::download(void* to, const void* from, std::size_t bytes) {
-  check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  copy(to, from, bytes, own_.get());
+  check(cudaStreamSynchronize(own_.get()), "a copy from the device");
 }
 
 void CudaEngine::record(Event& event, Stream stream) {

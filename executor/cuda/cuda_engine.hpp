@@ -35,6 +35,7 @@ class CudaEngine {
   [[nodiscard]] HostBuffer allocate_host(std::size_t bytes) { return HostBuffer(bytes); }
   void copy(void* to, const void* from, std::size_t bytes, Stream stream);
   void clear(void* to, std::size_t bytes, Stream stream);
+  /// On a stream of the engine's own, which the buffer must not outlive unless free_on() gives it another.
   [[nodiscard]] Buffer upload(const void* data, std::size_t bytes);
   /// REQUIRES: what writes it has ended.
   void download(void* to, const void* from, std::size_t bytes);
@@ -78,6 +79,7 @@ class CudaEngine {
   void multiply_any(const ColumnProduct& product, const void* first, const void* second, void* result,
                     Into into, const Types& types, Stream stream);
 
+  cuda::Stream own_;
   std::map<Stream, Handle> handles_;
 };
 

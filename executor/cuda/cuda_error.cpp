@@ -7,22 +7,21 @@
 namespace pipeloom::executor::cuda {
 namespace {
 
-[[noreturn]] void fail(const char* what, const char* why, const std::source_location& where) {
-  std::string_view file = where.file_name();
+[[noreturn]] void fail(const char* what, const char* why, std::string_view file, int line) {
   file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
-  throw CudaError(fmt::format("{}: {} ({}:{})", what, why, file, where.line()));
+  throw CudaError(fmt::format("{}: {} ({}:{})", what, why, file, line));
 }
 
 }  // namespace
 
-void check(cudaError_t result, const char* what, std::source_location where) {
+void check(cudaError_t result, const char* what, const char* file, int line) {
   if (result == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // else the next call would report it once more
-  fail(what, cudaGetErrorString(result), where);
+  fail(what, cudaGetErrorString(result), file, line);
 }
 
-void check(cublasStatus_t result, const char* what, std::source_location where) {
-  if (result != CUBLAS_STATUS_SUCCESS) fail(what, cublasGetStatusString(result), where);
+void check(cublasStatus_t result, const char* what, const char* file, int line) {
+  if (result != CUBLAS_STATUS_SUCCESS) fail(what, cublasGetStatusString(result), file, line);
 }
 
 int require_devices() {

@@ -5,8 +5,6 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
-#include <source_location>
-
 #include "sim/error.hpp"
 
 namespace pipeloom::executor::cuda {
@@ -17,11 +15,11 @@ class CudaError : public SystemError {
   using SystemError::SystemError;
 };
 
-/// Throws CudaError unless it succeeded; `what` is the call in words.
-void check(cudaError_t result, const char* what,
-           std::source_location where = std::source_location::current());
-void check(cublasStatus_t result, const char* what,
-           std::source_location where = std::source_location::current());
+/// Throws CudaError unless it succeeded; `what` is the call in words. The place is the caller's: clang 14 has no std::source_location.
+void check(cudaError_t result, const char* what, const char* file = __builtin_FILE(),
+           int line = __builtin_LINE());
+void check(cublasStatus_t result, const char* what, const char* file = __builtin_FILE(),
+           int line = __builtin_LINE());
 
 /// Devices that can be used. Throws SystemError if there is none: "no CUDA device: CUDA driver version is insufficient for CUDA runtime version;
 /// use --backend cpu".

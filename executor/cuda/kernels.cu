@@ -2,6 +2,7 @@
 
 #include "executor/cuda/cuda_error.hpp"
 #include "executor/cuda/launch.hpp"
+#include "executor/cuda/launch_instances.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {
@@ -60,22 +61,5 @@ void launch_rows(const Function& function, std::size_t rows, cudaStream_t stream
   over_rows<<<blocks_for(rows, kThreads / kLanes), kThreads, 0, stream>>>(function, rows);
   check(cudaGetLastError(), "a kernel over rows");
 }
-
-#define PIPELOOM_CELLS(...) \
-  template void launch_cells(const __VA_ARGS__&, std::size_t, std::size_t, cudaStream_t)
-#define PIPELOOM_ROWS(...) template void launch_rows(const __VA_ARGS__&, std::size_t, cudaStream_t)
-#define PIPELOOM_OF(T)                   \
-  PIPELOOM_CELLS(AddBias<T>);            \
-  PIPELOOM_CELLS(BiasActivation<T>);     \
-  PIPELOOM_CELLS(ActivationGradient<T>); \
-  PIPELOOM_CELLS(ColumnPart<T>);         \
-  PIPELOOM_ROWS(NormForward<T>);         \
-  PIPELOOM_ROWS(NormBackward<T>);        \
-  PIPELOOM_ROWS(SquaredError<T>)
-
-PIPELOOM_OF(float);
-PIPELOOM_OF(Bf16);
-PIPELOOM_CELLS(ColumnTotal);
-PIPELOOM_ROWS(Total);
 
 }  // namespace pipeloom::executor::cuda

@@ -60,8 +60,9 @@ typename Engine::Buffer uploaded(Engine& engine, const std::vector<float>& value
 }
 
 template <class T, class Engine>
-std::vector<float> downloaded(Engine& engine, const typename Engine::Buffer& buffer) {
-  wait_until_done(engine);
+std::vector<float> downloaded(Engine& engine, const typename Engine::Buffer& buffer,
+                              typename Engine::Stream behind) {
+  wait_until_done(engine, behind);
   std::vector<T> values(buffer.bytes() / sizeof(T));
   engine.download(values.data(), buffer.data(), buffer.bytes());
   std::vector<float> out;
@@ -69,7 +70,7 @@ std::vector<float> downloaded(Engine& engine, const typename Engine::Buffer& buf
   return out;
 }
 
-/// Forward, input gradient and weight gradient. `engine` has wait_until_done(engine).
+/// Forward, input gradient and weight gradient. `engine` has wait_until_done(engine, stream).
 template <class T, class Engine>
 Outcome on_device(Engine& engine, const LayersConfig& config, typename Engine::Stream stream) {
   const BlockShape shape = config.block();
@@ -80,11 +81,11 @@ Outcome on_device(Engine& engine, const LayersConfig& config, typename Engine::S
   QueuedTape<Engine> tape;
   Outcome out;
   const auto y = block.forward(parameters, uploaded<T>(engine, all_rows(config, 0)), tape);
-  out.y = downloaded<T>(engine, y);
+  out.y = downloaded<T>(engine, y, stream);
   const auto dx = block.input_gradient(parameters, uploaded<T>(engine, all_rows(config, 1)), tape);
-  out.dx = downloaded<T>(engine, dx);
+  out.dx = downloaded<T>(engine, dx, stream);
   block.weight_gradient(tape, {gradient.template as<float>(), shape.parameters()});
-  out.dw = downloaded<float>(engine, gradient);
+  out.dw = downloaded<float>(engine, gradient, stream);
   return out;
 }
 

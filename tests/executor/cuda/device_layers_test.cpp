@@ -26,8 +26,8 @@
 
 namespace pipeloom::executor::cuda {
 
-void wait_until_done(CudaEngine& /*engine*/) {
-  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+void wait_until_done(CudaEngine& /*engine*/, cudaStream_t stream) {
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
 namespace {
@@ -98,9 +98,10 @@ MiddleOutcome middle_on_gpu(const LayersConfig& config, const Schedule& schedule
     }
     const DeviceTensor output = rank->run(op, 0, std::move(input), stream.get());
     if (is_given)
-      (op.kind() == OpKind::Forward ? out.numbers.y : out.numbers.dx) = downloaded<T>(engine, output.buffer);
+      (op.kind() == OpKind::Forward ? out.numbers.y : out.numbers.dx) =
+          downloaded<T>(engine, output.buffer, stream.get());
   }
-  wait_until_done(engine);
+  wait_until_done(engine, stream.get());
   rank->end_step(0);
   out.numbers.dw = rank->gradients().slots[0];
   out.peak = rank->peak_bytes();
@@ -187,7 +188,7 @@ void check_busy() {
   DeviceTensor tensor = first->run(forward(Stage(0), Microbatch(0)), 0, {}, stream.get());
   tensor = second->run(forward(Stage(1), Microbatch(0)), 0, std::move(tensor), stream.get());
   end.record(stream.get());
-  wait_until_done(engine);
+  wait_until_done(engine, stream.get());
   const float took = milliseconds_between(begin.get(), end.get());
   report(took >= 5.99F && took < 50.0F, fmt::format("busy for 2 x 3 ms: {:.3f} ms", took));
   second->end_step(0);
@@ -195,7 +196,7 @@ void check_busy() {
 
   DeviceTensor strange{uploaded<float>(engine, std::vector<float>(1000, 1.5F)), 1000};
   static_cast<void>(second->run(forward(Stage(1), Microbatch(0)), 1, std::move(strange), stream.get()));
-  wait_until_done(engine);
+  wait_until_done(engine, stream.get());
   std::string said;
   try {
     second->end_step(1);

@@ -205,7 +205,7 @@ inline void HostEngine::run_all() {
   freed_.clear();
 }
 
-inline void wait_until_done(HostEngine& engine) {
+inline void wait_until_done(HostEngine& engine, HostEngine::Stream /*stream*/) {
   engine.run_all();
 }
 

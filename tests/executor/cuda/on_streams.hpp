@@ -15,7 +15,7 @@
 
 namespace pipeloom::executor::cuda {
 
-/// The engine has wait_until_done(engine), which waits for all of its streams.
+/// The engine has wait_until_done(engine, stream).
 template <class Engine, class T>
 class OnStreams {
  public:
@@ -42,7 +42,7 @@ class OnStreams {
       for (std::size_t i = dag_.first_op(entry); i < dag_.last_op(entry); ++i)
         run_op(entry, schedule_.ops()[i], i - dag_.first_op(entry), step);
     }
-    wait_until_done(engine_);
+    for (const Stream stream : streams_) wait_until_done(engine_, stream);
     for (const auto& rank : ranks_) rank->end_step(step);
   }
 
