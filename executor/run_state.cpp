@@ -140,6 +140,11 @@ void RunState::look_for_stall() {
   Ticks latest = 0;
   for (Rank rank{0}; rank < Rank(schedule().ranks()); ++rank) {
     const Progress& progress = progress_[rank.at()];
+    const Ticks heard = progress.heard;
+    if (heard != Progress::kOwn && (!knows_all_ || now - heard > timeout / 2)) {
+      all_wait = false;  // for all that is known
+      continue;
+    }
     const Progress::Doing doing = progress.doing;
     const Ticks since = progress.since;
     if (doing == Progress::Doing::Computing) {
@@ -156,7 +161,7 @@ void RunState::look_for_stall() {
     const bool at_barrier = progress.instruction >= program().instructions(rank).size();
     if (doing == Progress::Doing::Waiting && !at_barrier && waiting == none) waiting = rank;
   }
-  if (knows_all_ && all_wait && waiting != none && now - latest > timeout)
+  if (all_wait && waiting != none && now - latest > timeout)
     fail(waiting,
          fmt::format("no message for {} s, the timeout, while no rank computes", options().timeout_seconds));
 }

@@ -35,6 +35,10 @@ struct Progress {
   std::atomic<std::size_t> copy =
       kNoCopy;  // the instruction of the copy that is under way beside, in the same step
   std::atomic<Ticks> copy_since = 0;  // when it began, or the last one ended
+
+  /// Of a rank of another process: when it was heard of last. What is older than half a timeout says nothing about now.
+  static constexpr Ticks kOwn = -1;
+  std::atomic<Ticks> heard = kOwn;
 };
 
 /// Why a run ends early.
@@ -93,7 +97,7 @@ class RunState {
 
   /// Where ranks of other processes are, as they say: told by watch() as those of this one.
   [[nodiscard]] Progress& progress(Rank rank) { return progress_[rank.at()]; }
-  /// Whether this process knows where all ranks are, and so sees that all wait.
+  /// Whether this process hears from all ranks themselves, and so sees a rank that stays in an op, and that all wait.
   void knows_all(bool all) { knows_all_ = all; }
 
   /// Returns when all ranks of this process have ended, or soon after the first failure.

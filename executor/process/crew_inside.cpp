@@ -36,6 +36,8 @@ Crew::Inside::Inside(net::Loop& loop, const net::World& world, std::vector<net::
 
 void Crew::Inside::attach(RunState& state) {
   state_ = &state;
+  for (Rank rank{0}; rank < Rank(size()); ++rank)
+    if (rank != rank_) state.progress(rank).heard = clock_.now();
   state.on_failure([this](const Failure& failure) { tell(failure); });
   loop_.every(std::clamp(silence_ / kBeats, kShortestBeat, kLongestBeat), [this] {
     beat();

@@ -24,7 +24,9 @@ Whereabouts whereabouts(const Progress& progress, Rank rank, Ticks now) {
           .step = progress.step,
           .instruction = progress.instruction,
           .doing = progress.doing,
-          .age = std::max<Ticks>(0, now - progress.since)};
+          .age = std::max<Ticks>(0, now - progress.since),
+          .copy = progress.copy,
+          .copy_age = std::max<Ticks>(0, now - progress.copy_since)};
 }
 
 void take(const Whereabouts& news, Progress& progress, Ticks now) {
@@ -33,6 +35,9 @@ void take(const Whereabouts& news, Progress& progress, Ticks now) {
   progress.step = news.step;
   progress.instruction = news.instruction;
   progress.doing = news.doing;
+  progress.copy_since = now - news.copy_age;
+  progress.copy = news.copy;
+  progress.heard = now;
 }
 
 net::Frame letter(LetterKind kind, net::Bytes body) {
@@ -46,6 +51,7 @@ net::Frame beat_letter(const std::vector<Whereabouts>& all) {
     write_rank(out, one.rank);
     out.u32(static_cast<std::uint32_t>(one.step)).u64(one.instruction);
     out.u8(static_cast<std::uint8_t>(one.doing)).i64(one.age);
+    out.u64(one.copy).i64(one.copy_age);
   }
   return letter(LetterKind::Beat, std::move(out).take());
 }
@@ -63,6 +69,8 @@ std::vector<Whereabouts> read_beat(const net::Bytes& body, int ranks) {
       throw net::MalformedBytes("a rank does what no rank does");
     one.doing = static_cast<Progress::Doing>(doing);
     one.age = in.i64();
+    one.copy = in.u64();
+    one.copy_age = in.i64();
     all.push_back(one);
   }
   in.end();

@@ -31,7 +31,9 @@ struct Whereabouts {
   int step = 0;
   std::uint64_t instruction = 0;
   Progress::Doing doing = Progress::Doing::Waiting;
-  Ticks age = 0;  ///< how long already
+  Ticks age = 0;                           ///< how long already
+  std::uint64_t copy = Progress::kNoCopy;  ///< as Progress::copy
+  Ticks copy_age = 0;
 };
 [[nodiscard]] Whereabouts whereabouts(const Progress& progress, Rank rank, Ticks now);
 void take(const Whereabouts& news, Progress& progress, Ticks now);

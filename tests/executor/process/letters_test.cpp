@@ -97,6 +97,8 @@ TEST_CASE("letters say what was put into them, and refuse what no letter says") 
   CHECK(copy.instruction == 12);
   CHECK(copy.doing == Progress::Doing::Computing);
   CHECK(copy.since == 4900);
+  CHECK(copy.heard == 5000);
+  CHECK(copy.copy == Progress::kNoCopy);
   net::Bytes cut = beat_letter({whereabouts(progress, Rank(1), 1000)}).body;
   cut.pop_back();
   CHECK_THROWS_AS(read_beat(cut, 2), net::MalformedBytes);
