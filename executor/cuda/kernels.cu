@@ -1,3 +1,5 @@
+#include "executor/cuda/kernels.hpp"
+
 #include <algorithm>
 
 #include "executor/cuda/cuda_error.hpp"

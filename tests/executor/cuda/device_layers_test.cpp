@@ -13,16 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include "block_outcome.hpp"
+#include "executor/cuda/block_outcome.hpp"
 #include "executor/cuda/cuda_engine.hpp"
 #include "executor/cuda/cuda_error.hpp"
 #include "executor/cuda/device_busy.hpp"
+#include "executor/cuda/on_streams.hpp"
 #include "executor/cuda/serial.hpp"
+#include "executor/cuda/small_schedules.hpp"
 #include "executor/layers.hpp"
 #include "executor/small_layers.hpp"
-#include "on_streams.hpp"
 #include "sim/text.hpp"
-#include "small_schedules.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -8,10 +8,10 @@
 #include <limits>
 #include <vector>
 
+#include "executor/cuda/host_engine.hpp"
 #include "executor/cuda/product.hpp"
 #include "executor/model.hpp"
 #include "executor/tensor_math.hpp"
-#include "host_engine.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -11,12 +11,12 @@
 #include "executor/cuda/fake/fake_cuda.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/cuda/serial.hpp"
+#include "executor/cuda/small_schedules.hpp"
 #include "executor/gradient_check.hpp"
 #include "executor/layers.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "sim/message_plans.hpp"
-#include "small_schedules.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "block_outcome.hpp"
-#include "host_engine.hpp"
+#include "executor/cuda/block_outcome.hpp"
+#include "executor/cuda/host_engine.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "executor/cuda/host_engine.hpp"
+#include "executor/cuda/on_streams.hpp"
 #include "executor/cuda/precision.hpp"
 #include "executor/cuda/serial.hpp"
+#include "executor/cuda/small_schedules.hpp"
 #include "executor/layers.hpp"
 #include "executor/small_layers.hpp"
-#include "host_engine.hpp"
-#include "on_streams.hpp"
 #include "schedules/generator.hpp"
 #include "sim/error.hpp"
 #include "sim/text.hpp"
-#include "small_schedules.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {
