@@ -85,21 +85,26 @@ def main():
     parser.add_argument("pipeloom")
     parser.add_argument("--layers", action="store_true")
     parser.add_argument("--ranks", type=int)
-    parser.add_argument("--microbatches", type=int, default=16)
+    parser.add_argument("--microbatches", type=int)
     parser.add_argument("--unit-ms", type=float, default=10)
     parser.add_argument("--steps", type=int, default=9)
     parser.add_argument("--warmup", type=int, default=2)
-    parser.add_argument("--width", type=int, default=256)
-    parser.add_argument("--rows", type=int, default=128)
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--blocks", type=int, default=1, help="of a stage where ranks have two")
-    parser.add_argument("--tries", type=int, default=3)
+    parser.add_argument("--tries", type=int, default=4)
+    parser.add_argument("--only", help="schedules, separated by commas; default all six")
     arguments = parser.parse_args()
     if arguments.ranks is None:
         arguments.ranks = min(os.cpu_count() or 1, 8) if arguments.layers else 8
+    if arguments.microbatches is None:
+        arguments.microbatches = 4 * arguments.ranks if arguments.layers else 16
     print("| schedule | simulated ms | measured ms | shortest | longest | ratio |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     rows = {}
     for schedule, chunks in (LAYERS if arguments.layers else BUSY).items():
+        if arguments.only and schedule not in arguments.only.split(","):
+            continue
         measure = layer_makespans if arguments.layers else busy_makespans
         simulated, median, shortest, longest = measure(arguments, schedule, chunks)
         rows[schedule] = (simulated, median)
