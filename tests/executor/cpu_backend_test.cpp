@@ -60,6 +60,7 @@ TEST_CASE("every schedule runs in its order on 2, 4 and 8 threads, whatever is l
     CHECK(disorder(run.timeline) == "");
     CHECK(run.timeline.steps == 2);
     CHECK(run.messages.size() == 2 * program.messages().size());
+    CHECK(run.message_bytes == std::vector<std::size_t>(program.messages().size(), 3 * sizeof(float)));
     for (const MeasuredMessage& message : run.messages)
       CHECK(message.done >= std::max(message.sent, message.received));
   });

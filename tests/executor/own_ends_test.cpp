@@ -3,6 +3,7 @@
 #include "executor/own_ends.hpp"
 
 #include <initializer_list>
+#include <random>
 
 #include "executor/two_messages.hpp"
 #include "support/catch.hpp"
@@ -185,6 +186,39 @@ TEST_CASE("frames that no rank of the run would send are named") {
       "rank 1");
   Ends eager(program, options_of(QueueDiscipline::None, false), Rank(0));
   CHECK_THROWS_WITH(eager.asked(1, 0), "rank 1 sent the word that it is ready in a run without handshake");
+}
+
+TEST_CASE("whatever frames come, they are taken or named") {
+  const Program program = program_of({{{0, kSend}, {2, kReceive}}, {{1, kSend}}, {{3, kReceive}}},
+                                     {{{2, kSend}, {0, kReceive}}, {{1, kReceive}}, {{3, kSend}}});
+  std::mt19937 random(11);
+  const auto below = [&](unsigned most) { return static_cast<unsigned>(random() % most); };
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    RunOptions options = options_of(static_cast<QueueDiscipline>(below(4)), below(2) == 0);
+    const Rank own(static_cast<int>(below(2)));
+    Ends rank(program, options, own);
+    std::uint32_t posted = 0;
+    for (int i = 0; i < 12; ++i) {
+      Actions todo;
+      try {
+        const unsigned what = below(3);
+        if (what == 0 && posted < 3) todo = rank.post(posted++ + (own == Rank(1) ? 3 : 0));
+        if (what == 1) todo = rank.asked(1 - own.value(), below(5));
+        if (what == 2) todo = rank.arrived(1 - own.value(), below(5));
+      } catch (const WrongMessage&) {
+        ++refused;
+        break;
+      }
+      for (std::size_t n = 0; n < todo.size(); ++n) {
+        REQUIRE(todo[n].message < 4);
+        if (todo[n].what != OwnEnds::Action::What::Send) continue;
+        const Actions more = rank.left(todo[n].message);
+        todo.insert(todo.end(), more.begin(), more.end());
+      }
+    }
+  }
+  CHECK(refused > 1000);
 }
 
 }  // namespace pipeloom::executor
