@@ -215,3 +215,13 @@ TEST_CASE("the table of keys names every parent before its children") {
     seen.emplace_back(key.path);
   }
 }
+
+TEST_CASE("what a run measured besides its costs may stand among them and is not read") {
+  const auto config =
+      read(with(R"("costs": {"forward": 2, "measured": {"spread": {"forward": [-1, "x"]}}})"));
+  CHECK(config.costs.duration[index_of(OpKind::Forward)]->scalar == 2 * ticks_per(TimeUnit::Unit));
+  CHECK(error_of(with(R"("costs": {"measure": {}})")).find("unknown key of costs 'measure'") !=
+        std::string::npos);
+  CHECK(error_of(with(R"("measured": {})")).find("unknown configuration key 'measured'") !=
+        std::string::npos);
+}
