@@ -12,12 +12,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 #include <thread>
 
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "cli/sibling.hpp"
 
 extern char** environ;
 
@@ -31,16 +31,6 @@ constexpr std::chrono::seconds kGrace{5};
 
 /// Tells a process that --launch local has started it.
 constexpr const char* kLaunched = "PIPELOOM_LAUNCHED";
-
-/// What this process was called with.
-std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> arguments;
-  for (std::string one; std::getline(file, one, '\0');) arguments.push_back(one);
-  if (arguments.empty())
-    throw SystemError("--launch local: /proc/self/cmdline cannot be read; start the ranks with a launcher");
-  return arguments;
-}
 
 /// The environment without what launchers set, and with this rank's place.
 std::vector<std::string> environment_of(int rank, int ranks, std::uint16_t port) {
@@ -70,7 +60,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 pid_t start(int rank, int ranks, std::uint16_t port) {
-  std::vector<std::string> arguments = own_arguments();
+  std::vector<std::string> arguments = own_words("--launch local");
   std::vector<std::string> variables = environment_of(rank, ranks, port);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(variables);

@@ -23,7 +23,9 @@ namespace {
 constexpr double kMostBytes = 1 << 30;
 constexpr int kMostWidth = 1 << 14;
 
-std::size_t message_elements(const WorkArguments& arguments) {
+}  // namespace
+
+std::size_t busy_elements(const WorkArguments& arguments) {
   if (!arguments.message_size) return 1;
   const double bytes = parse_size(*arguments.message_size, "--message-size");
   if (bytes > kMostBytes) throw InputError(Where{"--message-size"}, "more than 1 GiB; give less");
@@ -48,8 +50,6 @@ executor::LayersConfig layers_config(const WorkArguments& arguments) {
   return config;
 }
 
-}  // namespace
-
 void add_work_options(CLI::App& app, WorkArguments& arguments) {
   app.add_option("--work", arguments.work, "What ops do: last as long as their costs, or compute real layers")
       ->type_name("busy|layers");
@@ -64,19 +64,24 @@ void add_work_options(CLI::App& app, WorkArguments& arguments) {
       ->type_name("N");
   app.add_option("--seed", arguments.seed, "Layers: what all numbers follow from; default 1")->type_name("N");
   app.add_flag("--integers", arguments.integers, "Layers: arithmetic in which gradients must agree exactly");
+  app.add_option("--precision", arguments.precision,
+                 "Layers on GPUs: type of weights and activations; default fp32")
+      ->type_name("fp32|bf16");
 }
 
 void require_consistent(const WorkArguments& arguments) {
   require_choice("--work", arguments.work, {"busy", "layers"});
   const std::pair<const char*, bool> of_layers[] = {
-      {"--width", arguments.width.has_value()},   {"--rows", arguments.rows.has_value()},
-      {"--blocks", arguments.blocks.has_value()}, {"--heads", arguments.heads.has_value()},
-      {"--seed", arguments.seed.has_value()},     {"--integers", arguments.integers}};
+      {"--width", arguments.width.has_value()},        {"--rows", arguments.rows.has_value()},
+      {"--blocks", arguments.blocks.has_value()},      {"--heads", arguments.heads.has_value()},
+      {"--seed", arguments.seed.has_value()},          {"--integers", arguments.integers},
+      {"--precision", arguments.precision.has_value()}};
   for (const auto& [option, given] : of_layers)
     if (given && !arguments.is_layers())
       throw InputError(Where{option}, "busy work has no layers; add --work layers, or leave it out");
   if (arguments.message_size && arguments.is_layers())
     throw InputError(Where{"--message-size"}, "layers say themselves how large messages are; leave it out");
+  if (arguments.precision) require_choice("--precision", *arguments.precision, {"fp32", "bf16"});
 }
 
 std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments, const Schedule& schedule,
@@ -87,19 +92,21 @@ std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments, const 
   }
   const bool spin = static_cast<unsigned>(schedule.ranks()) <= std::thread::hardware_concurrency();
   return std::make_unique<executor::BusyWork>(
-      costs, executor::BusyOptions{.message_elements = message_elements(arguments), .spin = spin});
+      costs, executor::BusyOptions{.message_elements = busy_elements(arguments), .spin = spin});
 }
 
 std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments, const Schedule& schedule) {
-  if (!arguments.is_layers()) return std::nullopt;
+  // Of fp32.
+  if (!arguments.is_layers() || arguments.precision == "bf16") return std::nullopt;
   return executor::layer_memory(layers_config(arguments), schedule);
 }
 
 std::string text_of(const WorkArguments& arguments) {
-  if (!arguments.is_layers()) return fmt::format("busy, {} numbers a message", message_elements(arguments));
+  if (!arguments.is_layers()) return fmt::format("busy, {} numbers a message", busy_elements(arguments));
   const executor::LayersConfig config = layers_config(arguments);
-  return fmt::format("layers of width {}, {} rows, {} blocks, {} heads, seed {}{}", config.width, config.rows,
-                     config.blocks, config.heads, config.seed, arguments.integers ? ", integers" : "");
+  return fmt::format("layers of width {}, {} rows, {} blocks, {} heads, seed {}, {}{}", config.width,
+                     config.rows, config.blocks, config.heads, config.seed,
+                     arguments.precision.value_or("fp32"), arguments.integers ? ", integers" : "");
 }
 
 std::string gradients_page(const WorkArguments& arguments, const Schedule& schedule,

@@ -27,14 +27,19 @@ struct WorkArguments {
   std::optional<std::string> heads;
   std::optional<std::string> seed;
   bool integers = false;
+  std::optional<std::string> precision;
 
   [[nodiscard]] bool is_layers() const { return work == "layers"; }
 };
-/// --work, --message-size, --width, --rows, --blocks, --heads, --seed, --integers.
+/// --work, --message-size, --width, --rows, --blocks, --heads, --seed, --integers, --precision.
 void add_work_options(CLI::App& app, WorkArguments& arguments);
 
 /// Throws InputError for values that are wrong and options that belong to the other work.
 void require_consistent(const WorkArguments& arguments);
+
+/// What the options of layers say, and of busy work: elements of each message.
+[[nodiscard]] executor::LayersConfig layers_config(const WorkArguments& arguments);
+[[nodiscard]] std::size_t busy_elements(const WorkArguments& arguments);
 
 /// `costs` are for busy work only: how long its ops last.
 [[nodiscard]] std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments,

@@ -12,6 +12,7 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/run_costs.hpp"
+#include "cli/run_gpus.hpp"
 #include "cli/run_launch.hpp"
 #include "cli/run_pages.hpp"
 #include "cli/run_work.hpp"
@@ -41,6 +42,8 @@ struct RunArguments {
   bool compare = false;
   bool checksums = false;
   bool force = false;
+
+  [[nodiscard]] bool on_gpus() const { return backend == "cuda"; }
 };
 
 constexpr int kMostSteps = 100'000;
@@ -154,6 +157,9 @@ std::vector<executor::net::Agreement> agreements_of(const RunArguments& argument
 executor::ProcessResult execute(const RunArguments& arguments, const Launch& launch,
                                 const executor::RunOptions& options, const study::Evaluation& run,
                                 const Program& program) {
+  if (arguments.on_gpus())
+    return gpus()->execute(
+        {arguments.work, program, run.costs, options, launch.world, agreements_of(arguments, run)});
   const auto work = make_work(arguments.work, *run.schedule, run.costs);
   if (!launch.world) return {.all = executor::run_on_cpu(program, *work, options), .clocks = {}};
   return executor::run_as_process(program, *work, options, *launch.world, agreements_of(arguments, run));
@@ -178,10 +184,11 @@ void write_files(const RunArguments& arguments, const Timeline& timeline,
                    [&](std::ostream& out) { write_costs(out, costs); });
 }
 
-void require_backend(const std::string& backend) {
-  require_choice("--backend", backend, {"cpu", "cuda"});
-  if (backend == "cuda")
-    throw SystemError("--backend cuda: this installation has no CUDA back end; use --backend cpu");
+void require_backend(const RunArguments& arguments) {
+  require_choice("--backend", arguments.backend, {"cpu", "cuda"});
+  if (arguments.on_gpus()) return require_gpus();
+  if (arguments.work.precision)
+    throw InputError(Where{"--precision"}, "a CPU computes in fp32; add --backend cuda, or leave it out");
 }
 
 /// Everything that is written and printed behind a run.
@@ -195,7 +202,9 @@ void report(const RunArguments& arguments, const Screen& screen, RunInput& input
   }
   result.timeline.unit = run.timeline.unit;
   write_files(arguments, result.timeline, costs);
-  const std::string right = gradients_page(arguments.work, *run.schedule, result);
+  const std::string right = arguments.on_gpus()
+                                ? gpus()->gradients_page(arguments.work, *run.schedule, result)
+                                : gradients_page(arguments.work, *run.schedule, result);
   if (arguments.timeline_file == "-" || arguments.output.quiet) return;
   print(makespans_page(run, result.timeline) + right + clocks);
   if (arguments.output.verbose) print("\n" + steps_page(result.timeline));
@@ -213,8 +222,8 @@ void report(const RunArguments& arguments, const Screen& screen, RunInput& input
 }
 
 ExitCode run_program(const RunArguments& arguments) {
-  require_backend(arguments.backend);
   require_consistent(arguments.work);
+  require_backend(arguments);
   executor::RunOptions options = run_options(arguments);
   const Launch launch = launch_of(arguments.launch, executor::net::variable);
   end_with_launcher();

@@ -1,0 +1,17 @@
+// The program `pipeloom-cuda`: all commands of pipeloom, and `run --backend cuda`. A program of its own, so that pipeloom starts where there
+// are no CUDA libraries.
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "cli/app.hpp"
+#include "cli/cuda/gpus.hpp"
+
+int main(int argc, char** argv) {
+  // As in cli/main.cpp.
+  std::signal(SIGPIPE, SIG_DFL);
+  static const pipeloom::cli::cuda::Gpus gpus;
+  pipeloom::cli::set_gpus(gpus);
+  return pipeloom::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+}
