@@ -12,9 +12,10 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = Deadline::clock;
 
-/// "30 s", "1.5 s".
+/// "30 s", or "1.5 s" of less than ten.
 std::string seconds_text(Clock::duration time) {
   using Tenths = std::chrono::duration<std::int64_t, std::deci>;
+  if (time >= 10s) return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
   const std::int64_t tenths = std::max<std::int64_t>(std::chrono::round<Tenths>(time).count(), 0);
   const std::string whole = std::to_string(tenths / 10);
   return (tenths % 10 == 0 ? whole : whole + "." + std::to_string(tenths % 10)) + " s";

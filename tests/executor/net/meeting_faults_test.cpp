@@ -36,10 +36,8 @@ TEST_CASE("all ranks that do not come are named to all that do") {
   const std::uint16_t port = free_port();
   const std::string name = "127.0.0.1:" + std::to_string(port);
   const std::string question = "; were they started, with the same MASTER_ADDR and MASTER_PORT?";
-  check_all_say(outcomes_of({guest(0, 3, port), guest(1, 3, port)}, 1000ms),
-                "rank 2 did not come to " + name + " within 1 s" + question);
-  check_all_say(outcomes_of({guest(0, 6, port), guest(2, 6, port), guest(4, 6, port)}, 600ms),
-                "ranks 1, 3 and 5 did not come to " + name + " within 0.6 s" + question);
+  check_all_say(outcomes_of({guest(0, 6, port), guest(2, 6, port), guest(4, 6, port)}, 2000ms),
+                "ranks 1, 3 and 5 did not come to " + name + " within T" + question);
 }
 
 TEST_CASE("without rank 0 the others say where they looked") {
@@ -47,11 +45,10 @@ TEST_CASE("without rank 0 the others say where they looked") {
   const std::string name = "127.0.0.1:" + std::to_string(port);
   const std::vector<Outcome> outcomes = outcomes_of({guest(1, 3, port), guest(2, 3, port)}, 200ms);
   for (const int rank : {1, 2})
-    CHECK(
-        outcomes.at(static_cast<std::size_t>(rank) - 1).reason ==
-        "rank " + std::to_string(rank) + ": cannot connect to " + name +
-            ": Connection refused; rank 0 has to listen there within 0.2 s, are MASTER_ADDR and MASTER_PORT "
-            "right?");
+    CHECK(outcomes.at(static_cast<std::size_t>(rank) - 1).reason ==
+          "rank " + std::to_string(rank) + ": cannot connect to " + name +
+              ": Connection refused; rank 0 has to listen there within T, are MASTER_ADDR and MASTER_PORT "
+              "right?");
 }
 
 TEST_CASE("two processes of the same rank: all hear of it, also who comes a little later") {
@@ -126,7 +123,7 @@ TEST_CASE("another server at the master's address is recognised") {
 TEST_CASE("a rank that stands still ends the meeting for all in time") {
   const std::uint16_t port = free_port();
   std::vector<Outcome> outcomes;
-  std::thread others([&] { outcomes = outcomes_of({guest(0, 3, port), guest(1, 3, port)}, 1000ms); });
+  std::thread others([&] { outcomes = outcomes_of({guest(0, 3, port), guest(1, 3, port)}, 2000ms); });
   const Socket odd = connect_to({"127.0.0.1", port}, soon());
   send_frame(odd, letter(Hello{kProtocolVersion, 2, 3, 1, kSame}), soon());
   others.join();
@@ -175,14 +172,14 @@ TEST_CASE("when rank 0 goes, the others say so at once") {
   control = Socket();
   others.join();
   CHECK(outcomes[0].reason == "rank 1: rank 0 at 127.0.0.1:" + std::to_string(port) +
-                                  " did not bring all ranks together within 3600 s: " + reason);
+                                  " did not bring all ranks together within T: " + reason);
 }
 
 TEST_CASE("ranks that cannot reach each other say which") {
   const std::uint16_t port = free_port();
   const std::uint16_t nobody = free_port();
   std::vector<Outcome> outcomes;
-  std::thread others([&] { outcomes = outcomes_of({guest(0, 3, port), guest(2, 3, port)}, 1000ms); });
+  std::thread others([&] { outcomes = outcomes_of({guest(0, 3, port), guest(2, 3, port)}, 2000ms); });
   // Rank 1 gives a port that it does not listen at.
   const Socket odd = connect_to({"127.0.0.1", port}, soon());
   send_frame(odd, letter(Hello{kProtocolVersion, 1, 3, nobody, kSame}), soon());

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,7 +26,7 @@ struct Guest {
 
 struct Outcome {
   std::optional<Meeting> meeting;
-  std::string reason;
+  std::string reason;  // with "within T" for "within 30 s": threads start when they can
 };
 
 /// All at once, each in a thread of its own; [guest].
@@ -42,6 +43,9 @@ inline std::vector<Outcome> outcomes_of(const std::vector<Guest>& guests,
       });
     });
   for (std::thread& thread : threads) thread.join();
+  const std::regex time_text("within [0-9.]+ s");
+  for (Outcome& outcome : outcomes)
+    outcome.reason = std::regex_replace(outcome.reason, time_text, "within T");
   return outcomes;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/net/meeting.hpp"
 #include "executor/net/meeting_letters.hpp"
 #include "executor/net/meeting_scene.hpp"
 #include "executor/net/pairs.hpp"
@@ -97,6 +98,26 @@ TEST_CASE("two runs at once do not mix") {
   outcomes.resize(3);
   check_connections(outcomes);
   check_connections(second);
+}
+
+TEST_CASE("rank 0 gives up before the others, callers before those whom they call") {
+  const Deadline now = Deadline::clock::now();
+  const MeetingTimes times = times_until(now + 30s);
+  CHECK(times.all == "30 s");
+  CHECK(times.come == times.deadline - 1s);
+  CHECK(times.call == times.deadline - 750ms);
+  CHECK(times.connect == times.deadline - 500ms);
+  CHECK(times.decide == times.deadline - 250ms);
+  CHECK(times.deadline == now + 30s);
+  const MeetingTimes past = times_until(now - 1s);
+  CHECK(past.all == "0 s");
+  CHECK(past.come == past.deadline);
+}
+
+TEST_CASE("ranks by name") {
+  CHECK(names_of({2}) == "rank 2");
+  CHECK(names_of({2, 5}) == "ranks 2 and 5");
+  CHECK(names_of({1, 2, 3, 5}) == "ranks 1, 2, 3 and 5");
 }
 
 TEST_CASE("what two ranks can differ in") {
