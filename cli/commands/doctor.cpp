@@ -14,6 +14,8 @@
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "cli/run_gpus.hpp"
+#include "cli/sibling.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json_text.hpp"
 #include "version.hpp"
@@ -61,6 +63,14 @@ std::string cuda_devices() {
   if (init == nullptr || count == nullptr || init(0) != 0 || count(&devices) != 0)
     return "driver without a device";
   return count_text(static_cast<std::size_t>(devices), "device");
+}
+
+/// What can run on GPUs, and if it is this program, on which.
+std::string gpu_back_end() {
+  if (gpus() != nullptr) return gpus()->devices();
+  if (find_sibling(kGpuProgram, "cli"))
+    return fmt::format("{0} is installed; `{0} doctor` shows its GPUs", kGpuProgram);
+  return fmt::format("no {}", kGpuProgram);
 }
 
 std::vector<std::filesystem::path> font_folders() {
@@ -122,6 +132,7 @@ std::vector<Fact> examine(const Screen& screen) {
       {"terminal", terminal(screen)},
       {"cuda compiler", PIPELOOM_CUDA_COMPILER},
       {"cuda", cuda_devices()},
+      {"gpu back end", gpu_back_end()},
       fonts()};
   if (facts[2].value == "debug")
     facts[2].advice = "this build is slow; configure with --preset release for long runs";
