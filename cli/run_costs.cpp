@@ -103,6 +103,28 @@ std::string giga(std::int64_t number) {
   return format_ticks(number, TimeUnit::Unit);
 }
 
+bool is_sequential(const cost::CostSpec& costs) {
+  return costs.overlap && costs.overlap->rule == OverlapRule::Sequential;
+}
+
+/// The keys that are not at their defaults; "" if all are.
+std::string transfer_text(const cost::TransferSpec& transfer) {
+  const cost::TransferSpec defaults;
+  std::string text;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", key, value);
+  };
+  const auto quoted = [](std::string_view word) { return fmt::format("\"{}\"", word); };
+  if (transfer.model != defaults.model) add("model", quoted(name_of(transfer.model)));
+  if (transfer.plan != defaults.plan) add("plan", quoted(transfer.plan));
+  if (transfer.ahead != defaults.ahead) add("ahead", std::to_string(transfer.ahead));
+  if (transfer.queue != defaults.queue) add("queue", quoted(transfer.queue));
+  if (transfer.link.latency) add("latency", ms(*transfer.link.latency));
+  if (transfer.bytes > 0) add("bytes", std::to_string(transfer.bytes));
+  if (transfer.link.bits_per_second) add("bandwidth_gbps", giga(*transfer.link.bits_per_second));
+  return text;
+}
+
 std::string sample_text(const DurationSample& sample) {
   return fmt::format("{{\"median\": {}, \"spread\": {}}}", ms(sample.median), ms(sample.spread));
 }
@@ -165,7 +187,7 @@ void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
     return out;
   };
   cost::CostSpec& spec = config.costs;
-  const cost::TransferSpec transfer = spec.transfer;
+  const cost::CostSpec rules = std::move(spec);
   spec = {};
   spec.unit = TimeUnit::Millisecond;
   for (const OpKind kind : kAllOpKinds)
@@ -176,24 +198,23 @@ void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
     spec.overlap.emplace();
     spec.overlap->rule = OverlapRule::Explicit;
     spec.overlap->duration = numbers(group_medians(costs), "costs.overlapped");
+  } else if (is_sequential(rules)) {
+    spec.overlap = rules.overlap;
   }
-  spec.transfer = link_of(costs, transfer);
+  spec.transfer = link_of(costs, rules.transfer);
 }
 
-void write_costs(std::ostream& out, const MeasuredCosts& costs) {
+void write_costs(std::ostream& out, const MeasuredCosts& costs, const cost::CostSpec& rules) {
   out << "{\n  \"time_unit\": \"ms\"";
   for (const OpKind kind : kAllOpKinds)
     if (const auto& samples = costs.op[index_of(kind)]; was_seen(samples))
       out << ",\n  \"" << kKeys[index_of(kind)] << "\": " << array_text(medians(samples));
-  if (was_seen(costs.group)) out << ",\n  \"overlapped\": " << array_text(group_medians(costs));
-  if (costs.transfers.link) {
-    const cost::TransferSpec transfer = link_of(costs, {});
-    out << ",\n  \"transfer\": {\"latency\": " << ms(*transfer.link.latency);
-    if (transfer.link.bits_per_second)
-      out << ", \"bytes\": " << transfer.bytes
-          << ", \"bandwidth_gbps\": " << giga(*transfer.link.bits_per_second);
-    out << "}";
-  }
+  if (was_seen(costs.group))
+    out << ",\n  \"overlapped\": " << array_text(group_medians(costs));
+  else if (is_sequential(rules))
+    out << ",\n  \"overlapped\": \"sequential\"";
+  if (const std::string transfer = transfer_text(link_of(costs, rules.transfer)); !transfer.empty())
+    out << ",\n  \"transfer\": {" << transfer << "}";
   out << ",\n  \"measured\": " << measured_text(costs) << "\n}\n";
 }
 

@@ -16,12 +16,13 @@ namespace pipeloom::cli {
 /// abstract one. Throws InputError if a time would pass kMaxTicks.
 void put_on_clock(io::RunConfig& config, Ticks unit);
 
-/// Puts the medians in the place of all costs: uses what write_costs() would write.
+/// Puts the medians in the place of all costs: uses what write_costs() would write with the costs that were there as its rules.
 void take_costs(io::RunConfig& config, const executor::MeasuredCosts& costs);
 
 /// The medians as a file that "costs" of a configuration may name: one number per stage and kind, in ms; latency and bandwidth of messages as
-/// far as they were seen; and under "measured", which no simulation reads, the spreads.
-void write_costs(std::ostream& out, const executor::MeasuredCosts& costs);
+/// far as they were seen; of `rules`, what was run, how messages and overlapped groups behave; and under "measured", which no simulation
+/// reads, the spreads.
+void write_costs(std::ostream& out, const executor::MeasuredCosts& costs, const cost::CostSpec& rules);
 
 /// Median and spread per stage and kind, in ms.
 [[nodiscard]] std::string op_times_page(const executor::MeasuredCosts& costs, bool colour);

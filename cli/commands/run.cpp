@@ -173,7 +173,7 @@ void tell(const RunArguments& arguments, const Launch& launch, const executor::R
 }
 
 void write_files(const RunArguments& arguments, const Timeline& timeline,
-                 const executor::MeasuredCosts& costs) {
+                 const executor::MeasuredCosts& costs, const cost::CostSpec& rules) {
   if (arguments.timeline_file)
     io::write_file(*arguments.timeline_file, overwrite_if(arguments.force), [&](std::ostream& out) {
       out << fmt::format("{{\"time_unit\":\"{}\"}}\n", name_of(timeline.unit));
@@ -181,7 +181,7 @@ void write_files(const RunArguments& arguments, const Timeline& timeline,
     });
   if (arguments.costs_file)
     io::write_file(*arguments.costs_file, overwrite_if(arguments.force),
-                   [&](std::ostream& out) { write_costs(out, costs); });
+                   [&](std::ostream& out) { write_costs(out, costs, rules); });
 }
 
 void require_backend(const RunArguments& arguments) {
@@ -201,7 +201,7 @@ void report(const RunArguments& arguments, const Screen& screen, RunInput& input
     run = evaluate(input, arguments.input.limits());
   }
   result.timeline.unit = run.timeline.unit;
-  write_files(arguments, result.timeline, costs);
+  write_files(arguments, result.timeline, costs, input.config.costs);
   const std::string right = arguments.on_gpus()
                                 ? gpus()->gradients_page(arguments.work, *run.schedule, result)
                                 : gradients_page(arguments.work, *run.schedule, result);

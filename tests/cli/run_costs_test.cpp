@@ -67,7 +67,7 @@ TEST_CASE("measured costs as a file, and in the place of others") {
   executor::MeasuredCosts costs = two_stages();
   SECTION("ops") {
     std::ostringstream out;
-    write_costs(out, costs);
+    write_costs(out, costs, {});
     CHECK(
         out.str() ==
         "{\n  \"time_unit\": \"ms\",\n  \"forward\": [1.5, 2.0],\n  \"backward\": [3.0, 4.0],\n"
@@ -77,7 +77,7 @@ TEST_CASE("measured costs as a file, and in the place of others") {
     costs.group = {{4, 4 * kMs, 0}, {}};
     costs.transfers = ten_messages();
     std::ostringstream out;
-    write_costs(out, costs);
+    write_costs(out, costs, {});
     CHECK(out.str() ==
           "{\n  \"time_unit\": \"ms\",\n  \"forward\": [1.5, 2.0],\n  \"backward\": [3.0, 4.0],\n"
           "  \"overlapped\": [4.0, 6.0],\n  \"transfer\": {\"latency\": 0.1},\n"
@@ -100,7 +100,7 @@ TEST_CASE("measured costs as a file, and in the place of others") {
     costs.transfers = ten_messages();
     costs.transfers.link->fit.bits_per_second = 2.5e9;
     std::ostringstream out;
-    write_costs(out, costs);
+    write_costs(out, costs, {});
     CHECK(out.str().find(R"("transfer": {"latency": 0.1, "bytes": 4096, "bandwidth_gbps": 2.5})") !=
           std::string::npos);
     const std::string text =
@@ -121,6 +121,30 @@ TEST_CASE("op times by stage, of kinds that were seen") {
         "stage      F  spread      B  spread\n"
         "    0  1.500   0.250  3.000   0.000\n"
         "    1  2.000   0.000  4.000   0.000\n");
+}
+
+TEST_CASE("measured costs keep the rules of messages and groups that were run") {
+  executor::MeasuredCosts costs = two_stages();
+  costs.transfers = ten_messages();
+  cost::CostSpec rules;
+  rules.transfer.model = cost::TransferModel::Async;
+  rules.transfer.plan = "ahead";
+  rules.transfer.ahead = 2;
+  rules.transfer.queue = "per-rank";
+  rules.transfer.link.latency = 7 * kMs;
+  rules.overlap.emplace();
+  rules.overlap->rule = OverlapRule::Sequential;
+  std::ostringstream out;
+  write_costs(out, costs, rules);
+  CHECK(out.str().find(
+            "\"overlapped\": \"sequential\",\n  \"transfer\": {\"model\": \"async\", \"plan\": \"ahead\", "
+            "\"ahead\": 2, \"queue\": \"per-rank\", \"latency\": 0.1}") != std::string::npos);
+  io::RunConfig config;
+  config.costs = rules;
+  take_costs(config, costs);
+  CHECK(config.costs.overlap->rule == OverlapRule::Sequential);
+  CHECK(config.costs.transfer.queue == "per-rank");
+  CHECK(config.costs.transfer.link.latency == kMs / 10);
 }
 
 TEST_CASE("messages: one line for all, and one per pair of ranks") {
