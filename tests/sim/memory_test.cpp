@@ -67,6 +67,20 @@ TEST_CASE("the input gradient frees its part, the weight gradient the rest") {
   CHECK(memory_curve(timeline, model, Rank(0)) == Curve{{0, 10}, {2, 6}, {3, 0}});
 }
 
+TEST_CASE(
+    "an input gradient that keeps more than it frees holds it from its end to that of the weight gradient") {
+  // Two passes: 10 and 10, I of the first makes its 10 to 14.
+  const Timeline timeline = test::times_in(scene("0F0 0F1 0I0 0I1 0W0 0W1"), {.forward = 1});
+  MemoryModel model = nothing(timeline.schedule->placement());
+  model.activation = {10};
+  model.released_at_input = {-4};
+  CHECK(memory_curve(timeline, model, Rank(0)) == Curve{{0, 10}, {1, 20}, {3, 24}, {4, 28}, {5, 14}, {6, 0}});
+  const RankMemory memory = measure_memory(timeline, model).front();
+  CHECK(memory.peak_activation_bytes == 28);
+  CHECK(memory.peak_bytes == 28);
+  CHECK(measure_queues(*timeline.schedule, model).front().activation_bytes == 28);
+}
+
 TEST_CASE("a pair counts as live until its weight gradient, whatever its input gradient frees") {
   const Timeline timeline = test::times_in(scene("0F0 0I0 0F1 0W0 0I1 0W1"), {});
   CHECK(measure_memory(timeline, default_memory(timeline.schedule->placement())).front().peak_live == 2);
