@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "executor/cuda": ["executor", "executor/net", "executor/process", "sim", "sim/cost"],
     "gui/model": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study"],
     "gui": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "gui/model"],
-    "cli": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "executor"],
+    "cli": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "executor", "executor/net"],
     "cli/cuda": ["cli", "executor", "executor/cuda", "executor/net", "executor/process", "sim", "sim/cost", "sim/io", "study"],
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "executor/net/loop.hpp"
-#include "support/catch.hpp"
 
 namespace pipeloom::executor::net {
 
@@ -69,20 +68,8 @@ class Heard {
 };
 
 /// A frame that holds `number` and then `size` bytes that follow from it.
-inline Frame numbered(std::uint32_t number, std::size_t size = 0) {
-  Writer out;
-  out.u32(number);
-  Bytes body = std::move(out).take();
-  body.resize(body.size() + size, static_cast<std::byte>(number * 7));
-  return {static_cast<std::uint8_t>(number), std::move(body)};
-}
-
-inline void check_numbered(const std::vector<Frame>& frames, std::size_t size) {
-  for (std::uint32_t i = 0; i < frames.size(); ++i) {
-    const Frame want = numbered(i, size);
-    REQUIRE(frames[i].kind == want.kind);
-    REQUIRE(frames[i].body == want.body);
-  }
-}
+[[nodiscard]] Frame numbered(std::uint32_t number, std::size_t size = 0);
+/// REQUIREs numbered(0, size), numbered(1, size), ..
+void check_numbered(const std::vector<Frame>& frames, std::size_t size);
 
 }  // namespace pipeloom::executor::net
