@@ -16,6 +16,8 @@ class RunClock {
     return Ticks{1000} *
            std::chrono::duration_cast<std::chrono::nanoseconds>(Source::now() - origin_).count();
   }
+  /// When it was set up, by the machine's clock.
+  [[nodiscard]] Source::time_point origin() const { return origin_; }
   /// The moment `ticks` as what threads can sleep until; never before it.
   [[nodiscard]] Source::time_point at(Ticks ticks) const {
     return origin_ +

@@ -1,9 +1,12 @@
 #pragma once
 
-// How two clocks that nobody set by each other are compared.
+// How the clocks of two processes are compared: on one machine exactly, else by asking.
 
+#include <optional>
 #include <span>
 
+#include "executor/clock.hpp"
+#include "executor/net/wire.hpp"
 #include "sim/units.hpp"
 
 namespace pipeloom::executor {
@@ -26,6 +29,13 @@ struct ClockOffset {
 /// From the trip that took least time: there - (sent + received) / 2 (Cristian 1989; the choice of the shortest as NTP's clock filter, RFC
 /// 5905 section 10). REQUIRES: at least one trip, each with received >= sent.
 [[nodiscard]] ClockOffset clock_offset(std::span<const RoundTrip> trips);
+
+/// A clock as another process may know it: the machine whose steady clock it reads (its boot and its time namespace, as Linux names
+/// them; empty where /proc says neither), and when it was set up by that.
+[[nodiscard]] net::Bytes identity_of(const RunClock& clock);
+/// How far the clock that `other` describes is ahead of `own`, without error, if both read the same machine's. Throws net::MalformedBytes
+/// for what identity_of() would not write.
+[[nodiscard]] std::optional<ClockOffset> same_machine_offset(const RunClock& own, const net::Bytes& other);
 
 /// What to add at `time` (own clock), where the offset was measured before and after: in between it moves evenly, as a clock that runs
 /// a little fast does; outside it stays. Equal moments: the second.

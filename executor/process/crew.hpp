@@ -26,7 +26,7 @@ namespace pipeloom::executor {
 /// the rank; everything that comes from outside is handled on the loop's thread.
 class Crew {
  public:
-  /// `loop` has not started. `silence`: a process that says nothing for so long is taken for dead.
+  /// `loop` has not started, and ends before the crew does. `silence`: a process that says nothing for so long is taken for dead.
   Crew(net::Loop& loop, const net::World& world, std::vector<net::Socket> control, const RunClock& clock,
        std::chrono::milliseconds silence);
   ~Crew();
@@ -38,7 +38,7 @@ class Crew {
   [[nodiscard]] bool is_coordinator() const { return rank() == Rank(0); }
 
   /// Heartbeats carry where the rank of `state` is, failures go both ways. REQUIRES: before the loop starts; the loop ends before
-  /// `state` does.
+  /// `state` does. Without a run nobody hears of a process that ends.
   void attach(RunState& state);
 
   /// The following are collective: every rank calls them in the same order. They end early, with false or nothing, once the run has

@@ -107,7 +107,7 @@ void Crew::Inside::lose(Rank who, const std::string& why) {
     const std::lock_guard lock(mutex_);
     mail_.gone[who.at()] = true;
     changed_.notify_all();
-    if (mail_.is_over) return;
+    if (mail_.is_over || state_ == nullptr) return;
   }
   state_->fail(who, "its process ended: " + why);
 }

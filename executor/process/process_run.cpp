@@ -70,7 +70,7 @@ class SocketEngine : public ProcessEngine {
 /// All that one process of a run consists of. Shared with its rank's thread, which may stay behind after a failure.
 class Process {
  public:
-  Process(std::shared_ptr<const RunPlan> plan, Work& work, net::Meeting meeting,
+  Process(const std::shared_ptr<const RunPlan>& plan, Work& work, net::Meeting meeting,
           std::shared_ptr<ProcessEngine> engine)
       : engine_(std::move(engine)),
         loop_(std::make_unique<net::Loop>()),
@@ -91,10 +91,10 @@ class Process {
   [[nodiscard]] ProcessEngine& engine() { return *engine_; }
 
  private:
-  std::unique_ptr<Exchange> make_exchange(std::shared_ptr<const RunPlan> plan,
+  std::unique_ptr<Exchange> make_exchange(const std::shared_ptr<const RunPlan>& plan,
                                           std::vector<net::Socket> data) {
     return engine_->make_exchange(
-        std::move(plan), crew_.rank(), *loop_, std::move(data),
+        plan, crew_.rank(), *loop_, std::move(data),
         [this](Rank rank, const std::string& why) { state_.fail(rank, "its process ended: " + why); });
   }
 
@@ -118,6 +118,17 @@ ClockOffset clock_from(const net::Bytes& bytes) {
   clock.at = in.i64();
   in.end();
   return clock;
+}
+
+/// How far the coordinator's clock is ahead. Nothing if the run has failed.
+std::optional<ClockOffset> compare_clocks(Process& process) {
+  Crew& crew = process.crew();
+  const RunClock& clock = process.state().clock();
+  const auto coordinators = crew.broadcast(identity_of(clock));
+  const auto measured = crew.align(kRoundTrips);
+  if (!coordinators || !measured) return {};
+  const auto exact = same_machine_offset(clock, *coordinators);
+  return exact ? exact : measured;
 }
 
 /// The rank's record on the coordinator's clock.
@@ -149,7 +160,7 @@ std::vector<RankRecord> records_from(const std::vector<net::Bytes>& all, const R
 std::optional<ProcessResult> conclude(Process& process, const ClockOffset& before) {
   Crew& crew = process.crew();
   const RunPlan& plan = process.state().plan();
-  const auto after = crew.align(kRoundTrips);
+  const auto after = compare_clocks(process);
   if (!after) return {};
   process.engine().finish();
   const RankRecord own = aligned_record(process, before, *after);
@@ -184,7 +195,7 @@ ProcessResult run_as_process(const Program& program, Work& work, const RunOption
                                 net::meet(world, all_agreements(*plan, agreements),
                                           std::chrono::steady_clock::now() + timeout_of(options)),
                                 std::move(engine));
-  const auto before = process->crew().align(kRoundTrips);
+  const auto before = compare_clocks(*process);
   if (!before) fail(*process, {});
   if (!process->engine().connect(process->crew(), process->state())) fail(*process, *before);
   run_threads({process, &process->state()}, {process->crew().rank()},

@@ -70,13 +70,13 @@ TEST_CASE("every schedule on 2 and 4 processes: order kept, gradients exact") {
   }
 }
 
-TEST_CASE("clocks that started apart are laid over each other") {
-  // Every process's clock counts from its own start: rank r starts 40 r ms late.
+TEST_CASE("processes of one machine share its clock, however far apart they started") {
+  // Every process's clock counts from its own start: rank r starts some 20 r ms late.
   const Program program = async_program("1f1b", 4, 8);
   BusyWork work(one_ms(program), {.message_elements = 64});
   const RunOptions options{.warmup_steps = 1, .steps = 3};
   const auto outcomes = run_as_processes(program, work, options, [](Rank rank, ProcessSetup&) {
-    std::this_thread::sleep_for(milliseconds(40 * rank.value()));
+    std::this_thread::sleep_for(milliseconds(20 * rank.value()));
   });
   for (const Outcome& outcome : outcomes) REQUIRE(outcome.error == "");
   const ProcessResult& result = outcomes.front().result;
@@ -84,12 +84,9 @@ TEST_CASE("clocks that started apart are laid over each other") {
   REQUIRE(result.clocks.size() == 4);
   CHECK(result.clocks[0].offset == 0);
   for (std::size_t r = 1; r < 4; ++r) {
-    // Rank 0's clock is ahead by what rank r started later.
-    CHECK(result.clocks[r].offset > static_cast<Ticks>(30 * r) * 1'000'000'000);
-    CHECK(result.clocks[r].error > 0);
-    CHECK(result.clocks[r].error < 1'000'000'000'000);
+    CHECK(result.clocks[r].error == 0);
+    CHECK_FALSE(outcomes[r].result.all.has_value());
   }
-  for (std::size_t r = 1; r < 4; ++r) CHECK_FALSE(outcomes[r].result.all.has_value());
 }
 
 TEST_CASE("messages between processes: posted, started, there, in this order") {
@@ -101,12 +98,10 @@ TEST_CASE("messages between processes: posted, started, there, in this order") {
   REQUIRE(outcomes.front().error == "");
   const ProcessResult& result = outcomes.front().result;
   REQUIRE(result.all->messages.size() == 2 * program.messages().size());
-  Ticks slack = 0;  // two clocks, twice
-  for (const ClockOffset& clock : result.clocks) slack = std::max(slack, 4 * clock.error);
   for (const MeasuredMessage& message : result.all->messages) {
     CHECK(message.sent <= message.started);
-    CHECK(message.started <= message.done + slack);
-    if (options.handshake) CHECK(message.received <= message.started + slack);
+    CHECK(message.started <= message.done);
+    if (options.handshake) CHECK(message.received <= message.started);
   }
 }
 
@@ -130,10 +125,10 @@ TEST_CASE("a rank that throws ends all processes with one story") {
     CHECK(outcome.is_told == (rank != Rank(0)));
     CHECK(outcome.last_actions.size() == 4);
   }
-  // What other ranks did is in the coordinator's picture.
+  if (bad == Rank(0)) return;
+  // Rank 2 has had the output of 1F0: that it ended is in the coordinator's picture.
   const Outcome& told = outcomes.front();
-  const std::size_t own = program.schedule().queue_begin(Rank(1));
-  CHECK(told.partial.end_of(own) > 0);
+  CHECK(told.partial.end_of(program.schedule().queue_begin(Rank(1))) > 0);
 }
 
 TEST_CASE("a rank that stays in an op ends all processes within the timeout") {
