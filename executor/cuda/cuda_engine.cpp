@@ -1,12 +1,18 @@
 #include "executor/cuda/cuda_engine.hpp"
 
+#include <utility>
+
 #include "executor/cuda/cuda_error.hpp"
 
 namespace pipeloom::executor::cuda {
 
-CudaEngine::Handle::Handle(Stream stream) {
+CudaEngine::CudaEngine(std::size_t multiplying_streams) {
+  keep_freed_memory();
+  while (spare_.size() < multiplying_streams) spare_.push_back(std::make_unique<Handle>());
+}
+
+CudaEngine::Handle::Handle() {
   check(cublasCreate(&handle_), "cublasCreate");
-  check(cublasSetStream(handle_, stream), "cublasSetStream");
   // A product cut along its depth is put together in fp32 as well.
   check(
       cublasSetMathMode(handle_, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
@@ -16,6 +22,17 @@ CudaEngine::Handle::Handle(Stream stream) {
 
 CudaEngine::Handle::~Handle() {
   if (handle_ != nullptr) static_cast<void>(cublasDestroy(handle_));
+}
+
+cublasHandle_t CudaEngine::handle_of(Stream stream) {
+  std::unique_ptr<Handle>& handle = handles_[stream];
+  if (!handle) {
+    if (spare_.empty()) spare_.push_back(std::make_unique<Handle>());
+    handle = std::move(spare_.back());
+    spare_.pop_back();
+    check(cublasSetStream(handle->get(), stream), "cublasSetStream");
+  }
+  return handle->get();
 }
 
 void CudaEngine::copy(void* to, const void* from, std::size_t bytes, Stream stream) {
@@ -71,12 +88,11 @@ void CudaEngine::multiply_any(const ColumnProduct& product, const void* first, c
     return static_cast<int>(size);
   };  // all come from LayersConfig's ints
   const auto operation = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  check(cublasGemmEx(handles_.try_emplace(stream, stream).first->second.get(),
-                     operation(product.transpose_first), operation(product.transpose_second),
-                     narrow(product.m), narrow(product.n), narrow(product.depth), &one, first, types.operands,
-                     narrow(product.stride_first), second, types.operands, narrow(product.stride_second),
-                     &before, result, types.result, narrow(product.stride_result), types.sums,
-                     CUBLAS_GEMM_DEFAULT),
+  check(cublasGemmEx(handle_of(stream), operation(product.transpose_first),
+                     operation(product.transpose_second), narrow(product.m), narrow(product.n),
+                     narrow(product.depth), &one, first, types.operands, narrow(product.stride_first), second,
+                     types.operands, narrow(product.stride_second), &before, result, types.result,
+                     narrow(product.stride_result), types.sums, CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
 }
 

@@ -10,7 +10,9 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "executor/cuda/device_memory.hpp"
 #include "executor/cuda/device_stream.hpp"
@@ -27,7 +29,9 @@ class CudaEngine {
   using Buffer = DeviceBuffer;
   using HostBuffer = PinnedBuffer;
 
-  CudaEngine() { keep_freed_memory(); }
+  /// Makes handles for so many streams that multiply, by default its own and those of two parts of a group: one made while a message waits
+  /// for its other end could wait for the device.
+  explicit CudaEngine(std::size_t multiplying_streams = 3);
   CudaEngine(const CudaEngine&) = delete;
   CudaEngine& operator=(const CudaEngine&) = delete;
 
@@ -35,7 +39,8 @@ class CudaEngine {
   [[nodiscard]] HostBuffer allocate_host(std::size_t bytes) { return HostBuffer(bytes); }
   void copy(void* to, const void* from, std::size_t bytes, Stream stream);
   void clear(void* to, std::size_t bytes, Stream stream);
-  /// On a stream of the engine's own, which the buffer must not outlive unless free_on() gives it another.
+  [[nodiscard]] Stream own_stream() const { return own_.get(); }
+  /// On the engine's own stream, which the buffer must not outlive unless free_on() gives it another.
   [[nodiscard]] Buffer upload(const void* data, std::size_t bytes);
   /// REQUIRES: what writes it has ended.
   void download(void* to, const void* from, std::size_t bytes);
@@ -62,7 +67,7 @@ class CudaEngine {
   /// A handle carries its stream and the memory that products work in, so streams cannot share one.
   class Handle {
    public:
-    explicit Handle(Stream stream);
+    Handle();
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
     ~Handle();
@@ -79,8 +84,11 @@ class CudaEngine {
   void multiply_any(const ColumnProduct& product, const void* first, const void* second, void* result,
                     Into into, const Types& types, Stream stream);
 
+  [[nodiscard]] cublasHandle_t handle_of(Stream stream);
+
   cuda::Stream own_;
-  std::map<Stream, Handle> handles_;
+  std::vector<std::unique_ptr<Handle>> spare_;  // that no stream has yet
+  std::map<Stream, std::unique_ptr<Handle>> handles_;
 };
 
 }  // namespace pipeloom::executor::cuda

@@ -11,6 +11,7 @@
 #include "executor/busy_work.hpp"
 #include "executor/cuda/busy_kernel.hpp"
 #include "executor/cuda/cuda_engine.hpp"
+#include "executor/cuda/cuda_error.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor::cuda {
@@ -27,6 +28,9 @@ class DeviceBusyRank : public DeviceRankWork {
     for (std::size_t i = 0; i < ops_.size(); ++i) number_[ops_[i].key()] = static_cast<std::uint32_t>(i + 1);
     const std::uint32_t none = 0;
     wrong_ = engine_.upload(&none, sizeof none);
+    // A kernel's first launch could wait for the device, and messages may hold that up later.
+    launch_busy({}, 0, 0, engine_.own_stream());
+    check(cudaStreamSynchronize(engine_.own_stream()), "the kernel of busy work");
   }
 
   DeviceTensor run(Op op, int step, DeviceTensor input, cudaStream_t stream) override {
@@ -70,7 +74,7 @@ class DeviceBusyRank : public DeviceRankWork {
     return carries_gradient(op.kind()) && !is_last(op);
   }
 
-  CudaEngine engine_;
+  CudaEngine engine_{0};
   std::size_t message_elements_;
   int stages_;
   std::unordered_map<std::uint64_t, Ticks> times_;           // by Op::key()

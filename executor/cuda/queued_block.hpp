@@ -13,6 +13,7 @@
 //   allocate_host(bytes)
 //   copy(to, from, bytes, stream) of any two kinds of memory
 //   clear(to, bytes, stream)
+//   own_stream()                  one that nobody else uses
 //   upload(data, bytes)           a Buffer of its own; waits until the data is there
 //   download(to, from, bytes)     waits until the data is there; for what was queued the caller has waited
 //   record(event, stream), wait(stream, event)

@@ -5,8 +5,12 @@
 // Two parts of a group may come with different streams. They share weights, which nobody writes, and gradients of weights: every block's
 // addition waits for the event behind the addition before it, in the order in which the ops were given. Tensors are freed in the order of
 // the stream that used them last.
+//
+// Between devices, a message may hold up a stream until a rank elsewhere has come to it. What could make the host wait for the device
+// (a kernel's first launch, pinned memory) happens before the first op, by a rehearsal: else two ranks could wait for each other.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <stdexcept>
@@ -30,7 +34,7 @@ class QueuedLayers {
   using Buffer = typename Engine::Buffer;
   using Stream = typename Engine::Stream;
 
-  /// Makes weights, inputs and targets on the host and copies them to the device, once.
+  /// Makes weights, inputs and targets on the host and copies them to the device, once, and rehearses.
   QueuedLayers(Engine& engine, const LayersConfig& config, const Schedule& schedule, Rank rank);
 
   /// As DeviceRankWork::run(); `input` holds `elements` numbers. Throws std::runtime_error as LayerRank::run() does.
@@ -76,6 +80,10 @@ class QueuedLayers {
 
   Buffer upload_as_t(std::span<const float> values);
   void upload_rows(const Schedule& schedule);
+  /// Runs every kernel and product on zeros; returns the bytes of one block's tape behind F.
+  std::size_t rehearse(std::size_t rows);
+  /// As much of the host's memory as the queue has passes there at once.
+  void take_host_memory(std::span<const Op> queue, std::size_t tape_bytes);
   void begin_step(int step, Stream stream);
   [[nodiscard]] RowRange rows_of(Op op) const { return rows_of_slice(config_, op.slice(), sizes_.slices); }
   [[nodiscard]] bool is_last(Op op) const { return op.stage().value() + 1 == sizes_.stages; }
@@ -122,4 +130,6 @@ class QueuedLayers {
 
 }  // namespace pipeloom::executor::cuda
 
-#include "executor/cuda/queued_layers_impl.hpp"  // its templates' bodies
+// Its templates' bodies.
+#include "executor/cuda/queued_layers_impl.hpp"
+#include "executor/cuda/queued_layers_setup.hpp"

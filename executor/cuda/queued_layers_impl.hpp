@@ -1,54 +1,8 @@
 #pragma once
 
-// Bodies of queued_layers.hpp, which includes it.
+// Bodies of queued_layers.hpp, which includes it: ops and steps.
 
 namespace pipeloom::executor::cuda {
-
-template <class Engine, class T>
-QueuedLayers<Engine, T>::QueuedLayers(Engine& engine, const LayersConfig& config, const Schedule& schedule,
-                                      Rank rank)
-    : engine_(engine),
-      config_(config),
-      shape_(config.block()),
-      sizes_(sizes_of(schedule)),
-      table_(schedule, rank) {
-  for (const Slot slot : table_.slots()) {
-    StageCopy& copy = stages_.emplace_back();
-    const std::vector<float> parameters = stage_parameters(config, schedule.placement().stage_of(slot));
-    copy.elements = parameters.size();
-    copy.parameters = upload_as_t(parameters);
-    const std::vector<float> zeros(parameters.size());
-    copy.gradient = engine_.upload(zeros.data(), zeros.size() * sizeof(float));
-  }
-  passes_.resize(table_.size());
-  upload_rows(schedule);
-  const std::vector<double> zeros(table_.units());
-  losses_ = engine_.upload(zeros.data(), zeros.size() * sizeof(double));
-}
-
-template <class Engine, class T>
-auto QueuedLayers<Engine, T>::upload_as_t(std::span<const float> values) -> Buffer {
-  std::vector<T> narrow;
-  narrow.reserve(values.size());
-  for (const float value : values) narrow.push_back(narrowed<T>(value));
-  return engine_.upload(narrow.data(), narrow.size() * sizeof(T));
-}
-
-template <class Engine, class T>
-void QueuedLayers<Engine, T>::upload_rows(const Schedule& schedule) {
-  inputs_.resize(static_cast<std::size_t>(sizes_.microbatches));
-  targets_.resize(inputs_.size());
-  const RowRange all{0, static_cast<std::size_t>(config_.rows)};
-  for (Microbatch k{0}; k < Microbatch(sizes_.microbatches); ++k)
-    for (const Slot slot : table_.slots()) {
-      if (schedule.placement().replica_of(slot) != schedule.replica_of(k)) continue;
-      const Stage stage = schedule.placement().stage_of(slot);
-      if (stage == Stage(0)) inputs_[k.at()] = upload_as_t(input_rows(config_, k, all));
-      if (stage.value() + 1 != sizes_.stages) continue;
-      const Tensor target = target_rows(config_, k, all);
-      targets_[k.at()] = engine_.upload(target.data(), target.size() * sizeof(float));
-    }
-}
 
 template <class Engine, class T>
 std::size_t QueuedLayers<Engine, T>::elements_into(Op op) const {
@@ -197,8 +151,12 @@ auto QueuedLayers<Engine, T>::copy_of(const void* from, std::size_t bytes, Strea
 
 template <class Engine, class T>
 auto QueuedLayers<Engine, T>::take_space(std::size_t bytes) -> HostSpace {
-  const auto found = std::find_if(spaces_.begin(), spaces_.end(),
-                                  [&](const HostSpace& space) { return space.memory.bytes() >= bytes; });
+  // The smallest that is large enough, so that large ones stay for those who need them.
+  auto found = spaces_.end();
+  for (auto space = spaces_.begin(); space != spaces_.end(); ++space)
+    if (space->memory.bytes() >= bytes &&
+        (found == spaces_.end() || space->memory.bytes() < found->memory.bytes()))
+      found = space;
   if (found == spaces_.end()) return {engine_.allocate_host(bytes), {}};
   HostSpace space = std::move(*found);
   spaces_.erase(found);

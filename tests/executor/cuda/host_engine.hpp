@@ -93,6 +93,7 @@ class HostEngine {
   void clear(void* to, std::size_t bytes, Stream stream) {
     queue(stream, [=] { std::memset(to, 0, bytes); });
   }
+  [[nodiscard]] Stream own_stream() const { return 0; }
   Buffer upload(const void* data, std::size_t bytes) {
     Buffer buffer(*this, bytes, 0);
     if (bytes > 0) std::memcpy(buffer.data(), data, bytes);
