@@ -108,7 +108,7 @@ std::uint16_t master_port(const Settings& settings) {
 
 std::optional<std::string> variable(const std::string& name) {
   // Nobody here changes the environment while threads run.
-  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+  const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
