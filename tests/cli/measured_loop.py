@@ -84,10 +84,10 @@ def check_partial(session):
     """An op that lasts longer than the timeout: exit 3, and a file that is marked."""
     shape = ["--schedule", "1f1b", "--ranks", str(RANKS), "--microbatches", str(MICROBATCHES)]
     session.run("run", *shape, "--unit-ms", "1", "--set", "costs.forward=1", "--set", "costs.backward=2000",
-                "--timeout", "0.3", "-o", "failed.jsonl", code=3)
+                "--timeout", "0.5", "-o", "failed.jsonl", code=3)
     lines = (session.folder / "failed.jsonl.partial").read_text().splitlines()
     header = json.loads(lines[0])
-    reason = "rank 1 failed in step 0 at 1B0: no end after 0.3 s, the timeout"
+    reason = "rank 1 failed in step 0 at 1B0: no end after 0.5 s, the timeout"
     expect("header", header, {"time_unit": "ms", "partial": reason})
     ended = [json.loads(line)["op"] for line in lines[1:]]
     # Rank 0 runs both of its warm-up forwards, rank 1 its first one before the backward that does not end.

@@ -91,7 +91,7 @@ std::string failure_of(const Program& program, Work& work, double timeout) {
 TEST_CASE("what stands behind a copy does not wait for it, but the backward waits for its reload") {
   const Program program = program_of(parse_schedule("0F0 0O0 0F1 0B1 0L0 0B0"));
   const Schedule& schedule = program.schedule();
-  BusyWork work(costs_in_ms(program, 1, 40));
+  BusyWork work(costs_in_ms(program, 1, 80));
   const Timeline timeline = run_on_cpu(program, work, {.warmup_steps = 0, .steps = 2}).timeline;
   CHECK(disorder(timeline) == "");
   for (int step = 0; step < 2; ++step) {
@@ -100,7 +100,7 @@ TEST_CASE("what stands behind a copy does not wait for it, but the backward wait
     const Microbatch one(1);
     const std::size_t offload = at(Op(OpKind::Offload, Stage(0), zero));
     const std::size_t reload = at(Op(OpKind::Reload, Stage(0), zero));
-    // 1 to 3 ms of work inside 40 ms of copying.
+    // 1 to 3 ms of work inside 80 ms of copying.
     CHECK(timeline.start_of(at(forward(Stage(0), one)), step) < timeline.end_of(offload, step));
     CHECK(timeline.start_of(at(backward(Stage(0), one)), step) < timeline.end_of(offload, step));
     CHECK(timeline.start_of(reload, step) >= timeline.end_of(offload, step));
@@ -171,7 +171,7 @@ TEST_CASE("a copy that hangs ends the run within the timeout") {
     while (!release) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     released = true;
   });
-  CHECK(failure_of(program, work, 0.2) == "rank 0 failed in step 0 at 0L0: no end after 0.2 s, the timeout");
+  CHECK(failure_of(program, work, 0.5) == "rank 0 failed in step 0 at 0L0: no end after 0.5 s, the timeout");
   release = true;
   // The rank was left behind and still uses `work`.
   while (!released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
