@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Everything that a machine with a GPU can say about the CUDA back end, in one go.
 
-    gpu_figures.py PIPELOOM_CUDA [--quick]
+    gpu_figures.py PIPELOOM_CUDA [--quick] [--gradients-only]
 
 Writes Markdown to standard output: the devices, gradients of every schedule in each precision and arithmetic, predictions beside
 measurements of serial work and of busy work, and with more than one GPU the same by NCCL with each layout of communicators. Exits 1 if
@@ -57,8 +57,8 @@ def gradient_rows(gpu, kinds, quick, launch=()):
         for kind in kinds:
             ended = gpu.execute("--schedule", schedule, "--ranks", "4", *LAYERS, *kind, "--checksums", *launch)
             if ended.returncode == 0:
-                found = re.search(r"gradients +(.*)", ended.stdout)
-                verdicts.append(found.group(1) if found else "forward only")
+                found = re.search(r"gradients +.*, (.*)", ended.stdout)
+                verdicts.append(f"right, {found.group(1)}" if found else "none: forward only")
             else:
                 verdicts.append(gpu.fail((ended.stderr.strip().splitlines() or ["no word"])[-1]))
         yield [schedule, *verdicts]
@@ -113,10 +113,20 @@ def by_nccl(gpu, quick):
     table(HEADS, rows)
 
 
+def measure(gpu, devices, quick):
+    predictions(gpu, quick)
+    count = int((re.match(r"(\d+) x ", devices) or [0, 1])[1])
+    if count >= 4:
+        by_nccl(gpu, quick)
+    else:
+        print(f"\nNCCL: not measured, it needs 4 GPUs and here is {count}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--quick", action="store_true", help="every fourth schedule, fewer steps")
+    parser.add_argument("--gradients-only", action="store_true", help="of every schedule, on one GPU")
     arguments = parser.parse_args()
     gpu = Gpu(arguments.program)
     facts = gpu.doctor()
@@ -126,12 +136,8 @@ def main():
         return SKIPPED
     print(f"# {devices}\n\npipeloom {facts['pipeloom']}, {facts['build']} build, {facts['compiler']}")
     gradients(gpu, arguments.quick)
-    predictions(gpu, arguments.quick)
-    count = int((re.match(r"(\d+) x ", devices) or [0, 1])[1])
-    if count >= 4:
-        by_nccl(gpu, arguments.quick)
-    else:
-        print(f"\nNCCL: not measured, it needs 4 GPUs and here is {count}")
+    if not arguments.gradients_only:
+        measure(gpu, devices, arguments.quick)
     for failure in gpu.failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     return 1 if gpu.failures else 0

@@ -155,6 +155,11 @@ cudaError_t cudaGetDeviceCount(int* count) {
   *count = fake::memory.devices;
   return *count > 0 ? cudaSuccess : cudaErrorInsufficientDriver;
 }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
+  *properties = {};
+  std::strcpy(properties->name, "a fake on the host");
+  return cudaSuccess;
+}
 cudaError_t cudaSetDevice(int device) {
   return device < fake::memory.devices ? cudaSuccess : cudaErrorInvalidDevice;
 }
