@@ -113,12 +113,6 @@ class Children {
   std::vector<int> statuses_;
 };
 
-/// One that is free now: nobody keeps it until rank 0 takes it, which is good enough on one machine.
-std::uint16_t free_port() {
-  const net::Socket listener = net::listen_on(0);
-  return net::port_of(listener);
-}
-
 }  // namespace
 
 void add_launch_options(CLI::App& app, LaunchArguments& arguments) {
@@ -149,7 +143,7 @@ void end_with_launcher() {
 
 ExitCode launch_locally(int ranks) {
   const Interrupt interrupt;
-  Children children(ranks, free_port());
+  Children children(ranks, net::unused_port());
   std::optional<std::chrono::steady_clock::time_point> last;
   for (; children.any_left(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
     children.collect();

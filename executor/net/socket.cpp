@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -182,6 +183,22 @@ Socket listen_on(std::uint16_t port) {
 
 std::uint16_t port_of(const Socket& listener) {
   return static_cast<std::uint16_t>(std::stoi(numbers(own_address(listener.fd())).second));
+}
+
+std::uint16_t unused_port() {
+  constexpr unsigned kFirst = 20'000;
+  constexpr unsigned kPorts = 10'000;
+  const unsigned start = std::random_device{}();
+  for (unsigned i = 0; i < kPorts; ++i) {
+    const auto port = static_cast<std::uint16_t>(kFirst + (start + i) % kPorts);
+    try {
+      static_cast<void>(listen_on(port));
+      return port;
+    } catch (const NetworkError&) {
+      continue;  // somebody has it
+    }
+  }
+  throw NetworkError("no port from 20000 to 29999 is free");
 }
 
 Socket connect_to(const Address& address, Deadline deadline) {

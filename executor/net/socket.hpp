@@ -51,6 +51,9 @@ class Socket {
 /// taken: "port 29500 is taken: Address already in use; set MASTER_PORT to a free one".
 [[nodiscard]] Socket listen_on(std::uint16_t port);
 [[nodiscard]] std::uint16_t port_of(const Socket& listener);
+/// A port that nobody listened at a moment ago, for somebody who will. From 20000 to 29999: below what Linux gives to callers
+/// (ip_local_port_range), so that no outgoing connection takes it meanwhile. Throws NetworkError if all are taken.
+[[nodiscard]] std::uint16_t unused_port();
 
 /// Tries again, a few milliseconds apart and then slower, until somebody listens there. Throws NetworkError at the deadline (with
 /// the last reason), at once where the name cannot be resolved. TCP_NODELAY is set.

@@ -153,4 +153,11 @@ TEST_CASE("more than the system's buffers hold goes through in pieces") {
   CHECK(got == sent);
 }
 
+TEST_CASE("an unused port is free, and none that the system gives to callers") {
+  const std::uint16_t port = unused_port();
+  CHECK(port >= 20000);
+  CHECK(port < 30000);
+  CHECK(port_of(listen_on(port)) == port);
+}
+
 }  // namespace pipeloom::executor::net

@@ -8,11 +8,6 @@
 namespace pipeloom::executor {
 namespace {
 
-std::uint16_t free_port() {
-  const net::Socket listener = net::listen_on(0);
-  return net::port_of(listener);
-}
-
 Outcome run_one(const ProcessSetup& setup, Work& work, Rank rank, std::uint16_t port) {
   Outcome out;
   const net::World world{.rank = rank.value(),
@@ -40,7 +35,7 @@ Outcome run_one(const ProcessSetup& setup, Work& work, Rank rank, std::uint16_t 
 std::vector<Outcome> run_as_processes(const Program& program, Work& work, const RunOptions& options,
                                       const std::function<void(Rank, ProcessSetup&)>& change) {
   const int ranks = program.schedule().ranks();
-  const std::uint16_t port = free_port();
+  const std::uint16_t port = net::unused_port();
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (Rank rank{0}; rank < Rank(ranks); ++rank)
