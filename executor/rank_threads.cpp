@@ -7,10 +7,8 @@
 #include "executor/timer.hpp"
 
 namespace pipeloom::executor {
-namespace {
 
-/// A thread's whole work; what it throws ends the run.
-void try_to(RunState& state, Rank rank, const std::function<void()>& work) {
+void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work) {
   try {
     work();
   } catch (const Stopped&) {
@@ -21,12 +19,10 @@ void try_to(RunState& state, Rank rank, const std::function<void()>& work) {
   }
 }
 
-}  // namespace
-
 void run_rank(RunState& state, Rank rank) {
   // Outlives its failure: its end waits for what runs beside it, which may take long.
   RankRunner runner(state, rank);
-  try_to(state, rank, [&] { runner.run(); });
+  run_or_fail(state, rank, [&] { runner.run(); });
 }
 
 void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
@@ -36,7 +32,7 @@ void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>
   for (const Rank rank : ranks)
     threads.emplace_back([state, rank, life] {
       wake_up_precisely();
-      try_to(*state, rank, [&] { life(*state, rank); });
+      run_or_fail(*state, rank, [&] { life(*state, rank); });
       state->end(rank);
     });
   state->watch();

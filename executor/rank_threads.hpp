@@ -12,6 +12,8 @@ namespace pipeloom::executor {
 
 /// All steps of one rank. Throws Stopped if the run is stopped; what else it throws ends the run.
 using RankLife = std::function<void(RunState&, Rank)>;
+/// Does `work`; what it throws, but for Stopped, ends the run at once: before anything that `work` uses is waited for.
+void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work);
 /// On this thread and its companions: RankRunner.
 void run_rank(RunState& state, Rank rank);
 

@@ -2,6 +2,9 @@
 // are no CUDA libraries.
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -13,5 +16,10 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);
   static const pipeloom::cli::cuda::Gpus gpus;
   pipeloom::cli::set_gpus(gpus);
-  return pipeloom::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  const int status =
+      pipeloom::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  // Not by way of CUDA's own goodbye, which would wait for a device that hangs.
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(status);
 }

@@ -54,6 +54,15 @@ DeviceRunner::DeviceRunner(RunState& state, DeviceExchange& exchange, DeviceCloc
   }
 }
 
+DeviceRunner::~DeviceRunner() {
+  try {
+    for (const cudaStream_t stream : {compute_, second_, copies_})
+      while (!is_idle(stream)) std::this_thread::sleep_for(kLook);
+  } catch (const std::exception&) {
+    // It failed, and was told of: it will do nothing more.
+  }
+}
+
 void DeviceRunner::run() {
   for (int step = 0; step < state_.all_steps(); ++step) {
     meet(step);

@@ -26,6 +26,10 @@ class DeviceRunner {
   /// All outlive it. REQUIRES: the rank's device is the current one of this thread, which alone calls the runner; it is a rank of
   /// DeviceRanks.
   DeviceRunner(RunState& state, DeviceExchange& exchange, DeviceClock& clock, Rank rank);
+  /// Waits for the device to end what was queued, so that nobody frees what it uses: for ever, if it hangs.
+  ~DeviceRunner();
+  DeviceRunner(const DeviceRunner&) = delete;
+  DeviceRunner& operator=(const DeviceRunner&) = delete;
 
   /// All steps. Throws Stopped if the run is stopped, and whatever the work and the device throw; what the device had done by then is
   /// recorded.

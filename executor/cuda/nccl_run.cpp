@@ -14,6 +14,7 @@
 #include "executor/cuda/nccl_exchange.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/process/process_engine.hpp"
+#include "executor/rank_threads.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {
@@ -65,7 +66,8 @@ class NcclEngine : public ProcessEngine {
 
   void run(RunState& state, Rank rank) override {
     check(cudaSetDevice(device_), "cudaSetDevice");
-    DeviceRunner(state, *exchange_, clock_, rank).run();
+    DeviceRunner runner(state, *exchange_, clock_, rank);
+    run_or_fail(state, rank, [&] { runner.run(); });
   }
 
   void finish() override {}

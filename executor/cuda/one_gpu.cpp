@@ -48,7 +48,8 @@ RunResult run_on_one_gpu(const Program& program, DeviceWork& work, const RunOpti
   // The threads have their share of `run` through their state.
   run_threads({run, &run->state}, run->all, [&clock = run->clock](RunState& state, Rank rank) {
     check(cudaSetDevice(kDevice), "cudaSetDevice");
-    DeviceRunner(state, dynamic_cast<DeviceMessages&>(state.exchange()).on_device(), clock, rank).run();
+    DeviceRunner runner(state, dynamic_cast<DeviceMessages&>(state.exchange()).on_device(), clock, rank);
+    run_or_fail(state, rank, [&] { runner.run(); });
   });
   std::vector<RankRecord> records;
   for (const Rank rank : run->all) records.push_back(run->state.record_of(rank));
