@@ -1,5 +1,6 @@
 #include "executor/cuda/device_runner.hpp"
 
+#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -56,7 +57,7 @@ DeviceRunner::DeviceRunner(RunState& state, DeviceExchange& exchange, DeviceCloc
 
 DeviceRunner::~DeviceRunner() {
   try {
-    for (const cudaStream_t stream : {compute_, second_, copies_})
+    for (cudaStream_t stream : {compute_, second_, copies_})
       while (!is_idle(stream)) std::this_thread::sleep_for(kLook);
   } catch (const std::exception&) {
     // It failed, and was told of: it will do nothing more.
@@ -157,7 +158,7 @@ void DeviceRunner::run_together(std::size_t first, std::size_t last, int step) {
   // All inputs first: no part waits for another's output.
   std::vector<DeviceTensor> inputs;
   for (std::size_t op = first; op < last; ++op) inputs.push_back(input_of(op));
-  const cudaStream_t streams[] = {compute_, second_};
+  cudaStream_t streams[] = {compute_, second_};
   for (std::size_t op = first; op < last; ++op) times(op).start.record(streams[0]);
   wait_for(streams[1], times(last - 1).start.get());
   for (std::size_t op = first; op < last; ++op)

@@ -88,10 +88,10 @@ void LocalExchange::settle(std::vector<std::uint32_t>& ready) {
 void LocalExchange::queue_copy(MessageId message, int step) {
   const MessageInfo& info = program().messages()[message];
   Transit& transit = transits_[message];
-  const cudaStream_t from = queues_.at(queue_key(info, true)).get();
-  const cudaStream_t to = queues_.at(queue_key(info, false)).get();
+  cudaStream_t from = queues_.at(queue_key(info, true)).get();
+  cudaStream_t to = queues_.at(queue_key(info, false)).get();
   transit.sender_ready.record(from);
-  for (const cudaEvent_t event : {transit.send_posted, transit.receive_posted, transit.sender_ready.get()})
+  for (cudaEvent_t event : {transit.send_posted, transit.receive_posted, transit.sender_ready.get()})
     wait_for(to, event);
   book_.started(message).record(to);
   const std::size_t bytes = plan_->elements[message] * plan_->element_bytes;

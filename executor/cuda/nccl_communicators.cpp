@@ -26,12 +26,11 @@ std::string members_text(const Communicator& communicator) {
 
 }  // namespace
 
-void check(ncclResult_t result, const char* what, std::source_location where) {
+void check(ncclResult_t result, const char* what, const char* file, int line) {
   if (result == ncclSuccess || result == ncclInProgress) return;
   const std::string_view detail = ncclGetLastError(nullptr);
   throw NcclError(fmt::format("{}: {}{}{} ({}:{})", what, ncclGetErrorString(result),
-                              detail.empty() ? "" : ": ", detail, file_name(where.file_name()),
-                              where.line()));
+                              detail.empty() ? "" : ": ", detail, file_name(file), line));
 }
 
 std::vector<ncclUniqueId> make_unique_ids(std::size_t count) {

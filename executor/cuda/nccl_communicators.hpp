@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <source_location>
 #include <span>
 #include <vector>
 
@@ -24,9 +23,9 @@ class NcclError : public SystemError {
   using SystemError::SystemError;
 };
 
-/// Throws NcclError unless it succeeded or is still in progress.
-void check(ncclResult_t result, const char* what,
-           std::source_location where = std::source_location::current());
+/// Throws NcclError unless it succeeded or is still in progress. The place is the caller's, as in cuda_error.hpp.
+void check(ncclResult_t result, const char* what, const char* file = __builtin_FILE(),
+           int line = __builtin_LINE());
 
 /// One id per communicator, made by one rank and told to all. Throws NcclError.
 [[nodiscard]] std::vector<ncclUniqueId> make_unique_ids(std::size_t count);

@@ -61,7 +61,7 @@ void NcclExchange::warm_up(std::uint32_t communicator) {
     if (has_tokens(communicator)) ways.insert({messages[id].to_rank, messages[id].from_rank});
   }
   auto* token = tokens_.as<std::byte>() + communicator * kTokenSlot;
-  const cudaStream_t stream = streams_[communicator].get();
+  cudaStream_t stream = streams_[communicator].get();
   comms_.group(communicator, [&](ncclComm_t comm) {
     for (const auto& [from, to] : ways) {
       const auto position = [&](Rank rank) { return comms_.layout().position_in(communicator, rank); };
@@ -100,7 +100,7 @@ void NcclExchange::post(Rank /*rank*/, std::uint32_t batch, int /*step*/, std::v
 
 void NcclExchange::queue_tokens(std::uint32_t communicator, const Endpoint& end) {
   auto* token = tokens_.as<std::byte>() + communicator * kTokenSlot;
-  const cudaStream_t stream = streams_[communicator].get();
+  cudaStream_t stream = streams_[communicator].get();
   comms_.group(communicator, [&](ncclComm_t comm) {
     if (end.is_send)
       check(ncclRecv(token + kTokenSlot / 2, kTokenBytes, ncclInt8, peer_of(end), comm, stream), "ncclRecv");
@@ -110,7 +110,7 @@ void NcclExchange::queue_tokens(std::uint32_t communicator, const Endpoint& end)
 }
 
 void NcclExchange::queue_together(std::uint32_t communicator, std::span<Part> parts) {
-  const cudaStream_t stream = streams_[communicator].get();
+  cudaStream_t stream = streams_[communicator].get();
   for (Part& part : parts) {
     if (plan_->options.checksums) queue_sums(part, stream, true);
     book_.started(part.end.message).record(stream);

@@ -31,7 +31,7 @@ MAY_INCLUDE = {
 }
 
 # Headers that cost seconds per inclusion or bind users of ours to them: prefix -> layers whose .cpp files may include
-# it. No header of ours includes them, but for HEAVY_LAYERS.
+# it. No header of ours includes them, but for HEAVY_FOLDERS.
 HEAVY = {
     "boost/": ["sim"],
     "cairo": ["sim/io"],
@@ -50,8 +50,9 @@ HEAVY = {
     "benchmark/": [],
 }
 
-# Layers that nobody includes without these packages: prefix -> layers whose headers may include it too.
-HEAVY_LAYERS = {"cublas": ["executor/cuda"], "cuda": ["executor/cuda"], "nccl": ["executor/cuda"]}
+# Folders that nobody includes without these packages: prefix -> folders whose headers may include it too.
+OF_CUDA = ["executor/cuda", "tests/executor/cuda"]
+HEAVY_FOLDERS = {"cublas": OF_CUDA, "cuda": OF_CUDA, "nccl": OF_CUDA}
 
 OUTSIDE = ["tests", "bench"]
 GENERATED = ["version.hpp"]
@@ -111,9 +112,10 @@ def heavy_problem(name, header):
     prefix = WRAPPERS.get(header) or next((p for p in HEAVY if header.startswith(p)), None)
     if prefix is None or WRAPPERS.get(name) == prefix:
         return None
-    layer = layer_of(name)
-    if not name.endswith((".cpp", ".cu")) and layer not in HEAVY_LAYERS.get(prefix, []):
+    allowed_in_header = any(name.startswith(folder + "/") for folder in HEAVY_FOLDERS.get(prefix, []))
+    if not name.endswith((".cpp", ".cu")) and not allowed_in_header:
         return f"{header} in a header; include it in .cpp files only"
+    layer = layer_of(name)
     if layer is not None and layer not in HEAVY[prefix]:
         allowed = " ".join(HEAVY[prefix]) or "tests and benchmarks"
         return f"{header} in {layer}; allowed in .cpp files of: {allowed}"
