@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "executor/run_state.hpp"
@@ -45,6 +44,7 @@ NcclCommunicators::NcclCommunicators(CommunicatorLayout layout, Rank own)
 NcclCommunicators::~NcclCommunicators() {
   // Also behind a run without failure: the others have ended, nothing is under way, and an orderly goodbye would wait for all of them.
   abort();
+  aborting_.join();
 }
 
 void NcclCommunicators::create(std::span<const ncclUniqueId> ids, Deadline deadline) {
@@ -103,8 +103,10 @@ void NcclCommunicators::abort() {
   const std::lock_guard lock(mutex_);
   if (aborted_) return;
   aborted_ = true;
-  for (ncclComm_t& comm : comms_)
-    if (comm != nullptr) static_cast<void>(ncclCommAbort(std::exchange(comm, nullptr)));
+  aborting_ = std::thread([comms = comms_] {
+    for (ncclComm_t comm : comms)
+      if (comm != nullptr) static_cast<void>(ncclCommAbort(comm));
+  });
 }
 
 }  // namespace pipeloom::executor::cuda

@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "executor/cuda/communicators.hpp"
@@ -36,6 +37,7 @@ class NcclCommunicators {
   using Deadline = std::chrono::steady_clock::time_point;
 
   NcclCommunicators(CommunicatorLayout layout, Rank own);
+  /// Waits for what abort() began.
   ~NcclCommunicators();
   NcclCommunicators(const NcclCommunicators&) = delete;
   NcclCommunicators& operator=(const NcclCommunicators&) = delete;
@@ -54,7 +56,8 @@ class NcclCommunicators {
   /// Throws NcclError if the network failed behind the back of all calls, Stopped after abort().
   void watch();
 
-  /// Ends everything that is under way on the device and the host, now and later.
+  /// Ends everything that is under way on the device and the host, now and later. Does not wait for the device: NCCL may, where a kernel that
+  /// hangs stands in front of what is to end, and whoever aborts has others to tell.
   void abort();
 
  private:
@@ -67,6 +70,7 @@ class NcclCommunicators {
   std::mutex mutex_;               // held during every call of NCCL; guards the rest
   std::vector<ncclComm_t> comms_;  // [communicator], null: not a member, or not yet there
   bool aborted_ = false;
+  std::thread aborting_;
 };
 
 }  // namespace pipeloom::executor::cuda
