@@ -5,9 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/error.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor {
+
+std::optional<Payload> Exchange::swap(Rank /*rank*/, Rank /*other*/, Payload /*own*/) {
+  throw InternalError("this exchange carries no tensors of the host");
+}
 
 std::uint64_t checksum_of(const Payload& payload) {
   std::uint64_t sum = 0xcbf29ce484222325U;

@@ -13,6 +13,7 @@
 //   PerPair        all of a directed pair    the batches that both posted before for this pair and way
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -49,6 +50,10 @@ class Exchange {
   /// number of them.
   /// REQUIRES: wait() returned true for its batch; called once.
   [[nodiscard]] virtual Payload take(MessageId message, int step, std::size_t elements) = 0;
+
+  /// Gives a tensor to another rank, outside the program, and returns what that one gives in its turn: the n-th of one is the n-th of
+  /// the other. Nothing if the run was stopped. Where tensors of the host are carried only.
+  [[nodiscard]] virtual std::optional<Payload> swap(Rank rank, Rank other, Payload own);
 
   /// Ends all waits, now and later.
   virtual void stop() = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -84,6 +85,13 @@ class UnpipelinedRun {
   std::vector<StageKeys> keys_;                 // [stage]
 };
 
+void require_same(const std::vector<float>& one, const std::vector<float>& other, Stage stage) {
+  if (one.size() == other.size() && std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) == 0)
+    return;
+  throw SystemError(fmt::format("replicas of stage {} do not hold the same gradients after their reduction",
+                                stage.value()));
+}
+
 /// "W1[2][3], block 0 of stage 1"
 std::string parameter_name(const BlockShape& shape, std::size_t stage, std::size_t element) {
   const std::size_t weights = shape.width * shape.hidden;
@@ -138,6 +146,10 @@ Gradients collect_gradients(const Schedule& schedule, std::span<const RankGradie
     const auto local = static_cast<std::size_t>(std::find(slots.begin(), slots.end(), slot) - slots.begin());
     const std::vector<float>& gradient = ranks[rank.at()].slots.at(local);
     std::vector<float>& sum = all.stages[placement.stage_of(slot).at()];
+    if (ranks[rank.at()].is_reduced && placement.replica_of(slot) > Replica(0)) {
+      require_same(gradient, sum, placement.stage_of(slot));
+      continue;
+    }
     sum.resize(gradient.size());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
   }

@@ -15,7 +15,8 @@ struct Gradients {
   std::vector<double> losses;              ///< [unit]
 };
 
-/// What the ranks hold behind a step: the gradient of a stage is the sum over its replicas, in their order.
+/// What the ranks hold behind a step: the gradient of a stage is the sum over its replicas, in their order, which ranks may have made
+/// already. Throws SystemError if then two replicas are not the same, bit for bit.
 /// REQUIRES: ranks[r] is of layers.
 [[nodiscard]] Gradients collect_gradients(const Schedule& schedule, std::span<const RankGradients> ranks);
 

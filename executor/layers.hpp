@@ -57,6 +57,9 @@ class LayerRank : public RankWork {
   /// Of what passes keep from one op to the next; what an op needs only while it runs is not counted.
   [[nodiscard]] std::size_t peak_bytes() const override { return account_.peak(); }
 
+  [[nodiscard]] std::span<float> weight_gradient(std::size_t local) override {
+    return stages_[local].gradient;
+  }
   [[nodiscard]] RankGradients gradients() const override;
 
   /// Slots of this rank as Placement::slots_of() lists them.

@@ -122,7 +122,13 @@ Payload Mailboxes::take(MessageId message, int step, std::size_t elements) {
                  plan_->options.checksums ? &letter.checksum : nullptr);
 }
 
+std::optional<Payload> Mailboxes::swap(Rank rank, Rank other, Payload own) {
+  swaps_.give(rank, other, std::move(own));
+  return swaps_.take(other, rank);
+}
+
 void Mailboxes::stop() {
+  swaps_.stop();
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   for (std::condition_variable& changed : changed_) changed.notify_all();

@@ -19,6 +19,7 @@
 
 #include "executor/exchange.hpp"
 #include "executor/run_plan.hpp"
+#include "executor/swaps.hpp"
 #include "sim/costs.hpp"
 #include "sim/message_flow.hpp"
 
@@ -32,6 +33,7 @@ class Mailboxes : public Exchange {
   /// Also throws WrongMessage where a receive of another rank was mispaired.
   [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step) override;
   [[nodiscard]] Payload take(MessageId message, int step, std::size_t elements) override;
+  [[nodiscard]] std::optional<Payload> swap(Rank rank, Rank other, Payload own) override;
   void stop() override;
   [[nodiscard]] std::vector<MeasuredMessage> measured() const override;
 
@@ -61,6 +63,7 @@ class Mailboxes : public Exchange {
   std::shared_ptr<const RunPlan> plan_;
   MessageInstance count_;
   Costs delays_;
+  Swaps swaps_;
 
   mutable std::mutex mutex_;                     // guards all below
   std::deque<std::condition_variable> changed_;  // [rank]

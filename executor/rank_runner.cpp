@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "executor/replica_reduction.hpp"
+
 namespace pipeloom::executor {
 namespace {
 
@@ -79,9 +81,12 @@ void RankRunner::run_step(int step) {
     state_.begin(rank_, step, i, Doing::Waiting);
     wait(index, step);
   }
-  if (!lane_) return;
-  wait_for_lane(last_copy_);
-  reloads_.clear();
+  if (lane_) {
+    wait_for_lane(last_copy_);
+    reloads_.clear();
+  }
+  state_.begin(rank_, step, instructions.size(), Doing::Waiting);
+  if (!reduce_replicas(state_, rank_)) throw Stopped();
 }
 
 void RankRunner::start_copy(std::size_t at, int step) {

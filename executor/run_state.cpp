@@ -196,6 +196,7 @@ RankRecord RunState::record_of(Rank rank) const {
   out.messages = exchange_->measured();
   out.peak_bytes = work_[rank.at()]->peak_bytes();
   out.gradients = work_[rank.at()]->gradients();
+  out.gradients.is_reduced = replicas_are_reduced_;
   return out;
 }
 

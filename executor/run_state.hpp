@@ -104,6 +104,9 @@ class RunState {
   void watch();
   /// Whether this rank's thread has ended. REQUIRES: watch() returned.
   [[nodiscard]] bool has_ended(Rank rank) const;
+  /// Slots hold sums over their replicas from now on.
+  void replicas_are_reduced() { replicas_are_reduced_ = true; }
+
   /// What the first failure was, if there was one.
   [[nodiscard]] std::optional<Failure> failure() const;
   /// REQUIRES: a rank of this process; its thread has ended, or the run was stopped: then without results.
@@ -128,6 +131,7 @@ class RunState {
   std::vector<std::atomic<Ticks>> start_;        // [step * ops + op], -1: it did not end
   std::vector<std::atomic<Ticks>> end_;
   std::atomic<bool> stopped_ = false;
+  std::atomic<bool> replicas_are_reduced_ = false;
   std::function<void(const Failure&)> told_;
   bool knows_all_ = true;
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint8_t kReady = 1;
 constexpr std::uint8_t kTensor = 2;
+constexpr std::uint8_t kSwap = 3;
 
 net::Frame ready_frame(MessageInstance message) {
   net::Writer out;
@@ -107,6 +108,12 @@ void SocketExchange::Inside::carry_out(const OwnEnds::Actions& todo) {
 }
 
 void SocketExchange::Inside::on_frame(Rank from, const net::Frame& frame) {
+  if (frame.kind == kSwap) {
+    net::Reader in(frame.body);
+    Payload tensor{in.floats()};
+    in.end();
+    return swaps_.give(from, own_, std::move(tensor));
+  }
   if (frame.kind != kReady && frame.kind != kTensor)
     throw WrongMessage(fmt::format("rank {} sent a frame of kind {}, which no rank of a run sends",
                                    from.value(), frame.kind));
@@ -187,7 +194,21 @@ Payload SocketExchange::Inside::take(MessageId message, int step, std::size_t el
                  plan_->options.checksums ? &letter.checksum : nullptr);
 }
 
+std::optional<Payload> SocketExchange::Inside::swap(Rank other, const Payload& own) {
+  net::Writer out;
+  out.floats(own.values);
+  net::Frame frame{kSwap, std::move(out).take()};
+  {
+    const std::lock_guard lock(mutex_);
+    Peer& peer = peers_[other.at()];
+    peer.leaving.push_back(kNoMessage);
+    loop_.send(peer.id, std::move(frame));
+  }
+  return swaps_.take(other, own_);
+}
+
 void SocketExchange::Inside::stop() {
+  swaps_.stop();
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   changed_.notify_all();
@@ -225,6 +246,10 @@ bool SocketExchange::wait(Rank /*rank*/, std::uint32_t batch, int step) {
 
 Payload SocketExchange::take(MessageId message, int step, std::size_t elements) {
   return inside_->take(message, step, elements);
+}
+
+std::optional<Payload> SocketExchange::swap(Rank /*rank*/, Rank other, Payload own) {
+  return inside_->swap(other, own);
 }
 
 void SocketExchange::stop() {

@@ -15,6 +15,7 @@
 
 #include "executor/own_ends.hpp"
 #include "executor/socket_exchange.hpp"
+#include "executor/swaps.hpp"
 
 namespace pipeloom::executor {
 
@@ -26,6 +27,7 @@ class SocketExchange::Inside {
       : plan_(std::move(plan)),
         loop_(loop),
         lost_(std::move(lost)),
+        own_(own),
         unread_bytes_(unread_bytes),
         ends_(plan_, own),
         peers_(static_cast<std::size_t>(plan_->schedule().ranks())),
@@ -36,6 +38,7 @@ class SocketExchange::Inside {
   void post(std::uint32_t batch, int step, const std::vector<Payload>& sends);
   [[nodiscard]] bool wait(std::uint32_t batch, int step);
   [[nodiscard]] Payload take(MessageId message, int step, std::size_t elements);
+  [[nodiscard]] std::optional<Payload> swap(Rank other, const Payload& own);
   void stop();
   void finish();
   [[nodiscard]] std::vector<MeasuredMessage> measured() const;
@@ -77,7 +80,9 @@ class SocketExchange::Inside {
   std::shared_ptr<const RunPlan> plan_;
   net::Loop& loop_;
   std::function<void(Rank, const std::string&)> lost_;
+  Rank own_;
   std::size_t unread_bytes_;
+  Swaps swaps_;
 
   mutable std::mutex mutex_;  // guards all below, and the order in which frames get into the loop
   std::condition_variable changed_;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ struct RankGradients {
   std::vector<std::vector<float>>
       slots;                   ///< [index in Placement::slots_of(rank)] gradient of the slot's weights
   std::vector<double> losses;  ///< [unit], 0 where another rank ran its last forward
+  bool is_reduced = false;     ///< slots hold sums over all replicas, not their own share
 };
 
 /// What one rank computes. One thread calls it, except that the parts of an overlapped group may be run by two at once, and copies (O, L)
@@ -50,6 +52,9 @@ class RankWork {
   virtual void end_step(int step) = 0;
   /// Most bytes of activations held at once so far, as the work counts them.
   [[nodiscard]] virtual std::size_t peak_bytes() const = 0;
+  /// The gradient of a slot's weights, to be added up over replicas; `local` is an index in Placement::slots_of(rank). Empty of work
+  /// without weights.
+  [[nodiscard]] virtual std::span<float> weight_gradient(std::size_t /*local*/) { return {}; }
   /// Empty of work without weights.
   [[nodiscard]] virtual RankGradients gradients() const { return {}; }
 };

@@ -81,6 +81,7 @@ net::Bytes to_bytes(const RankRecord& record, const RunPlan& plan, Rank rank) {
   for (const std::vector<float>& slot : record.gradients.slots) out.floats(slot);
   out.u32(static_cast<std::uint32_t>(record.gradients.losses.size()));
   for (const double loss : record.gradients.losses) out.f64(loss);
+  out.u8(record.gradients.is_reduced ? 1 : 0);
   return std::move(out).take();
 }
 
@@ -93,6 +94,7 @@ RankRecord record_from(std::span<const std::byte> bytes, const RunPlan& plan, Ra
   record.peak_bytes = in.u64();
   for (std::uint32_t slots = in.u32(); slots > 0; --slots) record.gradients.slots.push_back(in.floats());
   for (std::uint32_t losses = in.u32(); losses > 0; --losses) record.gradients.losses.push_back(in.f64());
+  record.gradients.is_reduced = in.u8() != 0;
   in.end();
   return record;
 }
