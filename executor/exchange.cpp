@@ -10,7 +10,7 @@
 
 namespace pipeloom::executor {
 
-std::optional<Payload> Exchange::swap(Rank /*rank*/, Rank /*other*/, Payload /*own*/) {
+std::optional<Payload> Exchange::swap(Rank /*rank*/, Rank /*other*/, const Payload& /*own*/) {
   throw InternalError("this exchange carries no tensors of the host");
 }
 

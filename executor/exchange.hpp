@@ -53,7 +53,7 @@ class Exchange {
 
   /// Gives a tensor to another rank, outside the program, and returns what that one gives in its turn: the n-th of one is the n-th of
   /// the other. Nothing if the run was stopped. Where tensors of the host are carried only.
-  [[nodiscard]] virtual std::optional<Payload> swap(Rank rank, Rank other, Payload own);
+  [[nodiscard]] virtual std::optional<Payload> swap(Rank rank, Rank other, const Payload& own);
 
   /// Ends all waits, now and later.
   virtual void stop() = 0;

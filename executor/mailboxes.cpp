@@ -122,8 +122,8 @@ Payload Mailboxes::take(MessageId message, int step, std::size_t elements) {
                  plan_->options.checksums ? &letter.checksum : nullptr);
 }
 
-std::optional<Payload> Mailboxes::swap(Rank rank, Rank other, Payload own) {
-  swaps_.give(rank, other, std::move(own));
+std::optional<Payload> Mailboxes::swap(Rank rank, Rank other, const Payload& own) {
+  swaps_.give(rank, other, own);
   return swaps_.take(other, rank);
 }
 

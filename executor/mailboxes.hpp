@@ -33,7 +33,7 @@ class Mailboxes : public Exchange {
   /// Also throws WrongMessage where a receive of another rank was mispaired.
   [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step) override;
   [[nodiscard]] Payload take(MessageId message, int step, std::size_t elements) override;
-  [[nodiscard]] std::optional<Payload> swap(Rank rank, Rank other, Payload own) override;
+  [[nodiscard]] std::optional<Payload> swap(Rank rank, Rank other, const Payload& own) override;
   void stop() override;
   [[nodiscard]] std::vector<MeasuredMessage> measured() const override;
 

@@ -248,7 +248,7 @@ Payload SocketExchange::take(MessageId message, int step, std::size_t elements) 
   return inside_->take(message, step, elements);
 }
 
-std::optional<Payload> SocketExchange::swap(Rank /*rank*/, Rank other, Payload own) {
+std::optional<Payload> SocketExchange::swap(Rank /*rank*/, Rank other, const Payload& own) {
   return inside_->swap(other, own);
 }
 

@@ -46,7 +46,7 @@ class SocketExchange : public Exchange {
   void post(Rank rank, std::uint32_t batch, int step, std::vector<Payload> sends) override;
   [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step) override;
   [[nodiscard]] Payload take(MessageId message, int step, std::size_t elements) override;
-  [[nodiscard]] std::optional<Payload> swap(Rank rank, Rank other, Payload own) override;
+  [[nodiscard]] std::optional<Payload> swap(Rank rank, Rank other, const Payload& own) override;
   void stop() override;
   /// Connections may end from now on: the others are done too.
   void finish();
