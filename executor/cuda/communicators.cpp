@@ -36,7 +36,22 @@ bool CommunicatorLayout::has(std::uint32_t communicator, Rank rank) const {
   return std::binary_search(members.begin(), members.end(), rank);
 }
 
-CommunicatorLayout communicators(const MessageTable& messages, QueueDiscipline queue) {
+std::vector<RankPair> replica_pairs(const Schedule& schedule) {
+  const Placement& placement = schedule.placement();
+  std::set<RankPair> pairs;
+  if (schedule.is_forward_only()) return {};
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage)
+    for (Replica one{0}; one < Replica(placement.replicas()); ++one)
+      for (Replica other{0}; other < one; ++other) {
+        const auto [lower, higher] =
+            std::minmax({placement.rank_of(stage, one), placement.rank_of(stage, other)});
+        if (lower != higher) pairs.insert({lower, higher});
+      }
+  return {pairs.begin(), pairs.end()};
+}
+
+CommunicatorLayout communicators(const MessageTable& messages, QueueDiscipline queue,
+                                 const std::vector<RankPair>& pairs) {
   std::map<Key, std::set<Rank>> members;
   for (MessageId id = 0; id < messages.size(); ++id) {
     const MessageInfo& message = messages[id];
@@ -51,6 +66,10 @@ CommunicatorLayout communicators(const MessageTable& messages, QueueDiscipline q
   }
   for (MessageId id = 0; id < messages.size(); ++id)
     layout.of_message.push_back(index[key_of(messages[id], queue)]);
+  for (const RankPair& pair : pairs) {
+    layout.of_pair[pair] = static_cast<std::uint32_t>(layout.all.size());
+    layout.all.push_back({{pair.first, pair.second}, false});
+  }
   return layout;
 }
 

@@ -3,10 +3,13 @@
 // Which NCCL communicators a program needs: one per queue of the discipline, so that messages wait for each other as the simulator's do.
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "sim/program.hpp"
 #include "sim/program_engine.hpp"
+#include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {
 
@@ -16,6 +19,12 @@ struct Communicator {
   bool is_directed = false;   ///< one member sends, the other receives
 };
 
+/// Two ranks, the lower one first.
+using RankPair = std::pair<Rank, Rank>;
+
+/// Ranks that hold replicas of one stage, ascending, each pair once: they give each other their gradients. None of a forward-only schedule.
+[[nodiscard]] std::vector<RankPair> replica_pairs(const Schedule& schedule);
+
 /// All communicators in the order in which every member creates those that it is in, and the one that each message travels on.
 ///
 ///   discipline     communicators                        members
@@ -23,15 +32,19 @@ struct Communicator {
 ///   PerDirection   activations, then gradients          ranks that send or receive such
 ///   PerPair, None  one per directed pair with messages  sender and receiver; ordered by (sender, receiver)
 ///
+///   any            behind those, one per pair          both; for what they give each other outside the program
+///
 /// None asks for messages that wait for no other, which no communicator gives: a directed pair each comes next to it.
 struct CommunicatorLayout {
   std::vector<Communicator> all;
-  std::vector<std::uint32_t> of_message;  ///< [message] index in `all`
+  std::vector<std::uint32_t> of_message;      ///< [message] index in `all`
+  std::map<RankPair, std::uint32_t> of_pair;  ///< index in `all`
 
   /// Position of a rank within a communicator. REQUIRES: it is a member.
   [[nodiscard]] int position_in(std::uint32_t communicator, Rank rank) const;
   [[nodiscard]] bool has(std::uint32_t communicator, Rank rank) const;
 };
-[[nodiscard]] CommunicatorLayout communicators(const MessageTable& messages, QueueDiscipline queue);
+[[nodiscard]] CommunicatorLayout communicators(const MessageTable& messages, QueueDiscipline queue,
+                                               const std::vector<RankPair>& pairs = {});
 
 }  // namespace pipeloom::executor::cuda

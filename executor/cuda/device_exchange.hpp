@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "executor/cuda/device_work.hpp"
@@ -37,6 +38,12 @@ class DeviceExchange {
   /// The tensor of a message, there when the stream of wait() has waited; free it on that stream.
   /// REQUIRES: wait() returned true for its batch; called once.
   [[nodiscard]] virtual DeviceTensor take(MessageId message, int step) = 0;
+
+  /// Gives a tensor to another rank, outside the program, and takes what that one gives in its turn: the n-th of one is the n-th of the other,
+  /// of the same size. Both are queued on `stream`: behind them `own` may change, and `theirs` is there. Waits for the other rank's host at
+  /// most, not for the devices. False if the run was stopped.
+  [[nodiscard]] virtual bool swap(Rank rank, Rank other, std::span<const float> own, std::span<float> theirs,
+                                  cudaStream_t stream) = 0;
 
   /// Whether everything that `rank` posted is done. Throws what the network or the device met.
   [[nodiscard]] virtual bool is_done(Rank rank) = 0;

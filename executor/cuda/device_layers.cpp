@@ -1,5 +1,6 @@
 #include "executor/cuda/device_layers.hpp"
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,12 @@ class DeviceLayerRank : public DeviceRankWork {
   DeviceTensor run(Op op, int step, DeviceTensor input, cudaStream_t stream) override {
     DeviceBuffer out = layers_.run(op, step, std::move(input.buffer), input.elements, stream);
     return {std::move(out), layers_.elements_from(op)};
+  }
+  [[nodiscard]] std::span<float> weight_gradient(std::size_t local, cudaStream_t stream) override {
+    return layers_.weight_gradient(local, stream);
+  }
+  void add(std::span<const float> from, std::span<float> to, cudaStream_t stream) override {
+    layers_.add(from, to, stream);
   }
   void end_step(int step) override { layers_.end_step(step); }
   [[nodiscard]] std::size_t peak_bytes() const override { return layers_.peak_bytes(); }

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "executor/cuda/device_reduction.hpp"
 #include "executor/cuda/range_names.hpp"
 #include "executor/cuda/trace_range.hpp"
 
@@ -98,6 +99,8 @@ void DeviceRunner::run_step(int step) {
     queue(queued_, step);
   }
   reloads_.clear();
+  state_.begin(rank_, step, marks_.size(), Doing::Waiting);
+  if (!queue_replica_reduction(state_, exchange_, rank_, compute_)) throw Stopped();
   wait_for_device(step);
   collect(queued_, step);
 }
@@ -225,7 +228,8 @@ void DeviceRunner::wait_for_device(int step) {
     for (std::size_t i = 0; i < marks_.size(); ++i)
       if (is_copy_at(i) == copies) wait_for_instruction(i, step);
   state_.begin(rank_, step, marks_.size(), Doing::Waiting);
-  while (!exchange_.is_done(rank_)) pause();
+  // The reduction is behind the last entry; first what throws if the network failed.
+  while (!exchange_.is_done(rank_) || !is_idle(compute_)) pause();
 }
 
 void DeviceRunner::wait_for_instruction(std::size_t instruction, int step) {

@@ -6,6 +6,7 @@
 //   compute stream   entries, one after another
 //   second stream    the other parts of an overlapped group, from its fork to its join
 //   copy stream      O and L: each waits for the entries in front of it, and what needs an L waits for it
+//   compute stream   and behind them the sums over replicas (executor/cuda/device_reduction.hpp)
 //   exchange         messages (executor/cuda/device_exchange.hpp)
 
 #include <memory>

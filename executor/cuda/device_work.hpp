@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "executor/cuda/device_memory.hpp"
 #include "executor/cuda/precision.hpp"
@@ -31,6 +32,13 @@ class DeviceRankWork {
   /// Queues one op on `stream`: inputs and outputs as RankWork::run(). The caller has made `stream` wait for the input, and for the rank's
   /// entries before this one; parts of an overlapped group come with different streams and share nothing but weights.
   virtual DeviceTensor run(Op op, int step, DeviceTensor input, cudaStream_t stream) = 0;
+  /// The gradient of a slot's weights on the device, to be added up over replicas; `local` is an index in Placement::slots_of(rank). What is
+  /// queued on `stream` from now on comes behind everything that was added to it. Empty of work without weights.
+  [[nodiscard]] virtual std::span<float> weight_gradient(std::size_t /*local*/, cudaStream_t /*stream*/) {
+    return {};
+  }
+  /// Queues to[i] += from[i] for gradients of one size.
+  virtual void add(std::span<const float> /*from*/, std::span<float> /*to*/, cudaStream_t /*stream*/) {}
   /// Behind the last entry of a step; the device has ended it.
   virtual void end_step(int step) = 0;
   /// Most bytes of activations held at once so far, in the order of the queue, as the work counts them.

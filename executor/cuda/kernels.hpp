@@ -168,6 +168,16 @@ struct Total {
   }
 };
 
+/// Cells [1][columns]: to += from. Gradients of one replica of a stage, added to another's.
+struct AddTo {
+  const float* from = nullptr;
+  float* to = nullptr;
+
+  PIPELOOM_HOST_DEVICE void operator()(std::size_t /*row*/, std::size_t column) const {
+    to[column] += from[column];
+  }
+};
+
 /// Rows of one part of a sum over rows: so many are added by one thread.
 inline constexpr std::size_t kRowsOfPart = 64;
 [[nodiscard]] constexpr std::size_t parts_of(std::size_t rows) {

@@ -22,6 +22,7 @@ namespace pipeloom::executor::cuda {
 
 PIPELOOM_OF(float);
 PIPELOOM_OF(Bf16);
+PIPELOOM_CELLS(AddTo);
 PIPELOOM_CELLS(ColumnTotal);
 PIPELOOM_ROWS(Total);
 

@@ -136,6 +136,43 @@ DeviceTensor LocalExchange::take(MessageId message, int /*step*/) {
   return std::move(transits_[message].received);
 }
 
+bool LocalExchange::swap(Rank rank, Rank other, std::span<const float> own, std::span<float> theirs,
+                         cudaStream_t stream) {
+  const Offer offer{own, theirs, stream};
+  std::unique_lock lock(mutex_);
+  if (stopped_) return false;
+  if (const auto found = offers_.find({other, rank}); found != offers_.end()) {
+    // Its thread waits below, so its stream can be queued on here.
+    cross(found->second, offer);
+    offers_.erase(found);
+    changed_.notify_all();
+    return true;
+  }
+  offers_[{rank, other}] = offer;
+  changed_.wait(lock, [&] { return stopped_ || !offers_.contains({rank, other}); });
+  return !stopped_;
+}
+
+void LocalExchange::cross(const Offer& one, const Offer& other) {
+  const auto meet = [&] {
+    Event here;
+    Event there;
+    here.record(one.stream);
+    there.record(other.stream);
+    wait_for(one.stream, there.get());
+    wait_for(other.stream, here.get());
+  };
+  const auto copy = [](const Offer& from, const Offer& to) {
+    check(cudaMemcpyAsync(to.theirs.data(), from.own.data(), from.own.size_bytes(), cudaMemcpyDeviceToDevice,
+                          to.stream),
+          "cudaMemcpyAsync between two ranks");
+  };
+  meet();  // what is given is complete
+  copy(other, one);
+  copy(one, other);
+  meet();  // and may change again
+}
+
 bool LocalExchange::is_done(Rank rank) {
   const std::lock_guard lock(mutex_);
   return std::all_of(queues_.begin(), queues_.end(), [&](const auto& queue) {

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ class LocalExchange : public DeviceExchange {
   [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step, cudaStream_t stream,
                           cudaEvent_t arrived) override;
   [[nodiscard]] DeviceTensor take(MessageId message, int step) override;
+  [[nodiscard]] bool swap(Rank rank, Rank other, std::span<const float> own, std::span<float> theirs,
+                          cudaStream_t stream) override;
   [[nodiscard]] bool is_done(Rank rank) override;
   void collect(Rank rank, int step, const StepClock& clock) override;
   void stop() override;
@@ -51,6 +54,12 @@ class LocalExchange : public DeviceExchange {
     Event sender_ready;  // the head of the sender's queue
     int queued_in = -1;  // the last step in which its copy was queued
   };
+  /// One side of a swap.
+  struct Offer {
+    std::span<const float> own;
+    std::span<float> theirs;
+    cudaStream_t stream = nullptr;
+  };
   using QueueKey = std::pair<Rank, std::uint32_t>;
 
   [[nodiscard]] const Program& program() const { return plan_->program; }
@@ -58,6 +67,8 @@ class LocalExchange : public DeviceExchange {
   /// Queues the copies of all messages that may start, and of those that waited for them.
   void settle(std::vector<std::uint32_t>& ready);
   void queue_copy(MessageId message, int step);
+  /// Copies what each gives to the other, on the taker's stream.
+  static void cross(const Offer& one, const Offer& other);
   void compare(MessageId message, const Transit& transit, cudaStream_t stream);
 
   std::shared_ptr<const RunPlan> plan_;
@@ -68,7 +79,8 @@ class LocalExchange : public DeviceExchange {
   std::condition_variable changed_;
   MessageFlow flow_;
   std::map<QueueKey, Stream> queues_;
-  std::vector<Transit> transits_;  // [message]
+  std::vector<Transit> transits_;                  // [message]
+  std::map<std::pair<Rank, Rank>, Offer> offers_;  // [from, to], whose other side has not come
   bool stopped_ = false;
 };
 

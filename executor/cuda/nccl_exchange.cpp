@@ -21,7 +21,8 @@ constexpr std::size_t kTokenSlot = 16;
 
 NcclExchange::NcclExchange(std::shared_ptr<const RunPlan> plan, Rank own)
     : plan_(std::move(plan)),
-      comms_(communicators(plan_->program.messages(), plan_->options.queue), own),
+      comms_(communicators(plan_->program.messages(), plan_->options.queue, replica_pairs(plan_->schedule())),
+             own),
       book_(plan_, {own}),
       streams_(comms_.layout().all.size()) {
   if (streams_.empty()) return;
@@ -60,6 +61,8 @@ void NcclExchange::warm_up(std::uint32_t communicator) {
     ways.insert({messages[id].from_rank, messages[id].to_rank});
     if (has_tokens(communicator)) ways.insert({messages[id].to_rank, messages[id].from_rank});
   }
+  for (const auto& [pair, on] : comms_.layout().of_pair)
+    if (on == communicator) ways.insert({pair, {pair.second, pair.first}});
   auto* token = tokens_.as<std::byte>() + communicator * kTokenSlot;
   cudaStream_t stream = streams_[communicator].get();
   comms_.group(communicator, [&](ncclComm_t comm) {
@@ -168,6 +171,17 @@ DeviceTensor NcclExchange::take(MessageId message, int /*step*/) {
   DeviceTensor tensor = std::move(found->second);
   received_.erase(found);
   return tensor;
+}
+
+bool NcclExchange::swap(Rank rank, Rank other, std::span<const float> own, std::span<float> theirs,
+                        cudaStream_t stream) {
+  const std::uint32_t on = comms_.layout().of_pair.at(std::minmax(rank, other));
+  const int peer = comms_.layout().position_in(on, other);
+  comms_.group(on, [&](ncclComm_t comm) {
+    check(ncclSend(own.data(), own.size_bytes(), ncclInt8, peer, comm, stream), "ncclSend");
+    check(ncclRecv(theirs.data(), theirs.size_bytes(), ncclInt8, peer, comm, stream), "ncclRecv");
+  });
+  return true;
 }
 
 bool NcclExchange::is_done(Rank /*rank*/) {

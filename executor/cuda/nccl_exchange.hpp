@@ -15,6 +15,8 @@
 //                              each on its own clock, as far apart as the clocks are
 //
 // With checksums the sender's sum follows its tensor.
+//
+// What two ranks swap outside the program goes both ways in one group, on the communicator of their pair and the stream that they name.
 
 #include <memory>
 #include <span>
@@ -43,6 +45,8 @@ class NcclExchange : public DeviceExchange {
   [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step, cudaStream_t stream,
                           cudaEvent_t arrived) override;
   [[nodiscard]] DeviceTensor take(MessageId message, int step) override;
+  [[nodiscard]] bool swap(Rank rank, Rank other, std::span<const float> own, std::span<float> theirs,
+                          cudaStream_t stream) override;
   [[nodiscard]] bool is_done(Rank rank) override;
   void collect(Rank rank, int step, const StepClock& clock) override;
   void stop() override { comms_.abort(); }

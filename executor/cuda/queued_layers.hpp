@@ -39,6 +39,9 @@ class QueuedLayers {
 
   /// As DeviceRankWork::run(); `input` holds `elements` numbers. Throws std::runtime_error as LayerRank::run() does.
   Buffer run(Op op, int step, Buffer input, std::size_t elements, Stream stream);
+  /// As DeviceRankWork::weight_gradient() and add().
+  [[nodiscard]] std::span<float> weight_gradient(std::size_t local, Stream stream);
+  void add(std::span<const float> from, std::span<float> to, Stream stream);
   void end_step(int step) const { table_.require_ended(step); }
   [[nodiscard]] std::size_t peak_bytes() const { return peak_bytes_; }
   /// REQUIRES: the device has ended the step.

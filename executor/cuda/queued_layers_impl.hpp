@@ -200,6 +200,18 @@ void QueuedLayers<Engine, T>::count_bytes(Pass& pass) {
 }
 
 template <class Engine, class T>
+std::span<float> QueuedLayers<Engine, T>::weight_gradient(std::size_t local, Stream stream) {
+  const StageCopy& stage = stages_[local];
+  engine_.wait(stream, stage.added);
+  return {stage.gradient.template as<float>(), stage.elements};
+}
+
+template <class Engine, class T>
+void QueuedLayers<Engine, T>::add(std::span<const float> from, std::span<float> to, Stream stream) {
+  engine_.for_cells(AddTo{from.data(), to.data()}, 1, to.size(), stream);
+}
+
+template <class Engine, class T>
 RankGradients QueuedLayers<Engine, T>::gradients() const {
   RankGradients out;
   for (const StageCopy& stage : stages_) {

@@ -54,6 +54,7 @@ std::size_t QueuedLayers<Engine, T>::rehearse(std::size_t rows) {
   engine_.for_rows(Total{rows, by_row.template as<double>(), loss.template as<double>()}, 1, stream);
   x = block.input_gradient(stage.weights(shape_, 0), std::move(x), tape);
   block.weight_gradient(tape, stage.slopes(shape_, 0));
+  add(stage.slopes(shape_, 0), stage.slopes(shape_, 0), stream);
   engine_.clear(stage.gradient.data(), stage.gradient.bytes(), stream);
   double ended = 0;
   engine_.download(&ended, loss.data(), sizeof ended);

@@ -1,5 +1,8 @@
 #include "executor/small_layers.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -28,6 +31,27 @@ const Reference& reference_of(const LayersConfig& config, const PipelineSizes& s
   const auto found = made.find(key);
   return found != made.end() ? found->second
                              : made.emplace(key, reference_gradients(config, sizes)).first->second;
+}
+
+std::string wrong_copy(const Schedule& schedule, const Reference& right,
+                       std::span<const RankGradients> ranks) {
+  const Placement& placement = schedule.placement();
+  const bool has_sums = placement.replicas() > 1 && !schedule.is_forward_only();
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    const RankGradients& own = ranks[rank.at()];
+    if (own.is_reduced != has_sums) return fmt::format("rank {}: sums {}", rank.value(), own.is_reduced);
+    const auto slots = placement.slots_of(rank);
+    for (std::size_t local = 0; has_sums && local < slots.size(); ++local) {
+      const std::size_t stage = placement.stage_of(slots[local]).at();
+      const std::vector<float>& wanted = right.gradients.stages[stage];
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (!(std::fabs(static_cast<double>(own.slots.at(local).at(i)) - static_cast<double>(wanted[i])) <=
+              right.tolerance(stage, i)))
+          return fmt::format("rank {}, stage {}, element {}: {} instead of {}", rank.value(), stage, i,
+                             own.slots[local][i], wanted[i]);
+    }
+  }
+  return "";
 }
 
 }  // namespace pipeloom::executor

@@ -2,6 +2,9 @@
 
 // Layers small enough to run under every schedule, and their gradients without a pipeline.
 
+#include <span>
+#include <string>
+
 #include "executor/gradient_check.hpp"
 #include "executor/layers.hpp"
 
@@ -15,5 +18,10 @@ namespace pipeloom::executor {
 
 /// Made once for all schedules of the same size. REQUIRES: `config` differs from small() in arithmetic, blocks and heads only.
 [[nodiscard]] const Reference& reference_of(const LayersConfig& config, const PipelineSizes& sizes);
+
+/// The first thing that is wrong with what ranks hold behind a step: a slot whose gradient is not the whole one of its stage, where
+/// there are replicas to add up; a sum where there are none; "" if nothing is.
+[[nodiscard]] std::string wrong_copy(const Schedule& schedule, const Reference& right,
+                                     std::span<const RankGradients> ranks);
 
 }  // namespace pipeloom::executor

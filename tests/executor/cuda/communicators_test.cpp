@@ -3,6 +3,8 @@
 #include "executor/cuda/communicators.hpp"
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "schedules/generator.hpp"
 #include "support/catch.hpp"
@@ -58,6 +60,39 @@ TEST_CASE("interleaved stages close the ring") {
       communicators(messages_of("interleaved-1f1b", 4, 8, 2), QueueDiscipline::PerPair);
   REQUIRE(layout.all.size() == 8);
   CHECK(layout.all[1].members == ranks({0, 3}));  // 0 -> 3: gradients of rank 0's second stage
+}
+
+TEST_CASE("ranks that hold replicas of a stage share a communicator behind all others") {
+  const std::string name = GENERATE("dualpipe", "chimera");
+  const Schedule schedule =
+      schedules::make(*schedules::find(name).generator, {.ranks = 4, .microbatches = 8});
+  // Stage s is on rank s and on rank 3 - s.
+  const std::vector<RankPair> pairs = replica_pairs(schedule);
+  CHECK(pairs == std::vector<RankPair>{{Rank(0), Rank(3)}, {Rank(1), Rank(2)}});
+  const MessageTable messages(schedule);
+  for (const QueueDiscipline queue : {QueueDiscipline::None, QueueDiscipline::PerRank,
+                                      QueueDiscipline::PerDirection, QueueDiscipline::PerPair}) {
+    const CommunicatorLayout plain = communicators(messages, queue);
+    const CommunicatorLayout layout = communicators(messages, queue, pairs);
+    CHECK(plain.of_pair.empty());
+    CHECK(layout.of_message == plain.of_message);
+    REQUIRE(layout.all.size() == plain.all.size() + 2);
+    CHECK(layout.of_pair.at(pairs[0]) == plain.all.size());
+    CHECK(layout.of_pair.at(pairs[1]) == plain.all.size() + 1);
+    for (const RankPair& pair : pairs) {
+      const Communicator& both = layout.all[layout.of_pair.at(pair)];
+      CHECK(both.members == std::vector<Rank>{pair.first, pair.second});
+      CHECK_FALSE(both.is_directed);
+    }
+  }
+}
+
+TEST_CASE("without replicas on other ranks, or without gradients, nobody shares more") {
+  const auto make = [](const char* name) {
+    return schedules::make(*schedules::find(name).generator, {.ranks = 4, .microbatches = 8});
+  };
+  CHECK(replica_pairs(make("1f1b")).empty());
+  CHECK(replica_pairs(forward_only(make("dualpipe"))).empty());
 }
 
 TEST_CASE("every message's ends are members of its communicator") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "executor/cuda/fake/fake_cuda.hpp"
@@ -29,6 +30,14 @@ class HostRankWork : public DeviceRankWork {
       if (to != nullptr) std::copy(result.values.begin(), result.values.end(), to);
     });
     return output;
+  }
+  [[nodiscard]] std::span<float> weight_gradient(std::size_t local, cudaStream_t /*stream*/) override {
+    return rank_work_->weight_gradient(local);
+  }
+  void add(std::span<const float> from, std::span<float> to, cudaStream_t stream) override {
+    fake_cuda::queue(stream, [from, to] {
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+    });
   }
   void end_step(int step) override { rank_work_->end_step(step); }
   [[nodiscard]] std::size_t peak_bytes() const override { return rank_work_->peak_bytes(); }

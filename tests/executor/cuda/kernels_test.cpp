@@ -81,6 +81,13 @@ TEST_CASE("a team adds every element once, whatever the length") {
   }
 }
 
+TEST_CASE("a replica's gradient is added to another's, element by element, in float") {
+  const std::vector<float> from = {1, -2, 0.5F, 16777216};
+  std::vector<float> to = {10, 20, 0.25F, 1};
+  for (std::size_t i = 0; i < to.size(); ++i) AddTo{from.data(), to.data()}(0, i);
+  CHECK(to == std::vector<float>{11, 18, 0.75F, 16777216});  // 2^24 + 1 rounds to even
+}
+
 TEST_CASE("layer norm of a row, forward and backward, is that of double precision") {
   constexpr std::size_t kWidth = 37;
   const std::vector<float> x = numbers(kWidth, 0);

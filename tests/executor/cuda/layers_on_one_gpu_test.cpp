@@ -40,7 +40,8 @@ std::string mistake(const Schedule& schedule, Arithmetic arithmetic, Precision p
   if (arithmetic == Arithmetic::Float)
     reference = with_gradients(std::move(reference), serial_gradients(layers, sizes));
   const RunResult run = run_twice(program_of(schedule), layers);
-  return first_mismatch(reference, collect_gradients(schedule, run.gradients));
+  const std::string mismatch = first_mismatch(reference, collect_gradients(schedule, run.gradients));
+  return mismatch.empty() ? wrong_copy(schedule, reference, run.gradients) : mismatch;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <stdexcept>
 
 #include "executor/clock.hpp"
 #include "executor/cuda/fake/fake_cuda.hpp"
@@ -39,8 +40,9 @@ std::string mistake(const Program& program, const RunOptions& options, RunResult
   for (const Outcome& outcome : outcomes)
     if (!outcome.error.empty()) return outcome.error;
   result = outcomes.front().result.all.value();
-  return first_mismatch(reference_of(config, sizes_of(program.schedule())),
-                        collect_gradients(program.schedule(), result.gradients));
+  const Reference& right = reference_of(config, sizes_of(program.schedule()));
+  const std::string mismatch = first_mismatch(right, collect_gradients(program.schedule(), result.gradients));
+  return mismatch.empty() ? wrong_copy(program.schedule(), right, result.gradients) : mismatch;
 }
 
 std::string mistake(const Program& program, const RunOptions& options) {
@@ -83,6 +85,7 @@ TEST_CASE("every layout of communicators, with and without handshake and checksu
   options.checksums = handshake;
   CHECK(mistake(async_program("zb-h1", 4, 8), options) == "");
   CHECK(mistake(async_program("dualpipe", 4, 8), options) == "");
+  CHECK(mistake(async_program("chimera", 4, 8), options) == "");
   fake_nccl::set_latency(0);
 }
 
@@ -129,6 +132,21 @@ TEST_CASE("a kernel that does not end stops all ranks within the timeout") {
   release = true;
   for (const Outcome& outcome : outcomes)
     CHECK_THAT(outcome.error, Catch::Matchers::Contains("rank 1 failed in step 0 at 1F2"));
+}
+
+TEST_CASE("a rank that fails keeps no other GPU waiting for its gradients") {
+  const Program program = async_program("dualpipe", 2, 4);
+  Layers layers(small(Arithmetic::Integer));
+  RunOptions options = two_steps();
+  options.before_instruction = [&](Rank rank, std::size_t instruction) {
+    if (rank == Rank(0) || instruction + 1 < program.instructions(rank).size()) return;
+    sleep_ms(50);  // rank 0 needs nothing more of it but this
+    throw std::runtime_error("no more");
+  };
+  for (const Outcome& outcome : run_ranks(program, layers, options))
+    CHECK_THAT(outcome.error,
+               Catch::Matchers::Contains("rank 1 failed in step 0") && Catch::Matchers::Contains("no more"));
+  CHECK(fake_cuda::live_allocations() == 0);
 }
 
 TEST_CASE("a communicator whose ranks do not all come ends at the deadline") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <stdexcept>
 
 #include "executor/clock.hpp"
 #include "executor/cuda/fake/fake_cuda.hpp"
@@ -28,8 +29,9 @@ std::string mistake(const Program& program, Arithmetic arithmetic, QueueDiscipli
   const RunResult run = run_on_one_gpu(program, work, options);
   const std::string wrong = disorder(run.timeline);
   if (!wrong.empty()) return wrong;
-  return first_mismatch(reference_of(config, sizes_of(program.schedule())),
-                        collect_gradients(program.schedule(), run.gradients));
+  const Reference& right = reference_of(config, sizes_of(program.schedule()));
+  const std::string mismatch = first_mismatch(right, collect_gradients(program.schedule(), run.gradients));
+  return mismatch.empty() ? wrong_copy(program.schedule(), right, run.gradients) : mismatch;
 }
 
 }  // namespace
@@ -56,6 +58,21 @@ TEST_CASE("every discipline of queues on one GPU") {
                                          QueueDiscipline::PerDirection, QueueDiscipline::PerPair);
   CHECK(mistake(async_program("zb-h1", 4, 8), Arithmetic::Integer, queue) == "");
   CHECK(mistake(async_program("dualpipe", 4, 8), Arithmetic::Integer, queue) == "");
+  CHECK(mistake(async_program("chimera", 4, 8), Arithmetic::Integer, queue) == "");
+}
+
+TEST_CASE("a rank that fails keeps nobody waiting for its gradients") {
+  const Program program = async_program("dualpipe", 2, 4);
+  Layers layers(small(Arithmetic::Integer));
+  HostWork work(layers);
+  RunOptions options{.warmup_steps = 0, .steps = 1};
+  options.before_instruction = [&](Rank rank, std::size_t instruction) {
+    if (rank == Rank(0) || instruction + 1 < program.instructions(rank).size()) return;
+    sleep_ms(50);  // rank 0 needs nothing more of it but this
+    throw std::runtime_error("no more");
+  };
+  CHECK_THROWS_WITH(run_on_one_gpu(program, work, options), Catch::Matchers::EndsWith("no more"));
+  CHECK(fake_cuda::live_allocations() == 0);
 }
 
 TEST_CASE("events of ops and messages become times of the run") {

@@ -213,6 +213,30 @@ TEST_CASE("device layers: two streams that add to the same gradients at once tak
   for (unsigned seed = 1; seed < 20; ++seed) CHECK(gradient(seed) == gradient(0));
 }
 
+TEST_CASE(
+    "device layers: a gradient is added to another one when both are complete, whatever the streams do") {
+  const LayersConfig config = small(Arithmetic::Integer);
+  const Schedule schedule = parse_schedule("0F0 0F1 0B0 0B1");
+  const std::vector<float>& whole = reference_of(config, sizes_of(schedule)).gradients.stages[0];
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    HostEngine engine(seed);
+    HostLayers<float> one(engine, config, schedule, Rank(0));
+    HostLayers<float> other(engine, config, schedule, Rank(0));
+    // Ops of each on streams of their own, the sum on another one.
+    int stream = 1;
+    for (HostLayers<float>* layers : {&one, &other}) {
+      for (const Op op : schedule.queue(Rank(0)))
+        static_cast<void>(layers->run(op, 0, {}, 0, stream + op.microbatch().value()));
+      stream += 2;
+    }
+    const auto sum = one.weight_gradient(0, stream);
+    one.add(other.weight_gradient(0, stream), sum, stream);
+    const std::vector<float> found = one.gradients().slots[0];
+    REQUIRE(found.size() == whole.size());
+    for (std::size_t i = 0; i < found.size(); ++i) REQUIRE(found[i] == 2 * whole[i]);
+  }
+}
+
 TEST_CASE("device layers: the host's memory is written again when it has been read") {
   const LayersConfig config = small(Arithmetic::Integer);
   const Schedule schedule = parse_schedule("0F0 0O0 0L0 0F1 0O1 0L1 0B0 0B1");

@@ -1,0 +1,20 @@
+#pragma once
+
+// The twin of executor/replica_reduction.hpp on devices: what ranks that hold replicas of a stage have added up, added up over the replicas.
+
+#include <cuda_runtime_api.h>
+
+#include "executor/cuda/device_exchange.hpp"
+#include "executor/run_state.hpp"
+
+namespace pipeloom::executor::cuda {
+
+/// Queues on `stream` what makes the gradient of each of the rank's slots the sum over all replicas of its stage, in the order of the
+/// replicas, so that every copy has the same bits. Does nothing where there is one replica, no backward or no weights.
+///
+/// REQUIRES: a state made with DeviceRanks; `stream` is behind all entries of the step, and nobody reads the gradients before it
+/// is done. Collective: every rank calls it behind the same step. False if the run was stopped.
+[[nodiscard]] bool queue_replica_reduction(RunState& state, DeviceExchange& exchange, Rank rank,
+                                           cudaStream_t stream);
+
+}  // namespace pipeloom::executor::cuda
