@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Simulated against measured makespans, as the tables of docs/executor.md.
 
-    prediction.py PIPELOOM [--ranks P] [--microbatches M] [--unit-ms X] [--steps N]
-    prediction.py PIPELOOM --layers [--ranks P] [--microbatches M] [--width W] [--rows R] [--steps N] [--tries T]
+    prediction.py PIPELOOM [--launch threads|local] [--ranks P] [--microbatches M] [--unit-ms X] [--steps N]
+    prediction.py PIPELOOM --layers [--launch threads|local] [--ranks P] [--microbatches M] [--width W] [--rows R] [--steps N] [--tries T]
 
 Busy work: times are per rank, so that all schedules have the same work: F 1, B 2, I 1, W 1.
 
@@ -43,7 +43,7 @@ def shape(arguments, schedule, chunks):
 
 def run(arguments, words):
     """Simulated, median, shortest and longest makespan in ms."""
-    command = [arguments.pipeloom, "run", "--steps", str(arguments.steps)] + words
+    command = [arguments.pipeloom, "run", "--launch", arguments.launch, "--steps", str(arguments.steps)] + words
     return [float(number) for number in LINE.search(output_of(command)).groups()]
 
 
@@ -93,6 +93,7 @@ def main():
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--blocks", type=int, default=1, help="of a stage where ranks have two")
     parser.add_argument("--tries", type=int, default=4)
+    parser.add_argument("--launch", choices=("threads", "local"), default="threads", help="local: a process per rank")
     parser.add_argument("--only", help="schedules, separated by commas; default all six")
     arguments = parser.parse_args()
     if arguments.ranks is None:
