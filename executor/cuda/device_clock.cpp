@@ -1,20 +1,17 @@
 #include "executor/cuda/device_clock.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace pipeloom::executor::cuda {
 
 Anchor anchor_of(const Bracket& bracket) {
-  const Ticks width = bracket.after - bracket.before;
-  return {bracket.before + width / 2, (width + 1) / 2};
+  return {bracket.before + bracket.width() / 2, (bracket.width() + 1) / 2};
 }
 
-std::size_t tightest(std::span<const Bracket> brackets) {
-  const auto found = std::min_element(
-      brackets.begin(), brackets.end(),
-      [](const Bracket& a, const Bracket& b) { return a.after - a.before < b.after - b.before; });
-  return static_cast<std::size_t>(found - brackets.begin());
+Anchor carried(const Anchor& anchor, float milliseconds) {
+  constexpr Ticks kSteady = 10'000;  // ticks of one of drift
+  const Ticks at = time_of(anchor, milliseconds);
+  return {at, anchor.error + (at - anchor.at) / kSteady};
 }
 
 Ticks time_of(const Anchor& anchor, float milliseconds) {

@@ -3,8 +3,6 @@
 // From a device's events to the clock of a run. An event says only how long after another one it happened; one whose moment the host
 // knows too, the anchor, ties them to the host's clock.
 
-#include <span>
-
 #include "sim/units.hpp"
 
 namespace pipeloom::executor::cuda {
@@ -13,6 +11,7 @@ namespace pipeloom::executor::cuda {
 struct Bracket {
   Ticks before = 0;
   Ticks after = 0;
+  [[nodiscard]] Ticks width() const { return after - before; }
 };
 
 /// When an event happened on the host's clock, give or take `error`.
@@ -23,8 +22,9 @@ struct Anchor {
 
 /// The middle of the bracket. REQUIRES: after >= before.
 [[nodiscard]] Anchor anchor_of(const Bracket& bracket);
-/// Which of several brackets is the tightest; the first of equal ones. REQUIRES: at least one, each with after >= before.
-[[nodiscard]] std::size_t tightest(std::span<const Bracket> brackets);
+
+/// The same for an event `milliseconds` behind that one: the two clocks may drift apart by 100 us in a second meanwhile.
+[[nodiscard]] Anchor carried(const Anchor& anchor, float milliseconds);
 
 /// The moment of an event `milliseconds` behind the anchor, as cudaEventElapsedTime gives them, rounded to a nanosecond: the device
 /// counts in about half a microsecond, and a float holds 24 bits, 0.6 us of a step of 10 s.

@@ -3,7 +3,9 @@
 // A device's events on the clock of the run, step by step.
 
 #include <array>
+#include <cstddef>
 #include <mutex>
+#include <optional>
 
 #include "executor/clock.hpp"
 #include "executor/cuda/device_clock.hpp"
@@ -13,34 +15,57 @@ namespace pipeloom::executor::cuda {
 
 class StepClock {
  public:
-  /// Records anchors on a stream with nothing to do, and waits for each: the tightest counts. Returns false, with the clock as
-  /// it was, if `stopped` says so meanwhile.
+  /// Records events on a stream with nothing to do, and waits for each: the tightest counts, or the anchor of the step before where
+  /// that is still known better, as on a host that is busy. Returns false, with the clock as it was, if `stopped` says so
+  /// meanwhile.
   template <class Stopped>
   [[nodiscard]] bool set(cudaStream_t stream, const RunClock& clock, Stopped stopped) {
-    std::array<Bracket, kTries> brackets;
-    for (std::size_t i = 0; i < kTries; ++i) {
-      brackets[i].before = clock.now();
-      anchors_[i].record(stream);
-      while (!has_happened(anchors_[i].get()))
+    std::optional<std::size_t> best;
+    Bracket tight;
+    for (int i = 0; i < kMostTries && (i < kTries || tight.width() > kTightEnough); ++i) {
+      const std::size_t trial = unused(best);
+      Bracket bracket;
+      bracket.before = clock.now();
+      events_[trial].record(stream);
+      while (!has_happened(events_[trial].get()))
         if (stopped()) return false;
-      brackets[i].after = clock.now();
+      bracket.after = clock.now();
+      if (best && bracket.width() >= tight.width()) continue;
+      best = trial;
+      tight = bracket;
     }
-    best_ = tightest(brackets);
-    anchor_ = anchor_of(brackets[best_]);
+    Anchor anchor = anchor_of(tight);
+    if (event_) {
+      const Anchor older =
+          carried(anchor_, milliseconds_between(events_[*event_].get(), events_[*best].get()));
+      if (older.error < anchor.error) anchor = older;
+    }
+    anchor_ = anchor;
+    event_ = best;
     return true;
   }
 
   /// REQUIRES: set() was called on this device in this step; the event has happened.
   [[nodiscard]] Ticks operator()(cudaEvent_t event) const {
-    return time_of(anchor_, milliseconds_between(anchors_[best_].get(), event));
+    return time_of(anchor_, milliseconds_between(events_[*event_].get(), event));
   }
   [[nodiscard]] const Anchor& anchor() const { return anchor_; }
 
  private:
-  /// One that a thread switch falls into is not the only one.
-  static constexpr std::size_t kTries = 3;
-  std::array<Event, kTries> anchors_;
-  std::size_t best_ = 0;
+  /// At least so many, since a thread switch may fall into one, and more while all were wide.
+  static constexpr int kTries = 3;
+  static constexpr int kMostTries = 40;
+  static constexpr Ticks kTightEnough = 50'000'000;  // 50 us
+
+  /// An event that is neither the anchor nor the best of this step.
+  [[nodiscard]] std::size_t unused(std::optional<std::size_t> best) const {
+    std::size_t i = 0;
+    while (i == event_ || i == best) ++i;
+    return i;
+  }
+
+  std::array<Event, 3> events_;
+  std::optional<std::size_t> event_;  // the anchor's
   Anchor anchor_;
 };
 

@@ -2,8 +2,6 @@
 
 #include "executor/cuda/device_clock.hpp"
 
-#include <vector>
-
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {
@@ -18,9 +16,11 @@ TEST_CASE("an anchor lies in the middle of its bracket, half a bracket off at mo
   CHECK(anchor_of({10, 13}).error == 2);  // 13 - 11
 }
 
-TEST_CASE("the tightest bracket is the one to trust, the first of equal ones") {
-  CHECK(tightest(std::vector<Bracket>{{0, 90}, {100, 130}, {200, 240}}) == 1);
-  CHECK(tightest(std::vector<Bracket>{{0, 5}, {10, 15}}) == 0);
+TEST_CASE("an anchor that is carried on is known less well the longer ago it was") {
+  // 2 s behind an anchor at 1000 +- 300 ps: 100 us of drift in each second.
+  const Anchor later = carried({1000, 300}, 2000.0F);
+  CHECK(later.at == 2'000'000'001'000);
+  CHECK(later.error == 300 + 2 * 100'000'000);
 }
 
 TEST_CASE("milliseconds behind the anchor become ticks, rounded to a nanosecond") {
