@@ -24,6 +24,7 @@ RunState::RunState(std::shared_ptr<const RunPlan> plan, Work& work, const std::v
       barrier_(std::move(barrier)),
       exchange_(std::move(exchange)),
       work_(static_cast<std::size_t>(schedule().ranks())),
+      first_(local.front()),
       progress_(work_.size()),
       start_(schedule().num_ops() * static_cast<std::size_t>(all_steps())),
       end_(start_.size()),
@@ -185,15 +186,13 @@ std::optional<Failure> RunState::failure() const {
 
 RankRecord RunState::record_of(Rank rank) const {
   RankRecord out;
-  out.start.assign(start_.size(), -1);
-  out.end.assign(end_.size(), -1);
-  for (int step = 0; step < all_steps(); ++step)
-    for (std::size_t op = schedule().queue_begin(rank); op < schedule().queue_end(rank); ++op) {
-      out.end[index(op, step)] = end_[index(op, step)];
-      if (out.end[index(op, step)] >= 0) out.start[index(op, step)] = start_[index(op, step)];
-    }
+  if (rank == first_) {
+    out.end.assign(end_.begin(), end_.end());
+    for (std::size_t i = 0; i < end_.size(); ++i)
+      out.start.push_back(out.end[i] >= 0 ? start_[i].load() : -1);
+  }
   if (stopped_) return out;
-  out.messages = exchange_->measured();
+  if (rank == first_) out.messages = exchange_->measured();
   out.peak_bytes = work_[rank.at()]->peak_bytes();
   out.gradients = work_[rank.at()]->gradients();
   out.gradients.is_reduced = replicas_are_reduced_;

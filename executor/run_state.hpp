@@ -49,9 +49,10 @@ struct Failure {
   std::vector<std::string> last_actions;  ///< [rank]
 };
 
-/// What a rank did, as its own process knows it.
+/// What a rank did, as its own process knows it. Of several ranks in one process the first one's has the times and messages of all, which
+/// else would be kept once for each.
 struct RankRecord {
-  std::vector<Ticks> start;  ///< [step * ops + op], -1: it did not end, or is another rank's
+  std::vector<Ticks> start;  ///< [step * ops + op], -1: it did not end, or is another process's
   std::vector<Ticks> end;
   std::vector<MeasuredMessage> messages;  ///< [step * messages + id] of all steps
   std::size_t peak_bytes = 0;
@@ -127,6 +128,7 @@ class RunState {
   std::unique_ptr<Barrier> barrier_;
   std::unique_ptr<Exchange> exchange_;
   std::vector<std::unique_ptr<RankWork>> work_;  // [rank], null: of another process
+  Rank first_;                                   // of this process
   std::deque<Progress> progress_;                // [rank]
   std::vector<std::atomic<Ticks>> start_;        // [step * ops + op], -1: it did not end
   std::vector<std::atomic<Ticks>> end_;
