@@ -27,7 +27,7 @@ class BusyRank : public RankWork {
     const auto end = RunClock::Source::now() + std::chrono::nanoseconds(duration_.at(op.key()) / 1000);
     check(op, step, input);
     Payload output;
-    if (sends(op)) output.values.assign(options_.message_elements, busy_mark(op, step));
+    if (busy_sends(op, stages_)) output.values.assign(options_.message_elements, busy_mark(op, step));
     wait_until(end, options_.spin);
     return output;
   }
@@ -35,18 +35,10 @@ class BusyRank : public RankWork {
   [[nodiscard]] std::size_t peak_bytes() const override { return 0; }
 
  private:
-  [[nodiscard]] bool is_last(Op op) const { return op.stage().value() + 1 == stages_; }
-  [[nodiscard]] bool sends(Op op) const {
-    if (op.kind() == OpKind::Forward) return !is_last(op);
-    return carries_gradient(op.kind()) && op.stage() > Stage(0);
-  }
-  [[nodiscard]] bool needs(Op op) const {
-    if (op.kind() == OpKind::Forward) return op.stage() > Stage(0);
-    return carries_gradient(op.kind()) && !is_last(op);
-  }
   void check(Op op, int step, const Payload& input) const {
-    if (input.values.empty() != !(needs(op) && options_.message_elements > 0))
-      throw std::runtime_error(fmt::format("{} has {}", to_text(op), needs(op) ? "no input" : "an input"));
+    if (input.values.empty() != !(busy_needs(op, stages_) && options_.message_elements > 0))
+      throw std::runtime_error(
+          fmt::format("{} has {}", to_text(op), busy_needs(op, stages_) ? "no input" : "an input"));
     if (input.values.empty()) return;
     const float expected = busy_mark_of_input(op, step);
     for (const float value : input.values)
@@ -74,6 +66,16 @@ std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs, const Sc
                    }
                  });
   return times;
+}
+
+bool busy_sends(Op op, int stages) {
+  if (op.kind() == OpKind::Forward) return op.stage().value() + 1 < stages;
+  return carries_gradient(op.kind()) && op.stage() > Stage(0);
+}
+
+bool busy_needs(Op op, int stages) {
+  if (op.kind() == OpKind::Forward) return op.stage() > Stage(0);
+  return carries_gradient(op.kind()) && op.stage().value() + 1 < stages;
 }
 
 float busy_mark(Op op, int step) {

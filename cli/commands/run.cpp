@@ -49,15 +49,11 @@ struct RunArguments {
 constexpr int kMostSteps = 100'000;
 
 constexpr const char* kFooter =
-    "\nRanks are threads, or with --launch processes that speak over TCP. Busy ops last as long as the "
-    "configuration's costs say, by the clock; a time unit "
-    "of "
-    "`unit` lasts\n"
-    "10 ms unless --unit-ms says otherwise. Layers are real: their gradients are checked against those of a "
-    "run without a\n"
-    "pipeline, and the simulation is made of their measured medians. Exit codes: 0 fine, 2 wrong input, 3 a "
-    "rank or back end "
-    "failed.\n\n"
+    "\nRanks are threads, or with --launch processes that speak over TCP. Busy ops last as long as the\n"
+    "configuration's costs say, by the clock; a time unit of `unit` lasts 10 ms unless --unit-ms says\n"
+    "otherwise. Layers are real: their gradients are checked against those of a run without a pipeline, and\n"
+    "the simulation is made of their measured medians. Exit codes: 0 fine, 2 wrong input, 3 a rank or back\n"
+    "end failed.\n\n"
     "Examples:\n"
     "  pipeloom run --schedule zb-h1 --ranks 4 --microbatches 8 --compare\n"
     "  pipeloom run --schedule dualpipe --ranks 4 --microbatches 8 --work layers --width 256 --rows 64\n"
@@ -69,7 +65,7 @@ void add_run_arguments(CLI::App& app, RunArguments& arguments) {
   app.add_option("CONFIG", arguments.input.file, "Configuration or schedule file; - is standard input")
       ->type_name("FILE");
   add_shape_options(app, arguments.input);
-  app.add_option("--backend", arguments.backend, "What runs it: threads, or GPUs")->type_name("cpu|cuda");
+  app.add_option("--backend", arguments.backend, "What ops run on: this CPU, or GPUs")->type_name("cpu|cuda");
   add_launch_options(app, arguments.launch);
   app.add_option("--steps", arguments.steps, "Timed steps; default 5")->type_name("N");
   app.add_option("--warmup", arguments.warmup, "Steps in front of them; default 1")->type_name("N");

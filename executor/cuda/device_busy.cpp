@@ -34,15 +34,16 @@ class DeviceBusyRank : public DeviceRankWork {
   }
 
   DeviceTensor run(Op op, int step, DeviceTensor input, cudaStream_t stream) override {
-    const std::size_t wanted = needs(op) ? message_elements_ : 0;
+    const std::size_t wanted = busy_needs(op, stages_) ? message_elements_ : 0;
     if (input.elements != wanted)
       throw std::runtime_error(
           fmt::format("{} numbers came for {}, which takes {}", input.elements, to_text(op), wanted));
     DeviceTensor output;
-    if (sends(op)) output = {engine_.allocate(message_elements_ * sizeof(float), stream), message_elements_};
+    if (busy_sends(op, stages_))
+      output = {engine_.allocate(message_elements_ * sizeof(float), stream), message_elements_};
     BusyElements elements;
     elements.input = input.buffer.as<float>();
-    if (needs(op)) elements.expected = busy_mark_of_input(op, step);
+    if (busy_needs(op, stages_)) elements.expected = busy_mark_of_input(op, step);
     elements.output = output.buffer.as<float>();
     elements.mark = busy_mark(op, step);
     elements.wrong = wrong_.as<std::uint32_t>();
@@ -64,16 +65,6 @@ class DeviceBusyRank : public DeviceRankWork {
   [[nodiscard]] std::size_t peak_bytes() const override { return 0; }
 
  private:
-  [[nodiscard]] bool is_last(Op op) const { return op.stage().value() + 1 == stages_; }
-  [[nodiscard]] bool sends(Op op) const {
-    if (op.kind() == OpKind::Forward) return !is_last(op);
-    return carries_gradient(op.kind()) && op.stage() > Stage(0);
-  }
-  [[nodiscard]] bool needs(Op op) const {
-    if (op.kind() == OpKind::Forward) return op.stage() > Stage(0);
-    return carries_gradient(op.kind()) && !is_last(op);
-  }
-
   CudaEngine engine_{0};
   std::size_t message_elements_;
   int stages_;
