@@ -37,18 +37,8 @@ ExitCode dispatch(const Program& program) {
   return ExitCode::BadInput;
 }
 
-/// `help` and `help COMMAND` are `--help` and `COMMAND --help`.
-std::vector<std::string> with_help_as_option(std::vector<std::string> arguments) {
-  if (arguments.empty() || arguments.front() != "help") return arguments;
-  arguments.erase(arguments.begin());
-  if (!arguments.empty()) require_command(arguments.front());
-  arguments.emplace_back("--help");
-  return arguments;
-}
-
 ExitCode parse_and_run(std::vector<std::string> arguments) {
   Program program = make_program();
-  arguments = with_help_as_option(std::move(arguments));
   // CLI11 takes the arguments as a stack.
   std::reverse(arguments.begin(), arguments.end());
   try {
@@ -69,7 +59,7 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
 }
 
 int fail(const std::string& line, ExitCode code) {
-  std::cerr << line << '\n';
+  say(line + '\n');
   return static_cast<int>(code);
 }
 
@@ -88,7 +78,7 @@ Program make_program() {
   Program program;
   program.app = std::make_unique<CLI::App>(kDescription, "pipeloom");
   program.app->set_help_flag("-h,--help", "Print this help");
-  program.app->set_version_flag("--version", std::string(kVersion), "Print the version");
+  program.app->set_version_flag("-V,--version", std::string(kVersion), "Print the version");
   program.app->get_formatter()->column_width(34);
   program.app->require_subcommand(0, 1);
   // What is left over is worded by require_no_extras().
@@ -111,7 +101,7 @@ int run_program(std::vector<std::string> arguments) noexcept {
     return fail(error.line(), error.exit_code());
   } catch (const std::bad_alloc&) {
     return fail("error: out of memory; make the run smaller, or refuse such runs early with --max-memory",
-                ExitCode::Bug);
+                ExitCode::DeviceFailed);
   } catch (const std::exception& error) {
     return fail(
         fmt::format("error: unexpected failure inside pipeloom: {}; please report it with the command",

@@ -10,6 +10,7 @@
 #include "sim/io/json_text.hpp"
 #include "sim/text.hpp"
 #include "study/loaded_run.hpp"
+#include "study/memory_text.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -19,15 +20,17 @@ using study::MetricRow;
 
 /// Rows that every comparison shows; the others are told where they differ.
 constexpr std::string_view kAlways[] = {
-    "makespan",    "bubble_ratio", "bubble_overhead",       "busy",     "idle", "step_time",
-    "lower_bound", "peak_bytes",   "peak_activation_bytes", "peak_live"};
+    "makespan",    "bubble_ratio", "bubble_overhead",       "busy",      "idle",          "step_time",
+    "lower_bound", "peak_bytes",   "peak_activation_bytes", "peak_live", "headroom_bytes"};
 
 std::string number_text(double value) {
   return fmt::format("{}", value);
 }
 
-std::string value_text(const MetricRow& row, double value, TimeUnit unit) {
+std::string value_text(const MetricRow& row, double value, const ComparedRun& run, TimeUnit unit) {
   if (row.unit == "time_unit") return format_ticks(static_cast<Ticks>(value), unit);
+  if (row.unit == "bytes" && run.memory != nullptr)
+    return study::memory_text(*run.memory, static_cast<Bytes>(value));
   return row.unit == "ratio" ? ratio_text(value) : number_text(value);
 }
 
@@ -43,19 +46,33 @@ std::string signed_ticks(Ticks ticks, TimeUnit unit) {
   return fmt::format("{}{}", ticks > 0 ? "+" : "", format_ticks(ticks, unit));
 }
 
+/// "times in ms", whatever units the runs have of their own; "" for abstract ones.
+std::string unit_text(std::string_view before, TimeUnit unit) {
+  return unit == TimeUnit::Unit ? std::string() : fmt::format("{}{}", before, name_of(unit));
+}
+
+/// Of the rows that every comparison shows, one of which only some runs know something.
+bool is_shown(const MetricRow& row) {
+  const bool is_known =
+      std::any_of(row.values.begin(), row.values.end(), [](const auto& value) { return value.has_value(); });
+  return std::find(std::begin(kAlways), std::end(kAlways), row.name) != std::end(kAlways) &&
+         (is_known || row.name != "headroom_bytes");
+}
+
 std::string metrics_table(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,
                           const ComparePage& page) {
-  std::vector<Column> columns = {{"", Align::Left}};
+  const TimeUnit unit = runs[0].timeline->unit;
+  std::vector<Column> columns = {{unit_text("times in ", unit), Align::Left}};
   for (std::size_t run = 0; run < runs.size(); ++run) {
     columns.push_back({runs[run].title, Align::Right});
     if (run > 0) columns.push_back({"change", Align::Right});
   }
   Table table(columns);
   for (const MetricRow& row : rows) {
-    if (std::find(std::begin(kAlways), std::end(kAlways), row.name) == std::end(kAlways)) continue;
+    if (!is_shown(row)) continue;
     std::vector<std::string> cells = {std::string(row.name)};
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      cells.push_back(row.values[run] ? value_text(row, *row.values[run], runs[0].timeline->unit) : "-");
+      cells.push_back(row.values[run] ? value_text(row, *row.values[run], runs[run], unit) : "-");
       const auto relative = run > 0 ? row.relative(run) : std::nullopt;
       if (run > 0) cells.push_back(relative ? fmt::format("{:+.2f}%", 100 * *relative) : "");
     }
@@ -79,22 +96,23 @@ std::string causes_table(const ComparedRun& a, const ComparedRun& b, const Compa
     table.add_row({fmt::format("{}", change.rank), std::string(name_of(change.cause)),
                    format_ticks(change.before, unit), format_ticks(change.after, unit),
                    signed_ticks(change.change(), unit)});
-  return heading(b.title + ": idle time that differs most", page) + written(table, page);
+  return heading(b.title + ": idle time that differs most" + unit_text(", in ", unit), page) +
+         written(table, page);
 }
 
-/// The ops that differ most.
-std::string ops_table(const ComparedRun& b, const study::OpComparison& ops, const ComparePage& page) {
+/// The ops that differ most. `unit` is the baseline's, in which the whole page is.
+std::string ops_table(const ComparedRun& b, const study::OpComparison& ops, TimeUnit unit,
+                      const ComparePage& page) {
   if (ops.largest.empty()) return {};
   Table table(
       {{"op", Align::Left}, {"rank", Align::Right}, {"start", Align::Right}, {"duration", Align::Right}});
-  const TimeUnit unit = b.timeline->unit;
   for (std::size_t i = 0; i < std::min(page.most, ops.largest.size()); ++i) {
     const study::OpDifference& difference = ops.largest[i];
     table.add_row({to_text(b.timeline->schedule->ops()[difference.in_b]),
                    fmt::format("{}", b.timeline->schedule->rank_of_op(difference.in_b).value()),
                    signed_ticks(difference.start, unit), signed_ticks(difference.duration, unit)});
   }
-  return heading(b.title + ": ops that differ most", page) + written(table, page);
+  return heading(b.title + ": ops that differ most" + unit_text(", in ", unit), page) + written(table, page);
 }
 
 void append_list(std::string& out, const std::vector<std::string>& items) {
@@ -117,9 +135,8 @@ std::string json_number(const MetricRow& row, std::optional<double> value, TimeU
   return row.unit == "time_unit" ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
 }
 
-std::string json_ops(const ComparedRun& b, const study::OpComparison& ops) {
+std::string json_ops(const ComparedRun& b, const study::OpComparison& ops, TimeUnit unit) {
   std::vector<std::string> items;
-  const TimeUnit unit = b.timeline->unit;
   for (const study::OpDifference& difference : ops.largest)
     items.push_back(fmt::format(R"({{"op": "{}", "rank": {}, "start": {}, "duration": {}}})",
                                 to_text(b.timeline->schedule->ops()[difference.in_b]),
@@ -154,9 +171,10 @@ std::string json_comparison(const ComparedRun& a, const ComparedRun& b, std::siz
       "\n    {{\"run\": {}, \"matched\": {}, \"only_baseline\": {}, \"only_run\": {}, \"remarks\": ", run,
       ops.matched, ops.only_a, ops.only_b);
   append_list(out, lines);
-  out += fmt::format(",\n     \"durations_differ\": {},\n     \"ops\": {},\n     \"idle_changes\": {}}}",
-                     comparable && ops.durations_differ, comparable ? json_ops(b, ops) : "[]",
-                     comparable ? json_causes(a, b) : "[]");
+  out +=
+      fmt::format(",\n     \"durations_differ\": {},\n     \"ops\": {},\n     \"idle_changes\": {}}}",
+                  comparable && ops.durations_differ, comparable ? json_ops(b, ops, a.timeline->unit) : "[]",
+                  comparable ? json_causes(a, b) : "[]");
   return out;
 }
 
@@ -175,7 +193,7 @@ std::string runs_page(std::span<const ComparedRun> runs, std::span<const MetricR
     }
     if (!study::same_clock(*runs[0].timeline, *runs[run].timeline)) continue;
     details += causes_table(runs[0], runs[run], page);
-    details += ops_table(runs[run], ops, page);
+    details += ops_table(runs[run], ops, runs[0].timeline->unit, page);
   }
   return said + "\n" + metrics_table(runs, rows, page) + details;
 }

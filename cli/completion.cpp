@@ -4,6 +4,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "cli/command.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config_keys.hpp"
 #include "sim/io/formats.hpp"
@@ -20,6 +21,12 @@ std::vector<std::string> split(const std::string& text, char separator) {
     begin = end + 1;
   }
   return parts;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) names.emplace_back(command.name);
+  return names;
 }
 
 std::vector<std::string> schedule_names() {
@@ -42,6 +49,7 @@ std::vector<std::string> assignable_keys() {
 }
 
 Candidates candidates_of(const std::string& type_name) {
+  if (type_name == "COMMAND") return {ValueKind::Words, command_names()};
   if (type_name == "FILE") return {ValueKind::File};
   if (type_name == "SCHEDULE") return {ValueKind::Words, schedule_names()};
   if (type_name == "FORMAT") return {ValueKind::Words, format_names()};
@@ -78,12 +86,7 @@ CommandOutline outline_of_command(const CLI::App& command) {
 
 std::vector<CommandOutline> outline_of(const CLI::App& app) {
   std::vector<CommandOutline> commands;
-  CommandOutline help{"help", "Explain a command", {}, {ValueKind::Words}};
-  for (const CLI::App* command : app.get_subcommands({})) {
-    commands.push_back(outline_of_command(*command));
-    help.arguments.words.push_back(command->get_name());
-  }
-  commands.push_back(std::move(help));
+  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(outline_of_command(*command));
   return commands;
 }
 

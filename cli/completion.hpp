@@ -36,7 +36,7 @@ struct CommandOutline {
   Candidates arguments;
 };
 
-/// Every command of the parser. The words of an option follow from its type name: FILE, SCHEDULE, FORMAT, SCHEMA,
+/// Every command of the parser. The words of an option follow from its type name: COMMAND, FILE, SCHEDULE, FORMAT, SCHEMA,
 /// PATH=VALUE, or the words themselves as in "auto|always|never".
 [[nodiscard]] std::vector<CommandOutline> outline_of(const CLI::App& app);
 

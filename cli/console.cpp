@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "sim/io/file.hpp"
+#include "sim/printable.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -57,6 +58,31 @@ bool locale_is_utf8() {
   return false;
 }
 
+/// Length of the colour or weight that `text` begins with, as the pages of this program set them: ESC [ 1 ; 2 m. Else 0.
+std::size_t style_at(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+/// What steers a terminal, colours apart, becomes '?': the last look at what names and texts of others may have brought into a page.
+std::string without_controls(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Character next = utf8_character(text.substr(at));
+    const std::size_t style = style_at(text.substr(at));
+    const bool stays = next.code == '\n' || next.code == '\t' || is_printable(next.code);
+    const std::size_t length = style > 0 ? style : std::max<std::size_t>(next.length, 1);
+    if (style > 0 || (next.length > 0 && stays))
+      out += text.substr(at, length);
+    else
+      out += '?';
+    at += length;
+  }
+  return out;
+}
+
 }  // namespace
 
 bool stdout_is_terminal() {
@@ -76,11 +102,16 @@ Screen screen(ColourMode mode) {
 }
 
 void print(std::string_view text) {
-  io::write_file("-", io::Overwrite::Yes, [text](std::ostream& out) { out << text; });
+  const std::string shown = without_controls(text);
+  io::write_file("-", io::Overwrite::Yes, [&shown](std::ostream& out) { out << shown; });
+}
+
+void say(std::string_view text) {
+  std::cerr << printable_lines(text) << std::flush;
 }
 
 void print_warning(std::string_view text) {
-  std::cerr << "warning: " << text << '\n';
+  say("warning: " + std::string(text) + '\n');
 }
 
 }  // namespace pipeloom::cli

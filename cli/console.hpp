@@ -30,8 +30,10 @@ struct Screen {
 /// True if standard output is a terminal.
 [[nodiscard]] bool stdout_is_terminal();
 
-/// Writes to standard output. Throws SystemError if that fails (a full disk behind a redirection).
+/// Writes to standard output, colours but nothing else that steers a terminal. Throws SystemError if that fails (a full disk behind a redirection).
 void print(std::string_view text);
+/// Writes to standard error what people read. Names of files and the like in it steer no terminal (sim/printable.hpp).
+void say(std::string_view text);
 /// Writes "warning: <text>" as a line to standard error.
 void print_warning(std::string_view text);
 

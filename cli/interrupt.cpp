@@ -7,16 +7,19 @@
 namespace pipeloom::cli {
 namespace {
 
-constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ};
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // A handler has no other way to leave word. Both are lock-free, which is all that it may touch.
 std::atomic<bool> came{false};
 std::atomic<int> which{0};
 std::array<struct sigaction, kSignals.size()> before{};
 
+/// The next one of its kind does what it did before: ends the program.
 void take_note(int signal) {
   which = signal;
   came = true;
+  for (std::size_t i = 0; i < kSignals.size(); ++i)
+    if (kSignals[i] == signal) ::sigaction(signal, &before[i], nullptr);
 }
 
 }  // namespace
@@ -27,9 +30,8 @@ Interrupt::Interrupt() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
-    action.sa_handler = kSignals[i] == SIGXFSZ ? SIG_IGN : take_note;
-    // Back to the default once it has come; no SA_RESTART, so that a wait ends.
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    action.sa_handler = take_note;
+    // No SA_RESTART, so that a wait ends.
     ::sigaction(kSignals[i], nullptr, &before[i]);
     // What whoever started us ignores (nohup) stays ignored.
     if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);

@@ -6,8 +6,8 @@
 
 namespace pipeloom::cli {
 
-/// While one of these lives, SIGINT, SIGTERM and SIGHUP only set a flag, the first time; the second ends the program at once. SIGXFSZ is
-/// ignored, so that a file that may not grow is an error of the write. At most one at a time.
+/// While one of these lives, SIGINT, SIGTERM and SIGHUP only set a flag, the first time; the second ends the program at once. At most
+/// one at a time.
 class Interrupt {
  public:
   Interrupt();

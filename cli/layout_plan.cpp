@@ -29,16 +29,16 @@ struct NamedSchedule {
   /// Parameters with which it can be made: the microbatches asked for, or a number that every schedule takes.
   [[nodiscard]] Params params(int ranks, int chunks, std::optional<int> microbatches) const {
     Params params{.ranks = ranks, .microbatches = 4 * std::min(ranks, kMaxIndex / 4), .chunks = chunks};
-    params.waves = std::max(1, chunks / 2);
+    if (generator.requirements.takes_waves) params.waves = std::max(1, chunks / 2);
     if (microbatches) params.microbatches = *microbatches;
     if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
     return params;
   }
 
-  /// Which regular placement it makes; found by making a small one.
+  /// Which regular placement it makes.
   [[nodiscard]] PlacementKind placement_kind(int chunks) const {
-    const Params small{.ranks = 4, .microbatches = 16, .chunks = chunks, .waves = std::max(1, chunks / 2)};
-    const Placement placement = schedules::make(generator, small).placement();
+    const Params small = params(4, chunks, 16);
+    const Placement placement = generator.placement(small);
     for (const auto kind : {PlacementKind::Loop, PlacementKind::V, PlacementKind::Bidirectional}) {
       if (kind == PlacementKind::V && chunks % 2 != 0) continue;
       if (placement == make_placement(kind, small.ranks, chunks)) return kind;

@@ -17,14 +17,19 @@ struct LowerChoices {
   std::optional<std::string> target;
   std::optional<std::string> max_active_stages;
   bool defer_receives = false;
+  bool allow_swaps = false;
   bool merge = false;
 
-  [[nodiscard]] bool given() const { return target || max_active_stages || defer_receives || merge; }
-  /// Without --target the first release that has what the others ask for. Throws InputError at the option that is wrong.
+  [[nodiscard]] bool given() const {
+    return target || max_active_stages || defer_receives || allow_swaps || merge;
+  }
+  /// Without --target the newest release. Throws InputError at the option that is wrong.
   [[nodiscard]] torch::LowerOptions read() const;
 };
 
-/// --target, --max-active-stages, --defer-receives, --merge.
+/// --target, --max-active-stages, --defer-receives, --allow-swaps, --merge.
 void add_lower_options(CLI::App& app, LowerChoices& choices);
+/// How help spells the values of --target.
+inline constexpr const char* kTargetType = "legacy|2.10|2.13|2.14|2.15";
 
 }  // namespace pipeloom::cli

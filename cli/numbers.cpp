@@ -41,7 +41,7 @@ double parse_size(std::string_view text, std::string_view option) {
   if (error != std::errc{} || !std::isfinite(number) || number * factor < 1)
     throw InputError(Where{std::string(option)},
                      fmt::format("found '{}'; allowed is a size above zero such as 800MB, 8G or 8GiB",
-                                 text.substr(0, 64)));
+                                 shortened(text, 64)));
   return number * factor;
 }
 

@@ -11,6 +11,8 @@ namespace pipeloom::cli {
 using study::bytes_text;
 using study::count_text;
 using study::ratio_text;
+using study::short_bytes_text;
+using study::time_text;
 using study::TimeFormat;
 
 /// Reads "512", "8G", "8GiB" or "1.5 TB" as bytes: K M G T count in 1024 as KiB MiB GiB TiB do, KB MB GB TB in 1000.

@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "cli/numbers.hpp"
+#include "sim/literals.hpp"
 
 namespace pipeloom::cli {
 
@@ -30,6 +31,26 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "Leave nothing out");
   app.add_option("--color", options.color, "Colour: on a terminal unless NO_COLOR is set, always or never")
       ->type_name("auto|always|never");
+}
+
+std::string PrintOptions::chosen() const {
+  if (json) return "json";
+  if (markdown) return "markdown";
+  if (!format) return choices.front();
+  require_choice("--format", *format, choices);
+  return *format;
+}
+
+void add_print_options(CLI::App& app, PrintOptions& options, std::vector<std::string> choices,
+                       const std::string& help, const std::string& names) {
+  options.choices = std::move(choices);
+  CLI::Option* format = app.add_option(names, options.format, help)
+                            ->type_name(fmt::format("{}", fmt::join(options.choices, "|")));
+  CLI::Option* json = app.add_flag("--json", options.json, "The same as --format json")->excludes(format);
+  if (std::find(options.choices.begin(), options.choices.end(), "markdown") == options.choices.end()) return;
+  app.add_flag("--markdown", options.markdown, "The same as --format markdown")
+      ->excludes(format)
+      ->excludes(json);
 }
 
 study::Limits InputOptions::limits() const {
@@ -67,6 +88,17 @@ void require_choice(std::string_view option, const std::string& value,
                     const std::vector<std::string>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
   throw InputError::unknown_name(Where{std::string(option)}, "value", shortened(value, 64), allowed);
+}
+
+Ticks parse_time(std::string_view option, const std::string& text, TimeUnit unit) {
+  auto ticks = parse_time_literal(text);
+  if (const auto plain = parse_ticks(text, unit); plain) ticks = plain->value;
+  if (!ticks || *ticks <= 0)
+    throw InputError(
+        Where{std::string(option)},
+        fmt::format("found '{}'; allowed is a time above 0: a number of {}, or a text such as 500ms",
+                    shortened(text, 64), name_of(unit)));
+  return *ticks;
 }
 
 int parse_count(std::string_view option, const std::string& text, int least, int most) {

@@ -13,6 +13,7 @@
 
 #include "cli/console.hpp"
 #include "sim/io/file.hpp"
+#include "sim/units.hpp"
 #include "study/run_input.hpp"
 
 namespace CLI {
@@ -32,6 +33,21 @@ struct OutputOptions {
   void warn(const std::vector<std::string>& warnings) const;
 };
 void add_output_options(CLI::App& app, OutputOptions& options);
+
+/// What a command prints on standard output: --format NAME, with --json and --markdown as short words for two of the names.
+struct PrintOptions {
+  std::vector<std::string> choices;  ///< the first is what is printed if nothing is said
+  std::optional<std::string> format;
+  bool json = false;
+  bool markdown = false;
+
+  /// Throws InputError if --format names none of `choices`.
+  [[nodiscard]] std::string chosen() const;
+  [[nodiscard]] bool is(std::string_view name) const { return chosen() == name; }
+};
+/// `choices` hold "json", and "markdown" where there is such a thing. `names` are the spellings of --format, for commands that had another one.
+void add_print_options(CLI::App& app, PrintOptions& options, std::vector<std::string> choices,
+                       const std::string& help, const std::string& names = "--format");
 
 /// A run as the command line gives it.
 struct InputOptions : study::InputTexts {
@@ -58,6 +74,9 @@ void require_free(const std::string& path, bool force);
 /// Throws InputError at `option` unless `value` is one of `allowed`, naming the nearest.
 void require_choice(std::string_view option, const std::string& value,
                     const std::vector<std::string>& allowed);
+
+/// A time above 0: "30", in `unit`, or with a unit of its own, "500ms". Throws InputError at `option` for anything else.
+[[nodiscard]] Ticks parse_time(std::string_view option, const std::string& text, TimeUnit unit);
 
 /// A whole number from `least` to `most`. Throws InputError at `option` for anything else.
 [[nodiscard]] int parse_count(std::string_view option, const std::string& text, int least, int most);

@@ -1,6 +1,7 @@
 #include "cli/run_costs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@ namespace {
 using cost::StageNumbers;
 using executor::DurationSample;
 using executor::MeasuredCosts;
+using Source = executor::OpEstimate::Source;
 
 /// [kind], as configurations spell them.
 constexpr std::array<std::string_view, kOpKinds> kKeys = {
@@ -65,20 +67,49 @@ std::vector<Ticks> spreads(const std::vector<DurationSample>& samples) {
   return out;
 }
 
-std::vector<Ticks> medians(const std::vector<DurationSample>& samples) {
+/// Whether the run had such ops, alone or in groups.
+bool has_kind(const MeasuredCosts& costs, OpKind kind) {
+  return was_seen(costs.op[index_of(kind)]) || was_seen(costs.share[index_of(kind)]);
+}
+
+Ticks time_of(const MeasuredCosts& costs, OpKind kind, std::size_t stage) {
+  return estimate_of(costs, kind, stage).time;
+}
+
+/// [stage], whatever is known of them.
+std::vector<Ticks> times_of(const MeasuredCosts& costs, OpKind kind) {
   std::vector<Ticks> out;
-  for (const DurationSample& sample : samples) out.push_back(sample.median);
+  for (std::size_t s = 0; s < costs.op[0].size(); ++s) out.push_back(time_of(costs, kind, s));
   return out;
+}
+
+std::vector<std::size_t> stages_from(const MeasuredCosts& costs, OpKind kind, Source source) {
+  std::vector<std::size_t> out;
+  for (std::size_t s = 0; s < costs.op[0].size(); ++s)
+    if (estimate_of(costs, kind, s).source == source) out.push_back(s);
+  return out;
+}
+
+/// An array of one per stage; a table without the stages of which only shares are known, which then have to be given.
+std::string numbers_text(const MeasuredCosts& costs, OpKind kind) {
+  const std::vector<Ticks> times = times_of(costs, kind);
+  const auto unknown = stages_from(costs, kind, Source::Share);
+  if (unknown.empty()) return array_text(times);
+  std::string text;
+  for (std::size_t s = 0; s < times.size(); ++s)
+    if (std::find(unknown.begin(), unknown.end(), s) == unknown.end())
+      text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", s, ms(times[s]));
+  return fmt::format("{{\"stages\": {{{}}}}}", text);
 }
 
 /// Of stages whose forwards were in no group: their F and longest backward one after another.
 std::vector<Ticks> group_medians(const MeasuredCosts& costs) {
-  std::vector<Ticks> out = medians(costs.group);
-  const auto median = [&](OpKind kind, std::size_t s) { return costs.op[index_of(kind)][s].median; };
+  std::vector<Ticks> out;
+  for (const DurationSample& sample : costs.group) out.push_back(sample.median);
   for (std::size_t s = 0; s < out.size(); ++s)
     if (costs.group[s].count == 0)
-      out[s] = median(OpKind::Forward, s) +
-               std::max(median(OpKind::Backward, s), median(OpKind::BackwardInput, s));
+      out[s] = time_of(costs, OpKind::Forward, s) +
+               std::max(time_of(costs, OpKind::Backward, s), time_of(costs, OpKind::BackwardInput, s));
   return out;
 }
 
@@ -191,9 +222,9 @@ void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
   spec = {};
   spec.unit = TimeUnit::Millisecond;
   for (const OpKind kind : kAllOpKinds)
-    if (const auto& samples = costs.op[index_of(kind)]; was_seen(samples))
+    if (has_kind(costs, kind))
       spec.duration[index_of(kind)] =
-          numbers(medians(samples), fmt::format("costs.{}", kKeys[index_of(kind)]));
+          numbers(times_of(costs, kind), fmt::format("costs.{}", kKeys[index_of(kind)]));
   if (was_seen(costs.group)) {
     spec.overlap.emplace();
     spec.overlap->rule = OverlapRule::Explicit;
@@ -207,8 +238,8 @@ void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
 void write_costs(std::ostream& out, const MeasuredCosts& costs, const cost::CostSpec& rules) {
   out << "{\n  \"time_unit\": \"ms\"";
   for (const OpKind kind : kAllOpKinds)
-    if (const auto& samples = costs.op[index_of(kind)]; was_seen(samples))
-      out << ",\n  \"" << kKeys[index_of(kind)] << "\": " << array_text(medians(samples));
+    if (has_kind(costs, kind))
+      out << ",\n  \"" << kKeys[index_of(kind)] << "\": " << numbers_text(costs, kind);
   if (was_seen(costs.group))
     out << ",\n  \"overlapped\": " << array_text(group_medians(costs));
   else if (is_sequential(rules))
@@ -233,12 +264,30 @@ std::string op_times_page(const MeasuredCosts& costs, bool colour) {
   for (std::size_t s = 0; s < costs.op[0].size(); ++s) {
     std::vector<std::string> row = {std::to_string(s)};
     for (const auto* samples : shown) {
-      row.push_back(rounded((*samples)[s].median));
-      row.push_back(rounded((*samples)[s].spread));
+      const bool seen = (*samples)[s].count > 0;
+      row.push_back(seen ? rounded((*samples)[s].median) : "-");
+      row.push_back(seen ? rounded((*samples)[s].spread) : "-");
     }
     table.add_row(std::move(row));
   }
-  return table.text(colour);
+  std::string text = table.text(colour);
+  for (const std::string& line : unmeasured(costs)) text += line + "\n";
+  return text;
+}
+
+std::vector<std::string> unmeasured(const MeasuredCosts& costs) {
+  std::vector<std::string> lines;
+  const auto say = [&](OpKind kind, Source source, std::string_view what) {
+    const auto stages = stages_from(costs, kind, source);
+    if (!stages.empty())
+      lines.push_back(fmt::format("{} of stage{} {} ran in groups only: {}", letter_of(kind),
+                                  stages.size() == 1 ? "" : "s", fmt::join(stages, ", "), what));
+  };
+  for (const OpKind kind : kAllOpKinds) {
+    say(kind, Source::Sum, "costs take I + W for it");
+    say(kind, Source::Share, "a costs file leaves it out");
+  }
+  return lines;
 }
 
 std::string transfers_page(const executor::MeasuredTransfers& transfers, bool pairs, bool colour) {

@@ -4,6 +4,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "executor/measured_costs.hpp"
 #include "sim/io/run_config.hpp"
@@ -21,10 +22,13 @@ void take_costs(io::RunConfig& config, const executor::MeasuredCosts& costs);
 
 /// The medians as a file that "costs" of a configuration may name: one number per stage and kind, in ms; latency and bandwidth of messages as
 /// far as they were seen; of `rules`, what was run, how messages and overlapped groups behave; and under "measured", which no simulation
-/// reads, the spreads.
+/// reads, the spreads. Ops that never ran alone: B is I + W where these did; what else is known in shares of groups only is left out.
 void write_costs(std::ostream& out, const executor::MeasuredCosts& costs, const cost::CostSpec& rules);
 
-/// Median and spread per stage and kind, in ms.
+/// "B of stages 0, 3 ran in groups only: costs take I + W for it": a line for each kind of which that is so.
+[[nodiscard]] std::vector<std::string> unmeasured(const executor::MeasuredCosts& costs);
+
+/// Median and spread per stage and kind, in ms, of ops that ran alone, and unmeasured().
 [[nodiscard]] std::string op_times_page(const executor::MeasuredCosts& costs, bool colour);
 
 /// What messages did with their time, in ms: of all, with `pairs` also between each two ranks, and the link that a waiting rank sees. "" if

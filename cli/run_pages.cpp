@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/compare_pages.hpp"
+#include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
 #include "sim/text.hpp"
@@ -72,14 +72,46 @@ std::string clocks_page(const std::vector<executor::ClockOffset>& clocks) {
                      to_double(worst, TimeUnit::Millisecond));
 }
 
+namespace {
+
+/// The simulated step and the measured one of median length, as `pipeloom compare` sees them.
+class Compared {
+ public:
+  Compared(const study::Evaluation& run, const Timeline& measured)
+      : step_(one_step(measured, middle_of(sorted_steps(measured)).second)),
+        predicted_idle_(study::idle_spans_of(run)),
+        measured_idle_(all_idle_spans(step_, run.costs)),
+        runs_{{"simulated", &run.timeline, &run.metrics, &predicted_idle_, &run.memory},
+              {"measured", &step_, nullptr, &measured_idle_}} {}
+  Compared(const Compared&) = delete;
+  Compared& operator=(const Compared&) = delete;
+
+  [[nodiscard]] const std::vector<study::ComparedRun>& runs() const { return runs_; }
+
+ private:
+  static std::pair<Ticks, int> middle_of(const std::vector<std::pair<Ticks, int>>& steps) {
+    return steps[(steps.size() - 1) / 2];
+  }
+
+  Timeline step_;
+  std::vector<std::vector<IdleSpan>> predicted_idle_;
+  std::vector<std::vector<IdleSpan>> measured_idle_;
+  std::vector<study::ComparedRun> runs_;
+};
+
+}  // namespace
+
 std::string comparison_page(const study::Evaluation& run, const Timeline& measured, const Screen& screen) {
-  const auto steps = sorted_steps(measured);
-  const Timeline step = one_step(measured, steps[(steps.size() - 1) / 2].second);
-  const auto predicted_idle = study::idle_spans_of(run);
-  const auto measured_idle = all_idle_spans(step, run.costs);
-  const std::vector<study::ComparedRun> runs = {{"simulated", &run.timeline, &run.metrics, &predicted_idle},
-                                                {"measured", &step, nullptr, &measured_idle}};
-  return runs_page(runs, study::compare_all_metrics(runs), {false, screen.has_colour(), 5});
+  const Compared compared(run, measured);
+  return runs_page(compared.runs(), study::compare_all_metrics(compared.runs()),
+                   {false, screen.has_colour(), 5});
+}
+
+std::string comparison_json(const study::Evaluation& run, const Timeline& measured) {
+  const Compared compared(run, measured);
+  std::string text = runs_json(compared.runs(), study::compare_all_metrics(compared.runs()), {});
+  text.pop_back();  // its last line end
+  return text;
 }
 
 std::string steps_page(const Timeline& measured) {
@@ -110,6 +142,29 @@ std::string peaks_page(const study::Evaluation& run, const std::vector<std::size
   return "peak of activations in bytes\n" + table.text(colour);
 }
 
+std::optional<executor::RunResult> finished_steps(const Timeline& partial, int warmup_steps) {
+  const std::size_t ops = partial.schedule->num_ops();
+  const auto has_ended = [&](int step) {
+    for (std::size_t i = 0; i < ops; ++i)
+      if (partial.end_of(i, step) < 0) return false;
+    return true;
+  };
+  int last = warmup_steps;
+  while (last < partial.steps && has_ended(last)) ++last;
+  if (last == warmup_steps) return std::nullopt;
+  executor::RunResult out;
+  out.timeline.schedule = partial.schedule;
+  out.timeline.unit = partial.unit;
+  out.timeline.steps = last - warmup_steps;
+  const Ticks origin = span_of(partial, warmup_steps).start;
+  for (int step = warmup_steps; step < last; ++step)
+    for (std::size_t i = 0; i < ops; ++i) {
+      out.timeline.start.push_back(partial.start_of(i, step) - origin);
+      out.timeline.end.push_back(partial.end_of(i, step) - origin);
+    }
+  return out;
+}
+
 void keep_partial(const executor::RunFailed& failure, const std::string& path) {
   const Timeline& timeline = failure.partial();
   const Schedule& schedule = *timeline.schedule;
@@ -123,7 +178,7 @@ void keep_partial(const executor::RunFailed& failure, const std::string& path) {
                              format_ticks(timeline.start_of(i, step), timeline.unit),
                              format_ticks(timeline.end_of(i, step), timeline.unit));
   });
-  std::cerr << path << ".partial has the ops that ended\n";
+  say(path + ".partial has the ops that ended\n");
 }
 
 }  // namespace pipeloom::cli

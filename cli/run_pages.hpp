@@ -26,12 +26,19 @@ namespace pipeloom::cli {
 [[nodiscard]] std::string comparison_page(const study::Evaluation& run, const Timeline& measured,
                                           const Screen& screen);
 
+/// The same as the value that `pipeloom compare --json` prints.
+[[nodiscard]] std::string comparison_json(const study::Evaluation& run, const Timeline& measured);
+
 /// Makespans of all timed steps in ms, in their order.
 [[nodiscard]] std::string steps_page(const Timeline& measured);
 
 /// Most bytes of activations that each rank held, beside what the simulator says with `memory`, if it can; "" where none were counted.
 [[nodiscard]] std::string peaks_page(const study::Evaluation& run, const std::vector<std::size_t>& measured,
                                      const std::optional<MemoryModel>& memory, bool colour);
+
+/// The timed steps that ended before a run was interrupted, as a result without messages; nothing if none did. `partial` is what
+/// executor::RunFailed has.
+[[nodiscard]] std::optional<executor::RunResult> finished_steps(const Timeline& partial, int warmup_steps);
 
 /// Rows of the ops that ended, beside the file that a whole run would have become.
 void keep_partial(const executor::RunFailed& failure, const std::string& path);

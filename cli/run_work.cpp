@@ -101,6 +101,28 @@ std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments, const 
   return executor::layer_memory(layers_config(arguments), schedule);
 }
 
+void require_room(const WorkArguments& arguments, const study::Evaluation& run, std::optional<Rank> only,
+                  double limit) {
+  if (!arguments.is_layers()) return;
+  const executor::LayersConfig config = layers_config(arguments);
+  executor::require_possible(config, executor::sizes_of(*run.schedule));
+  const Placement& placement = run.schedule->placement();
+  const double stage =
+      static_cast<double>(sizeof(float)) * config.blocks * static_cast<double>(config.block().parameters());
+  const auto memory = memory_of_work(arguments, *run.schedule);
+  const auto peaks = memory ? measure_memory(run.timeline, *memory) : std::vector<RankMemory>{};
+  double need = 0;
+  for (Rank rank{0}; rank < Rank(run.schedule->ranks()); ++rank) {
+    if (only && rank != *only) continue;
+    // Weights and gradients; once more the gradients, which are compared when the run is over.
+    need += 3 * stage * static_cast<double>(placement.slots_of(rank).size());
+    if (memory) need += static_cast<double>(peaks[rank.at()].peak_activation_bytes);
+  }
+  if (need > limit)
+    throw InputError::too_large(fmt::format("layers of width {} and {} rows", config.width, config.rows),
+                                need, limit);
+}
+
 std::string text_of(const WorkArguments& arguments) {
   if (!arguments.is_layers()) return fmt::format("busy, {} numbers a message", busy_elements(arguments));
   const executor::LayersConfig config = layers_config(arguments);

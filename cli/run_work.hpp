@@ -10,6 +10,7 @@
 #include "executor/run.hpp"
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"
+#include "study/evaluate.hpp"
 
 namespace CLI {
 class App;
@@ -48,6 +49,11 @@ void require_consistent(const WorkArguments& arguments);
 /// What of the work's activations the simulator can predict, as executor::layer_memory(); nothing for busy work.
 [[nodiscard]] std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments,
                                                         const Schedule& schedule);
+
+/// Throws InputError where the layers of all ranks, or of `only` that one, would need more than `limit` bytes: an estimate of weights,
+/// gradients and predicted peaks, made before anything is allocated. Also throws as executor::require_possible().
+void require_room(const WorkArguments& arguments, const study::Evaluation& run, std::optional<Rank> only,
+                  double limit);
 
 /// What the work depends on, besides the costs of busy work: "layers of width 64, ..".
 [[nodiscard]] std::string text_of(const WorkArguments& arguments);

@@ -44,8 +44,9 @@ std::string requirements_json(const Requirements& r) {
       r.takes_group_size);
   out += fmt::format(
       ", \"takes_slices\": {}, \"default_slices\": {}, \"takes_waves\": {}, \"takes_updates\": {}, "
-      "\"default_updates\": {}",
-      r.takes_slices, r.default_slices, r.takes_waves, r.takes_updates, r.default_updates);
+      "\"default_updates\": {}, \"takes_memory_limit\": {}, \"needs_terms\": {}",
+      r.takes_slices, r.default_slices, r.takes_waves, r.takes_updates, r.default_updates,
+      r.takes_memory_limit, r.needs_terms);
   return out + ", \"variants\": " + array(r.variants, quoted) + "}";
 }
 

@@ -46,6 +46,11 @@ std::vector<Fact> option_texts(const Requirements& needs) {
   if (needs.takes_updates)
     out.push_back(
         {"options.updates", fmt::format("optimizer updates of the run, default {}", needs.default_updates)});
+  if (needs.takes_memory_limit)
+    out.push_back(
+        {"options.memory_limit",
+         "{\"bytes\": n} or {\"microbatches\": x} of activations, default memory.limit_bytes, else ranks "
+         "microbatches"});
   if (!needs.variants.empty())
     out.push_back({"options.variant",
                    fmt::format("{}; default {}", fmt::join(needs.variants, ", "), needs.variants.front())});

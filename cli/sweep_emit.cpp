@@ -6,7 +6,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <filesystem>
-#include <iostream>
 #include <ostream>
 #include <system_error>
 
@@ -121,7 +120,7 @@ ExitCode emit_jobs(const SweepArguments& sweep, const EmitArguments& arguments) 
   for (const sweep::JobFile* file : {&jobs.shards, &jobs.merge})
     io::write_file(file->path, overwrite_if(sweep.force), [&](std::ostream& out) { out << file->text; });
   if (!sweep.output.quiet)
-    std::cerr << fmt::format("{} and {} written; submit them with\n", jobs.shards.path, jobs.merge.path);
+    say(fmt::format("{} and {} written; submit them with\n", jobs.shards.path, jobs.merge.path));
   print(jobs.commands);
   return ExitCode::Ok;
 }

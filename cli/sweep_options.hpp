@@ -30,6 +30,7 @@ struct SweepArguments {
   std::string progress = "auto";
   bool resume = false;
   bool force = false;
+  bool dry_run = false;
   OutputOptions output;
 };
 

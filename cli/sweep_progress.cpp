@@ -1,12 +1,8 @@
 #include "cli/sweep_progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <iostream>
-#include <string_view>
 
 #include "cli/numbers.hpp"
 
@@ -16,18 +12,6 @@ namespace {
 constexpr double kPlainEvery = 10;  // seconds
 /// Before that a rate says nothing.
 constexpr double kSettled = 0.5;  // seconds
-
-std::string duration_text(double seconds) {
-  const auto whole = std::lround(seconds);
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
-  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
-bool stderr_is_terminal() {
-  const char* term = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && (term == nullptr || std::string_view(term) != "dumb");
-}
 
 }  // namespace
 
@@ -48,21 +32,16 @@ std::string progress_text(const sweep::Progress& progress) {
 }
 
 SweepProgress::SweepProgress(const std::string& mode)
-    : rewrites_(mode == "auto" && stderr_is_terminal()), plain_(mode == "plain"), next_plain_(kPlainEvery) {}
-
-SweepProgress::~SweepProgress() {
-  if (shown_) std::cerr << "\r\x1b[K" << std::flush;
-}
+    : line_(mode == "auto"), plain_(mode == "plain"), next_plain_(kPlainEvery) {}
 
 std::function<void(const sweep::Progress&)> SweepProgress::callback() {
-  if (!rewrites_ && !plain_) return {};
+  if (!line_.is_on() && !plain_) return {};
   return [this](const sweep::Progress& progress) { show(progress); };
 }
 
 void SweepProgress::show(const sweep::Progress& progress) {
-  if (rewrites_) {
-    std::cerr << '\r' + progress_text(progress) + "\x1b[K" << std::flush;
-    shown_ = true;
+  if (line_.is_on()) {
+    line_.show(progress_text(progress));
   } else if (progress.seconds >= next_plain_) {
     std::cerr << progress_text(progress) + '\n';
     next_plain_ = progress.seconds + kPlainEvery;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/progress_line.hpp"
 #include "study/sweep/runner.hpp"
 
 namespace pipeloom::cli {
@@ -14,20 +15,14 @@ class SweepProgress {
  public:
   /// `mode`: "auto" (a line that is kept up to date, if standard error is a terminal), "plain" (a line every ten seconds) or "none".
   explicit SweepProgress(const std::string& mode);
-  /// Removes the line.
-  ~SweepProgress();
-  SweepProgress(const SweepProgress&) = delete;
-  SweepProgress& operator=(const SweepProgress&) = delete;
-
   /// For SweepOptions::progress; empty if nothing is shown.
   [[nodiscard]] std::function<void(const sweep::Progress&)> callback();
 
  private:
   void show(const sweep::Progress& progress);
 
-  bool rewrites_ = false;
+  ProgressLine line_;
   bool plain_ = false;
-  bool shown_ = false;
   double next_plain_ = 10;
 };
 

@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <utility>
+
+#include "cli/lower_options.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/torch_csv.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -27,29 +34,91 @@ torch::LoadingRun parse_run(const std::string& text, torch::Form form) {
   return run;
 }
 
+/// The input's text and form, if it is a file of PyTorch's that can be read.
+struct TorchText {
+  std::string text;
+  torch::Form form;
+};
+std::optional<TorchText> torch_text(const InputOptions& input) {
+  if (!input.file) return std::nullopt;
+  try {
+    std::string text = input.text ? *input.text : io::read_file(*input.file);
+    const io::Format* format = input.from ? &io::find_format(*input.from) : io::format_by_content(text);
+    const auto form = format != nullptr ? study::torch_form_of(format->name) : std::nullopt;
+    if (!form) return std::nullopt;
+    return TorchText{std::move(text), *form};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::string name_of(const InputOptions& input) {
+  return *input.file == "-" ? "standard input" : *input.file;
+}
+
 }  // namespace
 
+void add_load_options(CLI::App& app, LoadChoices& choices) {
+  app.add_option("--load-as", choices.load_as,
+                 "PyTorch's files: the run that loads them, ranks, stages per rank and microbatches; as the "
+                 "file shows if left out")
+      ->type_name("P,V,M");
+  app.add_option("--target", choices.target,
+                 "PyTorch's files: the release that loads them; all of them if left out")
+      ->type_name(kTargetType);
+}
+
 std::optional<study::TorchFindings> examine_torch(const std::string& text, const std::string& name,
-                                                  const std::string& format,
-                                                  const std::optional<std::string>& load) {
+                                                  const std::string& format, const LoadChoices& load) {
   const auto form = study::torch_form_of(format);
-  if (!form && load)
-    throw InputError(Where{"--load-as"}, "only PyTorch's schedule files are loaded; leave the option out");
+  for (const auto& [option, given] :
+       {std::pair("--load-as", load.load_as), std::pair("--target", load.target)})
+    if (!form && given)
+      throw InputError(Where{option}, "only PyTorch's schedule files are loaded; leave the option out");
   if (!form) return std::nullopt;
-  return study::examine_torch(text, name, format,
-                              load ? std::optional(parse_run(*load, *form)) : std::nullopt);
+  std::optional<torch::LoadingRun> run;
+  if (load.load_as) run = parse_run(*load.load_as, *form);
+  std::optional<torch::Target> target;
+  if (load.target) target = torch::find_target(*load.target, Where{"--target"});
+  return study::examine_torch(text, name, format, run, target);
 }
 
 std::string torch_page_of_unreadable(const InputOptions& input) {
-  if (!input.file || *input.file == "-") return {};
-  try {
-    const std::string text = io::read_file(*input.file);
-    const io::Format* format = input.from ? &io::find_format(*input.from) : io::format_by_content(text);
-    const auto form = format != nullptr ? study::torch_form_of(format->name) : std::nullopt;
-    return form ? study::torch_page_of_unreadable(text, *input.file, *form) : std::string();
-  } catch (const Error&) {
-    return {};
-  }
+  const auto file = torch_text(input);
+  return file ? study::torch_page_of_unreadable(file->text, name_of(input), file->form) : std::string();
+}
+
+std::vector<InputError> torch_cell_errors(const InputOptions& input) {
+  const auto file = torch_text(input);
+  return file ? io::torch_cell_errors(file->text, name_of(input), file->form) : std::vector<InputError>();
+}
+
+std::vector<std::string> torch_warnings(const std::string& format, const std::string& name, int microbatches,
+                                        const Schedule& schedule, const ActionLists* lists,
+                                        torch::Target target) {
+  const auto form = study::torch_form_of(format);
+  if (!form) return {};
+  std::vector<std::string> out;
+  const std::string refusal =
+      torch::class_refusal(name, schedule.ranks(), schedule.placement().chunks(), schedule.microbatches());
+  if (!refusal.empty()) out.push_back(refusal);
+  if (microbatches > 0 && microbatches != schedule.microbatches())
+    out.push_back(
+        fmt::format("this file holds {} microbatches, the updates of a whole run, which PyTorch refuses in a "
+                    "step of {}; in a "
+                    "step of {} it makes one update of them",
+                    schedule.microbatches(), microbatches, schedule.microbatches()));
+  const ActionLists computations = lists == nullptr ? to_actions(schedule) : ActionLists();
+  const ActionLists& written = lists == nullptr ? computations : *lists;
+  torch::LoadingRun run = torch::loading_run(written, *form);
+  run.target = target;
+  const torch::Verdict verdict = torch::verdict_of(written, run);
+  if (!verdict.ok())
+    out.push_back(fmt::format("PyTorch {} refuses this file, {}: {}", torch::name_of(target),
+                              verdict.exception, verdict.message));
+  else if (const auto lint = torch::forward_order_lint(written, verdict.rank_of_stage))
+    out.push_back("PyTorch loads this file and trains wrong: " + lint->message);
+  return out;
 }
 
 }  // namespace pipeloom::cli

@@ -4,20 +4,39 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/options.hpp"
+#include "sim/error.hpp"
 #include "study/torch_page.hpp"
 
 namespace pipeloom::cli {
 
-/// study::examine_torch() for the run "P,V,M" of --load-as. Throws InputError if that is given for another format or does not read.
+/// Which run loads a file, as options say it.
+struct LoadChoices {
+  std::optional<std::string> load_as;
+  std::optional<std::string> target;
+};
+/// --load-as, --target.
+void add_load_options(CLI::App& app, LoadChoices& choices);
+
+/// study::examine_torch() for these options. Throws InputError if one is given for another format or does not read.
 [[nodiscard]] std::optional<study::TorchFindings> examine_torch(const std::string& text,
                                                                 const std::string& name,
                                                                 const std::string& format,
-                                                                const std::optional<std::string>& load);
+                                                                const LoadChoices& load);
 
-/// PyTorch's verdict on a file that our readers refuse, as study::torch_page() gives it; "" if the file is none of PyTorch's, cannot be
-/// read at all, or came from standard input.
+/// PyTorch's verdict on a file that our readers refuse, as study::torch_page() gives it; "" if the file is none of PyTorch's, or cannot be
+/// read at all.
 [[nodiscard]] std::string torch_page_of_unreadable(const InputOptions& input);
+/// What is wrong with the cells of a file of PyTorch's, at most a thousand of them; none if it is none.
+[[nodiscard]] std::vector<InputError> torch_cell_errors(const InputOptions& input);
+
+/// What to say of a file in this format that was written for the lists: that PyTorch refuses it, or its class of this name the run, or
+/// that it holds more than the step that was asked for. `lists` are those of a lowered file for `target`; those of the schedule if it
+/// is null. `microbatches` are those of a step; 0 if no configuration says.
+[[nodiscard]] std::vector<std::string> torch_warnings(const std::string& format, const std::string& name,
+                                                      int microbatches, const Schedule& schedule,
+                                                      const ActionLists* lists, torch::Target target);
 
 }  // namespace pipeloom::cli

@@ -35,7 +35,7 @@ std::vector<std::string> long_options(const CLI::App& app) {
 }
 
 InputError unknown_command(std::string_view name) {
-  std::vector<std::string> valid{"help"};
+  std::vector<std::string> valid;
   for (const Command& command : all_commands()) valid.emplace_back(command.name);
   return InputError::unknown_name({}, "command", shortened(name, kShown), valid);
 }
@@ -83,7 +83,7 @@ std::string worded(const CLI::ParseError& error) {
 void require_command(std::string_view name) {
   const auto named = [name](const Command& command) { return command.name == name; };
   const bool known = std::any_of(all_commands().begin(), all_commands().end(), named);
-  if (!known && name != "help" && !name.starts_with('-')) throw InputError(unknown_command(name));
+  if (!known) throw InputError(unknown_command(name));
 }
 
 void require_no_extras(const CLI::App& app) {

@@ -1,19 +1,21 @@
 # Debian packages: `cpack -G DEB` in a build folder writes pipeloom_<version>_<arch>.deb, and pipeloom-gui and pipeloom-mpi where these
 # programs are built. What they depend on follows from the libraries that they link (dpkg-shlibdeps).
 #
-# Besides the programs they hold completions for bash, zsh and fish, made by the program itself, the man page with the commands of
-# cli/commands.def, and the ready configurations as examples; the libraries for find_package(pipeloom) are in none.
+# Besides the programs they hold completions for bash, zsh and fish and the man page, made by the program itself, and the ready
+# configurations as examples; the libraries for find_package(pipeloom) are in none.
 
 set(PIPELOOM_PACKAGE_MAINTAINER "Pipeloom maintainers <pipeloom@localhost>" CACHE STRING "Maintainer of the Debian packages")
 
-# ---- completions: only the program knows its options, so where it cannot run there are none
+# ---- completions and the man page: only the program knows its options, so where it cannot run there are none
 if(NOT CMAKE_CROSSCOMPILING)
   set(completions "${PROJECT_BINARY_DIR}/completions")
   install(CODE "
     foreach(shell bash zsh fish)
       execute_process(COMMAND \"$<TARGET_FILE:pipeloom>\" completion \${shell}
         OUTPUT_FILE \"${completions}/pipeloom.\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
-    endforeach()" COMPONENT cli)
+    endforeach()
+    execute_process(COMMAND \"$<TARGET_FILE:pipeloom>\" help --man
+      OUTPUT_FILE \"${PROJECT_BINARY_DIR}/pipeloom.1\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT cli)
   file(MAKE_DIRECTORY "${completions}")
   install(FILES "${completions}/pipeloom.bash" RENAME pipeloom
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT cli)
@@ -21,18 +23,8 @@ if(NOT CMAKE_CROSSCOMPILING)
     DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT cli)
   install(FILES "${completions}/pipeloom.fish"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT cli)
+  install(FILES "${PROJECT_BINARY_DIR}/pipeloom.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
 endif()
-
-# ---- man page
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/commands.def")
-file(STRINGS "${PROJECT_SOURCE_DIR}/cli/commands.def" rows REGEX "^PIPELOOM_COMMAND")
-set(PIPELOOM_MAN_COMMANDS "")
-foreach(row IN LISTS rows)
-  string(REGEX REPLACE "^PIPELOOM_COMMAND\\(([a-z]+), \"(.*)\"\\)$" ".TP\n.B \\1\n\\2.\n" entry "${row}")
-  string(APPEND PIPELOOM_MAN_COMMANDS "${entry}")
-endforeach()
-configure_file("${CMAKE_CURRENT_LIST_DIR}/pipeloom.1.in" "${PROJECT_BINARY_DIR}/pipeloom.1" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/pipeloom.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
 
 # ---- documents
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/pipeloom/examples" COMPONENT cli)
@@ -71,5 +63,9 @@ set(CPACK_COMPONENT_CLI_DESCRIPTION "Simulator of pipeline-parallel training sch
 set(CPACK_COMPONENT_GUI_DESCRIPTION "Window of pipeloom: explore pipeline-parallel schedules by hand")
 set(CPACK_COMPONENT_MPI_DESCRIPTION "Sweeps of pipeloom over the ranks of an MPI job")
 set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS pipeloom-gui)
+# Loaded when layers need it, which dpkg-shlibdeps does not see.
+if(PIPELOOM_BLAS_FOUND)
+  set(CPACK_DEBIAN_CLI_PACKAGE_RECOMMENDS libopenblas0)
+endif()
 set(CPACK_DEBIAN_GUI_PACKAGE_RECOMMENDS "pipeloom, fonts-dejavu-core")
 include(CPack)

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "executor/tensor_math.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor {
@@ -68,6 +69,7 @@ LayerRank::LayerRank(const LayersConfig& config, const Schedule& schedule, Rank 
       forward_only_(schedule.is_forward_only()),
       losses_(static_cast<std::size_t>(schedule.units())),
       account_(schedule, rank) {
+  (void)multiplier_name();  // loads what multiplies while no rank runs yet
   const auto slots = schedule.placement().slots_of(rank);
   slots_.assign(slots.begin(), slots.end());
   for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)

@@ -33,6 +33,19 @@ void collect_entry(const Timeline& timeline, int step, std::size_t first, std::s
 
 }  // namespace
 
+OpEstimate estimate_of(const MeasuredCosts& costs, OpKind kind, std::size_t stage) {
+  using Source = OpEstimate::Source;
+  const auto sample = [&](OpKind of) { return costs.op[index_of(of)][stage]; };
+  if (sample(kind).count > 0) return {sample(kind).median, Source::Alone};
+  const auto& shares = costs.share[index_of(kind)];
+  if (stage >= shares.size() || shares[stage].count == 0) return {};
+  const DurationSample input = sample(OpKind::BackwardInput);
+  const DurationSample weight = sample(OpKind::BackwardWeight);
+  if (kind == OpKind::Backward && input.count > 0 && weight.count > 0)
+    return {input.median + weight.median, Source::Sum};
+  return {shares[stage].median, Source::Share};
+}
+
 MeasuredCosts measured_costs(const RunResult& run) {
   const Timeline& timeline = run.timeline;
   const Schedule& schedule = *timeline.schedule;
@@ -46,9 +59,8 @@ MeasuredCosts measured_costs(const RunResult& run) {
   MeasuredCosts out;
   for (const OpKind kind : kAllOpKinds)
     for (std::size_t s = 0; s < stages; ++s) {
-      auto& alone = found.alone[index_of(kind)][s];
-      auto& shared = found.shared[index_of(kind)][s];
-      out.op[index_of(kind)].push_back(sample_of(std::move(alone.empty() ? shared : alone)));
+      out.op[index_of(kind)].push_back(sample_of(std::move(found.alone[index_of(kind)][s])));
+      out.share[index_of(kind)].push_back(sample_of(std::move(found.shared[index_of(kind)][s])));
     }
   if (schedule.has_groups())
     for (auto& samples : found.group) out.group.push_back(sample_of(std::move(samples)));

@@ -1,7 +1,11 @@
 #include "executor/rank_threads.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "executor/rank_runner.hpp"
 #include "executor/timer.hpp"
@@ -29,14 +33,24 @@ void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>
                  const RankLife& life) {
   std::vector<std::thread> threads;
   threads.reserve(ranks.size());
-  for (const Rank rank : ranks)
-    threads.emplace_back([state, rank, life] {
-      wake_up_precisely();
-      run_or_fail(*state, rank, [&] { life(*state, rank); });
-      state->end(rank);
-    });
+  try {
+    for (const Rank rank : ranks)
+      threads.emplace_back([state, rank, life] {
+        wake_up_precisely();
+        run_or_fail(*state, rank, [&] { life(*state, rank); });
+        state->end(rank);
+      });
+  } catch (const std::system_error& error) {
+    // Those that run are told; those that never will have ended.
+    state->fail(
+        ranks[threads.size()],
+        fmt::format("its thread cannot be started ({}): this machine or its user may have no more, see "
+                    "`ulimit -u`; take fewer ranks",
+                    error.code().message()));
+    for (std::size_t i = threads.size(); i < ranks.size(); ++i) state->end(ranks[i]);
+  }
   state->watch();
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
+  for (std::size_t i = 0; i < threads.size(); ++i) {
     if (state->has_ended(ranks[i]))
       threads[i].join();
     else

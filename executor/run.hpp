@@ -2,6 +2,7 @@
 
 // Runs a program for real, and says when everything happened.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,6 +40,10 @@ struct RunOptions {
   /// Between processes: a sender waits for the word that its message's receive is posted before it sends the tensor, so that waiting
   /// and transfer can be told apart. Without, tensors leave when they are posted.
   bool handshake = true;
+  /// Asks the run to end; looked at a few times a second. The run then fails everywhere, as if a rank had. Null: nobody asks.
+  const std::atomic<bool>* stop = nullptr;
+  /// Called a few times a second by the thread that started the run: (steps that are over, warm-up steps included; all of them).
+  std::function<void(int, int)> progress = {};
   /// Called in front of every instruction, for tests that delay, stop or kill: (rank, position in its list).
   /// Different ranks call it at the same time.
   std::function<void(Rank, std::size_t)> before_instruction = {};

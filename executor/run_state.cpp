@@ -167,12 +167,32 @@ void RunState::look_for_stall() {
          fmt::format("no message for {} s, the timeout, while no rank computes", options().timeout_seconds));
 }
 
+int RunState::steps_over() const {
+  int over = all_steps();
+  for (std::size_t rank = 0; rank < work_.size(); ++rank)
+    if (work_[rank]) over = std::min(over, progress_[rank].step.load());
+  return over;
+}
+
+void RunState::look_around() {
+  const int over = steps_over();
+  if (options().progress) options().progress(over, all_steps());
+  if (options().stop == nullptr || !*options().stop) return;
+  Failure failure{.rank = first_, .what = "interrupted", .message = {}, .last_actions = {}};
+  failure.message = fmt::format("interrupted in step {} of {}, {} of them warm-up", over + 1, all_steps(),
+                                options().warmup_steps);
+  for (Rank rank{0}; rank < Rank(schedule().ranks()); ++rank)
+    failure.last_actions.push_back(last_actions(rank));
+  fail(std::move(failure));
+}
+
 void RunState::watch() {
   const std::chrono::duration<double> look_every(std::clamp(options().timeout_seconds / 8, 0.001, 0.1));
   std::unique_lock lock(mutex_);
   while (running_ > 0 && !failure_) {
     if (changed_.wait_for(lock, look_every, [&] { return running_ == 0 || failure_; })) break;
     lock.unlock();
+    look_around();
     look_for_stall();
     lock.lock();
   }

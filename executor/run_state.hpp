@@ -118,6 +118,10 @@ class RunState {
   [[nodiscard]] std::string instruction_text(Rank rank, std::size_t instruction) const;
   [[nodiscard]] std::string last_actions(Rank rank) const;
   void fail_at(Rank rank, std::size_t instruction, const std::string& what);
+  /// Steps that all ranks of this process have ended.
+  [[nodiscard]] int steps_over() const;
+  /// Tells how far the run is, and fails it if it is asked to end.
+  void look_around();
   /// Fails the run if a rank stays in one op or copy, or all wait, for too long.
   void look_for_stall();
   [[nodiscard]] std::size_t index(std::size_t op, int step) const {

@@ -4,6 +4,9 @@
 
 #ifdef PIPELOOM_OPENBLAS
 #include <cblas.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
 #endif
 
 namespace pipeloom::executor {
@@ -13,57 +16,56 @@ std::size_t stride_or(std::size_t stride, std::size_t width) {
   return stride == 0 ? width : stride;
 }
 
-}  // namespace
+/// How an operand lies in memory: rows of `stride` elements.
+struct Operand {
+  std::span<const float> values;
+  bool transposed = false;
+  std::size_t stride = 0;
+};
 
 #ifdef PIPELOOM_OPENBLAS
 
-namespace {
+constexpr std::string_view kLibrary = "OpenBLAS " PIPELOOM_OPENBLAS;
+
+/// The product of OpenBLAS, or null where the library is not installed. Loaded when layers need it and no sooner: its constructor starts a
+/// thread per core and takes memory for each, for which no other command should pay. A rank multiplies on its own thread alone.
+decltype(&cblas_sgemm) sgemm() {
+  static const auto function = []() -> decltype(&cblas_sgemm) {
+    ::setenv("OPENBLAS_NUM_THREADS", "1", 1);  // NOLINT(concurrency-mt-unsafe): asked for before ranks start
+    void* const library = ::dlopen(PIPELOOM_OPENBLAS_FILE, RTLD_NOW | RTLD_LOCAL);
+    void* const symbol = library == nullptr ? nullptr : ::dlsym(library, "cblas_sgemm");
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym() gives
+    return reinterpret_cast<decltype(&cblas_sgemm)>(symbol);
+  }();
+  return function;
+}
+
+bool has_library() {
+  return sgemm() != nullptr;
+}
 
 blasint narrow(std::size_t size) {
   return static_cast<blasint>(size);
 }
 
-/// How an operand lies in memory: rows of `stride` elements.
-struct Operand {
-  std::span<const float> values;
-  CBLAS_TRANSPOSE transpose = CblasNoTrans;
-  std::size_t stride = 0;
-};
-
-void gemm(ProductShape shape, const Operand& a, const Operand& b, std::span<float> c, Into into) {
-  [[maybe_unused]] static const bool single_threaded = (openblas_set_num_threads(1), true);
-  cblas_sgemm(CblasRowMajor, a.transpose, b.transpose, narrow(shape.rows), narrow(shape.columns),
-              narrow(shape.depth), 1.0F, a.values.data(), narrow(a.stride), b.values.data(), narrow(b.stride),
-              into == Into::Add ? 1.0F : 0.0F, c.data(), narrow(stride_or(shape.stride_c, shape.columns)));
-}
-
-}  // namespace
-
-void multiply(ProductShape shape, std::span<const float> a, std::span<const float> b, std::span<float> c,
-              Into into) {
-  gemm(shape, {a, CblasNoTrans, stride_or(shape.stride_a, shape.depth)},
-       {b, CblasNoTrans, stride_or(shape.stride_b, shape.columns)}, c, into);
-}
-
-void multiply_transposed_left(ProductShape shape, std::span<const float> a, std::span<const float> b,
-                              std::span<float> c, Into into) {
-  gemm(shape, {a, CblasTrans, stride_or(shape.stride_a, shape.rows)},
-       {b, CblasNoTrans, stride_or(shape.stride_b, shape.columns)}, c, into);
-}
-
-void multiply_transposed_right(ProductShape shape, std::span<const float> a, std::span<const float> b,
-                               std::span<float> c, Into into) {
-  gemm(shape, {a, CblasNoTrans, stride_or(shape.stride_a, shape.depth)},
-       {b, CblasTrans, stride_or(shape.stride_b, shape.depth)}, c, into);
-}
-
-std::string_view multiplier_name() {
-  return "OpenBLAS " PIPELOOM_OPENBLAS;
+void library_product(ProductShape shape, const Operand& a, const Operand& b, std::span<float> c, Into into) {
+  const auto side = [](const Operand& operand) { return operand.transposed ? CblasTrans : CblasNoTrans; };
+  sgemm()(CblasRowMajor, side(a), side(b), narrow(shape.rows), narrow(shape.columns), narrow(shape.depth),
+          1.0F, a.values.data(), narrow(a.stride), b.values.data(), narrow(b.stride),
+          into == Into::Add ? 1.0F : 0.0F, c.data(), narrow(stride_or(shape.stride_c, shape.columns)));
 }
 
 #else
 
-namespace {
+constexpr std::string_view kLibrary = "";
+
+bool has_library() {
+  return false;
+}
+
+void library_product(ProductShape, const Operand&, const Operand&, std::span<float>, Into) {}
+
+#endif
 
 std::span<float> row_of(const ProductShape& shape, std::span<float> c, std::size_t row) {
   return c.subspan(row * stride_or(shape.stride_c, shape.columns), shape.columns);
@@ -88,6 +90,7 @@ void multiply(ProductShape shape, std::span<const float> a, std::span<const floa
               Into into) {
   const std::size_t a_stride = stride_or(shape.stride_a, shape.depth);
   const std::size_t b_stride = stride_or(shape.stride_b, shape.columns);
+  if (has_library()) return library_product(shape, {a, false, a_stride}, {b, false, b_stride}, c, into);
   prepare(shape, c, into);
   for (std::size_t i = 0; i < shape.rows; ++i)
     for (std::size_t k = 0; k < shape.depth; ++k)
@@ -98,6 +101,7 @@ void multiply_transposed_left(ProductShape shape, std::span<const float> a, std:
                               std::span<float> c, Into into) {
   const std::size_t a_stride = stride_or(shape.stride_a, shape.rows);
   const std::size_t b_stride = stride_or(shape.stride_b, shape.columns);
+  if (has_library()) return library_product(shape, {a, true, a_stride}, {b, false, b_stride}, c, into);
   prepare(shape, c, into);
   for (std::size_t k = 0; k < shape.depth; ++k)
     for (std::size_t i = 0; i < shape.rows; ++i)
@@ -108,6 +112,7 @@ void multiply_transposed_right(ProductShape shape, std::span<const float> a, std
                                std::span<float> c, Into into) {
   const std::size_t a_stride = stride_or(shape.stride_a, shape.depth);
   const std::size_t b_stride = stride_or(shape.stride_b, shape.depth);
+  if (has_library()) return library_product(shape, {a, false, a_stride}, {b, true, b_stride}, c, into);
   prepare(shape, c, into);
   for (std::size_t i = 0; i < shape.rows; ++i)
     for (std::size_t j = 0; j < shape.columns; ++j) {
@@ -118,9 +123,7 @@ void multiply_transposed_right(ProductShape shape, std::span<const float> a, std
 }
 
 std::string_view multiplier_name() {
-  return "plain loops";
+  return has_library() ? kLibrary : "plain loops";
 }
-
-#endif
 
 }  // namespace pipeloom::executor

@@ -1,6 +1,6 @@
 #pragma once
 
-// Products of matrices in single precision, row by row: OpenBLAS where it was found (PIPELOOM_BLAS), else plain loops.
+// Products of matrices in single precision, row by row: OpenBLAS where it was found (PIPELOOM_BLAS) and is installed, else plain loops.
 //
 // The same shapes and values give the same bits wherever the operands lie and whichever thread calls: the library runs on the
 // calling thread alone (a rank of the pipeline is a thread, so several would disturb each other). The two implementations differ in
@@ -41,7 +41,8 @@ void multiply_transposed_left(ProductShape shape, std::span<const float> a, std:
 void multiply_transposed_right(ProductShape shape, std::span<const float> a, std::span<const float> b,
                                std::span<float> c, Into into);
 
-/// "OpenBLAS 0.3.21" or "plain loops": what a measurement must say about itself.
+/// "OpenBLAS 0.3.21" or "plain loops": what a measurement must say about itself. Loads the library, which sets a variable of the
+/// environment: call it, or a product, before other threads start.
 [[nodiscard]] std::string_view multiplier_name();
 
 }  // namespace pipeloom::executor

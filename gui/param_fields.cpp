@@ -43,7 +43,8 @@ std::string id_of(const io::ConfigKey& key) {
 /// "costs.transfer.intra.latency" -> "intra latency": the panel's headings say the rest.
 std::string label_of(const io::ConfigKey& key) {
   std::string_view path = key.path;
-  for (const std::string_view heading : {"options.", "costs.transfer.", "costs.", "memory.", "step."})
+  for (const std::string_view heading :
+       {"options.memory_", "options.", "costs.transfer.", "costs.", "memory.", "step."})
     if (path.starts_with(heading)) {
       path.remove_prefix(heading.size());
       break;
@@ -51,7 +52,9 @@ std::string label_of(const io::ConfigKey& key) {
   std::string label(path);
   for (char& c : label)
     if (c == '_' || c == '.') c = ' ';
-  return label;
+  // What does not fit in front of its field is said as the tables say it.
+  constexpr std::string_view kLong = "limit microbatches";
+  return label == kLong ? "limit in mb" : label;
 }
 
 void draw_choice(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>& values,
@@ -217,11 +220,11 @@ bool applies(const io::ConfigKey& key, const std::string& schedule) {
   if (key.path == "options.file") return schedule == io::kCustomSchedule;
   if (generator == nullptr) return true;
   const schedules::Requirements& takes = generator->requirements;
-  if (key.path == "options.group_size") return takes.takes_group_size;
-  if (key.path == "options.slices") return takes.takes_slices;
-  if (key.path == "options.waves") return takes.takes_waves;
-  if (key.path == "options.updates") return takes.takes_updates;
-  if (key.path == "options.variant") return !takes.variants.empty();
+  constexpr std::string_view kOptions = "options.";
+  if (key.path.starts_with("options.memory_limit")) return takes.takes_memory_limit;
+  for (const char* name : {"group_size", "slices", "waves", "updates", "variant"})
+    if (key.path.starts_with(kOptions) && key.path.substr(kOptions.size()) == name)
+      return schedules::takes_option(takes, name);
   if (key.path == "costs.overlapped") return takes.overlaps;
   return true;
 }

@@ -6,10 +6,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <charconv>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "gui/model/preferences.hpp"
 #include "gui/model/script.hpp"
 #include "gui/script_runner.hpp"
+#include "sim/io/file.hpp"
 #include "version.hpp"
 
 namespace pipeloom::gui {
@@ -34,12 +33,16 @@ struct Options {
   bool headless = false;
   bool no_drawing = false;
   bool no_session = false;
+  bool force = false;
 };
+
+constexpr std::size_t kMaxScriptBytes = std::size_t{1} << 20;
 
 constexpr const char* kFooter =
     "\nKeys: ? shows all of them, Ctrl+Shift+P finds a command.\n"
     "Without a display: --headless with a script, or `pipeloom convert CONFIG FILE.svg`.\n"
-    "Exit codes: 0 fine, 1 an `expect` of the script failed, 2 wrong usage or input, 3 no display or no "
+    "Exit codes: 0 fine, 1 an `expect` or a command of the script failed, 2 wrong usage or input, 3 no "
+    "display or no "
     "OpenGL 3.3.";
 
 void add_options(CLI::App& app, Options& options) {
@@ -61,6 +64,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--state", options.state,
                  "Write the state as JSON to this file at the end, - for standard output")
       ->type_name("FILE");
+  app.add_flag("--force", options.force, "Let --state replace an existing file");
   app.add_flag("--no-session", options.no_session, "Neither read nor write saved settings");
   app.footer(kFooter);
 }
@@ -92,26 +96,9 @@ void require_command(Session& session, std::string_view id, const std::string& a
   if (session.message.kind == MessageKind::Problem) throw InputError(session.message.text);
 }
 
-std::string text_of(const std::string& file) {
-  std::ostringstream text;
-  if (file == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw InputError::cannot_read(file, "no such file, or not readable");
-  text << in.rdbuf();
-  return text.str();
-}
-
-void write_state(App& app, const std::string& file) {
-  if (file == "-") {
-    std::cout << dump_state(app) << std::flush;
-    return;
-  }
-  std::ofstream out(file, std::ios::binary);
-  out << dump_state(app);
-  if (!out.flush()) throw SystemError::cannot_write(file, "the file cannot be written");
+void write_state(App& app, const Options& options) {
+  io::write_file(options.state, options.force ? io::Overwrite::Yes : io::Overwrite::No,
+                 [&app](std::ostream& out) { out << dump_state(app); });
 }
 
 /// The script, then the user where there is a window to use. Without either: one picture's worth of frames.
@@ -124,7 +111,7 @@ ExitCode run_app(App& app, const Options& options, const Script& script) {
     app.set_frame_step(0);
     app.run();
   }
-  if (!options.state.empty()) write_state(app, options.state);
+  if (!options.state.empty()) write_state(app, options);
   return result.failure.empty() ? ExitCode::Ok : ExitCode::AnswerIsNo;
 }
 
@@ -147,7 +134,8 @@ ExitCode run_program(int argc, char** argv) {
     throw InputError(fmt::format("{}; see `pipeloom-gui --help`", error.what()));
   }
   Script script;
-  if (!options.script.empty()) script = parse_script(text_of(options.script), options.script);
+  if (!options.script.empty())
+    script = parse_script(io::read_file(options.script, kMaxScriptBytes), options.script);
   const ImGuiScope scope;
   App app(open_platform(options));
   // A script does the same everywhere, whatever its user likes.

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <ostream>
 #include <vector>
 
 #include "gui/model/command.hpp"
+#include "gui/model/may_replace.hpp"
 #include "gui/script_input.hpp"
 #include "gui/script_text.hpp"
 
@@ -52,7 +54,8 @@ class Runner {
   void click(Point point, MouseButton button);
   void drag(const ScriptCommand& command, Point from);
   void command(const ScriptCommand& command, const char* id, const std::string& argument);
-  void write_state(const std::string& name);
+  void write_output(const ScriptCommand& line);
+  void judge(const ScriptCommand& line);
   [[nodiscard]] std::optional<ItemRect> find(const std::string& target) const;
   Point place_of(const ScriptCommand& command, const ScriptTarget& target);
   [[noreturn]] void refuse_target(const ScriptCommand& command, const std::string& target) const;
@@ -61,6 +64,8 @@ class Runner {
   const ScriptHost& host_;
   ScriptResult result_;
   int frames_ = 0;
+  /// An `expect-error` that waits for its command.
+  const ScriptCommand* expected_error_ = nullptr;
   int last_click_ = -kFramesBetweenClicks;
   Point pointer_;
 };
@@ -217,11 +222,30 @@ void Runner::command(const ScriptCommand& command, const char* id, const std::st
   settle();
 }
 
-void Runner::write_state(const std::string& name) {
-  const std::filesystem::path path = output_path(name);
-  std::ofstream out(path, std::ios::binary);
-  out << host_.state();
-  if (!out.flush()) throw SystemError::cannot_write(path.string(), "the file cannot be written");
+void Runner::write_output(const ScriptCommand& line) {
+  const std::string words = expanded(line.where, line.word);
+  std::string_view name = words;
+  const io::Overwrite overwrite = take_force(name);
+  const std::string path = output_path(std::string(name)).string();
+  if (line.verb == ScriptVerb::Screenshot) return write_screenshot(host_.platform, path, overwrite);
+  io::write_file(path, overwrite, [this](std::ostream& out) { out << host_.state(); });
+}
+
+/// What became of an `open`, `set` or `do`, beside what an `expect-error` in front of it wanted.
+void Runner::judge(const ScriptCommand& line) {
+  const Message& said = host_.session.message;
+  const bool failed = said.kind == MessageKind::Problem;
+  std::string problem;
+  if (expected_error_ == nullptr) {
+    problem = failed ? said.text : "";
+  } else {
+    const std::string wanted = expanded(expected_error_->where, expected_error_->word);
+    if (!failed) problem = "it did not fail; wanted is an error";
+    if (failed && said.text.find(wanted) == std::string::npos)
+      problem = said.text + "; wanted is an error that contains '" + shortened(wanted, 60) + "'";
+  }
+  expected_error_ = nullptr;
+  if (!problem.empty()) result_.failure = Error(ExitCode::AnswerIsNo, line.where, problem).line();
 }
 
 void Runner::run_one(const ScriptCommand& line) {
@@ -250,9 +274,11 @@ void Runner::run_one(const ScriptCommand& line) {
       host_.platform.resize({line.width, line.height});
       return settle();
     case ScriptVerb::State:
-      return write_state(expanded(line.where, line.word));
     case ScriptVerb::Screenshot:
-      return write_screenshot(host_.platform, output_path(expanded(line.where, line.word)).string());
+      return write_output(line);
+    case ScriptVerb::ExpectError:
+      expected_error_ = &line;
+      return;
     case ScriptVerb::Expect: {
       const std::string problem = check_expectation(line, host_.state());
       if (!problem.empty()) result_.failure = Error(ExitCode::AnswerIsNo, line.where, problem).line();
@@ -267,18 +293,28 @@ ScriptResult Runner::run(const Script& script) {
   settle();
   rest(script.empty() ? ScriptCommand{} : script.front(), kPatience);
   for (const ScriptCommand& line : script) {
+    const bool judged =
+        line.verb == ScriptVerb::Open || line.verb == ScriptVerb::Set || line.verb == ScriptVerb::Do;
+    if (judged) host_.session.message = {};
     try {
       run_one(line);
     } catch (const InputError& error) {
       if (error.where().line > 0) throw;
       throw InputError(line.where, error.what());
+    } catch (const SystemError& error) {
+      throw Error(error.exit_code(), line.where, error.what());
     }
     result_.quit = host_.session.quit || host_.platform.close_requested();
     if (result_.quit || !result_.failure.empty()) break;
     const bool looks = line.verb == ScriptVerb::Expect || line.verb == ScriptVerb::State ||
-                       line.verb == ScriptVerb::Screenshot;
+                       line.verb == ScriptVerb::Screenshot || line.verb == ScriptVerb::ExpectError;
     if (!looks && line.verb != ScriptVerb::WaitMs) rest(line, kPatience);
+    if (judged) judge(line);
+    if (!result_.failure.empty()) break;
   }
+  if (expected_error_ != nullptr && result_.failure.empty())
+    result_.failure =
+        Error(ExitCode::AnswerIsNo, expected_error_->where, "no open, set or do stands behind it").line();
   return result_;
 }
 

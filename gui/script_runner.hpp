@@ -11,6 +11,7 @@
 #include "gui/model/script.hpp"
 #include "gui/model/session.hpp"
 #include "gui/platform/platform.hpp"
+#include "sim/io/file.hpp"
 
 namespace pipeloom::gui {
 
@@ -47,7 +48,8 @@ struct ScriptResult {
 /// that does not hold. Throws InputError where a target or file does not exist, or the program does not come to rest in time.
 [[nodiscard]] ScriptResult run_script(const Script& script, const ScriptHost& host);
 
-/// Writes what the platform drew last. Throws SystemError if it draws nothing (null platform) or the file cannot be written.
-void write_screenshot(Platform& platform, const std::string& path);
+/// Writes what the platform drew last. Throws InputError if the file is there and may not be replaced, SystemError if the platform draws
+/// nothing (null platform) or the file cannot be written.
+void write_screenshot(Platform& platform, const std::string& path, io::Overwrite overwrite);
 
 }  // namespace pipeloom::gui

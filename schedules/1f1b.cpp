@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 #include "sim/message_plans.hpp"
@@ -29,7 +30,7 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
 
-  ScheduleBuilder out(Placement::linear(p), m);
+  ScheduleBuilder out(linear_placement(params), m);
   out.reserve(op_count(p, m, 2));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -79,7 +80,8 @@ Generator one_f_one_b() {
           "above p.",
       .requirements = {.text = "any ranks, any microbatches"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = linear_placement,
+      .emit = whatever_the_costs(emit),
       .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
                      MessageStyle style) -> std::optional<Program> {
         if (style != MessageStyle::Blocking) return std::nullopt;

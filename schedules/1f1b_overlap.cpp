@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -29,7 +30,7 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
 
-  ScheduleBuilder out(Placement::linear(p), m);
+  ScheduleBuilder out(linear_placement(params), m);
   out.reserve(op_count(p, m, 2));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -77,7 +78,8 @@ Generator one_f_one_b_overlap() {
           "twice the activations of 1f1b.",
       .requirements = {.overlaps = true, .text = "any ranks, any microbatches"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = linear_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

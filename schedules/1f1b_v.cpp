@@ -21,6 +21,7 @@
 
 #include "schedules/building_block.hpp"
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 
 namespace pipeloom::schedules {
@@ -87,7 +88,8 @@ Generator one_f_one_b_v() {
                        .default_chunks = 2,
                        .text = "any ranks, any microbatches, chunks = 2"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = v_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

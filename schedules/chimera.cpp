@@ -36,6 +36,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/list_order.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 
 namespace pipeloom::schedules {
@@ -57,7 +58,8 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const ListRule direct = {.max_live = p / 2, .key = backward_first};
   const ListRule doubling = {.forwards_together = 2, .max_live = p, .key = forward_first};
-  return list_order(Placement::bidirectional(p), params.microbatches, is_direct(params) ? direct : doubling);
+  return list_order(bidirectional_placement(params), params.microbatches,
+                    is_direct(params) ? direct : doubling);
 }
 
 Value makespan(const Params& params, const UniformCosts& costs) {
@@ -112,7 +114,8 @@ Generator chimera() {
                        .variants = {"direct", "doubling", "halving"},
                        .text = "even ranks, even microbatches"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = bidirectional_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

@@ -26,6 +26,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/dualpipe_steps.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 #include "sim/message_plans.hpp"
 
@@ -39,7 +40,7 @@ Schedule emit(const Params& params) {
 
   std::vector<std::uint8_t> replica_of_microbatch(static_cast<std::size_t>(m), 0);
   std::fill(replica_of_microbatch.begin() + half, replica_of_microbatch.end(), std::uint8_t{1});
-  ScheduleBuilder out(Placement::bidirectional(p), m, std::move(replica_of_microbatch));
+  ScheduleBuilder out(bidirectional_placement(params), m, std::move(replica_of_microbatch));
   out.reserve(op_count(p, m, 2) + op_count(p, p, 1));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -91,7 +92,8 @@ Generator dualpipe() {
                        .bidirectional = true,
                        .text = "even ranks, even microbatches, microbatches >= 2 ranks - 2"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = bidirectional_placement,
+      .emit = whatever_the_costs(emit),
       .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
                      MessageStyle style) -> std::optional<Program> {
         if (style != MessageStyle::Blocking) return std::nullopt;

@@ -21,6 +21,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/dualpipe_steps.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 #include "sim/message_plans.hpp"
 
@@ -31,7 +32,7 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
 
-  ScheduleBuilder out(Placement::wave(p, 2), m);
+  ScheduleBuilder out(v_placement(params), m);
   out.reserve(op_count(2 * p, m, 2) + op_count(2 * p, p, 1));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -80,7 +81,8 @@ Generator dualpipe_v() {
                        .overlaps = true,
                        .text = "2 chunks, microbatches >= 2 ranks - 1"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = v_placement,
+      .emit = whatever_the_costs(emit),
       .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
                      MessageStyle style) -> std::optional<Program> {
         if (style != MessageStyle::Blocking) return std::nullopt;

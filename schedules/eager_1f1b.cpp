@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -34,7 +35,7 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
 
-  ScheduleBuilder out(Placement::linear(p), m);
+  ScheduleBuilder out(linear_placement(params), m);
   out.reserve(op_count(p, m, 2));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -90,7 +91,8 @@ Generator eager_1f1b() {
           "microbatches instead of p.",
       .requirements = {.text = "any ranks, any microbatches"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = linear_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

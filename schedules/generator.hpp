@@ -8,6 +8,7 @@
 //   Schedule schedule = schedules::make(*generator, params);
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,8 +20,16 @@
 #include "sim/error.hpp"
 #include "sim/program.hpp"
 #include "sim/schedule.hpp"
+#include "sim/terms.hpp"
 
 namespace pipeloom::schedules {
+
+/// What a rank may hold of activations, for schedules whose order keeps a limit. Exactly one is given.
+struct MemoryLimit {
+  std::optional<Bytes> bytes;
+  std::optional<Scale> microbatches;  ///< in units of 1e-9 of what one microbatch holds (activation_limits)
+  friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
+};
 
 /// What a user asks a schedule for. m counts all microbatches, both directions together; replicas are not
 /// chunks.
@@ -36,6 +45,8 @@ struct Params {
   int updates = 1;  ///< optimizer updates in one endless run; m counts the microbatches of one of them
   /// Which of the schedule's variants; "" is the first of Requirements::variants.
   std::string variant = {};
+  /// Needs takes_memory_limit; no value takes what the terms say (activation_limits).
+  std::optional<MemoryLimit> memory_limit = {};
   /// Drop everything but the forwards.
   bool forward_only = false;
   friend bool operator==(const Params&, const Params&) = default;
@@ -63,6 +74,11 @@ struct Requirements {
   int default_slices = 1;  ///< what Params::slices is without options.slices
   bool takes_waves = false;
   bool takes_updates = false;
+  bool takes_memory_limit = false;
+  /// The order depends on what ops cost and hold: another cost is another schedule.
+  bool needs_terms = false;
+  /// The search for the order takes seconds: tables and tests over every schedule look at small ones only.
+  bool slow_search = false;
   int default_updates = 1;
   /// Legal Params::variant, the default first; empty if the schedule has none.
   std::vector<std::string> variants = {};
@@ -71,6 +87,9 @@ struct Requirements {
   /// In words, for people: "even p, m >= 2p, m even".
   std::string text = {};
 };
+
+/// Whether `options.<name>` means something to the schedule: "group_size", "slices", "waves", "updates", "variant", "memory_limit".
+[[nodiscard]] bool takes_option(const Requirements& requirements, std::string_view name);
 
 /// v where the user names the variant but no chunks.
 [[nodiscard]] int default_chunks(const Requirements& requirements, std::string_view variant);
@@ -105,6 +124,23 @@ enum class MessageStyle : std::uint8_t {
   OverlapFlush,  ///< in warm-up and cool-down too
 };
 
+/// What emit() gets and says besides parameters, terms and order. Only schedules with needs_terms use it.
+struct Emission {
+  /// Asked now and then how far the search is, 0 to 1; false ends it with SearchEnded. May be empty.
+  std::function<bool(double)> progress = {};
+  /// The way of playing the rules that won, if there was a choice.
+  std::string setting = {};
+  /// Where the limit came from, and what it is: "default: 4 microbatches of 12 bytes".
+  std::string limit = {};
+  std::vector<std::string> warnings = {};
+};
+
+/// Thrown where Emission::progress said no.
+class SearchEnded : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "the search for an order was cancelled"; }
+};
+
 /// One schedule: a name, what it needs, and how to make it.
 struct Generator {
   std::string name;
@@ -114,8 +150,11 @@ struct Generator {
   std::string when_to_use;  ///< one or two sentences
   Requirements requirements;
   std::vector<ClosedForm> closed_forms;
-  /// Emits the queues. REQUIRES: refusal(*this, params) is empty; params.forward_only is not looked at.
-  std::function<Schedule(const Params&)> emit;
+  /// Where the stages are. REQUIRES: refusal(*this, params) is empty.
+  std::function<Placement(const Params&)> placement;
+  /// Emits the queues. `terms` are those of placement(params). REQUIRES: refusal(*this, params) is empty; params.forward_only is not
+  /// looked at. Schedules with needs_terms throw ScheduleError, without a place, where no order keeps the limit.
+  std::function<Schedule(const Params& params, const Terms& terms, Emission& emission)> emit;
   /// Why parameters that meet `requirements` are refused all the same, or ""; may be empty. The text goes on
   /// after "NAME with ranks = .., microbatches = .. ": "would hang (...)".
   std::function<std::string(const Params&)> predicate = {};
@@ -155,7 +194,16 @@ struct Found {
 /// makes the parameters legal. An order that hangs is made once to name the cycle, so check max_ops() first.
 [[nodiscard]] std::string refusal(const Generator& generator, const Params& params);
 
-/// Makes the schedule. Throws ScheduleError with refusal()'s text.
+/// The emit() of a schedule that is the same whatever its ops cost.
+[[nodiscard]] inline auto whatever_the_costs(Schedule (*emit)(const Params&)) {
+  return [emit](const Params& params, const Terms&, Emission&) { return emit(params); };
+}
+
+/// Makes the schedule under these terms. Throws ScheduleError with refusal()'s text, or with emit()'s.
+[[nodiscard]] Schedule make(const Generator& generator, const Params& params, const Terms& terms,
+                            Emission& emission, const Where& where = {});
+
+/// The same under default_costs() and default_memory().
 [[nodiscard]] Schedule make(const Generator& generator, const Params& params, const Where& where = {});
 
 }  // namespace pipeloom::schedules

@@ -19,6 +19,7 @@
 // v(p - 1)(F + B), peak_live m v on every rank.
 
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -34,7 +35,7 @@ Schedule emit(const Params& params) {
   const int m = params.microbatches;
   const int v = params.chunks;
 
-  ScheduleBuilder out(Placement::wave(p, v), m);
+  ScheduleBuilder out(wave_placement(params), m);
   out.reserve(op_count(p * v, m, 2));
   for (Rank rank{0}; rank < Rank(p); ++rank) {
     out.begin_rank(rank);
@@ -101,7 +102,8 @@ Generator gpipe() {
                        .variant_chunks = {1, 2},
                        .text = "any ranks, any microbatches; 2 chunks as variant v, else 1"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = wave_placement,
+      .emit = whatever_the_costs(emit),
       .predicate = reason,
       .accepts = accepts,
   };

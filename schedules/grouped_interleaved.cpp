@@ -32,6 +32,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/interleaved_order.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -81,7 +82,7 @@ Schedule emit(const Params& given) {
 
   const InterleavedOrder order(params);
   const BlockRows rows(params, g);
-  ScheduleBuilder out(Placement::loop(p, v), m);
+  ScheduleBuilder out(loop_placement(params), m);
   out.reserve(op_count(p * v, m, 3));
   for (Rank rank{0}; rank < Rank(p); ++rank) {
     out.begin_rank(rank);
@@ -169,7 +170,8 @@ Generator grouped_interleaved() {
                        .variants = {"gis", "gis-h"},
                        .text = "group_size from half of the ranks, rounded up, to all of them"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = loop_placement,
+      .emit = whatever_the_costs(emit),
       .predicate = reason,
       .accepts = accepts,
       .default_group_size = group_of,

@@ -25,6 +25,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/list_order.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 
 namespace pipeloom::schedules {
@@ -39,7 +40,7 @@ ListKey oldest(OpKind kind, int stage, int microbatch) {
 
 Schedule emit(const Params& params) {
   const ListRule rule = {.backward_slots = 2, .key = params.variant == "oldest" ? oldest : last_stage};
-  return list_order(Placement::wave(params.ranks, 2 * params.waves), params.microbatches, rule);
+  return list_order(wave_placement(params), params.microbatches, rule);
 }
 
 bool accepts(const Params& params) {
@@ -78,7 +79,8 @@ Generator hanayo() {
                        .variants = {"last-stage", "oldest"},
                        .text = "any ranks, any microbatches, chunks = 2 waves"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = wave_placement,
+      .emit = whatever_the_costs(emit),
       .predicate =
           [](const Params& params) {
             return accepts(params) ? std::string()

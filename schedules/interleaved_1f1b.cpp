@@ -23,6 +23,7 @@
 #include "schedules/idle_cells.hpp"
 #include "schedules/interleaved_order.hpp"
 #include "schedules/megatron_groups.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -35,7 +36,7 @@ Schedule emit(const Params& params) {
   const int v = params.chunks;
 
   const InterleavedOrder order(params);
-  ScheduleBuilder out(Placement::loop(p, v), m);
+  ScheduleBuilder out(loop_placement(params), m);
   out.reserve(op_count(p * v, m, 2));
   for (Rank rank{0}; rank < Rank(p); ++rank) {
     out.begin_rank(rank);
@@ -124,7 +125,8 @@ Generator interleaved_1f1b() {
                        .takes_group_size = true,
                        .text = "two consecutive groups together have at least 2 ranks - 2 microbatches"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = loop_placement,
+      .emit = whatever_the_costs(emit),
       .predicate = [](const Params& params) { return hangs(params) ? hang_text(params, emit) : ""; },
       .accepts = [](const Params& params) { return !hangs(params); },
       .idle_cells = idle_cells,

@@ -19,6 +19,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/idle_cells.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -30,7 +31,7 @@ Schedule emit(const Params& params) {
   const int m = params.microbatches;
   const int v = params.chunks;
 
-  ScheduleBuilder out(Placement::loop(p, v), m);
+  ScheduleBuilder out(loop_placement(params), m);
   out.reserve(op_count(p * v, m, 2));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -88,7 +89,8 @@ Generator looped_bfs() {
                        .default_chunks = 2,
                        .text = "any ranks, any microbatches, any chunks"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = loop_placement,
+      .emit = whatever_the_costs(emit),
       .idle_cells = idle_cells,
   };
 }

@@ -25,6 +25,7 @@
 #include <algorithm>
 
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -35,7 +36,7 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int all = params.microbatches * params.updates;
 
-  ScheduleBuilder out(Placement::linear(p), all);
+  ScheduleBuilder out(linear_placement(params), all);
   out.reserve(op_count(p, all, 2));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -89,7 +90,8 @@ Generator pipedream_2bw() {
                        .default_updates = 4,
                        .text = "microbatches (per update) >= ranks"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = linear_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

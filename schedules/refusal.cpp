@@ -118,6 +118,8 @@ std::string counts_text(const Generator& generator, const Params& params) {
   } counts[] = {{"slices", params.slices, needs.takes_slices, kMaxSlices},
                 {"waves", params.waves, needs.takes_waves, kMaxIndex / 2},
                 {"updates", params.updates, needs.takes_updates, kMaxIndex}};
+  if (params.memory_limit && !needs.takes_memory_limit)
+    return fmt::format("{} has no memory_limit: remove memory_limit", generator.name);
   for (const auto& count : counts) {
     if (count.taken && (count.value < 1 || count.value > count.most))
       return fmt::format("{} needs {} from 1 to {}, not {}", generator.name, count.name, count.most,
@@ -189,6 +191,15 @@ std::string advice(const Generator& generator, const Params& params, Field field
 }
 
 }  // namespace
+
+bool takes_option(const Requirements& requirements, std::string_view name) {
+  const std::pair<std::string_view, bool> options[] = {
+      {"group_size", requirements.takes_group_size}, {"slices", requirements.takes_slices},
+      {"waves", requirements.takes_waves},           {"updates", requirements.takes_updates},
+      {"variant", !requirements.variants.empty()},   {"memory_limit", requirements.takes_memory_limit}};
+  return std::any_of(std::begin(options), std::end(options),
+                     [name](const auto& option) { return option.first == name && option.second; });
+}
 
 int default_chunks(const Requirements& requirements, std::string_view variant) {
   const auto& known = requirements.variants;

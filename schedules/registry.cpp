@@ -86,11 +86,27 @@ Found find(std::string_view name, const Where& where) {
   throw InputError::unknown_name(where, "schedule", name, all_names());
 }
 
-Schedule make(const Generator& generator, const Params& params, const Where& where) {
+Schedule make(const Generator& generator, const Params& params, const Terms& terms, Emission& emission,
+              const Where& where) {
   const std::string reason = refusal(generator, params);
   if (!reason.empty()) throw ScheduleError(where, reason);
-  Schedule schedule = generator.emit(params);
-  return params.forward_only ? pipeloom::forward_only(schedule) : schedule;
+  try {
+    Schedule schedule = generator.emit(params, terms, emission);
+    return params.forward_only ? pipeloom::forward_only(schedule) : schedule;
+  } catch (const ScheduleError& error) {
+    throw ScheduleError(where, error.what());
+  }
+}
+
+Schedule make(const Generator& generator, const Params& params, const Where& where) {
+  Terms terms;
+  const bool legal = generator.requirements.needs_terms && refusal(generator, params).empty();
+  if (legal) {
+    const Placement placement = generator.placement(params);
+    terms = {default_costs(placement), default_memory(placement)};
+  }
+  Emission unused;
+  return make(generator, params, terms, unused, where);
 }
 
 }  // namespace pipeloom::schedules

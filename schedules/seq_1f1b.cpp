@@ -25,6 +25,7 @@
 #include <algorithm>
 
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -40,7 +41,7 @@ Schedule emit(const Params& params) {
     return op;
   };
 
-  ScheduleBuilder out(Placement::linear(p), m, {}, n);
+  ScheduleBuilder out(linear_placement(params), m, {}, n);
   out.reserve(op_count(p, m * n, 2));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -99,7 +100,8 @@ Generator seq_1f1b() {
                        .default_slices = 2,
                        .text = "any ranks, any microbatches, any slices"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = linear_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

@@ -22,6 +22,7 @@
 
 #include "schedules/building_block.hpp"
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 
 namespace pipeloom::schedules {
@@ -83,7 +84,8 @@ Generator v_zb() {
                        .splits_backward = true,
                        .text = "any ranks, any microbatches, chunks = 2"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = v_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

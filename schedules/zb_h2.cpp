@@ -21,6 +21,7 @@
 #include <algorithm>
 
 #include "schedules/closed_form.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -31,7 +32,7 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
 
-  ScheduleBuilder out(Placement::linear(p), m);
+  ScheduleBuilder out(linear_placement(params), m);
   out.reserve(op_count(p, m, 3));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -99,7 +100,8 @@ Generator zb_h2() {
           "1.",
       .requirements = {.splits_backward = true, .text = "any ranks, any microbatches"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = linear_placement,
+      .emit = whatever_the_costs(emit),
   };
 }
 

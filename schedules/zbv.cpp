@@ -23,6 +23,7 @@
 
 #include "schedules/closed_form.hpp"
 #include "schedules/idle_cells.hpp"
+#include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 
@@ -118,7 +119,7 @@ Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
 
-  ScheduleBuilder out(Placement::wave(p, 2), m);
+  ScheduleBuilder out(v_placement(params), m);
   out.reserve(op_count(2 * p, m, 3));
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
@@ -212,7 +213,8 @@ Generator zbv() {
                        .splits_backward = true,
                        .text = "2 chunks; any ranks, any microbatches"},
       .closed_forms = closed_forms(),
-      .emit = emit,
+      .placement = v_placement,
+      .emit = whatever_the_costs(emit),
       .idle_cells = idle_cells,
   };
 }

@@ -13,13 +13,15 @@ readonly root
 readonly build=$root/build/release
 readonly log=$build/run.log
 readonly pipeloom=$build/cli/pipeloom
+# shellcheck source=scripts/build_progress.sh
+source "$root/scripts/build_progress.sh"
 
 build_program() {
   "$root/scripts/install-deps.sh" build
   mkdir -p "$build"
   [[ -x $pipeloom ]] || echo "Building pipeloom; this takes some minutes the first time." >&2
   if ! { { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset release; } &&
-    cmake --build "$build" --target programs; } >"$log" 2>&1; then
+    cmake --build "$build" --target programs; } 2>&1 | tee "$log" | build_progress; then
     cat "$log" >&2
     echo "run.sh: the build failed; its output is above and in $log" >&2
     return 3

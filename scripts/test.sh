@@ -7,11 +7,13 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
 readonly build=$root/build/dev
 readonly log=$build/test.log
+# shellcheck source=scripts/build_progress.sh
+source "$root/scripts/build_progress.sh"
 
 "$root/scripts/install-deps.sh" test
 mkdir -p "$build"
 [[ -f $build/build.ninja ]] || echo "Building the tests; this takes some minutes the first time." >&2
-if ! { { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset dev; } && cmake --build "$build"; } >"$log" 2>&1; then
+if ! { { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset dev; } && cmake --build "$build"; } 2>&1 | tee "$log" | build_progress; then
   cat "$log" >&2
   echo "test.sh: the build failed; its output is above and in $log" >&2
   exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Takes the pictures of the window in README.md and docs/ with the program itself, without a display.
-#   window_pictures.sh PIPELOOM_GUI     writes docs/images/window-*.png
+#   window_pictures.sh PIPELOOM_GUI     writes docs/images/window-*.png --force
 # They are not compared in CI: what a rasteriser makes of a line differs from machine to machine. The scripts run there all the same, as tests.
 set -euo pipefail
 gui=$(realpath "$1")
@@ -15,7 +15,7 @@ do toggle-panel ops
 do toggle-panel histogram
 do select-largest-gap
 wait idle
-screenshot docs/images/window-compare.png
+screenshot docs/images/window-compare.png --force
 END
 "$gui" --headless --size 1440x860 --theme light --script - <<'END'
 open tests/gui/fixtures/hang.csv
@@ -23,7 +23,7 @@ wait idle
 do toggle-panel ops
 do toggle-panel histogram
 wait idle
-screenshot docs/images/window-hang.png
+screenshot docs/images/window-hang.png --force
 END
 "$gui" --headless --size 1440x860 --script - <<'END'
 open tests/gui/fixtures/sweep.jsonl
@@ -34,5 +34,5 @@ do sweep-point 207
 wait idle
 move item:sweep/front/1
 wait idle
-screenshot docs/images/window-sweep.png
+screenshot docs/images/window-sweep.png --force
 END

@@ -15,9 +15,24 @@ constexpr std::string_view kGroupSuffix = "OVERLAP_F_B";
 /// How a blank cell is spelt where cells are separated by spaces.
 constexpr std::string_view kIdleWord = "-";
 
-constexpr std::array<std::string_view, kActionKinds> kNames = {
-    "F",      "B",      "I",      "W",       "R",       "O",           "L", "SEND_F",
-    "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD", ""};
+constexpr std::array<std::string_view, kActionKinds> kNames = {"F",
+                                                               "B",
+                                                               "I",
+                                                               "W",
+                                                               "R",
+                                                               "O",
+                                                               "L",
+                                                               "SEND_F",
+                                                               "RECV_F",
+                                                               "SEND_B",
+                                                               "RECV_B",
+                                                               "UNSHARD",
+                                                               "RESHARD",
+                                                               "REDUCE_GRAD",
+                                                               "WAIT_SEND_F",
+                                                               "WAIT_SEND_B",
+                                                               "WAIT_REDUCE_GRAD",
+                                                               ""};
 
 /// A number below kMaxIndex without leading zeros, taken off the front of `text`.
 std::optional<std::int32_t> take_index(std::string_view& text) {
@@ -197,7 +212,8 @@ Schedule to_schedule(const ActionLists& lists) {
       for (const Action action : row.subspan(first, last - first)) {
         if (!is_op(action.kind())) continue;
         if (!action.has_microbatch())
-          throw InputError(fmt::format("'{}' has no microbatch", to_text(action)));
+          throw InputError(
+              fmt::format("'{}' has no microbatch; write its number behind it, as in 2F0", to_text(action)));
         queue.push_back(action.op().with_joined(true));
       }
       if (queue.size() > begin) queue.back() = queue.back().with_joined(false);

@@ -21,37 +21,43 @@ namespace pipeloom {
 /// The first seven are the kinds of ops, with the same numbers. SendForward and the others of a message carry the stage that sends,
 /// respectively the one that receives: 3SEND_F1 on one rank pairs with 4RECV_F1 on another, 4SEND_B1 with 3RECV_B1.
 enum class ActionKind : std::uint8_t {
-  Forward,         ///< F
-  Backward,        ///< B
-  BackwardInput,   ///< I
-  BackwardWeight,  ///< W
-  Recompute,       ///< R, no action of PyTorch
-  Offload,         ///< O, no action of PyTorch
-  Reload,          ///< L, no action of PyTorch
-  SendForward,     ///< SEND_F: the stage's output to the next stage
-  RecvForward,     ///< RECV_F: the stage's input from the stage before
-  SendBackward,    ///< SEND_B: the gradient of the stage's input to the stage before
-  RecvBackward,    ///< RECV_B: the gradient of the stage's output from the next stage
-  Unshard,         ///< UNSHARD: all-gather of the stage's parameters is started
-  Reshard,         ///< RESHARD: the gathered parameters are freed; no traffic
-  ReduceGrad,      ///< REDUCE_GRAD: the stage's gradients are reduced over the data-parallel ranks
-  Idle,            ///< a blank cell
+  Forward,           ///< F
+  Backward,          ///< B
+  BackwardInput,     ///< I
+  BackwardWeight,    ///< W
+  Recompute,         ///< R, no action of PyTorch
+  Offload,           ///< O, no action of PyTorch
+  Reload,            ///< L, no action of PyTorch
+  SendForward,       ///< SEND_F: the stage's output to the next stage
+  RecvForward,       ///< RECV_F: the stage's input from the stage before
+  SendBackward,      ///< SEND_B: the gradient of the stage's input to the stage before
+  RecvBackward,      ///< RECV_B: the gradient of the stage's output from the next stage
+  Unshard,           ///< UNSHARD: all-gather of the stage's parameters is started
+  Reshard,           ///< RESHARD: the gathered parameters are freed; no traffic
+  ReduceGrad,        ///< REDUCE_GRAD: the stage's gradients are reduced over the data-parallel ranks
+  WaitSendForward,   ///< WAIT_SEND_F: the SEND_F of this stage and microbatch has been taken
+  WaitSendBackward,  ///< WAIT_SEND_B: likewise the SEND_B
+  WaitReduceGrad,    ///< WAIT_REDUCE_GRAD: the stage's REDUCE_GRAD is over
+  Idle,              ///< a blank cell
 };
 
-inline constexpr std::size_t kActionKinds = 15;
+inline constexpr std::size_t kActionKinds = 18;
 /// Those that PyTorch's files have, in the order in which its parser tries them, and its text of each.
-inline constexpr std::array<std::pair<ActionKind, std::string_view>, 11> kTorchActions = {{
-    {ActionKind::Forward, "F"},
-    {ActionKind::BackwardInput, "I"},
-    {ActionKind::Backward, "B"},
-    {ActionKind::BackwardWeight, "W"},
+inline constexpr std::array<std::pair<ActionKind, std::string_view>, 14> kTorchActions = {{
+    {ActionKind::WaitReduceGrad, "WAIT_REDUCE_GRAD"},
+    {ActionKind::WaitSendForward, "WAIT_SEND_F"},
+    {ActionKind::WaitSendBackward, "WAIT_SEND_B"},
+    {ActionKind::ReduceGrad, "REDUCE_GRAD"},
     {ActionKind::Unshard, "UNSHARD"},
     {ActionKind::Reshard, "RESHARD"},
-    {ActionKind::ReduceGrad, "REDUCE_GRAD"},
     {ActionKind::SendForward, "SEND_F"},
     {ActionKind::RecvForward, "RECV_F"},
     {ActionKind::SendBackward, "SEND_B"},
     {ActionKind::RecvBackward, "RECV_B"},
+    {ActionKind::Forward, "F"},
+    {ActionKind::BackwardInput, "I"},
+    {ActionKind::Backward, "B"},
+    {ActionKind::BackwardWeight, "W"},
 }};
 
 /// "F", "SEND_F", "UNSHARD"; "" for Idle.
@@ -69,9 +75,13 @@ inline constexpr std::array<std::pair<ActionKind, std::string_view>, 11> kTorchA
 [[nodiscard]] constexpr bool is_transfer(ActionKind kind) {
   return is_send(kind) || is_recv(kind);
 }
-/// UNSHARD, RESHARD, REDUCE_GRAD: of a stage, for no microbatch.
+[[nodiscard]] constexpr bool is_send_wait(ActionKind kind) {
+  return kind == ActionKind::WaitSendForward || kind == ActionKind::WaitSendBackward;
+}
+/// UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD: of a stage, for no microbatch.
 [[nodiscard]] constexpr bool is_of_stage(ActionKind kind) {
-  return kind == ActionKind::Unshard || kind == ActionKind::Reshard || kind == ActionKind::ReduceGrad;
+  return kind == ActionKind::Unshard || kind == ActionKind::Reshard || kind == ActionKind::ReduceGrad ||
+         kind == ActionKind::WaitReduceGrad;
 }
 
 /// An action, packed like an Op:

@@ -5,9 +5,18 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
+
+#include "sim/printable.hpp"
 
 namespace pipeloom {
 namespace {
+
+constexpr std::size_t kShown = 80;
+constexpr std::size_t kShownPlace = 200;
+/// A message lists all valid names where they take no more letters than that, else so many of the nearest.
+constexpr std::size_t kMostLetters = 300;
+constexpr std::size_t kMostListed = 10;
 
 /// Lower case, without '-' and '_': how names are compared for suggestions.
 std::string folded(std::string_view name) {
@@ -37,6 +46,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Names far longer than any valid one cannot be near, and would make the distance quadratic in hostile input.
+constexpr std::size_t kMaxCompared = 128;
+
+/// All of `valid` if they are short, else those that look most like `name`, in the order of `valid`.
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& valid) {
+  std::size_t letters = 0;
+  for (const std::string& one : valid) letters += one.size() + 2;
+  if (letters <= kMostLetters || valid.size() <= kMostListed) return valid;
+  const std::string wanted = folded(name.substr(0, kMaxCompared));
+  std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance and place
+  for (std::size_t i = 0; i < valid.size(); ++i)
+    ranked.emplace_back(edit_distance(wanted, folded(std::string_view(valid[i]).substr(0, kMaxCompared))), i);
+  std::sort(ranked.begin(), ranked.end());
+  ranked.resize(kMostListed);
+  std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::string> out;
+  for (const auto& [distance, place] : ranked) out.push_back(valid[place]);
+  return out;
+}
+
 /// Sizes for people: "1.5 GiB".
 std::string readable_bytes(double bytes) {
   static constexpr const char* kSuffix[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -48,32 +77,37 @@ std::string readable_bytes(double bytes) {
 }  // namespace
 
 std::string Where::text() const {
-  if (line <= 0) return file;
-  if (column <= 0) return fmt::format("{}:{}", file, line);
-  return fmt::format("{}:{}:{}", file, line, column);
+  // Longer than other names: editors and CI servers open what stands here.
+  std::string shown = shortened(file, kShownPlace);
+  if (line <= 0) return shown;
+  if (column <= 0) return fmt::format("{}:{}", shown, line);
+  return fmt::format("{}:{}:{}", shown, line, column);
 }
 
 std::string Error::line() const {
   const std::string place = where_.text();
-  return place.empty() ? fmt::format("error: {}", what()) : fmt::format("{}: error: {}", place, what());
+  // What a message shows of an input is printable already; the system's and the packages' own words may hold anything.
+  const std::string message = printable_lines(what());
+  return place.empty() ? "error: " + message : fmt::format("{}: error: {}", place, message);
 }
 
 std::string shortened(std::string_view text, std::size_t limit) {
-  const bool cut = text.size() > limit;
-  std::size_t length = cut ? limit : text.size();
-  const auto continues = [&text](std::size_t i) {
-    return (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
+  if (text.size() <= limit) return printable(text);
+  constexpr std::string_view kCut = "...";
+  const std::size_t room = limit > kCut.size() ? limit - kCut.size() : 0;
+  // Neither half may begin or end within a character; none has more than three bytes that go on with one.
+  const auto is_inside = [&text](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
   };
-  while (cut && length > 0 && continues(length)) --length;
-  std::string out(text.substr(0, length));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  return cut ? out + "..." : out;
+  std::size_t head = room - room / 2;
+  for (int i = 0; i < 3 && head > 0 && is_inside(head); ++i) --head;
+  std::size_t tail = text.size() - room / 2;
+  for (int i = 0; i < 3 && tail < text.size() && is_inside(tail); ++i) ++tail;
+  return printable(printable(text.substr(0, head)).append(kCut).append(printable(text.substr(tail))));
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
-  // Names far longer than any valid one cannot be near, and would make the distance quadratic in hostile input.
-  if (name.size() > 128) return {};
+  if (name.size() > kMaxCompared) return {};
   const std::string wanted = folded(name);
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, wanted.size() / 3) + 1;
@@ -90,10 +124,14 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 InputError InputError::unknown_name(Where where, std::string_view what, std::string_view name,
                                     const std::vector<std::string>& valid) {
   const std::string nearest = nearest_name(name, valid);
-  const std::string hint = nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest);
-  const std::string shown = shortened(name, 128);
+  const std::string hint =
+      nearest.empty() ? "" : fmt::format("did you mean '{}'? ", shortened(nearest, kShown));
+  std::vector<std::string> listed = nearest_names(name, valid);
+  const std::size_t left_out = valid.size() - listed.size();
+  for (std::string& one : listed) one = shortened(one, kShown / 2);
   return {std::move(where),
-          fmt::format("unknown {} '{}'; {}valid: {}", what, shown, hint, fmt::join(valid, ", "))};
+          fmt::format("unknown {} '{}'; {}valid: {}{}", what, shortened(name, kShown), hint,
+                      fmt::join(listed, ", "), left_out > 0 ? fmt::format(" and {} more", left_out) : "")};
 }
 
 InputError InputError::cannot_read(std::string_view path, std::string_view reason) {
@@ -113,7 +151,7 @@ TooLargeError InputError::too_large(std::string_view what, double need_bytes, do
 }
 
 SystemError SystemError::cannot_write(std::string_view path, std::string_view reason) {
-  return SystemError(fmt::format("cannot write '{}': {}", path, reason));
+  return SystemError(fmt::format("cannot write '{}': {}", shortened(path, kShownPlace), reason));
 }
 
 }  // namespace pipeloom

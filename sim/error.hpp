@@ -55,7 +55,7 @@ class InputError : public Error {
       : Error(ExitCode::BadInput, std::move(where), message) {}
   explicit InputError(const std::string& message) : InputError(Where{}, message) {}
 
-  /// `what` "schedule", `name` as typed, valid names: suggests the nearest and lists the valid ones.
+  /// `what` "schedule", `name` as typed, valid names: suggests the nearest, lists all or of many ten.
   static InputError unknown_name(Where where, std::string_view what, std::string_view name,
                                  const std::vector<std::string>& valid);
   static InputError cannot_read(std::string_view path, std::string_view reason);
@@ -97,8 +97,8 @@ class InternalError : public Error {
   explicit InternalError(const std::string& message) : Error(ExitCode::Bug, {}, message) {}
 };
 
-/// At most `limit` bytes of what a user wrote, fit for one line of a message: "..." where something was cut, control
-/// characters as '?'. Cuts between UTF-8 characters only.
+/// At most `limit` bytes of what a user wrote, fit for one line of a message (printable() of sim/printable.hpp): "..." in the
+/// middle where something was cut, between UTF-8 characters only. Messages give 80 at most; places of files may have 200.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
 
 /// The entry of `valid` that looks most like `name`, or "" when nothing is near (case and `-`/`_` ignored,

@@ -1,8 +1,17 @@
 #include "sim/memory.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace pipeloom {
+
+std::string bytes_number(const MemoryModel& model, Bytes units) {
+  if (units % model.parts == 0) return std::to_string(units / model.parts);
+  std::array<char, 40> buffer;
+  return {buffer.data(),
+          std::to_chars(buffer.data(), buffer.data() + buffer.size(), model.in_bytes(units)).ptr};
+}
 
 MemoryModel default_memory(const Placement& placement) {
   const auto slots = static_cast<std::size_t>(placement.slots());

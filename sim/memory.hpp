@@ -40,9 +40,25 @@ struct MemoryModel {
   std::vector<Bytes> stash;
   /// Shares of a microbatch's slices in all of the above, as Costs::slice_end; empty: every slice counts whole.
   std::vector<std::int64_t> slice_end;
-  /// Per rank; no value means no limit.
-  std::optional<Bytes> limit;
+  /// All of the above and below are in 1/parts of a byte. 1, unless nobody gave the size of an activation and it counts as one on a rank
+  /// of v stages: then v.
+  int parts = 1;
+  /// So many passes of stages are what people call one activation: v where sizes were given for all of a rank's stages, else 1.
+  int passes = 1;
+  /// Most bytes of everything, [rank]; empty: no limit.
+  std::vector<Bytes> limit;
+
+  /// In bytes, for people and files.
+  [[nodiscard]] double in_bytes(Bytes units) const {
+    return static_cast<double>(units) / static_cast<double>(parts);
+  }
+  [[nodiscard]] std::optional<Bytes> limit_of(Rank rank) const {
+    return limit.empty() ? std::nullopt : std::optional(limit[rank.at()]);
+  }
 };
+
+/// The number of bytes as JSON has it: whole, but for halves and thirds of activations without a size.
+[[nodiscard]] std::string bytes_number(const MemoryModel& model, Bytes units);
 
 /// One byte of activation per stage pass, nothing else: peaks then count live activations.
 [[nodiscard]] MemoryModel default_memory(const Placement& placement);

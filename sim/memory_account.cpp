@@ -255,18 +255,19 @@ std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryMod
 }
 
 std::optional<OverLimit> find_over_limit(const Timeline& timeline, const MemoryModel& model) {
-  if (!model.limit) return std::nullopt;
+  if (model.limit.empty()) return std::nullopt;
   const Schedule& schedule = *timeline.schedule;
   Accounts accounts(timeline, model, 0, 1);
   std::optional<OverLimit> first;
   Ticks first_time = kMaxTicks;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     Bytes bytes = static_of(schedule, model, rank);
+    const Bytes limit = model.limit[rank.at()];
     for (const Change& change : accounts.of(rank)) {
       bytes += change.delta;
-      if (bytes <= *model.limit || change.time >= first_time) continue;
+      if (bytes <= limit || change.time >= first_time) continue;
       first_time = change.time;
-      first = OverLimit{rank, schedule.ops()[change.op].with_joined(false), bytes, *model.limit};
+      first = OverLimit{rank, schedule.ops()[change.op].with_joined(false), bytes, limit};
       break;
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/time_limits.hpp"
+
 namespace pipeloom {
 
 MessageFlow::MessageFlow(const Program& program, const Costs& costs, const MessageRules& rules, int steps)
@@ -120,7 +122,7 @@ void MessageFlow::take_links(const MessageInfo& what, std::uint32_t message, Mes
   const auto& sendings = what.is_forward() ? costs_.forward_sending : costs_.backward_sending;
   const Ticks sending = sendings.empty() ? 0 : sendings[what.to.at()];
   for (Link* link : links)
-    if (link != nullptr) *link = {times.start + sending, message};
+    if (link != nullptr) *link = {later(times.start, sending), message};
 }
 
 void MessageFlow::start(std::uint32_t message) {
@@ -128,7 +130,8 @@ void MessageFlow::start(std::uint32_t message) {
   const MessageInfo& what = info(message);
   times.start = times.ready;
   if (rules_.shared_links) take_links(what, message, times);
-  times.end = times.start + (what.is_forward() ? costs_.forward_delay : costs_.backward_delay)[what.to.at()];
+  times.end =
+      later(times.start, (what.is_forward() ? costs_.forward_delay : costs_.backward_delay)[what.to.at()]);
 }
 
 void MessageFlow::finish(std::uint32_t message, std::vector<std::uint32_t>& ready) {

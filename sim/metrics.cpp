@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/simulator.hpp"
+#include "sim/tick_sum.hpp"
 
 namespace pipeloom {
 namespace {
@@ -23,18 +24,11 @@ RankMetrics measure_rank(const Timeline& timeline, Rank rank) {
   return metrics;
 }
 
-/// Sums over ranks pass 63 bits long before a makespan does.
-__extension__ using Wide = __int128;
-
-double ratio(Wide part, Wide whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-}
-
 }  // namespace
 
 void add_totals(Metrics& metrics) {
-  Wide busy = 0;
-  Wide idle = 0;
+  TickSum busy;
+  TickSum idle;
   Bytes most = -1;
   metrics.ideal_time = 0;
   metrics.max_window = 0;
@@ -48,9 +42,9 @@ void add_totals(Metrics& metrics) {
     most = rank.memory.peak_bytes;
     metrics.peak_rank = Rank(static_cast<std::int32_t>(r));
   }
-  metrics.bubble_ratio = ratio(idle, busy + idle);  // busy + idle = p * makespan
-  metrics.bubble_overhead = ratio(idle, busy);
-  metrics.window_bubble_ratio = ratio(metrics.max_window - metrics.ideal_time, metrics.max_window);
+  metrics.bubble_ratio = share_of(idle, busy + idle);  // busy + idle = p * makespan
+  metrics.bubble_overhead = share_of(idle, busy);
+  metrics.window_bubble_ratio = share_of(metrics.max_window - metrics.ideal_time, metrics.max_window);
 }
 
 Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory, const Steps& steps,

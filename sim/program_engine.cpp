@@ -7,6 +7,7 @@
 #include "sim/error.hpp"
 #include "sim/message_flow.hpp"
 #include "sim/program_deadlock.hpp"
+#include "sim/time_limits.hpp"
 
 namespace pipeloom {
 namespace {
@@ -181,7 +182,7 @@ class ProgramEngine {
       return;
     }
     state.next = 0;
-    state.clock = std::max(state.clock, state.last_end + optimizer_);
+    state.clock = std::max(state.clock, later(state.last_end, optimizer_));
     state.pending_wait = waits_[rank.at()].size();
     std::fill(reload_end_.begin(), reload_end_.end(), 0);
   }
@@ -245,7 +246,7 @@ class ProgramEngine {
   void give_times(RankState& state, std::size_t first, std::size_t last) {
     const bool one_by_one = costs_.overlap.rule == OverlapRule::Sequential;
     Ticks start = state.clock;
-    const Ticks entry_end = start + costs_.entry_duration(schedule_, first, last);
+    const Ticks entry_end = later(start, costs_.entry_duration(schedule_, first, last));
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
       const std::size_t at = timeline_.index(static_cast<int>(state.step), i);
@@ -254,16 +255,13 @@ class ProgramEngine {
       if (one_by_one) start = timeline_.end[at];
     }
     state.clock = state.last_end = entry_end;
-    if (entry_end > kMaxTicks)
-      throw InputError(
-          "the times of this run add up to more than 2^62 ticks; use shorter durations or fewer steps");
   }
 
   void run_copy(RankState& state, std::size_t i) {
     const Op op = schedule_.ops()[i];
     const std::size_t at = timeline_.index(static_cast<int>(state.step), i);
     timeline_.start[at] = std::max(state.clock, state.copy_clock);
-    timeline_.end[at] = timeline_.start[at] + costs_.op_duration(op, schedule_.slot_of(op));
+    timeline_.end[at] = later(timeline_.start[at], costs_.op_duration(op, schedule_.slot_of(op)));
     state.copy_clock = timeline_.end[at];
     if (op.kind() == OpKind::Reload) reload_end_[pass_of(op)] = state.copy_clock;
   }
@@ -298,9 +296,8 @@ class ProgramEngine {
 /// The first step once more for every further one.
 void repeat_step(Timeline& timeline, int steps, Ticks optimizer) {
   const std::size_t ops = timeline.schedule->num_ops();
-  const Ticks period = span_of(timeline).length() + optimizer;
-  if (steps > 1 && period > kMaxTicks / steps)
-    throw InputError("the times of all steps add up to more than 2^62 ticks; simulate fewer steps");
+  const Ticks period = later(span_of(timeline).length(), optimizer);
+  if (period > kMaxTicks / steps) refuse_times();
   for (int step = 1; step < steps; ++step)
     for (std::size_t i = 0; i < ops; ++i) {
       timeline.start.push_back(timeline.start[i] + step * period);
@@ -313,6 +310,8 @@ void repeat_step(Timeline& timeline, int steps, Ticks optimizer) {
 
 std::variant<ProgramRun, ProgramDeadlock> run_program(const Program& program, const Costs& costs,
                                                       const MessageRules& rules, const Steps& steps) {
+  if (easy_sum_of_times(program.schedule(), costs) >= kMaxTicks)
+    (void)sum_of_times(program.schedule(), costs);
   const bool barrier = steps.rule == StepRule::Barrier;
   ProgramEngine engine(program, costs, rules, steps.optimizer, barrier ? 1 : steps.count);
   if (!engine.run()) return engine.deadlock();
@@ -327,7 +326,7 @@ Ticks steady_period(const Program& program, const Costs& costs, const MessageRul
   if (steps.rule == StepRule::Barrier) {
     ProgramEngine engine(program, costs, rules, steps.optimizer, 1);
     if (!engine.run()) throw ScheduleError("the program hangs: " + describe(engine.deadlock(), program));
-    return span_of(std::move(engine).result().timeline).length() + steps.optimizer;
+    return later(span_of(std::move(engine).result().timeline).length(), steps.optimizer);
   }
   Ticks growth = 0;
   for (int count = 4; count <= kMostSteps; count *= 2) {

@@ -25,6 +25,7 @@
 #include "sim/metrics.hpp"
 #include "sim/program.hpp"
 #include "sim/steps.hpp"
+#include "sim/tick_sum.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom {
@@ -124,10 +125,10 @@ struct ProgramDeadlock {
 /// What the messages of one step cost. Times are sums over messages.
 struct MessageTotals {
   std::size_t count = 0;
-  Ticks transfer = 0;      ///< from start to end
-  Ticks queued = 0;        ///< from both ends posted to the start
-  Ticks head_of_line = 0;  ///< the part of `queued` spent behind others in a queue; the rest waits for links
-  Ticks exposed = 0;       ///< what ranks waited: transfer and queueing of idle_causes
+  TickSum transfer;      ///< from start to end
+  TickSum queued;        ///< from both ends posted to the start
+  TickSum head_of_line;  ///< the part of `queued` spent behind others in a queue; the rest waits for links
+  TickSum exposed;       ///< what ranks waited: transfer and queueing of idle_causes
 };
 [[nodiscard]] MessageTotals message_totals(const ProgramRun& run, const Program& program);
 

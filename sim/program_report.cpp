@@ -180,7 +180,8 @@ MessageTotals message_totals(const ProgramRun& run, const Program& program) {
     totals.queued += message.start - message.posted();
     totals.head_of_line += message.ready - message.posted();
   }
-  for (const IdleCauses& causes : idle_causes(run)) totals.exposed += causes.transfer + causes.queueing;
+  for (const IdleCauses& causes : idle_causes(run))
+    totals.exposed += TickSum(causes.transfer) + causes.queueing;
   return totals;
 }
 

@@ -4,47 +4,26 @@
 #include <numeric>
 
 #include "sim/cursor_engine.hpp"
-#include "sim/error.hpp"
+#include "sim/tick_sum.hpp"
+#include "sim/time_limits.hpp"
 
 namespace pipeloom {
 namespace {
 
-__extension__ using Wide = __int128;
-
-Wide longest_of(const std::vector<Ticks>& table) {
-  return table.empty() ? 0 : *std::max_element(table.begin(), table.end());
-}
-
-Wide longest_delay(const Costs& costs) {
-  return std::max(longest_of(costs.forward_delay), longest_of(costs.backward_delay));
-}
-
 /// No chain of entries can pass kMaxTicks. Cheap bound first; where that is too coarse, all work and all delays added up, which
 /// no chain exceeds either.
 void require_times_fit(const Schedule& schedule, const Costs& costs) {
-  if (times_fit_easily(schedule, costs)) return;
-  const Wide delay = longest_delay(costs);
-  Wide sum = 0;
-  for_each_entry(schedule, 0, schedule.num_ops(), [&](std::size_t first, std::size_t last) {
-    sum += costs.entry_duration(schedule, first, last) + delay;
-  });
-  if (sum >= kMaxTicks)
-    throw InputError(
-        "the times of this run add up to more than 2^62 ticks (53 days at picosecond resolution); use "
-        "shorter durations "
-        "or fewer microbatches");
+  if (!times_fit_easily(schedule, costs) && sum_of_times(schedule, costs) >= kMaxTicks) refuse_times();
+}
+
+TickSum sum_of(const std::vector<Ticks>& times) {
+  return std::accumulate(times.begin(), times.end(), TickSum());
 }
 
 }  // namespace
 
-/// Entries * (longest duration + longest delay).
 bool times_fit_easily(const Schedule& schedule, const Costs& costs) {
-  Wide longest = longest_of(costs.overlap.duration);
-  for (const auto& table : costs.duration)
-    longest = std::max(longest, 2 * longest_of(table));  // a pair's sum
-  if (!costs.microbatch_scale.empty())
-    longest = longest * std::max<Wide>(kUnitScale, longest_of(costs.microbatch_scale)) / kUnitScale;
-  return (longest + longest_delay(costs)) * static_cast<Wide>(schedule.num_ops()) < kMaxTicks;
+  return easy_sum_of_times(schedule, costs) < kMaxTicks;
 }
 
 struct Simulator::State {
@@ -104,17 +83,14 @@ Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& co
   return state_->evaluate(schedule, costs, memory, {start.data(), end.data()}, ready);
 }
 
-// Work is summed over ranks in 128 bits: it passes 63 long before a makespan does.
 double Totals::bubble_ratio() const {
-  const Wide work = std::accumulate(busy.begin(), busy.end(), Wide{0});
-  const double whole = static_cast<double>(makespan) * static_cast<double>(busy.size());
-  return whole > 0 ? 1.0 - static_cast<double>(work) / whole : 0.0;
+  const TickSum whole = TickSum::times(makespan, static_cast<std::int64_t>(busy.size()));
+  return share_of(whole - sum_of(busy), whole);
 }
 
 double Totals::bubble_overhead() const {
-  const double work = static_cast<double>(std::accumulate(busy.begin(), busy.end(), Wide{0}));
-  const double whole = static_cast<double>(makespan) * static_cast<double>(busy.size());
-  return work > 0 ? (whole - work) / work : 0.0;
+  const TickSum work = sum_of(busy);
+  return share_of(TickSum::times(makespan, static_cast<std::int64_t>(busy.size())) - work, work);
 }
 
 }  // namespace pipeloom

@@ -6,6 +6,8 @@
 #include "sim/error.hpp"
 #include "sim/max_plus.hpp"
 #include "sim/simulator.hpp"
+#include "sim/tick_sum.hpp"
+#include "sim/time_limits.hpp"
 
 namespace pipeloom {
 namespace {
@@ -18,12 +20,13 @@ Totals require_totals(Outcome outcome, const Schedule& schedule) {
   return std::get<Totals>(std::move(outcome));
 }
 
-/// When each rank may start the next step.
+/// When each rank may start the next step. No step adds more than the first one, whose ranks all start at once, and that is at most
+/// kMaxTicks: so what comes in has not overflowed.
 std::vector<Ticks> next_ready(const Totals& totals, const Steps& steps) {
   std::vector<Ticks> ready = totals.last_end;
   if (steps.rule == StepRule::Barrier)
     std::fill(ready.begin(), ready.end(), *std::max_element(ready.begin(), ready.end()));
-  for (Ticks& time : ready) time += steps.optimizer;
+  for (Ticks& time : ready) time = later(time, steps.optimizer);
   return ready;
 }
 
@@ -62,10 +65,16 @@ MaxPlusMatrix transition_matrix(StepMap& map, std::size_t ranks) {
   return matrix;
 }
 
-std::vector<Ticks> relative(std::vector<Ticks> ready) {
-  const Ticks first = ready.front();
+/// Counts from the first rank that is ready; how much that takes off.
+Ticks make_relative(std::vector<Ticks>& ready) {
+  const Ticks first = *std::min_element(ready.begin(), ready.end());
   for (Ticks& time : ready) time -= first;
-  return ready;
+  return first;
+}
+
+/// To the nearest tick.
+Ticks mean(TickSum sum, int count) {
+  return static_cast<Ticks>((sum.value() + count / 2) / count);
 }
 
 Ticks post_validation_period(const Schedule& schedule, const Costs& costs, const Steps& steps) {
@@ -73,13 +82,15 @@ Ticks post_validation_period(const Schedule& schedule, const Costs& costs, const
   constexpr std::size_t kMostRanks = 512;  // beyond, the matrix costs more than it is worth
   StepMap map(schedule, costs, steps);
   std::vector<Ticks> ready(static_cast<std::size_t>(schedule.ranks()), 0);
-  std::map<std::vector<Ticks>, std::pair<int, Ticks>> met;  // shape -> (step, level)
+  std::map<std::vector<Ticks>, std::pair<int, TickSum>> met;  // shape -> (step, level)
+  TickSum level;                                              // what `ready`, a shape, counts from
   Ticks growth = 0;
   for (int step = 0; step < kMostSteps; ++step) {
-    const auto [found, is_new] = met.emplace(relative(ready), std::pair(step, ready.front()));
-    if (!is_new) return multiply_divide(ready.front() - found->second.second, 1, step - found->second.first);
+    const auto [found, is_new] = met.emplace(ready, std::pair(step, level));
+    if (!is_new) return mean(level - found->second.second, step - found->second.first);
     auto next = map(ready);
     growth = *std::max_element(next.begin(), next.end()) - *std::max_element(ready.begin(), ready.end());
+    level += make_relative(next);
     ready = std::move(next);
   }
   if (ready.size() > kMostRanks) return growth;
@@ -106,9 +117,6 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
         simulator.evaluate(*schedule, costs, memory, part(timeline.start), part(timeline.end), ready),
         *schedule);
     ready = next_ready(totals, steps);
-    // Each step adds less than kMaxTicks (the simulator refuses more), so this cannot have overflowed yet.
-    if (*std::max_element(ready.begin(), ready.end()) > kMaxTicks)
-      throw InputError("the times of all steps add up to more than 2^62 ticks; simulate fewer steps");
   }
   timeline.schedule = std::move(schedule);
   return timeline;

@@ -8,6 +8,7 @@
 
 #include "sim/io/file.hpp"
 #include "sim/io/text_writer.hpp"
+#include "sim/number_text.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -15,21 +16,19 @@ namespace {
 using io::Value;
 using io::ValueKind;
 
-void require(const Value& value, ValueKind kind) {
+void require(const Value& value, ValueKind kind, std::string_view advice) {
   if (!value.is(kind))
-    throw InputError(
-        value.where(),
-        fmt::format("found {} where a baseline has {}; run `pipeloom check --update` to write it anew",
-                    value.described(), io::name_of(kind)));
+    throw InputError(value.where(), fmt::format("found {} where a baseline has {}; {}", value.described(),
+                                                io::name_of(kind), advice));
 }
 
-CaseResult read_row(const std::string& name, const Value& row) {
-  require(row, ValueKind::Object);
+CaseResult read_row(const std::string& name, const Value& row, std::string_view advice) {
+  require(row, ValueKind::Object, advice);
   CaseResult out;
   out.name = name;
-  const auto text = [&row](const char* key) {
+  const auto text = [&row, advice](const char* key) {
     const Value* value = row.find(key);
-    if (value != nullptr) require(*value, ValueKind::String);
+    if (value != nullptr) require(*value, ValueKind::String, advice);
     return value != nullptr ? value->text() : std::string();
   };
   out.input = text("input");
@@ -37,9 +36,9 @@ CaseResult read_row(const std::string& name, const Value& row) {
   out.orders = text("orders");
   out.timeline = text("timeline");
   if (const Value* metrics = row.find("metrics")) {
-    require(*metrics, ValueKind::Object);
+    require(*metrics, ValueKind::Object, advice);
     for (std::size_t i = 0; i < metrics->keys().size(); ++i) {
-      require(metrics->items()[i], ValueKind::Number);
+      require(metrics->items()[i], ValueKind::Number, advice);
       out.metrics.emplace_back(metrics->keys()[i].name, metrics->items()[i].text());
     }
   }
@@ -68,6 +67,38 @@ double number_of(const std::string& text) {
   return value;
 }
 
+/// Without zeros at either end: "-12.50" is -, 125, -1.
+struct Digits {
+  bool negative = false;
+  std::string digits;
+  long exponent = 0;
+  friend bool operator==(const Digits&, const Digits&) = default;
+};
+
+std::optional<Digits> digits_of(const std::string& text) {
+  const auto number = split_number(text);
+  if (!number) return std::nullopt;
+  Digits out{number->negative, std::string(number->integer) + std::string(number->fraction),
+             number->exponent - static_cast<long>(number->fraction.size())};
+  out.digits.erase(0, out.digits.find_first_not_of('0'));
+  while (!out.digits.empty() && out.digits.back() == '0') {
+    out.digits.pop_back();
+    ++out.exponent;
+  }
+  return out.digits.empty() ? Digits{} : out;
+}
+
+/// Whether two texts say the same number. A program that wrote the file anew may have kept a double of a fraction, but whole numbers are
+/// compared digit by digit.
+bool same_number(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto x = digits_of(a);
+  const auto y = digits_of(b);
+  if (!x || !y) return false;
+  const bool whole = x->exponent >= 0 && y->exponent >= 0;
+  return *x == *y || (!whole && number_of(a) == number_of(b));
+}
+
 const std::string* metric_in(const CaseResult& row, const std::string& name) {
   for (const auto& [key, text] : row.metrics)
     if (key == name) return &text;
@@ -80,7 +111,7 @@ std::optional<Change> compare_metric(const CaseResult& before, const std::string
                                      const std::map<std::string, Tolerance>& tolerance) {
   const std::string* old = metric_in(before, name);
   if (old == nullptr) return Change{before.name, name, "", after, Verdict::New};
-  if (*old == after) return std::nullopt;
+  if (same_number(*old, after)) return std::nullopt;
   const double was = number_of(*old);
   const double is = number_of(after);
   const auto found = tolerance.find(name);
@@ -102,21 +133,21 @@ bool times_may_move(const std::map<std::string, Tolerance>& tolerance) {
 
 }  // namespace
 
-std::map<std::string, CaseResult> read_baseline(const std::string& path) {
+std::map<std::string, CaseResult> read_baseline(const std::string& path, std::string_view advice) {
   const io::Document document = io::Document::parse(io::read_file(path, io::kMaxDocumentBytes), path);
   const Value& root = document.root();
-  require(root, ValueKind::Object);
+  require(root, ValueKind::Object, advice);
   const Value* version = root.find("schema_version");
   if (version == nullptr || version->text() != "1")
     throw InputError(version ? version->where() : root.where(),
-                     "no baseline of schema_version 1; run `pipeloom check --update`");
+                     fmt::format("no baseline of schema_version 1; {}", advice));
   const Value* cases = root.find("cases");
-  if (cases == nullptr) throw InputError(root.where(), "\"cases\" is missing; run `pipeloom check --update`");
-  require(*cases, ValueKind::Object);
+  if (cases == nullptr) throw InputError(root.where(), fmt::format("\"cases\" is missing; {}", advice));
+  require(*cases, ValueKind::Object, advice);
   std::map<std::string, CaseResult> out;
   for (std::size_t i = 0; i < cases->keys().size(); ++i) {
     const std::string& name = cases->keys()[i].name;
-    out.emplace(name, read_row(name, cases->items()[i]));
+    out.emplace(name, read_row(name, cases->items()[i], advice));
   }
   return out;
 }

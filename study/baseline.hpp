@@ -5,20 +5,24 @@
 #include <iosfwd>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study/suite.hpp"
 
 namespace pipeloom::study {
 
-/// Rows by case name. Throws InputError for anything that `check --update` would not have written.
-[[nodiscard]] std::map<std::string, CaseResult> read_baseline(const std::string& path);
+/// Rows by case name. Throws InputError for anything that `check --update` would not have written; `advice` ends its message: what to do
+/// then.
+[[nodiscard]] std::map<std::string, CaseResult> read_baseline(
+    const std::string& path,
+    std::string_view advice = "remove it and run `pipeloom check --update` to write it anew");
 
 /// Rows in name order, one metric per line: a change of one number is a change of one line.
 void write_baseline(std::ostream& out, const std::map<std::string, CaseResult>& rows);
 
 /// What is different between a case's row and what it gives now. A metric counts as changed if it moved by more than
-/// max(absolute, relative * |before|); equal texts are never a change. The fingerprint of times is not compared if a metric
+/// max(absolute, relative * |before|); equal numbers are never a change, however they are written. The fingerprint of times is not compared if a metric
 /// in time units has a tolerance: times are then allowed to move.
 [[nodiscard]] std::vector<Change> compare_rows(const CaseResult& before, const CaseResult& after,
                                                const std::map<std::string, Tolerance>& tolerance);

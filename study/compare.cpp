@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/memory_text.hpp"
+
 namespace pipeloom::study {
 namespace {
 
@@ -18,11 +20,16 @@ double most_of(const Metrics& metrics, Get get) {
 double bound(const Metrics& metrics) {
   return static_cast<double>(metrics.lower_bound.value);
 }
-double peak(const Metrics& metrics) {
-  return most_of(metrics, [](const RankMemory& memory) { return memory.peak_bytes; });
+/// What a rank holds at most, in bytes or activations.
+std::optional<double> most_bytes(const ComparedRun& run, Bytes RankMemory::*member) {
+  if (run.metrics == nullptr) return std::nullopt;
+  const double most = most_of(*run.metrics, [member](const RankMemory& memory) { return memory.*member; });
+  return run.memory == nullptr ? most : most / run.memory->parts;
 }
-double peak_activations(const Metrics& metrics) {
-  return most_of(metrics, [](const RankMemory& memory) { return memory.peak_activation_bytes; });
+std::optional<double> headroom(const ComparedRun& run) {
+  if (run.metrics == nullptr || run.memory == nullptr) return std::nullopt;
+  const auto left = headroom_of(*run.memory, *run.metrics);
+  return left ? std::optional(run.memory->in_bytes(*left)) : std::nullopt;
 }
 double live(const Metrics& metrics) {
   return most_of(metrics, [](const RankMemory& memory) { return memory.peak_live; });
@@ -44,11 +51,10 @@ TimelineFacts facts_of(const Timeline& timeline) {
     }
     facts.busy += end - start;
   });
-  facts.idle = facts.makespan * schedule.ranks() - facts.busy;
-  const double area = static_cast<double>(facts.makespan) * schedule.ranks();
-  if (area > 0) facts.bubble_ratio = static_cast<double>(facts.idle) / area;
-  if (facts.busy > 0)
-    facts.bubble_overhead = static_cast<double>(facts.idle) / static_cast<double>(facts.busy);
+  const TickSum area = TickSum::times(facts.makespan, schedule.ranks());
+  facts.idle = area - facts.busy;
+  facts.bubble_ratio = share_of(facts.idle, area);
+  facts.bubble_overhead = share_of(facts.idle, facts.busy);
   return facts;
 }
 
@@ -93,12 +99,15 @@ constexpr RowSource kRows[] = {
      [](Run, Facts facts) { return std::optional(static_cast<double>(facts.idle)); }},
     {"step_time", "time_unit", Better::Lower, known<ticks_of<&Metrics::step_time>>},
     {"lower_bound", "time_unit", Better::Neither, known<bound>},
-    {"peak_bytes", "bytes", Better::Lower, known<peak>},
-    {"peak_activation_bytes", "bytes", Better::Lower, known<peak_activations>},
+    {"peak_bytes", "bytes", Better::Lower,
+     [](Run run, Facts) { return most_bytes(run, &RankMemory::peak_bytes); }},
+    {"peak_activation_bytes", "bytes", Better::Lower,
+     [](Run run, Facts) { return most_bytes(run, &RankMemory::peak_activation_bytes); }},
     {"peak_live", "count", Better::Lower, known<live>},
 };
 
 constexpr RowSource kMoreRows[] = {
+    {"headroom_bytes", "bytes", Better::Higher, [](Run run, Facts) { return headroom(run); }},
     {"steady_period", "time_unit", Better::Lower, known<ticks_of<&Metrics::steady_period>>},
     {"ideal_time", "time_unit", Better::Lower, known<ticks_of<&Metrics::ideal_time>>},
     {"max_window", "time_unit", Better::Lower, known<ticks_of<&Metrics::max_window>>},
@@ -153,9 +162,9 @@ std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs) {
   return rows;
 }
 
-bool same_duration(Ticks a, Ticks b) {
-  const double larger = static_cast<double>(std::max(std::abs(a), std::abs(b)));
-  return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= kSame * larger;
+bool same_duration(TickSum a, TickSum b) {
+  const double larger = std::max(std::abs(static_cast<double>(a)), std::abs(static_cast<double>(b)));
+  return std::abs(static_cast<double>(a - b)) <= kSame * larger;
 }
 
 std::vector<Ticks> step_makespans(const Timeline& timeline) {

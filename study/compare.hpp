@@ -10,8 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cause_sums.hpp"
 #include "sim/idle_causes.hpp"
+#include "sim/memory.hpp"
 #include "sim/metrics.hpp"
+#include "sim/tick_sum.hpp"
 #include "sim/timeline.hpp"
 #include "study/metrics_table.hpp"
 
@@ -24,13 +27,14 @@ struct ComparedRun {
   const Metrics* metrics = nullptr;  ///< null for measured runs
   /// Idle spans of the first step, [rank]; null if unknown.
   const std::vector<std::vector<IdleSpan>>* idle = nullptr;
+  const MemoryModel* memory = nullptr;  ///< null for measured runs
 };
 
 /// What a timeline alone tells, of its first step.
 struct TimelineFacts {
   Ticks makespan = 0;
-  Ticks busy = 0;  ///< summed over ranks; a group counts once, copies not
-  Ticks idle = 0;  ///< ranks * makespan - busy
+  TickSum busy;  ///< over ranks; a group counts once, copies not
+  TickSum idle;  ///< ranks * makespan - busy
   double bubble_ratio = 0;
   double bubble_overhead = 0;
 };
@@ -48,18 +52,22 @@ struct MetricRow {
 /// makespan, bubble_ratio, bubble_overhead, busy, idle for all; step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there
 /// are metrics. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
 [[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs);
-/// The same rows, then the other metrics of all_metrics(), and idle time by cause as "idle.warmup", "idle.cooldown", ..: what --fail-if
+/// The same rows, then the other metrics of all_metrics(), headroom_bytes below a given limit (below 0: over it), and idle time by cause as "idle.warmup", "idle.cooldown", ..: what --fail-if
 /// and JSON know.
 [[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs);
 
 /// Within 1e-3 of each other: measured clocks tick.
-[[nodiscard]] bool same_duration(Ticks a, Ticks b);
+[[nodiscard]] bool same_duration(TickSum a, TickSum b);
 
 /// No op of the other run.
 inline constexpr std::size_t kUnmatched = ~std::size_t{0};
 
+/// Why ops of the same name do different work in the two: a stage of 8 is another part of the model than one of 16, and so is a slice. "" if
+/// they do the same.
+[[nodiscard]] std::string different_parts(const Schedule& a, const Schedule& b);
+
 /// match[i] is the op index of `a` that does what op i of `b` does (same kind, stage, microbatch and slice, and the same rank where
-/// several have it), or kUnmatched. O(ops).
+/// several have it), or kUnmatched: for all ops where different_parts() says why. O(ops).
 [[nodiscard]] std::vector<std::size_t> match_ops(const Schedule& a, const Schedule& b);
 
 /// An op in both runs. Positions are op indices; times are those of one step.
@@ -90,7 +98,7 @@ struct OpComparison {
 
 /// Idle time of a run by cause, summed over ranks and per rank.
 struct CauseTotals {
-  IdleCauses total;
+  CauseSums total;
   std::vector<IdleCauses> of_rank;
 };
 [[nodiscard]] CauseTotals cause_totals(const std::vector<std::vector<IdleSpan>>& idle);
@@ -116,8 +124,8 @@ struct CauseChange {
 /// "times cannot be compared: ms here, abstract units there; set costs.time_unit" unless same_clock(), then "".
 [[nodiscard]] std::string clock_difference(const Timeline& a, const Timeline& b);
 
-/// "total work differs: 48.0 vs 96.0; set costs.per" if the busy times of the two differ by more than 1e-3, else "".
-/// Both in the unit of `a`. REQUIRES: same_clock().
+/// "total work differs: 48.0 vs 96.0; ..." if the busy times of the two differ by more than 1e-3, else "": with what makes the runs
+/// comparable where something does (costs.per where they cut one model differently), else why they are not. REQUIRES: same_clock().
 [[nodiscard]] std::string work_difference(const Timeline& a, const Timeline& b);
 
 /// How far each rank's clock in `b` is ahead of what `a` says, relative to the others: median over its matched ops of the difference of

@@ -6,16 +6,15 @@
 #include <cmath>
 
 #include "study/compare.hpp"
+#include "study/numbers.hpp"
 
 namespace pipeloom::study {
 CauseTotals cause_totals(const std::vector<std::vector<IdleSpan>>& idle) {
   CauseTotals out;
   for (const auto& spans : idle) {
     IdleCauses& rank = out.of_rank.emplace_back();
-    for (const IdleSpan& span : spans) {
-      rank.of(span.cause) += span.end - span.start;
-      out.total.of(span.cause) += span.end - span.start;
-    }
+    for (const IdleSpan& span : spans) rank.of(span.cause) += span.end - span.start;
+    out.total += rank;
   }
   return out;
 }
@@ -25,18 +24,16 @@ namespace {
 constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleCause::Imbalance,
                                  IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
 
-std::string more_or_less(Ticks change, TimeUnit unit) {
-  return fmt::format("{} {}{}", format_ticks(std::abs(change), unit),
-                     unit == TimeUnit::Unit ? "" : fmt::format("{} ", name_of(unit)),
-                     change < 0 ? "less" : "more");
+std::string more_or_less(TickSum change, TimeUnit unit) {
+  return fmt::format("{} {}", time_text(change < 0 ? -change : change, unit), change < 0 ? "less" : "more");
 }
 
 /// The cause whose change goes the way of the whole and is the largest.
-IdleCause leading_cause(const IdleCauses& a, const IdleCauses& b, bool less) {
+IdleCause leading_cause(const CauseSums& a, const CauseSums& b, bool less) {
   IdleCause leading = kCauses[0];
-  Ticks most = 0;
+  TickSum most;
   for (const IdleCause cause : kCauses) {
-    const Ticks change = (b.of(cause) - a.of(cause)) * (less ? -1 : 1);
+    const TickSum change = less ? a.of(cause) - b.of(cause) : b.of(cause) - a.of(cause);
     if (change > most) {
       most = change;
       leading = cause;
@@ -48,10 +45,10 @@ IdleCause leading_cause(const IdleCauses& a, const IdleCauses& b, bool less) {
 }  // namespace
 
 std::string explain_idle(const CauseTotals& a, const CauseTotals& b, TimeUnit unit) {
-  const Ticks change = b.total.total() - a.total.total();
+  const TickSum change = b.total.total() - a.total.total();
   if (change == 0) {
     const IdleCause moved = leading_cause(a.total, b.total, false);
-    const Ticks more = b.total.of(moved) - a.total.of(moved);
+    const TickSum more = b.total.of(moved) - a.total.of(moved);
     if (more == 0) return "idle time is the same";
     return fmt::format("idle time is the same, but {} is {}", name_of(moved), more_or_less(more, unit));
   }
@@ -100,12 +97,45 @@ std::string clock_difference(const Timeline& a, const Timeline& b) {
                      said(b.unit));
 }
 
+namespace {
+
+bool has_other_ops(const Schedule& a, const Schedule& b) {
+  return std::any_of(std::begin(kAllOpKinds), std::end(kAllOpKinds),
+                     [&](OpKind kind) { return a.contains(kind) != b.contains(kind); });
+}
+
+/// What would make the two comparable, or why nothing does.
+std::string about_work(const Timeline& a, const Timeline& b, double busy_a, double busy_b) {
+  const Schedule& one = *a.schedule;
+  const Schedule& other = *b.schedule;
+  if (one.microbatches() != other.microbatches())
+    return fmt::format("{} against {}, which are different steps: give both as many",
+                       count_text(static_cast<std::size_t>(one.microbatches()), "microbatch"),
+                       other.microbatches());
+  if (one.stages() != other.stages()) {
+    // As much work for a stage, however many there are: op times were given per stage.
+    const bool per_stage =
+        same_duration(static_cast<Ticks>(busy_a / one.stages()), static_cast<Ticks>(busy_b / other.stages()));
+    if (per_stage)
+      return fmt::format(
+          "{} stages against {} with the same times: set costs.per to \"model\" (or \"rank\"), so "
+          "that both cut one model",
+          one.stages(), other.stages());
+    return fmt::format("{} stages against {}, and other times: different models, or costs of other machines",
+                       one.stages(), other.stages());
+  }
+  if (has_other_ops(one, other)) return "one has kinds of ops that the other lacks, such as recomputation";
+  return "the same ops take other times: another model, machine or measurement";
+}
+
+}  // namespace
+
 std::string work_difference(const Timeline& a, const Timeline& b) {
-  const Ticks busy_a = facts_of(a).busy;
-  const Ticks busy_b = facts_of(b).busy;
+  const TickSum busy_a = facts_of(a).busy;
+  const TickSum busy_b = facts_of(b).busy;
   if (same_duration(busy_a, busy_b)) return {};
-  return fmt::format("total work differs: {} vs {}; set costs.per", format_ticks(busy_a, a.unit),
-                     format_ticks(busy_b, a.unit));
+  return fmt::format("total work differs: {} vs {}; {}", time_text(busy_a, a.unit), time_text(busy_b, a.unit),
+                     about_work(a, b, static_cast<double>(busy_a), static_cast<double>(busy_b)));
 }
 
 }  // namespace pipeloom::study

@@ -1,5 +1,7 @@
 // Which op is which in two runs, and what it does differently.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -46,8 +48,17 @@ bool same_order(const Schedule& a, const Schedule& b) {
 
 }  // namespace
 
+std::string different_parts(const Schedule& a, const Schedule& b) {
+  if (a.stages() != b.stages())
+    return fmt::format("a stage is 1/{} of the model in one and 1/{} in the other", a.stages(), b.stages());
+  if (a.slices() != b.slices())
+    return fmt::format("a pass is 1/{} of a sequence in one and 1/{} in the other", a.slices(), b.slices());
+  return "";
+}
+
 std::vector<std::size_t> match_ops(const Schedule& a, const Schedule& b) {
-  std::vector<std::size_t> match(b.num_ops());
+  std::vector<std::size_t> match(b.num_ops(), kUnmatched);
+  if (!different_parts(a, b).empty()) return match;
   if (same_order(a, b)) {
     for (std::size_t op = 0; op < match.size(); ++op) match[op] = op;
     return match;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedules/generator.hpp"
+#include "sim/cost/memory_sums.hpp"
 #include "sim/simulator.hpp"
 #include "sim/validate.hpp"
 #include "study/messages.hpp"
@@ -45,6 +46,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   Evaluation out;
   out.schedule = std::move(schedule);
   out.warnings = config.warnings;
+  out.warnings.insert(out.warnings.end(), effective.warnings.begin(), effective.warnings.end());
   out.effective = std::move(effective);
   out.effective.stages = out.schedule->stages();
   for (const OpKind kind : kAllOpKinds)
@@ -55,6 +57,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   const auto ends = slice_ends(config.options, out.schedule->slices());
   out.effective.resolved.costs.slice_end = ends;
   out.effective.memory.slice_end = ends;
+  cost::require_summable(config.memory, out.effective.memory, *out.schedule, config.step.count);
   out.effective.step = config.step;
   collect_origins(config, out.effective);
   const auto& found = out.effective.resolved.warnings;

@@ -142,6 +142,7 @@ std::string lowered_hang_page(const ActionLists& lists, const std::vector<Rank>&
   const std::size_t cells = rank_of_stage.size() * static_cast<std::size_t>(microbatches);
   if (cells > 16 * lists.num_actions()) return "";
   const torch::Homes homes(rank_of_stage, microbatches);
+  if (!torch::fits(lists, homes)) return "";
   const torch::DryRun run = torch::dry_run(lists, homes);
   if (!run.stuck) return "";
   const int shown = everything ? lists.ranks() : std::min(lists.ranks(), 12);

@@ -4,11 +4,19 @@
 
 #include <utility>
 
+#include "sim/error.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/timeline_reader.hpp"
+#include "study/at_place.hpp"
 #include "study/numbers.hpp"
 
 namespace pipeloom::study {
+namespace {
+
+/// As long as the place of an error may be.
+constexpr std::size_t kMaxTitle = 200;
+
+}  // namespace
 
 std::vector<std::vector<IdleSpan>> idle_spans_of(const Evaluation& run) {
   if (!run.program_run) return all_idle_spans(run.timeline, run.costs);
@@ -20,13 +28,14 @@ std::vector<std::vector<IdleSpan>> idle_spans_of(const Evaluation& run) {
 
 LoadedRun load_run(InputTexts input, const Limits& limits, TimeUnit unit) {
   LoadedRun out;
-  out.title = input.file.value_or("");
+  out.title = shortened(input.file.value_or(""), kMaxTitle);
   if (input.file && !input.text) input.text = io::read_file(*input.file, io::kMaxTimelineBytes);
   if (input.text && io::looks_like_timeline(*input.text)) {
-    out.read = io::read_timeline(*input.text, out.title, unit);
+    out.read = io::read_timeline(*input.text, input.file.value_or(""), unit);
     return out;
   }
-  out.evaluation = evaluate(read_input(input), limits);
+  const RunInput read = read_input(input);
+  out.evaluation = at_place(read.name, [&] { return evaluate(read, limits); });
   out.idle = idle_spans_of(*out.evaluation);
   return out;
 }
@@ -46,7 +55,8 @@ std::list<LoadedRun> load_runs(const std::vector<std::string>& files, const Inpu
 std::vector<ComparedRun> compared(const std::list<LoadedRun>& runs) {
   std::vector<ComparedRun> views;
   for (const LoadedRun& run : runs)
-    views.push_back({run.title, &run.timeline(), run.metrics(), run.idle.empty() ? nullptr : &run.idle});
+    views.push_back({run.title, &run.timeline(), run.metrics(), run.idle.empty() ? nullptr : &run.idle,
+                     run.evaluation ? &run.evaluation->memory : nullptr});
   return views;
 }
 
@@ -59,6 +69,10 @@ std::vector<std::string> remarks(const ComparedRun& a, const ComparedRun& b, con
     if (!work.empty()) lines.push_back(work);
     if (a.idle != nullptr && b.idle != nullptr)
       lines.push_back(explain_idle(cause_totals(*a.idle), cause_totals(*b.idle), a.timeline->unit));
+  }
+  if (const std::string why = different_parts(*a.timeline->schedule, *b.timeline->schedule); !why.empty()) {
+    lines.push_back("ops are not compared: " + why);
+    return lines;
   }
   lines.push_back(fmt::format("{} in both, {} only in {}, {} only in {}", count_text(ops.matched, "op"),
                               count_text(ops.only_a), a.title, count_text(ops.only_b), b.title));

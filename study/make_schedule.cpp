@@ -7,6 +7,7 @@
 
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
+#include "sim/cost/resolve.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/schedule_places.hpp"
@@ -32,23 +33,20 @@ double allowed_bytes(const Limits& limits) {
 
 /// Options that the schedule does not know, one by one: a wish that has no effect is a mistake.
 void refuse_unused_options(const io::RunConfig& config, const schedules::Generator& generator) {
-  const schedules::Requirements& takes = generator.requirements;
-  const struct {
-    const char* name;
-    bool used;
-    const char* what;
-  } options[] = {
-      {"group_size", takes.takes_group_size, "groups of microbatches"},
-      {"slices", takes.takes_slices, "sequence slices"},
-      {"waves", takes.takes_waves, "waves"},
-      {"updates", takes.takes_updates, "updates without a flush"},
-      {"variant", !takes.variants.empty(), "variants"},
-      {"file", false, "file (the schedule custom has)"},
+  static constexpr std::pair<const char*, const char*> kOptions[] = {
+      {"group_size", "groups of microbatches"},
+      {"slices", "sequence slices"},
+      {"waves", "waves"},
+      {"updates", "updates without a flush"},
+      {"variant", "variants"},
+      {"memory_limit", "memory limit of its own (memory.limit_bytes is for all schedules)"},
+      {"file", "file (the schedule custom has)"},
   };
-  for (const auto& option : options)
-    if (const Where* where = config.options.place_of(option.name); where != nullptr && !option.used)
-      throw InputError(*where, fmt::format("options.{} is given, but {} has no {}; leave it out", option.name,
-                                           generator.name, option.what));
+  for (const auto& [name, what] : kOptions)
+    if (const Where* where = config.options.place_of(name);
+        where != nullptr && !schedules::takes_option(generator.requirements, name))
+      throw InputError(*where, fmt::format("options.{} is given, but {} has no {}; leave it out", name,
+                                           generator.name, what));
 }
 
 void refuse_contradictions(const io::RunConfig& config, const schedules::Generator& generator,
@@ -69,8 +67,58 @@ void refuse_contradictions(const io::RunConfig& config, const schedules::Generat
                      fmt::format("ranks * chunks = {} stages; at most {} are allowed", stages, kMaxIndex));
 }
 
+/// What ops cost and hold where the schedule puts them, before their order is known. A schedule that is refused anyway has none.
+std::shared_ptr<const Terms> resolve_terms(const io::RunConfig& config, const SchedulePlan& plan) {
+  const schedules::Generator& generator = *plan.found.generator;
+  if (!schedules::refusal(generator, plan.params).empty()) return nullptr;
+  const Placement placement = generator.placement(plan.params);
+  cost::Shape shape{&placement, 0, plan.params.microbatches};
+  for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})
+    shape.kinds |= 1U << index_of(kind);
+  return std::make_shared<const Terms>(
+      Terms{cost::resolve(config.costs, shape).costs, cost::resolve_memory(config.memory, placement)});
+}
+
+/// Where the user finds what a schedule refuses: its limit, if its order depends on one.
+const Where& place_of_refusal(const io::RunConfig& config, const SchedulePlan& plan) {
+  if (plan.terms == nullptr) return config.schedule_where;
+  if (const Where* where = config.options.place_of("memory_limit")) return *where;
+  const bool by_limit = !plan.params.memory_limit && config.memory.limit;
+  return by_limit ? config.memory.limit->where : config.schedule_where;
+}
+
 std::string origin_of(const schedules::Found& found) {
   return found.alias == nullptr ? "default" : fmt::format("default of {}", found.alias->name);
+}
+
+/// What the search for an order says about itself: the limit and where it is from, and the setting that won.
+void describe_search(const io::RunConfig& config, const SchedulePlan& plan,
+                     const schedules::Emission& emission, io::EffectiveConfig& effective) {
+  const Where* place = config.options.place_of("memory_limit");
+  const bool given = place != nullptr;
+  const schedules::Alias* alias = plan.found.alias;
+  const bool by_alias = !given && plan.params.memory_limit;
+  if (plan.params.memory_limit)
+    effective.options.memory_limit = {plan.params.memory_limit->bytes,
+                                      plan.params.memory_limit->microbatches};
+  const std::string whose = given                 ? "given: "
+                            : by_alias            ? alias->name + ": "
+                            : config.memory.limit ? ""
+                                                  : "default: ";
+  effective.origins.emplace_back("options.memory_limit", whose + emission.limit);
+  if (!emission.setting.empty()) {
+    const std::string variant =
+        config.options.place_of("variant") != nullptr ? "given" : origin_of(plan.found);
+    effective.origins.emplace_back("options.variant", fmt::format("{}; {} won", variant, emission.setting));
+  }
+  effective.warnings.insert(effective.warnings.end(), emission.warnings.begin(), emission.warnings.end());
+  if (place == nullptr || alias == nullptr || !alias->defaults) return;
+  schedules::Params usual;
+  alias->defaults(usual);
+  if (usual.memory_limit)
+    effective.warnings.push_back(
+        fmt::format("{}: options.memory_limit holds, not the limit that the name {} stands for",
+                    place->text(), alias->name));
 }
 
 /// Says that the configuration's own number, if it has one, is the file's.
@@ -138,7 +186,11 @@ schedules::Params params_of(const io::RunConfig& config, const schedules::Found&
       options.slices.empty() ? requirements.default_slices : static_cast<int>(options.slices.size());
   params.updates = options.updates.value_or(requirements.default_updates);
   params.variant = options.variant;
+  const io::MemoryLimitOption& limit = options.memory_limit;
+  const bool has_limit = limit.bytes || limit.microbatches;
+  if (has_limit) params.memory_limit = schedules::MemoryLimit{limit.bytes, limit.microbatches};
   if (found.alias == nullptr || !found.alias->defaults) return params;
+  const auto given = params.memory_limit;
   try {
     found.alias->defaults(params);
   } catch (const ScheduleError& error) {
@@ -146,6 +198,7 @@ schedules::Params params_of(const io::RunConfig& config, const schedules::Found&
   }
   if (config.chunks) params.chunks = *config.chunks;
   if (options.group_size) params.group_size = options.group_size;
+  if (has_limit) params.memory_limit = given;
   return params;
 }
 
@@ -196,15 +249,18 @@ SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits) {
     check_size(ops, config.step.count, limits,
                fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
                            params.chunks, params.microbatches));
+  if (generator.requirements.needs_terms) plan.terms = resolve_terms(config, plan);
   return plan;
 }
 
 std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io::RunConfig& config,
-                                             const Limits& limits) {
+                                             const Limits& limits, schedules::Emission& emission) {
   io::EffectiveConfig unused;
   if (plan.found.generator == nullptr) return load_custom(config, limits, unused);
-  auto schedule = std::make_shared<const Schedule>(
-      schedules::make(*plan.found.generator, plan.params, config.schedule_where));
+  emission.progress = limits.progress;
+  auto schedule = std::make_shared<const Schedule>(schedules::make(*plan.found.generator, plan.params,
+                                                                   plan.terms ? *plan.terms : Terms(),
+                                                                   emission, place_of_refusal(config, plan)));
   return with_extras(std::move(schedule), config.options);
 }
 
@@ -234,7 +290,10 @@ std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const
   for (const char* name : {"group_size", "slices", "waves", "updates", "variant"})
     if (config.options.place_of(name) == nullptr)
       effective.origins.emplace_back(std::string("options.") + name, origin_of(plan.found));
-  return make_planned(plan, config, limits);
+  schedules::Emission emission;
+  auto schedule = make_planned(plan, config, limits, emission);
+  if (plan.terms != nullptr) describe_search(config, plan, emission, effective);
+  return schedule;
 }
 
 IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule) {

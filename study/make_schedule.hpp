@@ -3,6 +3,7 @@
 // From a configuration to the schedule that it names.
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "sim/io/report.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/schedule.hpp"
+#include "sim/terms.hpp"
 
 namespace pipeloom::study {
 
@@ -23,6 +25,8 @@ struct Limits {
   std::size_t critical_path_entries = std::size_t{1} << 22;
   /// The lower bound is left out (its name is then "") of runs with more entries than this.
   std::size_t bound_entries = std::numeric_limits<std::size_t>::max();
+  /// Told now and then how far the search for an order is, 0 to 1; false ends it with schedules::SearchEnded. May be empty.
+  std::function<bool(double)> progress = {};
   /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
   bool with_metrics = true;
 };
@@ -34,15 +38,18 @@ struct Limits {
 struct SchedulePlan {
   schedules::Found found;  ///< no generator: the schedule is a file
   schedules::Params params;
+  /// What its ops cost and hold, for a schedule whose order depends on that; else null.
+  std::shared_ptr<const Terms> terms;
 };
 /// Throws InputError as make_schedule() does, but for what the schedule itself refuses; nothing is generated or read.
 [[nodiscard]] SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits);
 /// The schedule of plan_schedule(config). Throws as make_schedule().
 [[nodiscard]] std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan,
-                                                           const io::RunConfig& config, const Limits& limits);
+                                                           const io::RunConfig& config, const Limits& limits,
+                                                           schedules::Emission& emission);
 
 /// The schedule that a configuration names, checked for size before anything is allocated. `effective` receives the
-/// canonical name, the chunks and options that hold, and where they came from. Throws InputError for unknown names and runs
+/// canonical name, the chunks and options that hold, where they came from, and warnings. Throws InputError for unknown names and runs
 /// that are too large (both figures named), ScheduleError for parameters that the schedule refuses.
 [[nodiscard]] std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
                                                             io::EffectiveConfig& effective);

@@ -63,6 +63,11 @@ Planned plan_of(std::shared_ptr<const Schedule> schedule, const cost::TransferSp
   return generic_plan(std::move(schedule), spec, spec.plan);
 }
 
+/// The plan as messages name it; one that the schedule brings along has no name of its own.
+std::string text_of_plan(const std::string& plan) {
+  return plan == "schedule" ? "the schedule's own plan" : fmt::format("plan \"{}\"", plan);
+}
+
 }  // namespace
 
 Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,
@@ -72,7 +77,7 @@ Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::Tra
       check_program(program, spec.queue == "per-direction" && spec.model != TransferModel::Blocking);
   if (!found.empty())
     throw MessageProblem(spec.plan_where,
-                         fmt::format("with plan \"{}\" of transfer model \"{}\" {} [{}]{}", plan,
+                         fmt::format("with {} of transfer model \"{}\" {} [{}]{}", text_of_plan(plan),
                                      name_of(spec.model), found.front().message, found.front().code,
                                      found.size() > 1 ? fmt::format(", and {} more", found.size() - 1) : ""),
                          {}, {}, "");
@@ -133,9 +138,10 @@ std::string list_around(const Program& program, const BlockedWait& blocked) {
   for (const BlockedWait& blocked : deadlock.blocked) lists.push_back(list_around(messages.program, blocked));
   throw MessageProblem(
       spec.plan_where,
-      fmt::format("with plan \"{}\" of transfer model \"{}\" the schedule hangs after {} of {} entries: {}{}",
-                  messages.plan, name_of(spec.model), deadlock.entries_done, schedule->num_entries(),
-                  describe(deadlock, messages.program), remedy.empty() ? "" : "; it runs with " + remedy),
+      fmt::format("with {} of transfer model \"{}\" the schedule hangs after {} of {} entries: {}{}",
+                  text_of_plan(messages.plan), name_of(spec.model), deadlock.entries_done,
+                  schedule->num_entries(), describe(deadlock, messages.program),
+                  remedy.empty() ? "" : "; it runs with " + remedy),
       wait_lines(deadlock, messages.program), std::move(lists), remedy);
 }
 

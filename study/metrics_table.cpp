@@ -25,6 +25,12 @@ std::string largest(const Evaluation& run, const Get& get) {
   return std::to_string(most);
 }
 
+std::string most_bytes(const Evaluation& run, Bytes RankMemory::*member) {
+  Bytes most = 0;
+  for (const RankMetrics& rank : run.metrics.ranks) most = std::max(most, rank.memory.*member);
+  return bytes_number(run.memory, most);
+}
+
 using E = const Evaluation&;
 
 constexpr Metric kMetrics[] = {
@@ -47,11 +53,9 @@ constexpr Metric kMetrics[] = {
     {"window_bubble_ratio", "ratio", Better::Lower, "1 - busiest rank's work / longest window",
      [](E run) { return ratio(run.metrics.window_bubble_ratio); }},
     {"peak_bytes", "bytes", Better::Lower, "most bytes that a rank holds at once",
-     [](E run) { return largest(run, [](const RankMetrics& rank) { return rank.memory.peak_bytes; }); }},
+     [](E run) { return most_bytes(run, &RankMemory::peak_bytes); }},
     {"peak_activation_bytes", "bytes", Better::Lower, "most activation bytes that a rank holds at once",
-     [](E run) {
-       return largest(run, [](const RankMetrics& rank) { return rank.memory.peak_activation_bytes; });
-     }},
+     [](E run) { return most_bytes(run, &RankMemory::peak_activation_bytes); }},
     {"peak_live", "count", Better::Lower, "most (stage, microbatch) pairs live on a rank",
      [](E run) { return largest(run, [](const RankMetrics& rank) { return rank.memory.peak_live; }); }},
     {"num_ops", "count", Better::Neither, "ops of one step",

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 
 namespace pipeloom::study {
 namespace {
@@ -17,15 +19,44 @@ Ticks decimal_place(TimeUnit unit, int decimals) {
   return place;
 }
 
+/// At most one decimal.
+std::string in_units(Bytes bytes, double step, const std::array<const char*, 7>& units) {
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  // 999.95 would be shown as 1000.0.
+  for (; std::abs(value) >= step - 0.05 && unit + 1 < units.size(); ++unit) value /= step;
+  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, units[unit]);
+}
+
 }  // namespace
+
+std::string short_bytes_text(Bytes bytes) {
+  static constexpr std::array<const char*, 7> kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  return in_units(bytes, 1000, kUnits);
+}
 
 std::string bytes_text(Bytes bytes) {
   static constexpr std::array<const char*, 7> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  // 1023.95 would be shown as 1024.0.
-  for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+  const std::string decimal = short_bytes_text(bytes);
+  return std::abs(bytes) < 1024 ? decimal : fmt::format("{} ({})", decimal, in_units(bytes, 1024, kUnits));
+}
+
+std::string time_text(TickSum time, TimeUnit unit) {
+  const TickSum size = time < 0 ? -time : time;
+  if (unit == TimeUnit::Unit) {
+    TimeFormat format(unit);
+    format.include(size);
+    return (time < 0 ? "-" : "") + format.text(size);
+  }
+  TimeUnit shown = time == 0 ? unit : TimeUnit::Nanosecond;
+  // What rounds up to the next unit's one is shown there.
+  for (const TimeUnit larger : {TimeUnit::Microsecond, TimeUnit::Millisecond, TimeUnit::Second})
+    if (static_cast<double>(size) >= 0.99995 * static_cast<double>(ticks_per(larger))) shown = larger;
+  const double value = to_double(time, shown);
+  const int before = std::abs(value) < 10 ? 1 : std::abs(value) < 100 ? 2 : 3;
+  std::string text = fmt::format("{:.{}f}", value, 4 - before);
+  while (text.ends_with('0') && !text.ends_with(".0")) text.pop_back();
+  return fmt::format("{} {}", text, name_of(shown));
 }
 
 std::string count_text(std::size_t count) {
@@ -42,10 +73,10 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.4f}", ratio);
 }
 
-void TimeFormat::include(Ticks value) {
+void TimeFormat::include(TickSum value) {
   largest_ = std::max(largest_, value);
   // The last step is one tick, which divides everything.
-  while (value % decimal_place(unit_, exact_decimals_) != 0) ++exact_decimals_;
+  while (value.value() % decimal_place(unit_, exact_decimals_) != 0) ++exact_decimals_;
 }
 
 int TimeFormat::decimals() const {
@@ -54,12 +85,13 @@ int TimeFormat::decimals() const {
   return std::min(exact_decimals_, allowed);
 }
 
-std::string TimeFormat::text(Ticks value) const {
+std::string TimeFormat::text(TickSum value) const {
   // Whole numbers of the last place, rounded half up: a double would lose digits of long runs.
+  using Wide = TickSum::Wide;
   const Ticks place = decimal_place(unit_, decimals());
-  const Ticks rounded = value / place + (value % place * 2 >= place ? 1 : 0);
-  const Ticks places = ticks_per(unit_) / place;
-  return fmt::format("{}.{:0{}}", rounded / places, rounded % places, decimals());
+  const Wide rounded = value.value() / place + (value.value() % place * 2 >= place ? 1 : 0);
+  const Wide places = ticks_per(unit_) / place;
+  return fmt::format("{}.{:0{}}", Wide{rounded / places}, Wide{rounded % places}, decimals());
 }
 
 }  // namespace pipeloom::study

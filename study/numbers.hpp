@@ -4,13 +4,21 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "sim/tick_sum.hpp"
 #include "sim/units.hpp"
 
 namespace pipeloom::study {
 
-/// "4 B", "1.5 GiB": at most one decimal, units of 1024.
+/// "4 B", "81.1 GB (75.5 GiB)": one decimal, units of 1000, and of 1024 in parentheses.
 [[nodiscard]] std::string bytes_text(Bytes bytes);
+/// "81.1 GB", for cells of tables.
+[[nodiscard]] std::string short_bytes_text(Bytes bytes);
+
+/// "4.734 s", "33.5 ms": four digits that count, in the largest unit that leaves at least one in front of the point; "33.0" for the abstract
+/// unit. May be negative.
+[[nodiscard]] std::string time_text(TickSum time, TimeUnit unit);
 
 /// "65,536".
 [[nodiscard]] std::string count_text(std::size_t count);
@@ -32,15 +40,15 @@ class TimeFormat {
  public:
   explicit TimeFormat(TimeUnit unit) : unit_(unit) {}
   /// REQUIRES: value >= 0.
-  void include(Ticks value);
-  [[nodiscard]] std::string text(Ticks value) const;
+  void include(TickSum value);
+  [[nodiscard]] std::string text(TickSum value) const;
 
  private:
   [[nodiscard]] int decimals() const;
 
   TimeUnit unit_;
   int exact_decimals_ = 1;
-  Ticks largest_ = 0;
+  TickSum largest_;
 };
 
 }  // namespace pipeloom::study

@@ -1,5 +1,7 @@
 #include "study/origins.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -30,6 +32,7 @@ bool is_shown(const io::EffectiveConfig& effective, std::string_view key) {
   if (key == "options.waves") return effective.options.waves.has_value();
   if (key == "options.updates") return effective.options.updates.has_value();
   if (key == "options.variant") return !effective.options.variant.empty();
+  if (key.starts_with("options.memory_limit.")) return false;
   if (key == "options.file" || key.starts_with("options.offload") || key.starts_with("options.recompute"))
     return false;
   if (key == "costs.recompute" || key == "memory.stash_bytes") return effective.runs(OpKind::Recompute);
@@ -49,6 +52,13 @@ bool is_shown(const io::EffectiveConfig& effective, std::string_view key) {
 void collect_origins(const io::RunConfig& config, io::EffectiveConfig& effective) {
   Origins all;
   for (const auto& key : config.defaulted) set_origin(all, key, "default");
+  if (config.memory.per != cost::Per::Stage) {
+    const bool follows =
+        std::find(config.defaulted.begin(), config.defaulted.end(), "memory.per") != config.defaulted.end();
+    set_origin(
+        all, "memory.per",
+        fmt::format("{}divided: given per {}", follows ? "as costs.per; " : "", name_of(config.memory.per)));
+  }
   for (const auto& [key, text] : effective.origins) set_origin(all, key, text);
   for (const auto& [key, text] : effective.resolved.origins) set_origin(all, key, text);
   effective.origins.clear();

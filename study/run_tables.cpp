@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/printable.hpp"
 #include "sim/text.hpp"
+#include "study/memory_text.hpp"
 #include "study/numbers.hpp"
 
 namespace pipeloom::study {
@@ -20,14 +22,23 @@ std::string gap_text(std::string_view what, Ticks value, Ticks bound) {
   return fmt::format("the {} is {:.2f} % above it", what, 100 * (ratio - 1));
 }
 
-TimeFormat format_of_summary(const Evaluation& run) {
-  const Metrics& m = run.metrics;
-  TimeFormat format(run.timeline.unit);
-  for (const Ticks value :
-       {m.makespan, m.step_time, m.steady_period, m.lower_bound.value, m.ideal_time, m.max_window})
-    format.include(value);
-  return format;
-}
+/// Real times have their unit with them; abstract ones stand below each other.
+class SummaryTime {
+ public:
+  explicit SummaryTime(const Evaluation& run) : unit_(run.timeline.unit), format_(run.timeline.unit) {
+    const Metrics& m = run.metrics;
+    for (const Ticks value :
+         {m.makespan, m.step_time, m.steady_period, m.lower_bound.value, m.ideal_time, m.max_window})
+      format_.include(value);
+  }
+  [[nodiscard]] std::string text(TickSum time) const {
+    return unit_ == TimeUnit::Unit ? format_.text(time) : time_text(time, unit_);
+  }
+
+ private:
+  TimeUnit unit_;
+  TimeFormat format_;
+};
 
 TimeFormat format_of_ranks(const Evaluation& run) {
   TimeFormat format(run.timeline.unit);
@@ -60,7 +71,7 @@ std::vector<IdleCause> shown_causes(const Metrics& metrics, bool everything) {
   return shown;
 }
 
-/// Whether any rank holds something else than one byte per live activation, the default.
+/// Whether any rank holds something else than one unit per live activation, the default.
 bool has_activation_bytes(const Metrics& metrics) {
   return std::any_of(metrics.ranks.begin(), metrics.ranks.end(), [](const RankMetrics& rank) {
     return rank.memory.peak_activation_bytes != rank.memory.peak_live;
@@ -97,7 +108,7 @@ std::string run_title(const Evaluation& run) {
 
 Table summary_table(const Evaluation& run) {
   const Metrics& m = run.metrics;
-  const TimeFormat time = format_of_summary(run);
+  const SummaryTime time(run);
   const bool barrier = run.steps.rule == StepRule::Barrier;
   const std::string rule = barrier ? "barrier" : "post-validation";
   Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
@@ -114,8 +125,16 @@ Table summary_table(const Evaluation& run) {
   table.add_row({"bubble overhead", ratio_text(m.bubble_overhead), "idle / busy"});
   table.add_row({"window bubble ratio", ratio_text(m.window_bubble_ratio),
                  fmt::format("1 - busiest / longest window ({})", time.text(m.max_window))});
-  table.add_row({"peak memory", bytes_text(m.ranks[m.peak_rank.at()].memory.peak_bytes),
-                 fmt::format("on rank {}", m.peak_rank.value())});
+  const Bytes peak = m.ranks[m.peak_rank.at()].memory.peak_bytes;
+  // The unit of relative sizes goes to the note, or it would set the width of the column.
+  std::string held = memory_text(run.memory, peak);
+  std::string note = fmt::format("on rank {}", m.peak_rank.value());
+  if (const auto unit = held.find(" of a stage"); unit != std::string::npos) {
+    note = held.substr(unit + 1) + ", " + note;
+    held.resize(unit);
+  }
+  if (!run.memory.limit.empty()) note += "; " + headroom_text(run.memory, m);
+  table.add_row({"peak memory", held, note});
   if (run.messages) {
     const MessageTotals& totals = run.messages->totals;
     table.add_row(
@@ -154,9 +173,9 @@ Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool eve
                                     time.text(m.idle)};
     for (const IdleCause cause : causes) row.push_back(time.text(m.idle_causes.of(cause)));
     row.push_back(count_text(static_cast<std::size_t>(m.memory.peak_live)));
-    if (activations) row.push_back(bytes_text(m.memory.peak_activation_bytes));
-    if (total) row.push_back(bytes_text(m.memory.peak_bytes));
-    if (host) row.push_back(bytes_text(m.memory.peak_host_bytes));
+    if (activations) row.push_back(memory_cell(run.memory, m.memory.peak_activation_bytes));
+    if (total) row.push_back(memory_cell(run.memory, m.memory.peak_bytes));
+    if (host) row.push_back(memory_cell(run.memory, m.memory.peak_host_bytes));
     table.add_row(std::move(row));
   }
   return table;
@@ -189,7 +208,7 @@ std::string summary_page(const Evaluation& run, const SummaryStyle& style) {
       interesting_ranks(run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
   const Table summary = summary_table(run);
   const Table table = rank_table(run, ranks, style.everything);
-  std::string out = bold(run_title(run), style.colour) + "\n\n";
+  std::string out = bold(printable(run_title(run)), style.colour) + "\n\n";
   out += style.markdown ? summary.markdown() : summary.text();
   out += '\n';
   out += style.markdown ? table.markdown() : table.text(style.colour);
@@ -200,10 +219,13 @@ std::string summary_page(const Evaluation& run, const SummaryStyle& style) {
 }
 
 std::string over_limit_text(const OverLimit& over) {
+  // Relative sizes are no bytes: they are told as they were given.
+  const bool real = over.limit >= kLeastRealBytes || over.bytes >= kLeastRealBytes;
+  const auto text = [real](Bytes bytes) { return real ? bytes_text(bytes) : fmt::format("{}", bytes); };
   return fmt::format(
-      "over the memory limit: rank {} needs {} bytes at {}, the limit is {} bytes; take a schedule or a "
-      "placement with fewer live activations, or raise memory.limit_bytes",
-      over.rank.value(), over.bytes, to_text(over.op), over.limit);
+      "over the memory limit: rank {} needs {} at {}, the limit is {}; take a schedule or a placement with "
+      "fewer live activations, or raise memory.limit_bytes",
+      over.rank.value(), text(over.bytes), to_text(over.op), text(over.limit));
 }
 
 }  // namespace pipeloom::study

@@ -36,7 +36,7 @@ struct SummaryStyle {
 };
 [[nodiscard]] std::string summary_page(const Evaluation& run, const SummaryStyle& style);
 
-/// "over the memory limit: rank 0 needs 12 bytes at 0F3, the limit is 10 bytes; ..."
+/// "over the memory limit: rank 0 needs 81.1 GB (75.5 GiB) at 0F3, the limit is 80.0 GB (74.5 GiB); ..."
 [[nodiscard]] std::string over_limit_text(const OverLimit& over);
 
 }  // namespace pipeloom::study

@@ -100,14 +100,14 @@ std::vector<CaseResult> run_all(const Suite& suite, const CheckOptions& options)
     if (selected(one, options)) out.push_back(run_case(one, suite.metrics, options.limits));
   if (out.empty())
     throw InputError(Where{suite.path}, fmt::format("no case matches '{}'; the suite has {} cases",
-                                                    options.only, suite.cases.size()));
+                                                    shortened(options.only, 80), suite.cases.size()));
   return out;
 }
 
 void collect_unexpected(CheckResult& result) {
   for (const CaseResult& row : result.results) {
     if (row.as_expected()) continue;
-    result.unexpected.push_back(fmt::format("{}: {}", row.name, gate::unexpected_text(row)));
+    result.unexpected.push_back(fmt::format("{}: {}", shortened(row.name, 80), gate::unexpected_text(row)));
   }
 }
 
@@ -179,7 +179,8 @@ CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metric
 }
 
 CheckResult check(const Suite& suite, const CheckOptions& options) {
-  if (!std::filesystem::exists(suite.baseline_path))
+  std::error_code none;
+  if (!std::filesystem::exists(suite.baseline_path, none))
     throw InputError(
         Where{suite.baseline_path},
         "there is no baseline yet; look at the results and run `pipeloom check --update` to make one");
@@ -191,7 +192,9 @@ CheckResult check(const Suite& suite, const CheckOptions& options) {
 
 CheckResult update_baseline(const Suite& suite, const CheckOptions& options) {
   std::map<std::string, CaseResult> rows;
-  if (std::filesystem::exists(suite.baseline_path)) rows = read_baseline(suite.baseline_path);
+  std::error_code none;
+  if (std::filesystem::exists(suite.baseline_path, none))
+    rows = read_baseline(suite.baseline_path, "remove it to have it written anew");
   CheckResult out = run_suite(suite, options);
   collect_changes(suite, options, rows, out);
   if (options.only.empty()) rows.clear();

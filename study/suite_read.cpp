@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -51,7 +52,8 @@ void require_version(const Value& root) {
 
 double read_tolerance_number(const Value& value, const std::string& what) {
   require(value, ValueKind::Number, what);
-  const double number = std::stod(value.text());
+  // What is too small for a double is 0, as everywhere.
+  const double number = std::strtod(value.text().c_str(), nullptr);
   if (!(number >= 0))
     throw InputError(value.where(), fmt::format("{} is {}; it must be 0 or more", what, value.described()));
   return number;
@@ -108,21 +110,35 @@ class CaseReader {
     require_keys(item, "a case with \"glob\"", {"glob", "set", "expect"});
     const Value& glob = member(item, "glob", ValueKind::String);
     const std::filesystem::path pattern = path_of(glob);
-    std::vector<std::filesystem::path> found;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(
-             pattern.has_parent_path() ? pattern.parent_path() : std::filesystem::path("."), error))
-      if (entry.is_regular_file() &&
-          matches_glob(pattern.filename().string(), entry.path().filename().string()))
-        found.push_back(entry.path());
+    std::vector<std::filesystem::path> found = files_in(pattern.parent_path(), glob);
+    std::erase_if(found, [&pattern](const std::filesystem::path& path) {
+      return !matches_glob(pattern.filename().string(), path.filename().string());
+    });
     if (found.empty())
-      throw InputError(glob.where(),
-                       fmt::format("'{}' matches no file; only the last part may hold * and ?", glob.text()));
+      throw InputError(glob.where(), fmt::format("'{}' matches no file; only the last part may hold * and ?",
+                                                 shortened(glob.text(), 80)));
     std::sort(found.begin(), found.end());
     for (const auto& path : found) {
       require_text(path.string(), glob.where());
       add(item, path.stem().string(), read_matched(path.string(), glob.where()));
     }
+  }
+
+  /// Regular files, also behind symbolic links; links that lead nowhere are none.
+  static std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder, const Value& glob) {
+    std::vector<std::filesystem::path> found;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+      std::error_code none;
+      if (entry->is_regular_file(none)) found.push_back(entry->path());
+    }
+    if (error)
+      throw InputError(
+          glob.where(),
+          fmt::format("cannot look into the folder of '{}': {}; check the path and its permissions",
+                      shortened(glob.text(), 80), error.message()));
+    return found;
   }
 
   /// A file that a pattern found: a schedule if it reads as one, else a configuration.
@@ -153,7 +169,7 @@ class CaseReader {
   static void require_text(const std::string& path, const Where& where) {
     if (sweep::valid_utf8(path) != path.size())
       throw InputError(where, fmt::format("it matches '{}', whose name is not UTF-8; rename the file",
-                                          sweep::one_line(path, 80)));
+                                          shortened(path, 80)));
   }
 
   void add(const Value& item, const std::string& name, SuiteCase one) {
@@ -188,7 +204,7 @@ class CaseReader {
     try {
       return io::read_file(path, io::kMaxDocumentBytes);
     } catch (const InputError& error) {
-      throw InputError(named_at, fmt::format("'{}': {}", path, error.what()));
+      throw InputError(named_at, fmt::format("'{}': {}", shortened(path, 80), error.what()));
     }
   }
 

@@ -1,6 +1,9 @@
 #include "study/table.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "sim/printable.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -37,6 +40,15 @@ std::size_t display_width(std::string_view text) {
   // Every byte but the continuation bytes 10xxxxxx begins a character.
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) column.title = printable(column.title);
+}
+
+void Table::add_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
 }
 
 bool Table::has_heading() const {

@@ -23,10 +23,11 @@ struct Column {
 ///      1  24.0   9.0
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns);
 
+  /// Cells become printable() (sim/printable.hpp): what files and cases are called steers no terminal and no CI server.
   /// REQUIRES: as many cells as columns.
-  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void add_row(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<std::vector<std::string>>& rows() const { return rows_; }

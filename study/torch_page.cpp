@@ -50,27 +50,65 @@ std::string without_padding(const std::string& text) {
   return out;
 }
 
-std::string refused_text(const TorchFindings& findings, bool everything) {
+std::string refusal_line(const TorchFindings& findings, const ReleaseVerdict& release) {
+  const torch::Verdict& verdict = release.verdict;
+  return fmt::format("refuses it ({}), {} while {}: {}", shape_of(findings.run), verdict.exception,
+                     doing(verdict.phase), verdict.message);
+}
+
+std::string error_grid(const TorchFindings& findings, bool everything) {
   const torch::Verdict& verdict = findings.verdict;
-  std::string out = fmt::format("PyTorch: refuses it ({}), {} while {}: {}\n", shape_of(findings.run),
-                                verdict.exception, doing(verdict.phase), verdict.message);
-  if (!verdict.place) return out;
+  if (!verdict.place) return {};
   torch::GridOptions grid;
   grid.error_step = verdict.place->step;
   if (!everything) {
     grid.first = verdict.place->step - std::min(verdict.place->step, kStepsAround);
     grid.last = verdict.place->step + kStepsAround + 1;
   }
-  return out + '\n' + without_padding(torch::grid_text(findings.lists, grid)) + '\n';
+  return '\n' + without_padding(torch::grid_text(findings.lists, grid)) + '\n';
 }
 
-std::string loaded_text(const TorchFindings& findings) {
-  std::string out = fmt::format("PyTorch: loads it ({})", shape_of(findings.run));
-  if (!findings.lints.empty()) return out + " and fails while it runs\n";
-  if (findings.hangs()) return out + ", checks no message of such a file, and hangs\n";
-  if (findings.dry_run)
-    out += fmt::format("; its messages meet after {} of a dry run", steps_text(findings.dry_run->steps));
-  return out + '\n';
+/// Of lints that a release does not assert on: what comes out is not what should.
+bool trains_wrong(const torch::Lint& lint) {
+  return lint.code.starts_with("reduce-") || lint.code == "mispaired" || lint.code == "forward-order";
+}
+
+std::string loaded_line(const TorchFindings& findings, const ReleaseVerdict& release) {
+  std::string out = fmt::format("loads it ({})", shape_of(findings.run));
+  if (!release.lints.empty() && !findings.hangs())
+    return fmt::format("{} and trains wrong: {}", out, release.lints.front().message);
+  const auto& lints = findings.lints;
+  if (std::any_of(lints.begin(), lints.end(), trains_wrong)) return out + " and trains wrong";
+  if (std::all_of(lints.begin(), lints.end(), [](const auto& lint) { return lint.only_sharded(); }) &&
+      !lints.empty() && !findings.hangs())
+    return out + " and fails with FSDP";
+  if (!lints.empty()) return out + " and fails while it runs";
+  if (findings.posted_runs)
+    return out +
+           ", checks no message of such a file, and hangs where messages keep their order (NCCL); gloo runs "
+           "it";
+  if (findings.hangs()) return out + ", checks no message of such a file, and hangs";
+  if (!findings.dry_run) return out;
+  return out + fmt::format("; its messages meet after {} of a dry run", steps_text(findings.dry_run->steps));
+}
+
+/// What the releases say, each answer with the names of those that give it.
+std::string answers(const TorchFindings& findings, bool loading) {
+  std::vector<std::pair<std::string, std::string>> found;  // answer, names
+  for (const ReleaseVerdict& release : findings.releases) {
+    if (release.verdict.ok() != loading) continue;
+    const std::string answer = loading ? loaded_line(findings, release) : refusal_line(findings, release);
+    const auto same =
+        std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.first == answer; });
+    const std::string name(torch::name_of(release.target));
+    if (same == found.end())
+      found.emplace_back(answer, name);
+    else
+      same->second += ", " + name;
+  }
+  std::string out;
+  for (const auto& [answer, names] : found) out += fmt::format("PyTorch {}: {}\n", names, answer);
+  return out;
 }
 
 /// The place of the first rank's action that waits for ever.
@@ -94,39 +132,28 @@ std::string slots_line(std::string_view what, const torch::Liveness& live) {
 
 }  // namespace
 
+std::string_view hang_code(const TorchFindings& findings) {
+  return findings.posted_runs ? "message-order" : "message-hang";
+}
+
+std::string hang_text(const TorchFindings& findings) {
+  return findings.posted_runs ? "ranks wait for each other where messages keep their order: "
+                              : "the messages never meet: ";
+}
+
 std::optional<torch::Form> torch_form_of(const std::string& format) {
   if (format == "torch-compute") return torch::Form::ComputeOnly;
   if (format == "torch-comms") return torch::Form::ComputeComms;
   return std::nullopt;
 }
 
-std::optional<TorchFindings> examine_torch(const std::string& text, const std::string& name,
-                                           const std::string& format,
-                                           const std::optional<torch::LoadingRun>& load) {
-  const auto form = torch_form_of(format);
-  if (!form) return std::nullopt;
-  TorchFindings out;
-  out.name = name;
-  out.lists = io::read_torch_actions(text, name).lists;
-  out.run = load ? *load : torch::loading_run(out.lists, *form);
-  out.verdict = torch::verdict_of(out.lists, out.run);
-  if (*form == torch::Form::ComputeOnly || !out.verdict.ok()) return out;
-  out.lints = torch::runtime_lints(out.lists, out.verdict.rank_of_stage);
-  out.dry_run = torch::dry_run_of(out.lists, out.verdict);
-  return out;
-}
-
 std::string torch_page_of_unreadable(const std::string& text, const std::string& name, torch::Form form) {
   try {
-    TorchFindings findings;
-    findings.name = name;
-    findings.verdict = io::torch_verdict(text, findings.name, form);
-    findings.run.form = form;
-    if (findings.verdict.phase == "parse")
-      return fmt::format("PyTorch: refuses it, {} while parsing\n", findings.verdict.exception);
-    findings.lists = io::read_torch_actions(text, findings.name).lists;
-    findings.run = torch::loading_run(findings.lists, form);
-    return torch_page(findings, false);
+    const torch::Verdict verdict = io::torch_verdict(text, name, form);
+    if (verdict.phase == "parse")
+      return fmt::format("PyTorch: refuses it, {} while parsing\n", verdict.exception);
+    const std::string format = form == torch::Form::ComputeOnly ? "torch-compute" : "torch-comms";
+    return torch_page(*examine_torch(text, name, format), false);
   } catch (const Error&) {
     return {};
   }
@@ -139,8 +166,8 @@ std::vector<Finding> torch_lint(const TorchFindings& findings, const std::string
   for (const torch::Lint& lint : findings.lints)
     out.push_back({lint.code, lint.message, places.of_cell(lint.rank, lint.step)});
   if (findings.hangs())
-    out.push_back({"message-hang",
-                   "the messages never meet: " + torch::describe(*findings.dry_run->stuck, findings.lists),
+    out.push_back({std::string(hang_code(findings)),
+                   hang_text(findings) + torch::describe(*findings.dry_run->stuck, findings.lists),
                    first_blocked(findings, places)});
   return out;
 }
@@ -153,7 +180,8 @@ std::string torch_problems(const TorchFindings& findings, const std::string& tex
 }
 
 std::string torch_page(const TorchFindings& findings, bool everything) {
-  return findings.verdict.ok() ? loaded_text(findings) : refused_text(findings, everything);
+  const std::string grid = findings.verdict.ok() ? "" : error_grid(findings, everything);
+  return answers(findings, true) + answers(findings, false) + grid;
 }
 
 std::string torch_json(const TorchFindings& findings) {
@@ -165,7 +193,17 @@ std::string torch_json(const TorchFindings& findings) {
                        verdict.exception);
     io::append_json_string(out, verdict.message);
   }
-  if (findings.dry_run) out += fmt::format(", \"hangs\": {}", findings.hangs());
+  out += ",\n    \"releases\": {";
+  for (const ReleaseVerdict& release : findings.releases)
+    out += fmt::format("{}\"{}\": \"{}\"", &release == findings.releases.data() ? "" : ", ",
+                       torch::name_of(release.target),
+                       !release.verdict.ok() ? "refuses"
+                       : release.ok()        ? "loads"
+                                             : "trains wrong");
+  out += "}";
+  if (findings.dry_run)
+    out += fmt::format(", \"hangs\": {}, \"runs_posted\": {}", findings.hangs(),
+                       findings.posted_runs || !findings.hangs());
   out += ",\n    \"assertions\": [";
   for (const torch::Lint& lint : findings.lints) {
     out += fmt::format("{}\n      {{\"code\": \"{}\", \"rank\": {}, \"step\": {}, \"message\": ",

@@ -4,49 +4,81 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/actions.hpp"
+#include "sim/torch/lowering.hpp"
 #include "sim/torch/verdict.hpp"
+#include "sim/validate.hpp"
 #include "study/finding.hpp"
 
 namespace pipeloom::study {
+
+/// What one release makes of a file.
+struct ReleaseVerdict {
+  torch::Target target = torch::Target::V215;
+  torch::Verdict verdict;
+  /// What goes wrong in that release although it loads the file, and not in every release.
+  std::vector<torch::Lint> lints;
+
+  [[nodiscard]] bool ok() const { return verdict.ok() && lints.empty(); }
+};
 
 /// One file of PyTorch's, as PyTorch would load and run it.
 struct TorchFindings {
   std::string name;
   ActionLists lists;
   torch::LoadingRun run;
+  /// Of all releases, or of the one asked for, oldest first.
+  std::vector<ReleaseVerdict> releases;
+  /// Of the release that the file seems to be for, run.target: the newest of those that load it and go wrong in nothing, else of
+  /// those that load it, else of all.
   torch::Verdict verdict;
-  /// Of the lowered form only.
+  /// Of that release; none if it refuses the file.
   std::vector<torch::Lint> lints;
+  /// Of the lowered form only.
   std::optional<torch::DryRun> dry_run;
+  /// It gets stuck only because receives keep their order: one that posts them and goes on comes to its end, with every
+  /// message where it belongs.
+  bool posted_runs = false;
 
   /// The messages of a lowered file never meet.
   [[nodiscard]] bool hangs() const { return dry_run && dry_run->stuck; }
   /// What is wrong with the actions that are no computations: our verdict, since PyTorch does not look.
   [[nodiscard]] std::size_t problems() const { return lints.size() + (hangs() ? 1 : 0); }
   [[nodiscard]] bool ok() const { return verdict.ok() && problems() == 0; }
+  /// Where the problems are ones: "" everywhere, " with FSDP", " on a communicator that keeps order (NCCL); gloo runs it".
+  [[nodiscard]] std::string_view where_wrong() const;
+  /// Whether PyTorch runs the diagnostic's op a second time without harm: a forward of the first stage in a lowered file.
+  [[nodiscard]] bool is_harmless(const Diagnostic& diagnostic) const;
 };
 
 /// The form that a format of PyTorch's holds; no value for other formats.
 [[nodiscard]] std::optional<torch::Form> torch_form_of(const std::string& format);
 
-/// Nothing unless the format is one of PyTorch's. `load` is the run that loads the file; as the file shows if it is left out. Throws
-/// InputError for a text that cannot be read.
+/// Nothing unless the format is one of PyTorch's. `load` is the run that loads the file, its target aside; as the file shows if it is
+/// left out. `target` is the one release asked about; all if it is left out. Throws InputError for a text that cannot be read.
 [[nodiscard]] std::optional<TorchFindings> examine_torch(const std::string& text, const std::string& name,
                                                          const std::string& format,
-                                                         const std::optional<torch::LoadingRun>& load = {});
+                                                         const std::optional<torch::LoadingRun>& load = {},
+                                                         std::optional<torch::Target> target = {});
 
 /// PyTorch's verdict on a text that our readers refuse, as torch_page() gives it; "" if it cannot be read at all.
 [[nodiscard]] std::string torch_page_of_unreadable(const std::string& text, const std::string& name,
                                                    torch::Form form);
 
+/// "message-order" where only the order of messages is in the way, else "message-hang"; and how its message begins. REQUIRES:
+/// findings.hangs().
+[[nodiscard]] std::string_view hang_code(const TorchFindings& findings);
+[[nodiscard]] std::string hang_text(const TorchFindings& findings);
+
 /// What is wrong with messages and parameters.
 [[nodiscard]] std::vector<Finding> torch_lint(const TorchFindings& findings, const std::string& text);
 /// The same, one line each with its place.
 [[nodiscard]] std::string torch_problems(const TorchFindings& findings, const std::string& text);
-/// A line that begins with "PyTorch: " and, where it refuses a cell, its step grid around that cell; all steps if `everything`.
+/// A line that begins with "PyTorch 2.14, 2.15: " for each answer that releases give, those that load the file first, and, where none
+/// loads it because of a cell, the step grid around that cell; all steps if `everything`.
 [[nodiscard]] std::string torch_page(const TorchFindings& findings, bool everything);
 /// The same as a JSON member: `,\n  "torch": {...}`.
 [[nodiscard]] std::string torch_json(const TorchFindings& findings);

@@ -9,10 +9,12 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/console.hpp"
 #include "cli/gate_outputs.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/table.hpp"
+#include "sim/io/json_text.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/lint_rules.hpp"
 #include "study/suite.hpp"
@@ -26,6 +28,7 @@ struct SuiteOptions {
   std::optional<std::string> max_memory;
   OutputOptions output;
   GateOutputs gate;
+  PrintOptions print;
   bool update = false;
 };
 
@@ -66,10 +69,41 @@ std::string verdict(const study::CheckResult& result) {
   const std::string cases = count_text(result.results.size(), "case");
   const bool same = result.changes.empty() && result.unexpected.empty();
   if (result.updated)
-    return fmt::format("{}; {} written, {}\n", cases, result.baseline_path,
+    return fmt::format("{}; {} written, {}\n", cases, shortened(result.baseline_path, 200),
                        same ? "nothing changed" : counted(result));
-  return same ? fmt::format("{}: all as in {}\n", cases, result.baseline_path)
+  return same ? fmt::format("{}: all as in {}\n", cases, shortened(result.baseline_path, 200))
               : fmt::format("{}: {}\n", cases, counted(result));
+}
+
+std::string json_text(std::string_view text) {
+  std::string out;
+  io::append_json_string(out, text);
+  return out;
+}
+
+template <class Items, class Text>
+std::string json_list(const Items& items, Text&& text) {
+  std::string out = "[";
+  for (const auto& item : items) out += (out.size() > 1 ? ",\n    " : "\n    ") + text(item);
+  return out + (out.size() > 1 ? "\n  ]" : "]");
+}
+
+/// sim/io/schemas/check.json
+std::string as_json(const study::CheckResult& result) {
+  std::string out = fmt::format(
+      "{{\n  \"schema_version\": 1,\n  \"suite\": {},\n  \"baseline\": {},\n  \"passed\": {},\n"
+      "  \"updated\": {},\n  \"cases\": ",
+      json_text(result.suite_path), json_text(result.baseline_path), result.passed(), result.updated);
+  out += json_list(result.results, [](const study::CaseResult& one) {
+    return fmt::format(R"({{"case": {}, "status": "{}", "expected": "{}", "error": {}}})",
+                       json_text(one.name), one.status, one.expect, json_text(one.error));
+  });
+  out += ",\n  \"changes\": " + json_list(result.changes, [](const study::Change& change) {
+           return fmt::format(R"({{"case": {}, "what": {}, "before": {}, "after": {}, "verdict": "{}"}})",
+                              json_text(change.case_name), json_text(change.what), json_text(change.before),
+                              json_text(change.after), study::name_of(change.verdict));
+         });
+  return out + "\n}\n";
 }
 
 /// A suite that cannot be run is a result too for whoever reads the outputs.
@@ -84,7 +118,7 @@ study::CheckResult run_suite(const SuiteOptions& options, const study::CheckOpti
     try {
       write_outputs(options.gate, result);
     } catch (const SystemError& lost) {
-      std::cerr << lost.line() << '\n';  // the suite's own error is the one that matters
+      say(lost.line() + '\n');  // the suite's own error is the one that matters
     }
     throw;
   }
@@ -92,11 +126,14 @@ study::CheckResult run_suite(const SuiteOptions& options, const study::CheckOpti
 
 ExitCode run_check(const SuiteOptions& options) {
   require_distinct(options.gate);
+  if ((options.gate.take_stdout() || options.gate.github) && options.print.is("json"))
+    throw InputError(Where{"--json"}, "another output goes to standard output too; give that one a file");
   study::CheckOptions check = options.check;
   if (options.max_memory) check.limits.max_memory = parse_size(*options.max_memory, "--max-memory");
   const study::CheckResult result = run_suite(options, check);
-  const std::string text =
-      page(result, options.output.screen()) + (options.output.quiet ? "" : verdict(result));
+  const std::string text = options.print.is("json") ? as_json(result)
+                                                    : page(result, options.output.screen()) +
+                                                          (options.output.quiet ? "" : verdict(result));
   if (options.gate.take_stdout())
     std::cerr << text;
   else
@@ -104,8 +141,7 @@ ExitCode run_check(const SuiteOptions& options) {
   write_outputs(options.gate, result);
   const bool fine = result.updated ? result.unexpected.empty() : result.passed();
   if (!fine && !result.updated)
-    std::cerr
-        << "error: the suite differs from its baseline; if that is what you want, run it with --update\n";
+    say("error: the suite differs from its baseline; if that is what you want, run it with --update\n");
   return fine ? ExitCode::Ok : ExitCode::AnswerIsNo;
 }
 
@@ -123,6 +159,8 @@ Run check(CLI::App& app) {
   app.add_option("--max-memory", options->max_memory,
                  "Refuse runs that need more, such as 8GiB; default 3/4 of this machine's memory")
       ->type_name("SIZE");
+  add_print_options(app, options->print, {"table", "json"},
+                    "What is printed: what changed, or that and every case as JSON");
   add_gate_options(app, options->gate);
   add_output_options(app, options->output);
   return [options] { return run_check(*options); };

@@ -6,11 +6,11 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <iostream>
 #include <list>
 
 #include "cli/command.hpp"
 #include "cli/compare_pages.hpp"
+#include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "study/loaded_run.hpp"
@@ -23,8 +23,7 @@ struct CompareOptions {
   OutputOptions output;
   std::vector<std::string> files;
   std::vector<std::string> fail_if;
-  bool json = false;
-  bool markdown = false;
+  PrintOptions print;
 };
 
 /// Ops, causes and points that are named, and with -v.
@@ -32,7 +31,8 @@ constexpr std::size_t kFew = 5;
 constexpr std::size_t kMost = 100;
 
 ComparePage page_of(const CompareOptions& options) {
-  return {options.markdown, options.output.screen().has_colour(), options.output.verbose ? kMost : kFew};
+  return {options.print.is("markdown"), options.output.screen().has_colour(),
+          options.output.verbose ? kMost : kFew};
 }
 
 /// Runs simulated or read, against the first.
@@ -47,15 +47,14 @@ ExitCode compare_runs(const CompareOptions& options, const std::vector<study::Co
   for (const study::CompareRule& rule : rules)
     for (std::size_t run = 1; run < runs.size(); ++run)
       verdicts.push_back({rule.text, run, study::breaks(rule, rows, run, runs[0].timeline->unit)});
-  if (options.json)
+  if (options.print.is("json"))
     print(runs_json(runs, rows, verdicts));
   else if (!options.output.quiet)
     print(runs_page(runs, rows, page_of(options)));
   ExitCode code = ExitCode::Ok;
   for (const RunVerdict& verdict : verdicts) {
     if (!verdict.holds) continue;
-    std::cerr << fmt::format("{}: error: {} against {}\n", runs[verdict.run].title, verdict.rule,
-                             runs[0].title);
+    say(fmt::format("{}: error: {} against {}\n", runs[verdict.run].title, verdict.rule, runs[0].title));
     code = ExitCode::AnswerIsNo;
   }
   return code;
@@ -64,21 +63,21 @@ ExitCode compare_runs(const CompareOptions& options, const std::vector<study::Co
 /// What --fail-if says of a result, a line each. False if nothing.
 bool tell_failures(const CompareOptions& options, const std::vector<study::CompareRule>& rules,
                    const ComparedResult& result) {
-  const std::string& baseline = options.files.front();
+  const std::string baseline = shortened(options.files.front(), 200);
   bool failed = false;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const sweep::RuleVerdict& verdict = result.verdicts[i];
     if (verdict.broken == 0) continue;
     failed = true;
-    std::cerr << fmt::format("{}: error: {} against {} at {}; most at {}\n", result.title, verdict.rule,
-                             baseline, count_text(verdict.broken, "point"),
-                             changed_point(result, rules[i].metric, *verdict.worst));
+    say(fmt::format("{}: error: {} against {} at {}; most at {}\n", result.title, verdict.rule, baseline,
+                    count_text(verdict.broken, "point"),
+                    changed_point(result, rules[i].metric, *verdict.worst)));
   }
   if (!rules.empty() && result.lost > 0) {
     failed = true;
-    std::cerr << fmt::format("{}: error: {} that {} ok in {} {} not any more\n", result.title,
-                             count_text(result.lost, "point"), result.lost == 1 ? "was" : "were", baseline,
-                             result.lost == 1 ? "is" : "are");
+    say(fmt::format("{}: error: {} that {} ok in {} {} not any more\n", result.title,
+                    count_text(result.lost, "point"), result.lost == 1 ? "was" : "were", baseline,
+                    result.lost == 1 ? "is" : "are"));
   }
   return failed;
 }
@@ -92,7 +91,7 @@ ExitCode compare_results(const CompareOptions& options, const std::vector<study:
     const sweep::ResultTable& table = tables.emplace_back(sweep::ResultTable::read(options.files[i]));
     const auto pairs = same_points(baseline, table, Where{options.files[i]});
     ComparedResult& result = results.emplace_back();
-    result.title = options.files[i];
+    result.title = shortened(options.files[i], 200);
     result.before = &baseline;
     result.after = &table;
     result.comparison = sweep::compare_results(baseline, table, pairs, options.output.verbose ? kMost : kFew);
@@ -100,10 +99,10 @@ ExitCode compare_results(const CompareOptions& options, const std::vector<study:
       result.verdicts.push_back(sweep::judge(rule, baseline, table, pairs));
     result.lost = lost_points(baseline, table, pairs).size();
   }
-  if (options.json) print(results_json(options.files.front(), results));
+  if (options.print.is("json")) print(results_json(options.files.front(), results));
   bool failed = false;
   for (const ComparedResult& result : results) {
-    if (!options.json && !options.output.quiet)
+    if (!options.print.is("json") && !options.output.quiet)
       print((&result == results.data() ? "" : "\n") +
             result_page(options.files.front(), result, page_of(options)));
     failed = tell_failures(options, rules, result) || failed;
@@ -116,11 +115,14 @@ ExitCode run_compare(const CompareOptions& options) {
   for (const std::string& text : options.fail_if)
     rules.push_back(study::parse_compare_rule(text, Where{"--fail-if"}));
   if (options.files.size() < 2)
-    throw InputError("there is one run only; name the baseline and at least one other");
+    throw InputError(Where{options.files.empty() ? "" : options.files.front()},
+                     "there is one run only; name the baseline and at least one other");
   const auto results = std::count_if(options.files.begin(), options.files.end(), sweep::is_result_file);
   if (results == 0) return compare_runs(options, rules);
   if (static_cast<std::size_t>(results) != options.files.size())
-    throw InputError("results of sweeps and single runs do not compare; name files of one kind");
+    throw InputError(
+        Where{*std::find_if_not(options.files.begin(), options.files.end(), sweep::is_result_file)},
+        "is no result of a sweep, and others are: they do not compare; name files of one kind");
   return compare_results(options, rules);
 }
 
@@ -149,8 +151,8 @@ Run compare(CLI::App& app) {
       ->type_name("RULE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  CLI::Option* json = app.add_flag("--json", options->json, "The comparison as JSON");
-  app.add_flag("--markdown", options->markdown, "Markdown tables, for pull requests")->excludes(json);
+  add_print_options(app, options->print, {"table", "json", "markdown"},
+                    "What is printed; Markdown is for pull requests");
   add_value_options(app, options->input);
   add_output_options(app, options->output);
   return [options] { return run_compare(*options); };

@@ -12,8 +12,10 @@
 #include "cli/options.hpp"
 #include "cli/picture_options.hpp"
 #include "cli/table.hpp"
+#include "cli/torch_verdict.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/timeline_reader.hpp"
+#include "sim/torch/pairing.hpp"
 #include "study/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
@@ -93,6 +95,25 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   write(options, format, exported);
 }
 
+/// Lowered as the options say. Deferred receives that would be swapped are refused, or written with a warning.
+ActionLists lower(const Schedule& schedule, const ConvertOptions& options) {
+  ActionLists lists = torch::lower(schedule, options.lower.read());
+  if (!options.lower.defer_receives) return lists;
+  const auto swaps = torch::swapped_messages(lists, torch::Homes(schedule));
+  if (swaps.empty()) return lists;
+  const std::string what = fmt::format(
+      "deferred, receives no longer come in the order of their sends: {}; PyTorch's messages carry no tags, "
+      "so it "
+      "trains with the wrong tensors, without an error",
+      torch::describe(swaps.front()));
+  if (!options.lower.allow_swaps)
+    throw InputError(
+        Where{"--defer-receives"},
+        what + "; leave the option out, or give --allow-swaps to write PyTorch's own list all the same");
+  options.output.warn({what});
+  return lists;
+}
+
 void convert_schedule(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
   io::EffectiveConfig effective;
   const auto schedule =
@@ -105,7 +126,17 @@ void convert_schedule(const ConvertOptions& options, const io::Format& format, c
   // A lowered file stays as it is unless another lowering is asked for.
   exported.actions = options.lower.given() ? nullptr : input.actions.get();
   exported.lowering = options.lower.read();
+  std::optional<ActionLists> lowered;
+  if (exported.actions == nullptr && (format.name == "torch-comms" || options.lower.given())) {
+    lowered = lower(*schedule, options);
+    exported.actions = &*lowered;
+  }
   write(options, format, exported);
+  // A lowered file that stays as it is may be for any release.
+  if (input.actions == nullptr || lowered || format.name == "torch-compute")
+    options.output.warn(torch_warnings(format.name, input.config.schedule,
+                                       input.schedule ? 0 : input.config.microbatches, *schedule,
+                                       lowered ? &*lowered : nullptr, exported.lowering.target));
 }
 
 /// Of a file that says when every op ran: nothing is simulated.

@@ -25,7 +25,7 @@ namespace {
 
 struct DoctorOptions {
   OutputOptions output;
-  bool json = false;
+  PrintOptions print;
 };
 
 /// What was found, by name, and what to do about it, if anything.
@@ -152,7 +152,7 @@ std::string as_json(const std::vector<Fact>& facts) {
 
 ExitCode run_doctor(const DoctorOptions& options) {
   const auto facts = examine(options.output.screen());
-  if (options.json) {
+  if (options.print.is("json")) {
     print(as_json(facts));
     return ExitCode::Ok;
   }
@@ -169,7 +169,7 @@ ExitCode run_doctor(const DoctorOptions& options) {
 
 Run doctor(CLI::App& app) {
   auto options = std::make_shared<DoctorOptions>();
-  app.add_flag("--json", options->json, "Print the same as JSON");
+  add_print_options(app, options->print, {"table", "json"}, "What is printed");
   add_output_options(app, options->output);
   return [options] { return run_doctor(*options); };
 }

@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/layout_page.hpp"
 #include "cli/options.hpp"
+#include "sim/literals.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -29,8 +30,8 @@ struct LayoutOptions {
   bool moe = false;
   std::string compile = "off";
   std::string checkpointing = "none";
-  Text to, costs_out, layer_forward, layer_backward, embedding, head, time_unit;
-  bool json = false;
+  PrintOptions print;
+  Text costs_out, layer_forward, layer_backward, embedding, head, time_unit;
   bool force = false;
   OutputOptions output;
 };
@@ -72,9 +73,10 @@ void add_split_options(CLI::App& app, LayoutOptions& options) {
 }
 
 void add_output(CLI::App& app, LayoutOptions& options) {
-  app.add_flag("--json", options.json, "Print everything as JSON");
-  add(app, options.to, "--to,--format", "megatron-layout|modules",
-      "Print the layout string alone, or the modules of each stage as a JSON list of lists");
+  add_print_options(app, options.print, {"table", "json", "megatron-layout", "modules"},
+                    "What is printed: tables, everything as JSON, the layout string alone, or the modules of "
+                    "each stage as a JSON list of lists",
+                    "--format,--to");
   add(app, options.costs_out, "--costs-out", "FILE", "Write costs by stage, for `simulate --set costs=...`");
   add(app, options.layer_forward, "--layer-forward", "TIME", "Costs: forward of one layer; default 1.0");
   add(app, options.layer_backward, "--layer-backward", "TIME",
@@ -242,15 +244,29 @@ std::int64_t decimal(const char* option, const Text& text, std::int64_t one, std
   return number->value;
 }
 
+/// A plain number of units, or a real time with its unit.
+Ticks layer_time(const char* option, const Text& text, const LayerCosts& costs, Ticks most, Ticks fallback) {
+  const auto real = text ? parse_time_literal(*text) : std::nullopt;
+  if (!real) return decimal(option, text, ticks_per(costs.unit), most, fallback);
+  if (costs.unit == TimeUnit::Unit)
+    throw InputError(Where{option}, fmt::format("{} is a real time, but --time-unit is unit, which has no "
+                                                "length; give s, ms, us or ns, or a plain number",
+                                                shortened(*text, 64)));
+  return *real;
+}
+
 LayerCosts layer_costs(const LayoutOptions& options) {
   LayerCosts costs;
+  for (const Text* text : {&options.layer_forward, &options.layer_backward})
+    if (*text && parse_time_literal(**text)) costs.unit = TimeUnit::Millisecond;
   if (options.time_unit) {
     require_choice("--time-unit", *options.time_unit, {"unit", "s", "ms", "us", "ns"});
     costs.unit = *time_unit_named(*options.time_unit);
   }
   const Ticks one = ticks_per(costs.unit);
-  costs.forward = decimal("--layer-forward", options.layer_forward, one, kMaxTicks / 2, one);
-  costs.backward = decimal("--layer-backward", options.layer_backward, one, kMaxTicks, 2 * costs.forward);
+  costs.forward = layer_time("--layer-forward", options.layer_forward, costs, kMaxTicks / 2, one);
+  costs.backward =
+      layer_time("--layer-backward", options.layer_backward, costs, kMaxTicks, 2 * costs.forward);
   costs.embedding = decimal("--embedding", options.embedding, kOneLayer, kMostLayers, 0);
   costs.head = decimal("--head", options.head, kOneLayer, kMostLayers, 0);
   return costs;
@@ -267,20 +283,22 @@ void require_costs_out(const LayoutOptions& options) {
 
 ExitCode run_layout(const LayoutOptions& options) {
   const Screen screen = options.output.screen();
-  if (options.to) require_choice("--to", *options.to, {"megatron-layout", "modules"});
+  const std::string format = options.print.chosen();
   require_costs_out(options);
   const LayoutRequest request = request_of(options);
   const LayerCosts costs = layer_costs(options);
   const LayoutPlan plan = plan_layout(request);
-  if (options.to == "megatron-layout" && plan.megatron_layout.empty())
-    throw InputError(Where{"--to"}, "there is no layout string for this: " + plan.megatron_refusal);
+  if (format == "megatron-layout" && plan.megatron_layout.empty())
+    throw InputError(Where{"--format"}, "there is no layout string for this: " + plan.megatron_refusal);
   if (options.costs_out)
     io::write_file(*options.costs_out, overwrite_if(options.force),
                    [&](std::ostream& out) { out << costs_json(plan, costs); });
   if (options.costs_out == "-") return ExitCode::Ok;
-  if (options.to)
-    print(options.to == "modules" ? modules_json(request, plan) : plan.megatron_layout + '\n');
-  else if (options.json)
+  if (format == "modules")
+    print(modules_json(request, plan));
+  else if (format == "megatron-layout")
+    print(plan.megatron_layout + '\n');
+  else if (format == "json")
     print(layout_json(request, plan));
   else if (!options.output.quiet)
     print(layout_page(request, plan, screen, options.output.verbose));

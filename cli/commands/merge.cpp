@@ -1,6 +1,7 @@
 // pipeloom merge FILES... -o OUT: the shards of a sweep become the whole.
 
 #include "study/sweep/merge.hpp"
+#include "cli/console.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -8,7 +9,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <iostream>
 
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
@@ -37,8 +37,8 @@ ExitCode run_merge(const MergeOptions& options) {
   allow_many_files();
   const sweep::MergeSummary summary = sweep::merge(options.files, options.out, options.force);
   if (!options.output.quiet)
-    std::cerr << fmt::format("{} of {}, complete\n", count_text(summary.points, "point"),
-                             count_text(static_cast<std::size_t>(summary.files), "file"));
+    say(fmt::format("{} of {}, complete\n", count_text(summary.points, "point"),
+                    count_text(static_cast<std::size_t>(summary.files), "file")));
   return ExitCode::Ok;
 }
 

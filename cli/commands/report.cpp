@@ -1,4 +1,4 @@
-// pipeloom report IN... -o FILE.html|.md: one self-contained page for a run, a comparison or a sweep.
+// pipeloom report IN... [-o FILE.html|.md]: one self-contained page for a run, a comparison or a sweep.
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <iostream>
 #include <sstream>
 
 #include "cli/command.hpp"
+#include "cli/console.hpp"
 #include "cli/options.hpp"
 #include "study/loaded_run.hpp"
 #include "study/page/plain_text.hpp"
@@ -55,7 +55,7 @@ Medium medium_of(const ReportOptions& options) {
   throw InputError(Where{"-o"},
                    fmt::format("cannot tell from '{}' what kind of page to write; end it in .html or .md, or "
                                "give --format html or --format markdown",
-                               shortened(name, 200)));
+                               shortened(name, 80)));
 }
 
 /// The page and whether some run is over its memory limit.
@@ -81,8 +81,8 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
     options.output.warn(run.evaluation->warnings);
     if (!run.evaluation->over_limit) continue;
     result.over_limit = true;
-    std::cerr << fmt::format("{}{}error: {}\n", run.title, run.title.empty() ? "" : ": ",
-                             study::over_limit_text(*run.evaluation->over_limit));
+    say(fmt::format("{}{}error: {}\n", run.title, run.title.empty() ? "" : ": ",
+                    study::over_limit_text(*run.evaluation->over_limit)));
   }
   result.page = runs.size() == 1 ? study::page::run_page(runs.front(), medium)
                                  : study::page::compare_page(runs, medium);
@@ -99,8 +99,12 @@ Result make_page(const ReportOptions& options, Medium medium) {
   return {study::page::sweep_page(options.files, question, fmt::format("pipeloom {}", kVersion)), false};
 }
 
-/// What a sweep says needs no file: it is an answer for the terminal.
-ExitCode print_sweeps(const ReportOptions& options) {
+ExitCode code_of(const Result& result) {
+  return result.over_limit ? ExitCode::AnswerIsNo : ExitCode::Ok;
+}
+
+/// Without a file the page is an answer for the terminal.
+ExitCode print_page(const ReportOptions& options) {
   if (options.format)
     throw InputError(Where{"--format"},
                      "without -o the answer is plain text; add -o - for a page on standard output");
@@ -108,19 +112,14 @@ ExitCode print_sweeps(const ReportOptions& options) {
   std::ostringstream text;
   const study::page::PlainStyle style{static_cast<std::size_t>(screen.width), screen.has_colour(),
                                       options.output.verbose};
-  study::page::write_plain(text, make_page(options, Medium::Markdown).page, style);
+  const Result result = make_page(options, Medium::Markdown);
+  study::page::write_plain(text, result.page, style);
   print(text.str());
-  return ExitCode::Ok;
+  return code_of(result);
 }
 
 ExitCode run_report(const ReportOptions& options) {
-  if (!options.page_file) {
-    if (!options.files.empty() &&
-        std::all_of(options.files.begin(), options.files.end(), sweep::is_result_file))
-      return print_sweeps(options);
-    throw InputError(
-        "where to write the page is missing; add -o FILE.html or -o FILE.md (- is standard output)");
-  }
+  if (!options.page_file) return print_page(options);
   const Medium medium = medium_of(options);
   require_free(*options.page_file, options.force);
   const Result result = make_page(options, medium);
@@ -130,7 +129,7 @@ ExitCode run_report(const ReportOptions& options) {
     else
       study::page::write_markdown(out, result.page);
   });
-  return result.over_limit ? ExitCode::AnswerIsNo : ExitCode::Ok;
+  return code_of(result);
 }
 
 constexpr const char* kFooter =
@@ -141,6 +140,7 @@ constexpr const char* kFooter =
     "codes: 0 fine,\n"
     "1 over the memory limit (the page is written), 2 wrong input, 3 the disk failed.\n\n"
     "Examples:\n"
+    "  pipeloom report run.json\n"
     "  pipeloom report run.json -o run.html\n"
     "  pipeloom report 1f1b.json zb-h1.json -o zb.html --set ranks=8\n"
     "  pipeloom report --schedule zb-h1 --ranks 4 --microbatches 8 -o - --format markdown\n"
@@ -174,7 +174,9 @@ Run report(CLI::App& app) {
                  "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
       ->type_name("FILE")
       ->expected(0, 64);
-  app.add_option("-o,--output", options->page_file, "The page; - is standard output")->type_name("FILE");
+  app.add_option("-o,--output", options->page_file,
+                 "The page; - is standard output; without it a text for the terminal is printed")
+      ->type_name("FILE");
   app.add_option("--format", options->format, "What to write, whatever the file's name is")
       ->type_name("html|markdown");
   app.add_flag("--force", options->force, "Overwrite an existing file");

@@ -22,7 +22,7 @@ constexpr std::size_t kIndent = 4;
 struct SchedulesOptions {
   std::string name;
   OutputOptions output;
-  bool json = false;
+  PrintOptions print;
 };
 
 std::string alias_names(const Generator& generator) {
@@ -77,16 +77,17 @@ std::string list_as_json() {
 
 ExitCode run_schedules(const SchedulesOptions& options) {
   const Screen screen = options.output.screen();
+  const bool json = options.print.is("json");
   if (options.name.empty()) {
-    print(options.json ? list_as_json() : list_of_schedules(screen));
+    print(json ? list_as_json() : list_of_schedules(screen));
     return ExitCode::Ok;
   }
-  if (options.name == io::kCustomSchedule && !options.json) {
+  if (options.name == io::kCustomSchedule && !json) {
     print(kCustomPage);
     return ExitCode::Ok;
   }
   const Generator& generator = *schedules::find(options.name).generator;
-  print(options.json ? schedule_json(generator) + "\n" : schedule_page(generator, screen));
+  print(json ? schedule_json(generator) + "\n" : schedule_page(generator, screen));
   return ExitCode::Ok;
 }
 
@@ -95,7 +96,8 @@ ExitCode run_schedules(const SchedulesOptions& options) {
 Run schedules(CLI::App& app) {
   auto options = std::make_shared<SchedulesOptions>();
   app.add_option("NAME", options->name, "Name or alias: show its page")->type_name("SCHEDULE");
-  app.add_flag("--json", options->json, "Print names, requirements, example and formulas as JSON");
+  add_print_options(app, options->print, {"table", "json"},
+                    "What is printed; json has names, requirements, example and formulas");
   add_output_options(app, options->output);
   return [options] { return run_schedules(*options); };
 }

@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "sim/io/config_keys.hpp"
+#include "sim/io/json_text.hpp"
 #include "sim/io/schemas.hpp"
 
 namespace pipeloom::cli::commands {
@@ -15,6 +16,7 @@ namespace {
 struct SchemaOptions {
   std::string name;
   bool keys = false;
+  PrintOptions print;
 };
 
 std::string list_of_schemas() {
@@ -23,11 +25,23 @@ std::string list_of_schemas() {
   return out;
 }
 
+std::string list_as_json() {
+  std::string out;
+  for (const std::string& name : io::schema_names()) {
+    out += out.empty() ? "{\"schema_version\": 1, \"schemas\": [" : ", ";
+    io::append_json_string(out, name);
+  }
+  return out + "]}\n";
+}
+
 ExitCode run_schema(const SchemaOptions& options) {
+  const bool json = options.print.is("json");
   if (options.keys)
-    print(io::config_keys_help());
+    print(json ? io::config_keys_json() : io::config_keys_help());
+  else if (options.name.empty())
+    print(json ? list_as_json() : list_of_schemas());
   else
-    print(options.name.empty() ? list_of_schemas() : io::schema_text(options.name));
+    print(io::schema_text(options.name));
   return ExitCode::Ok;
 }
 
@@ -37,6 +51,8 @@ Run schema(CLI::App& app) {
   auto options = std::make_shared<SchemaOptions>();
   app.add_option("NAME", options->name, "Which schema; without a name they are listed")->type_name("SCHEMA");
   app.add_flag("--keys", options->keys, "Explain every key of a configuration instead");
+  add_print_options(app, options->print, {"table", "json"},
+                    "What is printed: the list, or --keys, for people or as JSON; a schema is JSON anyway");
   return [options] { return run_schema(*options); };
 }
 

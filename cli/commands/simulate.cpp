@@ -5,11 +5,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/console.hpp"
 #include "cli/options.hpp"
 #include "sim/draw/terminal.hpp"
+#include "study/at_place.hpp"
 #include "study/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
@@ -19,14 +20,13 @@ struct SimulateOptions {
   InputOptions input;
   OutputOptions output;
   std::optional<std::string> report_file;
-  std::string format = "table";
-  bool json = false;
+  PrintOptions print;
   bool force = false;
   bool chart = false;
   std::vector<std::string> include;
 
   /// The report goes to standard output, which then holds nothing else.
-  [[nodiscard]] bool report_on_stdout() const { return json || format == "json" || report_file == "-"; }
+  [[nodiscard]] bool report_on_stdout() const { return print.is("json") || report_file == "-"; }
   [[nodiscard]] bool report_in_file() const { return report_file && report_file != "-"; }
 };
 
@@ -49,10 +49,8 @@ void add_options(CLI::App& app, SimulateOptions& options) {
   app.add_option("-o,--output", options.report_file,
                  "Write the report (JSON) to a file; - is standard output")
       ->type_name("FILE");
-  app.add_flag("--json", options.json, "Print the report instead of the table");
-  app.add_option("--format", options.format,
-                 "What is printed: the table, the report, or the table as Markdown")
-      ->type_name("table|json|markdown");
+  add_print_options(app, options.print, {"table", "json", "markdown"},
+                    "What is printed: the table, the report, or the table as Markdown");
   app.add_option("--include", options.include, "Put these into the report too, separated by commas")
       ->type_name("orders|timeline")
       ->delimiter(',')
@@ -87,25 +85,26 @@ std::string page(const study::Evaluation& run, const SimulateOptions& options, c
   if (!options.output.quiet) {
     study::SummaryStyle style;
     style.everything = options.output.verbose;
-    style.markdown = options.format == "markdown";
+    style.markdown = options.print.is("markdown");
     style.colour = screen.has_colour() && !style.markdown;
     out += study::summary_page(run, style);
   }
   if (options.chart) {
     if (!out.empty()) out += '\n';
     const std::string picture = chart(run, screen, options.output.verbose);
-    out += options.format == "markdown" ? "```text\n" + picture + "```\n" : picture;
+    out += options.print.is("markdown") ? "```text\n" + picture + "```\n" : picture;
   }
   return out;
 }
 
 ExitCode run_simulate(const SimulateOptions& options) {
-  require_choice("--format", options.format, {"table", "json", "markdown"});
   const io::ReportParts parts = parts_of(options);
   const Screen screen = options.output.screen();
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
-  const study::Evaluation run = evaluate(read_input(options.input), options.input.limits());
+  const RunInput input = read_input(options.input);
+  const study::Evaluation run =
+      study::at_place(input.name, [&] { return evaluate(input, options.input.limits()); });
   options.output.warn(run.warnings);
   const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);
@@ -114,7 +113,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   else
     print(page(run, options, screen));
   if (!run.over_limit) return ExitCode::Ok;
-  std::cerr << "error: " << study::over_limit_text(*run.over_limit) << '\n';
+  say("error: " + study::over_limit_text(*run.over_limit) + '\n');
   return ExitCode::AnswerIsNo;
 }
 

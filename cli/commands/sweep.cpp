@@ -1,5 +1,6 @@
 // pipeloom sweep GRID: many runs, one line each.
 
+#include "cli/console.hpp"
 #include "study/sweep/runner.hpp"
 
 #include <fmt/format.h>
@@ -7,11 +8,11 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <iostream>
 
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/numbers.hpp"
+#include "cli/sweep_dry_run.hpp"
 #include "cli/sweep_emit.hpp"
 #include "cli/sweep_options.hpp"
 #include "cli/sweep_progress.hpp"
@@ -30,6 +31,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  pipeloom sweep grid.json -o result.jsonl\n"
     "  pipeloom sweep grid.json -o result.jsonl --resume\n"
+    "  pipeloom sweep grid.json --dry-run\n"
     "  pipeloom sweep --schedule zb-h1 --ranks 8 --axis microbatches=16,32,64 --axis "
     "costs.forward=1..2:0.25\n"
     "  pipeloom sweep grid.json --shard 2/4 -o part2.jsonl\n"
@@ -38,6 +40,10 @@ constexpr const char* kFooter =
 ExitCode run_sweep_command(const SweepArguments& arguments) {
   sweep::SweepOptions options = read_sweep_options(arguments);
   const sweep::Grid grid = read_grid(arguments);
+  if (arguments.dry_run) {
+    print(dry_run_page(grid, options));
+    return ExitCode::Ok;
+  }
   const Interrupt interrupt;
   options.stop = &interrupt.flag();
   sweep::SweepSummary summary;
@@ -46,12 +52,11 @@ ExitCode run_sweep_command(const SweepArguments& arguments) {
     options.progress = progress.callback();
     summary = sweep::run_sweep(grid, options);
   }
-  if (!arguments.output.quiet) std::cerr << summary_text(summary, arguments);
+  if (!arguments.output.quiet) say(summary_text(summary, arguments));
   if (summary.stopped) interrupt.end_by_signal();
   if (summary.counts.failed == 0) return ExitCode::Ok;
-  std::cerr << fmt::format("error: {} failed; see \"error\" in {}\n",
-                           count_text(summary.counts.failed, "point"),
-                           summary.counts.failed == 1 ? "its line" : "their lines");
+  say(fmt::format("error: {} failed; see \"error\" in {}\n", count_text(summary.counts.failed, "point"),
+                  summary.counts.failed == 1 ? "its line" : "their lines"));
   return ExitCode::DeviceFailed;
 }
 
@@ -63,6 +68,8 @@ Run sweep(CLI::App& app) {
   app.footer(kFooter);
   add_grid_options(app, *arguments);
   add_run_options(app, *arguments);
+  app.add_flag("--dry-run", arguments->dry_run,
+               "Say how many points there are, which would be refused, and how long the others take");
   add_emit_options(app, *jobs);
   return [arguments, jobs] {
     return wants_jobs(*jobs) ? emit_jobs(*arguments, *jobs) : run_sweep_command(*arguments);

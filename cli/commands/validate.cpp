@@ -27,9 +27,9 @@ namespace {
 struct ValidateOptions {
   InputOptions input;
   OutputOptions output;
-  std::optional<std::string> load_as;
+  LoadChoices load;
   std::optional<std::string> sarif;
-  bool json = false;
+  PrintOptions print;
 };
 
 /// What was found in one file.
@@ -70,7 +70,9 @@ std::string verdict(const Findings& findings) {
   const std::string shape = fmt::format("p={}, m={}, stages={}; {}", s.ranks(), s.microbatches(), s.stages(),
                                         count_text(s.num_ops(), "op"));
   if (findings.problems() == 0) return fmt::format("legal: {}\n", shape);
-  return fmt::format("illegal: {}; {}\n", shape, count_text(findings.problems(), "problem"));
+  const bool only_torch = findings.diagnostics.empty() && !findings.message_hang && findings.torch;
+  return fmt::format("illegal{}: {}; {}\n", only_torch ? findings.torch->where_wrong() : "", shape,
+                     count_text(findings.problems(), "problem"));
 }
 
 void append_diagnostic(std::string& out, const Diagnostic& diagnostic) {
@@ -110,9 +112,21 @@ RunInput read_or_explain(const ValidateOptions& options) {
   try {
     return read_input(options.input);
   } catch (const InputError&) {
-    if (!options.json && options.sarif != "-") print(torch_page_of_unreadable(options.input));
+    if (!options.print.is("json") && options.sarif != "-") print(torch_page_of_unreadable(options.input));
     throw;
   }
+}
+
+/// What PyTorch runs without harm is a warning.
+void take_harmless(Findings& findings) {
+  if (!findings.torch) return;
+  const io::SchedulePlaces places(findings.text, findings.name);
+  std::erase_if(findings.diagnostics, [&](const Diagnostic& diagnostic) {
+    if (!findings.torch->is_harmless(diagnostic)) return false;
+    findings.warnings.push_back(fmt::format("{}: {}; PyTorch runs it again without harm",
+                                            places.of(diagnostic).text(), diagnostic.message));
+    return true;
+  });
 }
 
 Findings examine(const ValidateOptions& options) {
@@ -124,10 +138,11 @@ Findings examine(const ValidateOptions& options) {
   if (input.schedule) {
     out.schedule = input.schedule;
     out.diagnostics = validate(*input.schedule);
-    out.torch = examine_torch(input.text, input.name, input.format, options.load_as);
+    out.torch = examine_torch(input.text, input.name, input.format, options.load);
+    take_harmless(out);
     return out;
   }
-  if (options.load_as) (void)examine_torch({}, input.name, {}, options.load_as);
+  (void)examine_torch({}, input.name, {}, options.load);
   // The proof that a configuration can run is to run it.
   study::Evaluation run;
   try {
@@ -198,19 +213,30 @@ Findings examine_or_report(const ValidateOptions& options) {
   try {
     return examine(options);
   } catch (const Error& error) {
-    if (options.sarif && error.exit_code() == ExitCode::BadInput)
-      write_sarif(*options.sarif,
-                  {placed({std::string(study::gate::rule_of(error)), error.what(), error.where()}, options)});
-    throw;
+    if (error.exit_code() != ExitCode::BadInput) throw;
+    // A reader stops at the first cell that it cannot take; here all of them are wanted.
+    const std::vector<InputError> cells = torch_cell_errors(options.input);
+    std::vector<study::Finding> found;
+    for (const InputError& cell : cells)
+      found.push_back(placed({std::string(study::gate::rule_of(cell)), cell.what(), cell.where()}, options));
+    if (found.empty())
+      found.push_back(
+          placed({std::string(study::gate::rule_of(error)), error.what(), error.where()}, options));
+    if (options.sarif) write_sarif(*options.sarif, found);
+    if (cells.empty()) throw;
+    for (std::size_t i = 0; i + 1 < cells.size(); ++i) std::cerr << cells[i].line() << '\n';
+    throw InputError(cells.back());
   }
 }
 
-ExitCode run_validate(const ValidateOptions& options) {
+ExitCode run_validate(ValidateOptions options) {
   if (options.sarif && options.sarif->empty())
     throw InputError(Where{"--sarif"}, "the name of the file is empty; name a file, or -");
+  // What can be read only once is kept: after an error it is looked at again.
+  if (options.input.file == "-") options.input.text = io::read_file("-");
   const Findings findings = examine_or_report(options);
   options.output.warn(findings.warnings);
-  const std::string text = options.json ? as_json(findings) : as_page(findings, options);
+  const std::string text = options.print.is("json") ? as_json(findings) : as_page(findings, options);
   if (options.sarif == "-")
     std::cerr << text;
   else
@@ -230,12 +256,10 @@ Run validate(CLI::App& app) {
       ->required();
   app.add_option("--from", options->input.from, "Format of a schedule file; found by content if left out")
       ->type_name("FORMAT");
-  app.add_option("--load-as", options->load_as,
-                 "PyTorch's files: the run that loads them, ranks, stages per rank and microbatches; as the "
-                 "file shows if left out")
-      ->type_name("P,V,M");
+  add_load_options(app, options->load);
   add_value_options(app, options->input);
-  app.add_flag("--json", options->json, "Print the diagnostics as JSON");
+  add_print_options(app, options->print, {"table", "json"},
+                    "What is printed: a page, or the diagnostics as JSON");
   add_sarif_option(app, options->sarif);
   add_output_options(app, options->output);
   return [options] { return run_validate(*options); };

@@ -10,8 +10,10 @@
 
 #include "cli/app.hpp"
 #include "cli/cuda/gpus.hpp"
+#include "sim/io/process.hpp"
 
 int main(int argc, char** argv) {
+  pipeloom::io::prepare_process();
   // As in cli/main.cpp.
   std::signal(SIGPIPE, SIG_DFL);
   static const pipeloom::cli::cuda::Gpus gpus;

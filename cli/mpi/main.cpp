@@ -6,7 +6,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <iostream>
 #include <new>
 #include <string>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "cli/sweep_progress.hpp"
 #include "cli/usage.hpp"
 #include "sim/error.hpp"
+#include "sim/io/process.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::mpi {
@@ -110,7 +110,7 @@ class Rank {
 
   /// Every rank comes to the same conclusion about a command line, and one says it.
   int fail(const std::string& line, ExitCode code) const {
-    if (mail_.rank() == 0) std::cerr << line << '\n';
+    if (mail_.rank() == 0) say(line + '\n');
     return static_cast<int>(code);
   }
 
@@ -126,7 +126,7 @@ class Rank {
                     ? run_alone(arguments.sweep, interrupt, progress)
                     : run_master(mail_, arguments.sweep, patience, interrupt.flag(), progress.callback());
     }
-    if (!arguments.sweep.output.quiet) std::cerr << summary_text(summary, arguments.sweep);
+    if (!arguments.sweep.output.quiet) say(summary_text(summary, arguments.sweep));
     // The launcher has sent the signal to every rank, so that no other waits for a word of ours.
     if (interrupt.flag()) interrupt.end_by_signal();
     if (summary.counts.failed == 0) return static_cast<int>(ExitCode::Ok);
@@ -159,11 +159,12 @@ class Rank {
 }  // namespace pipeloom::cli::mpi
 
 int main(int argc, char** argv) {
+  pipeloom::io::prepare_process();
   try {
     pipeloom::cli::mpi::Mail mail(argc, argv);
     pipeloom::cli::mpi::Rank(mail).run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
   } catch (const pipeloom::Error& error) {
-    std::cerr << error.line() << '\n';
+    pipeloom::cli::say(error.line() + '\n');
     return static_cast<int>(error.exit_code());
   }
 }

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <iostream>
 #include <new>
 #include <optional>
 
+#include "cli/console.hpp"
 #include "cli/mpi/crew.hpp"
 #include "cli/mpi/letters.hpp"
 #include "cli/mpi/pause.hpp"
@@ -68,7 +68,7 @@ class Worker {
     }
     mail_.forgive(pause_.away());
     if (!is_over_ && has_lost_master()) {
-      std::cerr << fmt::format("error: rank {}: rank 0 is gone; go on with --resume\n", mail_.rank());
+      say(fmt::format("error: rank {}: rank 0 is gone; go on with --resume\n", mail_.rank()));
       status_ = static_cast<int>(ExitCode::DeviceFailed);
       mail_.expect_absence();
       is_over_ = true;

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "executor/net/connection.hpp"
 #include "executor/net/wait.hpp"
+#include "sim/error.hpp"
 
 namespace pipeloom::executor::net {
 namespace {
@@ -160,7 +162,12 @@ void Loop::every(std::chrono::milliseconds period, std::function<void()> fn) {
 
 void Loop::start() {
   for (Timer& timer : inside_->timers) timer.next = Clock::now() + timer.period;
-  inside_->thread = std::thread([inside = inside_.get()] { inside->run(); });
+  try {
+    inside_->thread = std::thread([inside = inside_.get()] { inside->run(); });
+  } catch (const std::system_error& error) {
+    throw SystemError("the thread for connections cannot be started: " + error.code().message() +
+                      "; this machine or its user may have no more, see `ulimit -u`");
+  }
 }
 
 void Loop::send(Id to, Frame frame) {

@@ -53,7 +53,7 @@ std::string rank_text(const Hello& hello) {
 
 /// The first agreement that differs; "" if none does.
 std::string disagreement(const Hello& host, const Hello& guest) {
-  constexpr std::size_t kMostShown = 200;
+  constexpr std::size_t kMostShown = 80;
   const auto [ours, theirs] = std::mismatch(host.agreements.begin(), host.agreements.end(),
                                             guest.agreements.begin(), guest.agreements.end());
   const bool ours_end = ours == host.agreements.end();

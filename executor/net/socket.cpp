@@ -99,7 +99,7 @@ Resolved resolve(const Address& address) {
   const int error = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (error != 0) {
     const std::string reason = error == EAI_SYSTEM ? words_of(errno) : ::gai_strerror(error);
-    throw NetworkError("cannot find the host '" + shortened(address.host, 200) + "': " + reason +
+    throw NetworkError("cannot find the host '" + shortened(address.host, 80) + "': " + reason +
                        "; allowed are names that this machine can resolve and numeric addresses");
   }
   return {found, &::freeaddrinfo};

@@ -110,7 +110,7 @@ CausesSummary summarise_causes(const RunModel& run) {
     }
     out.num_gaps += run.idle[rank].size();
     out.most_of_rank = std::max(out.most_of_rank, causes.total());
-    for (const IdleCause cause : kAllCauses) out.total.of(cause) += causes.of(cause);
+    out.total += causes;
   }
   out.longest = longest.take(run.id);
   return out;
@@ -211,7 +211,7 @@ std::string CausesModel::state_json(const Session& session) const {
   using nlohmann::json;
   const RunPtr of = run(session);
   if (of == nullptr) return "null";
-  const auto time = [&](Ticks ticks) { return to_double(ticks, of->timeline.unit); };
+  const auto time = [&](TickSum ticks) { return to_double(ticks, of->timeline.unit); };
   json total{{"idle", time(summary_->total.total())}};
   for (const IdleCause cause : kAllCauses)
     total[std::string(name_of(cause))] = time(summary_->total.of(cause));

@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "gui/model/session.hpp"
+#include "sim/cause_sums.hpp"
 #include "sim/idle_causes.hpp"
 
 namespace pipeloom::gui {
 
 struct CausesSummary {
   std::uint64_t run = 0;  ///< RunModel::id
-  IdleCauses total;
+  CauseSums total;
   std::vector<IdleCauses> of_rank;  ///< [rank]
   /// The most that one rank idles: the scale of the bars.
   Ticks most_of_rank = 0;

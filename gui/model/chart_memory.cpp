@@ -10,11 +10,11 @@ namespace pipeloom::gui {
 namespace {
 
 /// The bytes at the top of the strip: the limit is in sight unless the curve would be flat then.
-double top_bytes(const RunModel& run) {
+double top_bytes(const RunModel& run, Rank rank) {
   constexpr double kAir = 1.12;
   constexpr double kFlat = 4;
   const auto peak = static_cast<double>(run.lanes->peak_bytes());
-  const double limit = run.memory->limit ? static_cast<double>(*run.memory->limit) : 0;
+  const auto limit = static_cast<double>(run.memory->limit_of(rank).value_or(0));
   return std::max(limit <= kFlat * peak ? std::max(peak, limit) : peak, 1.0) * kAir;
 }
 
@@ -27,7 +27,7 @@ void ChartListBuilder::add_memory(const RowLane& lane) {
         lane.run->lanes->memory_peaks(lane.row->rank, range, bins, extents_);
         std::copy(extents_.begin(), extents_.end(), out);
       });
-  const double per_byte = lane.strip.height / top_bytes(*lane.run);
+  const double per_byte = lane.strip.height / top_bytes(*lane.run, lane.row->rank);
   const double foot = lane.strip.bottom();
   // Floating pixels of equal height become one box.
   std::size_t peak = 0;
@@ -51,8 +51,9 @@ void ChartListBuilder::add_memory(const RowLane& lane) {
 }
 
 void ChartListBuilder::add_memory_limit(const RowLane& lane, double per_byte) {
-  if (!lane.run->memory || !lane.run->memory->limit) return;
-  const double y = std::round(lane.strip.bottom() - static_cast<double>(*lane.run->memory->limit) * per_byte);
+  const auto limit = lane.run->memory ? lane.run->memory->limit_of(lane.row->rank) : std::nullopt;
+  if (!limit) return;
+  const double y = std::round(lane.strip.bottom() - static_cast<double>(*limit) * per_byte);
   if (y < lane.clip.y0 || y >= lane.clip.y1) return;
   const double dash = 5 * scale_;
   for (double x = lane.clip.x0; x < lane.clip.x1; x += 2 * dash)
@@ -65,7 +66,8 @@ void ChartListBuilder::add_memory_peak(const RowLane& lane, double per_byte, std
   const double x = layout_.plot.x0 + static_cast<double>(bin) + 0.5;
   const double y = std::round(lane.strip.bottom() - static_cast<double>(most) * per_byte);
   if (y < lane.clip.y0 || y + side >= lane.clip.y1) return;
-  const bool over = lane.run->memory && lane.run->memory->limit && most > *lane.run->memory->limit;
+  const auto limit = lane.run->memory ? lane.run->memory->limit_of(lane.row->rank) : std::nullopt;
+  const bool over = limit && most > *limit;
   const Rgba colour = over ? ink_.memory_limit : ink_.muted;
   quad(list_.quads, {x - side, y - side / 2, x + side, y + side * 1.5}, colour);
   if (lane.strip.height < fonts_.small.height) return;

@@ -50,7 +50,7 @@ std::string legend_text(OpKind kind) {
   return fmt::format("{} {}", letter_of(kind), words_of(kind));
 }
 
-std::string duration_text(Ticks ticks, TimeUnit unit) {
+std::string duration_text(TickSum ticks, TimeUnit unit) {
   const auto value = static_cast<double>(ticks);
   if (unit == TimeUnit::Unit) {
     const std::string number = short_number(value / static_cast<double>(ticks_per(unit)));

@@ -7,6 +7,7 @@
 
 #include "gui/model/run_model.hpp"
 #include "sim/op.hpp"
+#include "sim/tick_sum.hpp"
 
 namespace pipeloom::gui {
 
@@ -15,7 +16,7 @@ namespace pipeloom::gui {
 /// Of the legend: "F forward".
 [[nodiscard]] std::string legend_text(OpKind kind);
 /// A duration with a unit that suits it and at most four digits: "12.5 ms", "3 units".
-[[nodiscard]] std::string duration_text(Ticks ticks, TimeUnit unit);
+[[nodiscard]] std::string duration_text(TickSum ticks, TimeUnit unit);
 /// What a pointer at rest on an op shows: lines separated by '\n'. "3B7", rank, start, end and duration.
 [[nodiscard]] std::string op_tooltip(const RunModel& run, std::size_t position);
 /// The same for a gap of `rank`: cause, duration, start and end.

@@ -50,6 +50,7 @@ bool fits(const Assignments& assignments, const Schedule& schedule) {
 std::vector<std::size_t> lengths_of(const io::ConfigKey& key, const Schedule& schedule) {
   const auto count = [](int n) { return static_cast<std::size_t>(n); };
   if (key.path == "costs.rank_scale") return {count(schedule.ranks())};
+  if (key.path == "costs.stage_scale") return {count(schedule.placement().stages())};
   if (key.path == "costs.microbatch_scale") return {count(schedule.microbatches())};
   const bool by_stage = key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable ||
                         key.type == io::KeyType::Overlapped;

@@ -189,11 +189,13 @@ void ConfigModel::load(Session& session, const std::string& path, const std::str
   change(session, std::move(next), "");
 }
 
-void ConfigModel::save(Session& session, const std::string& path) {
+void ConfigModel::save(Session& session, const std::string& path, io::Overwrite overwrite) {
   const std::string target = path.empty() ? file_ : path;
   if (target.empty()) throw InputError(Where{"save-configuration"}, "name the file to save to");
   const std::string text = config_text(now_);
-  io::write_file(target, io::Overwrite::Yes, [&text](std::ostream& out) { out << text; });
+  // The file that the configuration came from is its own.
+  const io::Overwrite may = target == file_ ? io::Overwrite::Yes : overwrite;
+  io::write_file(target, may, [&text](std::ostream& out) { out << text; });
   file_ = target;
   saved_ = now_;
   session.say(fmt::format("saved {}", target));

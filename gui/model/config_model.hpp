@@ -16,6 +16,7 @@
 
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/run_config.hpp"
 
@@ -80,8 +81,9 @@ class ConfigModel : public Part {
 
   /// The configuration of a file takes the place of the one under edit, as one step. Throws InputError if it is none.
   void load(Session& session, const std::string& path, const std::string& text);
-  /// Writes config_text() to a file, through a temporary one next to it.
-  void save(Session& session, const std::string& path);
+  /// Writes config_text() to a file, through a temporary one next to it; "": the one that the configuration came from, which is always
+  /// replaced. Throws InputError if another is there and may not be, SystemError if the disk refuses.
+  void save(Session& session, const std::string& path, io::Overwrite overwrite = io::Overwrite::No);
   /// The file that it came from or went to last; "" if none.
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] bool unsaved() const { return now_ != saved_; }

@@ -65,7 +65,7 @@ Fences fences_of(std::span<Ticks> durations) {
   const Ticks median = ranked(durations, (n - 1) / 2);
   const Ticks q3 = ranked(durations, 3 * (n - 1) / 4);
   const Ticks reach = (q3 - q1) + (q3 - q1) / 2;
-  return {q1 - reach, q3 + reach, median};
+  return {q1 - reach, q3 + std::min(reach, kMaxTicks - q3), median};
 }
 
 KindDurations summary_of(std::span<Ticks> durations) {

@@ -177,9 +177,9 @@ ExportJob export_job(Session& session, const ExportOptions& options) {
   return job;
 }
 
-void write_export(const ExportJob& job, const std::string& path) {
+void write_export(const ExportJob& job, const std::string& path, io::Overwrite overwrite) {
   const io::Format& format = format_of(path);
-  io::write_file(path, io::Overwrite::Yes, [&](std::ostream& out) {
+  io::write_file(path, overwrite, [&](std::ostream& out) {
     if (format.picture)
       write_picture(job, format, out);
     else if (format.name == "csv" && job.options.view_only)
@@ -208,13 +208,14 @@ std::string visible_rows(Session& session, std::size_t most) {
   return out;
 }
 
-void ExportPart::start(Session& session, const std::string& to, const ExportOptions& with) {
+void ExportPart::start(Session& session, const std::string& to, const ExportOptions& with,
+                       io::Overwrite overwrite) {
   (void)format_of(to);
   auto job = std::make_shared<const ExportJob>(export_job(session, with));
-  session.jobs.submit("export", [this, &session, job, to](const Cancelled&) -> Jobs::Finish {
+  session.jobs.submit("export", [this, &session, job, to, overwrite](const Cancelled&) -> Jobs::Finish {
     std::string problem;
     try {
-      write_export(*job, to);
+      write_export(*job, to, overwrite);
     } catch (const Error& error) {
       problem = error.line();
     }

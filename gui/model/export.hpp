@@ -10,6 +10,7 @@
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
 #include "sim/draw/scene.hpp"
+#include "sim/io/file.hpp"
 
 namespace pipeloom::gui {
 
@@ -51,10 +52,10 @@ struct ExportJob {
 /// Throws InputError if no run is active, or nothing of it is in view and only that is wanted.
 [[nodiscard]] ExportJob export_job(Session& session, const ExportOptions& options);
 
-/// Writes by the path's extension: .svg, .png, .pdf, .csv (a row per op), .jsonl, .trace.json and whatever `convert` writes from times. An existing file
-/// is replaced. Throws InputError for other extensions (naming those there are) and for pictures that are too large, SystemError
+/// Writes by the path's extension: .svg, .png, .pdf, .csv (a row per op), .jsonl, .trace.json and whatever `convert` writes from times. Throws
+/// InputError for a file that is there and may not be replaced, for other extensions (naming those there are) and for pictures that are too large, SystemError
 /// if the disk refuses.
-void write_export(const ExportJob& job, const std::string& path);
+void write_export(const ExportJob& job, const std::string& path, io::Overwrite overwrite);
 
 /// The rows that are visible as a table with tabs, heading first: rank, op, start, end, duration; for the clipboard. At most `most` rows,
 /// in order of rank and start.
@@ -70,7 +71,7 @@ class ExportPart : public Part {
   ExportOptions options;
 
   /// Writes in a job; the status line says how it went. Throws InputError if no run is active or the extension is unknown.
-  void start(Session& session, const std::string& to, const ExportOptions& with);
+  void start(Session& session, const std::string& to, const ExportOptions& with, io::Overwrite overwrite);
   [[nodiscard]] std::string_view state_key() const override { return "export"; }
   [[nodiscard]] std::string state_json(const Session& session) const override;
 

@@ -16,6 +16,7 @@
 
 #include "gui/model/search.hpp"
 #include "gui/model/session.hpp"
+#include "sim/tick_sum.hpp"
 
 namespace pipeloom::gui {
 
@@ -37,7 +38,7 @@ inline constexpr OpColumn kAllOpColumns[] = {OpColumn::Rank,     OpColumn::Op,  
 /// rounded down.
 struct KindDurations {
   std::size_t count = 0;
-  Ticks total = 0;
+  TickSum total;
   Ticks least = 0;
   Ticks median = 0;
   Ticks p95 = 0;

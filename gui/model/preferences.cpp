@@ -49,9 +49,16 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// Null for what is no object, or nested deeper than settings can be: writing that out again would take room in the square of it.
 Json parse_object(std::string_view text) {
-  Json object = Json::parse(text, nullptr, false, true);
-  return object.is_object() ? object : Json();
+  constexpr int kDeepest = 64;
+  bool too_deep = false;
+  const auto look = [&too_deep](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kDeepest;
+    return !too_deep;
+  };
+  Json object = Json::parse(text, look, false, true);
+  return object.is_object() && !too_deep ? object : Json();
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ void explain_torch(const std::string& text, const std::string& file, const std::
   }
   if (findings->hangs()) {
     out.problems.push_back(problem_of(
-        Problem::Kind::Error, "message-hang",
-        "the messages never meet: " + torch::describe(*findings->dry_run->stuck, findings->lists)));
+        Problem::Kind::Error, std::string(study::hang_code(*findings)),
+        study::hang_text(*findings) + torch::describe(*findings->dry_run->stuck, findings->lists)));
     out.page += study::lowered_hang_page(findings->lists, findings->verdict.rank_of_stage, false);
   }
   out.page += study::torch_page(*findings, false);

@@ -33,12 +33,20 @@ std::size_t first_that(std::size_t size, Is&& is) {
   return low;
 }
 
-void add_causes(IdleCauses& sums, const IdleCauses& more, int sign) {
+void subtract_causes(IdleCauses& sums, const IdleCauses& less) {
   for (std::size_t i = 0; i < kIdleCauses; ++i)
-    sums.of(static_cast<IdleCause>(i)) += sign * more.of(static_cast<IdleCause>(i));
+    sums.of(static_cast<IdleCause>(i)) -= less.of(static_cast<IdleCause>(i));
 }
 
 }  // namespace
+
+void RangeTotal::add(const RankRange& rank) {
+  busy += rank.busy;
+  for (std::size_t k = 0; k < kOpKinds; ++k) busy_of[k] += rank.busy_of[k];
+  idle += rank.idle;
+  idle_of += rank.idle_of;
+  ops += rank.ops;
+}
 
 RangeSums::RangeSums(RunPtr run) : run_(std::move(run)) {
   for (int step = 0; step < run_->timeline.steps; ++step)
@@ -135,7 +143,7 @@ IdleCauses RangeSums::idle_in(std::size_t rank, Ticks from, Ticks to) const {
   IdleCauses sums;
   if (last <= first) return sums;
   sums = idle_up_to(rank, last);
-  add_causes(sums, idle_up_to(rank, first), -1);
+  subtract_causes(sums, idle_up_to(rank, first));
   // Gaps do not overlap, so only the first and the last can stick out.
   sums.of(spans[first].cause) -= std::max<Ticks>(0, from - spans[first].start);
   sums.of(spans[last - 1].cause) -= std::max<Ticks>(0, spans[last - 1].end - to);
@@ -186,14 +194,8 @@ const std::vector<RankRange>* RangeStats::of_range(Session& session) {
   run_ = run->id;
   ranks_.clear();
   total_ = {};
-  for (Rank rank{0}; rank < Rank(run->ranks()); ++rank) {
-    const RankRange& row = ranks_.emplace_back(sums->of(rank, range_->start, range_->end));
-    total_.busy += row.busy;
-    total_.idle += row.idle;
-    total_.ops += row.ops;
-    for (std::size_t k = 0; k < kOpKinds; ++k) total_.busy_of[k] += row.busy_of[k];
-    add_causes(total_.idle_of, row.idle_of, 1);
-  }
+  for (Rank rank{0}; rank < Rank(run->ranks()); ++rank)
+    total_.add(ranks_.emplace_back(sums->of(rank, range_->start, range_->end)));
   return &ranks_;
 }
 

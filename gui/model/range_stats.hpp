@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "gui/model/session.hpp"
+#include "sim/cause_sums.hpp"
+#include "sim/tick_sum.hpp"
 
 namespace pipeloom::gui {
 
@@ -25,6 +27,16 @@ struct RankRange {
   /// Work ops that overlap the stretch.
   std::size_t ops = 0;
   friend bool operator==(const RankRange&, const RankRange&) = default;
+};
+
+/// All ranks together; fields as above.
+struct RangeTotal {
+  TickSum busy;
+  std::array<TickSum, kOpKinds> busy_of;
+  TickSum idle;
+  CauseSums idle_of;
+  std::size_t ops = 0;
+  void add(const RankRange& rank);
 };
 
 /// Sums over any stretch in O(steps log ops): sums up to every 64th op are kept, about one byte per op.
@@ -65,7 +77,7 @@ class RangeStats : public Part {
   /// Null while nothing is measured, or the sums of a large run are being made.
   [[nodiscard]] const std::vector<RankRange>* of_range(Session& session);
   /// The sum over all ranks of what of_range() gave last.
-  [[nodiscard]] const RankRange& total() const { return total_; }
+  [[nodiscard]] const RangeTotal& total() const { return total_; }
   [[nodiscard]] std::string_view state_key() const override { return "statistics"; }
   /// Of the measured range: [{"busy": 1.0, "idle": 2.5, "ops": 3, "warmup": ...}], by rank, in the run's unit; null without one.
   [[nodiscard]] std::string state_json(const Session& session) const override;
@@ -79,7 +91,7 @@ class RangeStats : public Part {
   std::uint64_t run_ = 0;
   std::optional<MeasuredRange> range_;
   std::vector<RankRange> ranks_;
-  RankRange total_;
+  RangeTotal total_;
 };
 
 /// A line per rank with tabs, heading first: rank, busy, a column per kind of the schedule, idle, a column per cause, ops.

@@ -22,7 +22,7 @@ bool same_queues(const Schedule& a, const Schedule& b) {
 
 }  // namespace
 
-void save_schedule(const Schedule& schedule, const std::string& path) {
+void save_schedule(const Schedule& schedule, const std::string& path, io::Overwrite overwrite) {
   const io::Format* format = io::format_by_extension(path);
   if (format == nullptr || !format->read || !format->write || format->needs_times)
     throw InputError(
@@ -30,7 +30,7 @@ void save_schedule(const Schedule& schedule, const std::string& path) {
         "the name does not tell how to write a schedule; end it in .json (ours) or .csv (PyTorch's)");
   io::Exported exported;
   exported.schedule = &schedule;
-  io::write_file(path, io::Overwrite::Yes, [&](std::ostream& out) { format->write(out, exported); });
+  io::write_file(path, overwrite, [&](std::ostream& out) { format->write(out, exported); });
   const io::Imported back = format->read(io::read_file(path), path);
   if (!same_queues(schedule, *back.schedule))
     throw InputError(Where{path}, "was written, but reads back as another schedule; save it as .json");

@@ -19,6 +19,7 @@
 #include "gui/model/queue_edits.hpp"
 #include "gui/model/session.hpp"
 #include "sim/hang.hpp"
+#include "sim/io/file.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/validate.hpp"
 
@@ -146,8 +147,8 @@ class ScheduleEditor : public Part {
 [[nodiscard]] EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::RunConfig& config,
                                         const std::string& title, const RunModel& before);
 
-/// Writes a schedule as `.json` or PyTorch's `.csv` and reads it back. Throws InputError for other names, for what PyTorch has no text
-/// for, and if what was read back is another schedule; SystemError if the disk refuses.
-void save_schedule(const Schedule& schedule, const std::string& path);
+/// Writes a schedule as `.json` or PyTorch's `.csv` and reads it back. Throws InputError for other names, a file that is there and may not be
+/// replaced, what PyTorch has no text for, and if what was read back is another schedule; SystemError if the disk refuses.
+void save_schedule(const Schedule& schedule, const std::string& path, io::Overwrite overwrite);
 
 }  // namespace pipeloom::gui

@@ -18,6 +18,7 @@ namespace pipeloom::gui {
 namespace {
 
 constexpr double kMaxOps = 2e6;
+constexpr double kMaxSearchedOps = 1000;
 constexpr const char* kOpCosts[] = {"costs.forward", "costs.backward", "costs.backward_input",
                                     "costs.backward_weight", "costs.recompute"};
 
@@ -46,6 +47,21 @@ std::string scaled(const std::string& json, int factor) {
   return fmt::format("{:.12g}", value * factor);
 }
 
+/// Bytes of stages that are a v0-th of a rank; they follow costs.per. Arrays cannot be dealt out again: they stay as they are.
+void give_bytes_per_rank(Assignments& assignments, int v0) {
+  if (assignments.count("memory.per") != 0) return;
+  constexpr const char* kBytes[] = {"memory.activation_bytes", "memory.released_at_input",
+                                    "memory.static_bytes", "memory.stash_bytes"};
+  for (const char* key : kBytes)
+    if (const auto found = assignments.find(key); found != assignments.end() && !is_number(found->second)) {
+      assignments["memory.per"] = "\"stage\"";
+      return;
+    }
+  for (const char* key : kBytes)
+    if (const auto found = assignments.find(key); found != assignments.end())
+      found->second = scaled(found->second, v0);
+}
+
 /// Costs of stages that are a v0-th of a rank, for stages of any size.
 void give_per_rank(Assignments& assignments, int v0) {
   const auto per = assignments.find("costs.per");
@@ -68,17 +84,18 @@ void give_per_rank(Assignments& assignments, int v0) {
     if (const auto found = assignments.find(key); found != assignments.end())
       found->second = scaled(found->second, v0);
   assignments["costs.per"] = "\"rank\"";
+  give_bytes_per_rank(assignments, v0);
 }
 
 void drop_foreign_options(Assignments& assignments, const schedules::Requirements& takes) {
-  const std::pair<const char*, bool> options[] = {{"options.group_size", takes.takes_group_size},
-                                                  {"options.slices", takes.takes_slices},
-                                                  {"options.waves", takes.takes_waves},
-                                                  {"options.updates", takes.takes_updates},
-                                                  {"options.variant", false},
-                                                  {"options.file", false}};
-  for (const auto& [key, taken] : options)
-    if (!taken) assignments.erase(key);
+  for (const char* name : {"group_size", "slices", "waves", "updates"})
+    if (!schedules::takes_option(takes, name)) assignments.erase(fmt::format("options.{}", name));
+  // A variant and a file are of one schedule only.
+  for (const char* key : {"options.variant", "options.file"}) assignments.erase(key);
+  if (!takes.takes_memory_limit)
+    for (const char* key :
+         {"options.memory_limit", "options.memory_limit.bytes", "options.memory_limit.microbatches"})
+      assignments.erase(key);
 }
 
 bool is_now(const Assignments& assignments, const std::string& schedule) {
@@ -135,6 +152,8 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     const double ops = 3.0 * config.ranks * config.microbatches * row.chunks;
     if (ops > kMaxOps) return refused(std::move(row), "too large for the table; choose it to simulate it");
     const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
+    if (takes.slow_search && ops > kMaxSearchedOps)
+      return refused(std::move(row), "its search takes a while; choose it to simulate it");
     if (takes.takes_updates) row.updates = config.options.updates.value_or(takes.default_updates);
     const study::Evaluation run = study::evaluate(config, window_limits());
     row.unit = run.timeline.unit;
@@ -143,7 +162,9 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     Bytes peak = 0;
     for (const RankMetrics& rank : run.metrics.ranks)
       peak = std::max(peak, rank.memory.peak_activation_bytes);
-    row.peak_bytes = static_cast<double>(peak) * chunks_of(assignments) / row.chunks;
+    const bool is_divided = config.memory.has_sizes && config.memory.per != cost::Per::Stage;
+    row.peak_bytes = static_cast<double>(peak);
+    if (!is_divided) row.peak_bytes *= static_cast<double>(chunks_of(assignments)) / row.chunks;
     const auto bound = static_cast<double>(run.metrics.lower_bound.value);
     row.gap = bound > 0 ? static_cast<double>(run.metrics.makespan) / bound - 1 : 0;
   } catch (const Error& error) {

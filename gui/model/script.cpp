@@ -73,6 +73,10 @@ void read_word(ScriptWords& words, ScriptCommand& command) {
   if (command.word.empty()) refuse(words.here(), "found the end of the line; wanted is one more word");
 }
 
+void read_expect_error(ScriptWords& words, ScriptCommand& command) {
+  command.word = words.rest();
+}
+
 void read_set(ScriptWords& words, ScriptCommand& command) {
   command.word = words.take("a key of the configuration, such as ranks or costs.forward").text;
   command.value = words.rest();
@@ -220,6 +224,7 @@ constexpr std::array kVerbs = {VerbName{"open", ScriptVerb::Open, read_word},
                                VerbName{"wheel", ScriptVerb::Wheel, read_wheel},
                                VerbName{"wait", ScriptVerb::WaitIdle, read_wait},
                                VerbName{"expect", ScriptVerb::Expect, read_expect},
+                               VerbName{"expect-error", ScriptVerb::ExpectError, read_expect_error},
                                VerbName{"screenshot", ScriptVerb::Screenshot, read_word},
                                VerbName{"state", ScriptVerb::State, read_word},
                                VerbName{"size", ScriptVerb::Size, read_size},

@@ -7,12 +7,14 @@
 //   key CHORD [FRAMES]               type "text"                   move T
 //   click T [HELD] [BUTTON]          double T [HELD]               drag T T [HELD] [BUTTON]  wheel N T [HELD]
 //   wait idle [MS]                   wait MS                       expect /json/pointer OP VALUE
-//   screenshot FILE.png              state FILE.json               size W H      scale S      theme dark|light      quit
+//   expect-error [TEXT]              screenshot FILE.png [--force] state FILE.json [--force]
+//   size W H                         scale S                       theme dark|light      quit
 //
 // T is a place: `X,Y` in pixels, `op:RANK/0F7`, `gap:RANK/N`, `legend:F`, or `item:params/ranks`. HELD is `ctrl`, `shift`, `alt` or
 // `ctrl+shift`; BUTTON is `left`, `right` or `middle`. OP is one of == != < <= > >= contains size; VALUE is JSON, or a bare text.
 // `contains` looks for a part of a text (or of a text in an array), an entry of an array or a key of an object; `size N` counts them. `exists` and `absent` take
-// no value. A word with blanks is written in double quotes, as JSON writes texts.
+// no value. A failing `open`, `set` or `do` fails the script, unless `expect-error` stands before it: then it must fail, and what is said
+// must contain TEXT. A word with blanks is written in double quotes, as JSON writes texts.
 
 #include <optional>
 #include <string>
@@ -38,6 +40,7 @@ enum class ScriptVerb : std::uint8_t {
   WaitIdle,
   WaitMs,
   Expect,
+  ExpectError,
   Screenshot,
   State,
   Size,
@@ -73,6 +76,7 @@ struct ScriptCommand {
   Where where;  ///< of the verb
   ScriptVerb verb = ScriptVerb::Quit;
   /// Open, Screenshot, State: the file. Set: the key. Do: the command. Type: what is typed. Theme: its name. Expect: the pointer.
+  /// ExpectError: the text, perhaps "". Screenshot and State: perhaps with " --force".
   std::string word;
   /// Set: the value. Do: the argument. Expect: the value.
   std::string value;

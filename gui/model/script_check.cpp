@@ -59,6 +59,15 @@ bool holds(const Json& found, Comparison comparison, const Json& wanted) {
   return false;
 }
 
+/// Null if there is none; nor is there one at an index that is no number of this machine.
+const Json* entry_at(const Json& all, const Json::json_pointer& pointer) {
+  try {
+    return all.contains(pointer) ? &all.at(pointer) : nullptr;
+  } catch (const Json::exception&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::string check_expectation(const ScriptCommand& expectation, const std::string& state) {
@@ -67,13 +76,14 @@ std::string check_expectation(const ScriptCommand& expectation, const std::strin
   const std::string wanted = "wanted " + std::string(name_of(expectation.comparison)) +
                              (expectation.value.empty() ? "" : " " + expectation.value);
   const std::string name = expectation.word.empty() ? "the state" : expectation.word;
-  if (!all.contains(pointer)) {
+  const Json* const there = entry_at(all, pointer);
+  if (there == nullptr) {
     if (expectation.comparison == Comparison::Absent) return "";
     return name + " is not there; " + wanted;
   }
-  const Json& found = all.at(pointer);
+  const Json& found = *there;
   if (holds(found, expectation.comparison, value_of(expectation.value))) return "";
-  return name + " is " + shortened(found.dump(), 400) + "; " + wanted;
+  return name + " is " + shortened(found.dump(), 80) + "; " + wanted;
 }
 
 }  // namespace pipeloom::gui

@@ -126,7 +126,8 @@ void SearchModel::step(Session& session, bool forward) {
     return;
   }
   const Found positions = found(run->id);
-  if (!positions || positions->empty()) return session.say("no op matches '" + query_text_ + "'");
+  if (!positions || positions->empty())
+    return session.say("no op matches '" + shortened(query_text_, 80) + "'");
   const auto& selected = session.selection.op;
   auto next = forward ? positions->begin() : std::prev(positions->end());
   if (selected && selected->run == run->id) {

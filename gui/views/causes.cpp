@@ -55,7 +55,7 @@ void draw_headline(const CausesModel& model) {
   explain("Makespan, and the share of idle time; all metrics are below");
 }
 
-std::string causes_text(const IdleCauses& causes, TimeUnit unit) {
+std::string causes_text(const CauseSums& causes, TimeUnit unit) {
   std::string text = "idle " + duration_text(causes.total(), unit);
   for (const IdleCause cause : kAllCauses)
     if (causes.of(cause) > 0)
@@ -64,7 +64,7 @@ std::string causes_text(const IdleCauses& causes, TimeUnit unit) {
 }
 
 /// One bar of parts; `most` is its full width.
-void draw_stack(Ui& ui, const IdleCauses& causes, Ticks most, float width, float height) {
+void draw_stack(Ui& ui, const CauseSums& causes, TickSum most, float width, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Dummy(ImVec2(width, height));
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -84,7 +84,7 @@ void draw_stack(Ui& ui, const IdleCauses& causes, Ticks most, float width, float
 
 void draw_legend(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
   for (const IdleCause cause : kAllCauses) {
-    const Ticks ticks = summary.total.of(cause);
+    const TickSum ticks = summary.total.of(cause);
     if (ticks == 0) continue;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetTextLineHeight() * 0.7F;
@@ -92,7 +92,7 @@ void draw_legend(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
     ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + side, top + side),
                                               colour_of(ui, cause));
     ImGui::SetCursorScreenPos(ImVec2(at.x + side + 6 * ui.skin.scale, at.y));
-    const double share = static_cast<double>(ticks) / static_cast<double>(summary.total.total());
+    const double share = share_of(ticks, summary.total.total());
     ImGui::TextUnformatted(
         fmt::format("{}  {}  {:.1f} %", name_of(cause), duration_text(ticks, unit), 100 * share).c_str());
     note_item(ui, "causes/" + std::string(name_of(cause)));

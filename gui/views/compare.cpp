@@ -63,7 +63,7 @@ void draw_metrics(Ui& ui, const ComparisonResult& result) {
 }
 
 /// A bar of a run's idle time, cause by cause, all bars to one scale.
-void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, Ticks most) {
+void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, TickSum most) {
   const float width = ImGui::GetContentRegionAvail().x;
   const float height = ImGui::GetTextLineHeight();
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -72,10 +72,9 @@ void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, Ticks most) {
   const auto theme = ui.skin.dark ? draw::Theme::Dark : draw::Theme::Light;
   std::string help;
   for (const IdleCause cause : kCauses) {
-    const Ticks ticks = causes.total.of(cause);
+    const TickSum ticks = causes.total.of(cause);
     if (ticks == 0) continue;
-    const float part = width * static_cast<float>(static_cast<double>(ticks) /
-                                                  static_cast<double>(std::max<Ticks>(most, 1)));
+    const float part = width * static_cast<float>(share_of(ticks, most));
     ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(x, at.y),
                                               ImVec2(x + std::max(part, 1.0F), at.y + height),
                                               to_rgba(draw::idle_colour(theme, cause)));
@@ -84,15 +83,14 @@ void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, Ticks most) {
       ImGui::GetWindowDrawList()->AddText(ImVec2(x + 3, at.y), ui.skin.text, name.data(),
                                           name.data() + name.size());
     x += part;
-    help += fmt::format(
-        "{}{}: {:.1f}%", help.empty() ? "" : "\n", name,
-        100.0 * static_cast<double>(ticks) / static_cast<double>(std::max<Ticks>(causes.total.total(), 1)));
+    help += fmt::format("{}{}: {:.1f}%", help.empty() ? "" : "\n", name,
+                        100.0 * share_of(ticks, causes.total.total()));
   }
   explain(help);
 }
 
 void draw_causes(Ui& ui, const ComparisonResult& result) {
-  Ticks most = 0;
+  TickSum most;
   for (const study::CauseTotals& causes : result.causes) most = std::max(most, causes.total.total());
   for (std::size_t run = 0; run < result.runs.size(); ++run) {
     ImGui::AlignTextToFramePadding();

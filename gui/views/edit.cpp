@@ -10,6 +10,7 @@
 
 #include "gui/model/chart_words.hpp"
 #include "gui/model/command.hpp"
+#include "gui/model/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/select.hpp"
 #include "gui/widgets.hpp"
@@ -199,9 +200,13 @@ void draw_save(Ui& ui) {
   ImGui::SetNextItemWidth(220 * ui.skin.scale);
   (void)live_text_field(ui, "edit/path", path, "file.json or file.csv");
   ImGui::SameLine();
-  if (button(ui, "edit/save", "Save",
-             "Writes the queues: .json is Pipeloom's schedule format, .csv PyTorch's compute_only form"))
-    run_command(ui.session, "save-schedule", path);
+  const bool replaces = is_there(path);
+  if (button(
+          ui, "edit/save", replaces ? "Replace" : "Save",
+          replaces
+              ? "There is a file of this name: it would be lost"
+              : "Writes the queues: .json is Pipeloom's schedule format, .csv PyTorch's compute_only form"))
+    run_command(ui.session, "save-schedule", path + std::string(replaces ? kForce : ""));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gui/model/export.hpp"
+#include "gui/model/may_replace.hpp"
 #include "gui/widgets.hpp"
 #include "sim/error.hpp"
 
@@ -38,9 +39,9 @@ void draw_theme(Ui& ui, ExportOptions& options) {
   options.dark = theme == 0 ? std::nullopt : std::optional(theme == 2);
 }
 
-void write(Ui& ui, ExportPart& part) {
+void write(Ui& ui, ExportPart& part, io::Overwrite overwrite) {
   try {
-    part.start(ui.session, part.path, part.options);
+    part.start(ui.session, part.path, part.options, overwrite);
     part.dialog_open = false;
   } catch (const Error& error) {
     ui.session.say(error.line(), MessageKind::Problem);
@@ -66,7 +67,10 @@ void export_dialog(Ui& ui) {
   draw_size(ui, part.options.size);
   draw_theme(ui, part.options);
   (void)live_text_field(ui, "export/caption", part.options.caption, "Caption below the picture");
-  if (button(ui, "export/write", "Write", "An existing file is replaced")) write(ui, part);
+  const bool replaces = is_there(part.path);
+  if (button(ui, "export/write", replaces ? "Replace" : "Write",
+             replaces ? "There is a file of this name: it would be lost" : ""))
+    write(ui, part, replaces ? io::Overwrite::Yes : io::Overwrite::No);
   ImGui::SameLine();
   if (button(ui, "export/cancel", "Cancel")) part.dialog_open = false;
   const bool escaped = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape));

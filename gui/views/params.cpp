@@ -9,6 +9,7 @@
 
 #include "gui/model/command.hpp"
 #include "gui/model/config_model.hpp"
+#include "gui/model/may_replace.hpp"
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
@@ -56,13 +57,18 @@ void draw_save_row(Ui& ui, const ConfigModel& config) {
   static std::string target;
   static std::string came_from;
   if (came_from != config.file()) target = came_from = config.file();
-  const float save = ImGui::CalcTextSize("Save *").x + 2 * ImGui::GetStyle().FramePadding.x;
+  const float save = ImGui::CalcTextSize("Replace").x + 2 * ImGui::GetStyle().FramePadding.x;
   ImGui::SetNextItemWidth(-save - ImGui::GetStyle().ItemSpacing.x);
   (void)live_text_field(ui, "params/file", target, "file to save to, such as run.json");
   ImGui::SameLine();
   ImGui::BeginDisabled(target.empty());
-  if (button(ui, "params/save", config.unsaved() ? "Save *" : "Save", "Save the configuration (Ctrl+S)"))
-    run_command(ui.session, "save-configuration", target);
+  const bool replaces = target != config.file() && is_there(target);
+  if (button(ui, "params/save",
+             replaces           ? "Replace"
+             : config.unsaved() ? "Save *"
+                                : "Save",
+             replaces ? "There is a file of this name: it would be lost" : "Save the configuration (Ctrl+S)"))
+    run_command(ui.session, "save-configuration", target + std::string(replaces ? kForce : ""));
   ImGui::EndDisabled();
 }
 

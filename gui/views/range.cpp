@@ -25,7 +25,7 @@ struct Columns {
   std::vector<IdleCause> causes;
 };
 
-Columns columns_of(const RunModel& run, const RankRange& total) {
+Columns columns_of(const RunModel& run, const RangeTotal& total) {
   Columns out;
   for (const OpKind kind : kAllOpKinds)
     if (run.schedule->contains(kind)) out.kinds.push_back(kind);
@@ -34,14 +34,14 @@ Columns columns_of(const RunModel& run, const RankRange& total) {
   return out;
 }
 
-void cell(const RunModel& run, Ticks ticks) {
+void cell(const RunModel& run, TickSum ticks) {
   ImGui::TableNextColumn();
-  char text[kMaxTicksText + 1];
-  char* const end = write_ticks(text, ticks, run.timeline.unit);
-  ImGui::TextUnformatted(text, end);
+  ImGui::TextUnformatted(format_ticks(ticks, run.timeline.unit).c_str());
 }
 
-void draw_row(const RunModel& run, const Columns& columns, const RankRange& rank, const std::string& name) {
+/// A rank's RankRange, or the RangeTotal.
+template <class Range>
+void draw_row(const RunModel& run, const Columns& columns, const Range& rank, const std::string& name) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   ImGui::TextUnformatted(name.c_str());
@@ -53,7 +53,7 @@ void draw_row(const RunModel& run, const Columns& columns, const RankRange& rank
   ImGui::Text("%zu", rank.ops);
 }
 
-void draw_table(const RunModel& run, const std::vector<RankRange>& ranks, const RankRange& total) {
+void draw_table(const RunModel& run, const std::vector<RankRange>& ranks, const RangeTotal& total) {
   const Columns columns = columns_of(run, total);
   const int count = static_cast<int>(4 + columns.kinds.size() + columns.causes.size());
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |

@@ -55,6 +55,11 @@ enum class Per : std::uint8_t { Stage, Rank, Model };
 /// "stage", "rank", "model".
 [[nodiscard]] std::string_view name_of(Per per);
 
+enum class FirstStage : std::uint8_t {
+  Full,   ///< I and W as on every stage
+  Torch,  ///< as PyTorch has it: nothing in I, I and W in W
+};
+
 struct OverlapSpec {
   OverlapRule rule = OverlapRule::Sum;
   StageNumbers duration;      ///< Explicit: by the stage of the group's forward
@@ -97,32 +102,61 @@ struct TransferSpec {
   LinkSpec inter;  ///< hops between nodes
 };
 
+/// Factors of `fallback` with exceptions. Which ranks, stages or microbatches exist is known only with the schedule.
+struct ScaleTable {
+  struct Exception {
+    std::int32_t index = 0;
+    Scale factor = kUnitScale;
+    Where where;
+  };
+  Scale fallback = kUnitScale;
+  std::vector<Exception> exceptions;
+};
+
 struct CostSpec {
   TimeUnit unit = TimeUnit::Unit;
   Per per = Per::Stage;
   /// [kind]: F, B, I, W as far as they are given.
   std::array<std::optional<StageNumbers>, kOpKinds> duration;
   std::optional<OverlapSpec> overlap;
-  /// One factor per rank (unequal devices) and one per microbatch (packed sequences), in units of 1e-9; empty means 1.
+  /// What a split backward does on stage 0, whose input needs no gradient.
+  FirstStage first_stage = FirstStage::Full;
+  /// One factor per rank (unequal devices), stage and microbatch (packed sequences), in units of 1e-9; empty means 1.
   std::vector<Scale> rank_scale;
   Where rank_scale_where;
+  std::vector<Scale> stage_scale;
+  Where stage_scale_where;
   std::vector<Scale> microbatch_scale;
   Where microbatch_scale_where;
+  /// The same as tables; the array is empty then.
+  std::optional<ScaleTable> rank_scale_table;
+  std::optional<ScaleTable> stage_scale_table;
+  std::optional<ScaleTable> microbatch_scale_table;
   TransferSpec transfer;
   /// The place of the "costs" object, for what is missing in it.
   Where where;
 };
 
+/// memory.limit_bytes: one number for every rank, or one per rank.
+struct LimitSpec {
+  bool per_rank = false;
+  std::vector<Bytes> bytes;  ///< one, or [rank]
+  Where where;
+};
+
 /// Memory as users state it, in bytes per stage.
 struct MemorySpec {
+  /// What activation, released, static and stash are for. A message, the logits and the limit are of what they are.
+  Per per = Per::Stage;
   StageNumbers activation = StageNumbers::all(1, "memory.activation_bytes");
+  bool has_sizes = false;  ///< activation is given; else every stage pass counts as one
   StageNumbers released_at_input = StageNumbers::all(0, "memory.released_at_input");
   StageNumbers static_bytes = StageNumbers::all(0, "memory.static_bytes");
   StageNumbers receive = StageNumbers::all(0, "memory.receive_bytes");
   StageNumbers stash = StageNumbers::all(0, "memory.stash_bytes");
   /// Only the last stage's counts.
   StageNumbers logits = StageNumbers::all(0, "memory.logits_bytes");
-  std::optional<Bytes> limit;
+  std::optional<LimitSpec> limit;
 };
 /// Whether both say the same, wherever it stands; `limit` apart.
 [[nodiscard]] bool same_memory(const MemorySpec& a, const MemorySpec& b);

@@ -52,13 +52,12 @@ StageTicks per_rank(const StageNumbers& numbers, const Placement& placement) {
   });
 }
 
-StageTicks per_model(const StageNumbers& numbers, const Placement& placement) {
+StageTicks per_model(const StageNumbers& numbers, const Placement& placement, const char* per_key) {
   if (numbers.form != StageNumbers::Form::Scalar)
-    throw InputError(
-        numbers.where,
-        fmt::format("{} is an array or a table, but costs.per = \"model\" divides one number by the "
-                    "number of stages; give one number, or \"per\": \"stage\"",
-                    numbers.key));
+    throw InputError(numbers.where,
+                     fmt::format("{} is an array or a table, but {} = \"model\" divides one number by the "
+                                 "number of stages; give one number, or \"per\": \"stage\"",
+                                 numbers.key, per_key));
   const int stages = placement.stages();
   StageTicks out;
   for (int s = 0; s < stages; ++s) out.push_back(share(numbers.scalar, s, stages));
@@ -129,9 +128,8 @@ void derive_extras(Given& given, std::vector<Origin>& origins) {
   }
 }
 
-void use_defaults(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out) {
+void use_defaults(const CostSpec& spec, const Placement& placement, ResolvedCosts& out) {
   static constexpr std::array<int, kOpKinds> kUnits = {1, 2, 1, 1, 1, 1, 1};
-  const Placement& placement = schedule.placement();
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     out.stage_duration[kind] =
         spread(StageNumbers::all(kUnits[kind] * ticks_per(spec.unit), kKeys[kind]), Per::Stage, placement);
@@ -157,33 +155,34 @@ void use_defaults(const CostSpec& spec, const Schedule& schedule, ResolvedCosts&
 
 }  // namespace
 
-std::vector<Ticks> spread(const StageNumbers& numbers, Per per, const Placement& placement) {
+std::vector<Ticks> spread(const StageNumbers& numbers, Per per, const Placement& placement,
+                          const char* per_key) {
   switch (per) {
     case Per::Stage:
       return expand(numbers, placement.stages());
     case Per::Rank:
       return per_rank(numbers, placement);
     case Per::Model:
-      return per_model(numbers, placement);
+      return per_model(numbers, placement, per_key);
   }
   return {};
 }
 
-void resolve_durations(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out) {
+void resolve_durations(const CostSpec& spec, const Shape& shape, ResolvedCosts& out) {
   const auto is_given = [](const auto& numbers) { return numbers.has_value(); };
   if (std::none_of(spec.duration.begin(), spec.duration.end(), is_given))
-    return use_defaults(spec, schedule, out);
+    return use_defaults(spec, *shape.placement, out);
 
   Given given;
   for (std::size_t kind = 0; kind < kOpKinds; ++kind)
-    if (spec.duration[kind]) given[kind] = spread(*spec.duration[kind], spec.per, schedule.placement());
+    if (spec.duration[kind]) given[kind] = spread(*spec.duration[kind], spec.per, *shape.placement);
   derive_backwards(spec, given, out.origins);
   derive_extras(given, out.origins);
 
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
-    if (!given[kind] && schedule.contains(kAllOpKinds[kind])) fail_missing(spec, kind);
+    if (!given[kind] && shape.contains(kAllOpKinds[kind])) fail_missing(spec, kind);
     if (!given[kind]) {
-      given[kind] = StageTicks(static_cast<std::size_t>(schedule.stages()), 0);
+      given[kind] = StageTicks(static_cast<std::size_t>(shape.placement->stages()), 0);
       out.origins.emplace_back(kKeys[kind], "not given: the schedule has no such ops");
     }
     out.stage_duration[kind] = std::move(*given[kind]);

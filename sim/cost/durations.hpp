@@ -4,14 +4,14 @@
 
 #include "sim/cost/cost_spec.hpp"
 #include "sim/cost/resolve.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::cost {
 
-/// Spreads numbers over stages and divides them as `per` says (see resolve.hpp).
-[[nodiscard]] std::vector<Ticks> spread(const StageNumbers& numbers, Per per, const Placement& placement);
+/// Spreads numbers over stages and divides them as `per` says (see resolve.hpp). `per_key` is the key that says it, for errors.
+[[nodiscard]] std::vector<Ticks> spread(const StageNumbers& numbers, Per per, const Placement& placement,
+                                        const char* per_key = "costs.per");
 
 /// Fills `out.stage_duration`, `out.origins` and `out.warnings`.
-void resolve_durations(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out);
+void resolve_durations(const CostSpec& spec, const Shape& shape, ResolvedCosts& out);
 
 }  // namespace pipeloom::cost

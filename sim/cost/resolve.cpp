@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/cost/durations.hpp"
+#include "sim/cost/first_stage.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::cost {
@@ -27,33 +28,58 @@ std::vector<Ticks> per_slot(const std::vector<Ticks>& by_stage, const Placement&
   return out;
 }
 
-void require_length(const std::vector<Scale>& scales, int wanted, const Where& where, const char* key,
-                    const char* what) {
-  if (!scales.empty() && scales.size() != static_cast<std::size_t>(wanted))
-    throw InputError(
-        where, fmt::format("{} has {} entries, but the schedule has {} {}; give one entry for each", key,
-                           scales.size(), wanted, what));
+std::string plural(std::string_view noun) {
+  return fmt::format("{}{}", noun, noun.ends_with("ch") ? "es" : "s");
 }
 
-void apply_rank_scale(const CostSpec& spec, const Placement& placement, std::vector<Ticks>& by_slot) {
-  if (spec.rank_scale.empty()) return;
-  for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
-    const auto ticks = scaled(by_slot[slot.at()], spec.rank_scale[placement.rank_of(slot).at()], kUnitScale);
-    if (!ticks)
+/// The factors of `what` there are `count` of, from an array or a table; empty if neither is given.
+std::vector<Scale> expand_scales(const std::vector<Scale>& array, const std::optional<ScaleTable>& table,
+                                 int count, const Where& where, const char* key, const char* what) {
+  if (!table) {
+    if (!array.empty() && array.size() != static_cast<std::size_t>(count))
       throw InputError(
-          spec.rank_scale_where,
-          fmt::format(
-              "costs.rank_scale makes a duration on rank {} overflow; use smaller numbers or a larger "
-              "time unit",
-              placement.rank_of(slot).value()));
-    by_slot[slot.at()] = *ticks;
+          where, fmt::format("{} has {} entries, but the schedule has {} {}; give one entry for each", key,
+                             array.size(), count, plural(what)));
+    return array;
+  }
+  std::vector<Scale> out(static_cast<std::size_t>(count), table->fallback);
+  for (const ScaleTable::Exception& exception : table->exceptions) {
+    if (exception.index >= count)
+      throw InputError(exception.where, fmt::format("{} names {} {}, but the schedule's {} are 0 to {}", key,
+                                                    what, exception.index, plural(what), count - 1));
+    out[static_cast<std::size_t>(exception.index)] = exception.factor;
+  }
+  return out;
+}
+
+void apply_scale(Scale scale, const Where& where, const char* key, Rank rank, Ticks& ticks) {
+  const auto longer = scaled(ticks, scale, kUnitScale);
+  if (!longer)
+    throw InputError(
+        where,
+        fmt::format("{} makes a duration on rank {} overflow; use smaller numbers or a larger time unit", key,
+                    rank.value()));
+  ticks = *longer;
+}
+
+/// stage_scale, then rank_scale.
+void apply_scales(const CostSpec& spec, const ResolvedCosts& found, const Placement& placement,
+                  std::vector<Ticks>& by_slot) {
+  for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
+    const Rank rank = placement.rank_of(slot);
+    Ticks& ticks = by_slot[slot.at()];
+    if (!found.stage_scale.empty())
+      apply_scale(found.stage_scale[placement.stage_of(slot).at()], spec.stage_scale_where,
+                  "costs.stage_scale", rank, ticks);
+    if (!found.rank_scale.empty())
+      apply_scale(found.rank_scale[rank.at()], spec.rank_scale_where, "costs.rank_scale", rank, ticks);
   }
 }
 
 /// The engine multiplies durations by microbatch_scale unchecked: the largest product must fit.
 void check_microbatch_scale(const CostSpec& spec, const Costs& costs) {
-  if (spec.microbatch_scale.empty()) return;
-  const Scale largest = *std::max_element(spec.microbatch_scale.begin(), spec.microbatch_scale.end());
+  if (costs.microbatch_scale.empty()) return;
+  const Scale largest = *std::max_element(costs.microbatch_scale.begin(), costs.microbatch_scale.end());
   for (const auto& by_slot : costs.duration)
     for (const Ticks ticks : by_slot)
       if (!scaled(ticks, largest, kUnitScale))
@@ -75,7 +101,7 @@ Ticks saving_per_pass(const CostSpec& spec, const Placement& placement) {
   return 0;
 }
 
-void resolve_overlap(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out) {
+void resolve_overlap(const CostSpec& spec, const Placement& placement, ResolvedCosts& out) {
   if (!spec.overlap) {
     out.origins.emplace_back("costs.overlapped", "default");
     return;
@@ -83,11 +109,11 @@ void resolve_overlap(const CostSpec& spec, const Schedule& schedule, ResolvedCos
   Overlap& overlap = out.costs.overlap;
   overlap.rule = spec.overlap->rule;
   overlap.factor = spec.overlap->factor;
-  overlap.saving = saving_per_pass(spec, schedule.placement());
+  overlap.saving = saving_per_pass(spec, placement);
   if (overlap.rule != OverlapRule::Explicit) return;
-  out.stage_overlap = spread(spec.overlap->duration, spec.per, schedule.placement());
-  overlap.duration = per_slot(out.stage_overlap, schedule.placement());
-  apply_rank_scale(spec, schedule.placement(), overlap.duration);
+  out.stage_overlap = spread(spec.overlap->duration, spec.per, placement);
+  overlap.duration = per_slot(out.stage_overlap, placement);
+  apply_scales(spec, out, placement, overlap.duration);
 }
 
 /// Explicit group durations below the longest part are taken, but said.
@@ -172,41 +198,85 @@ void warn_about_transfer(const TransferSpec& spec, std::vector<std::string>& war
 
 }  // namespace
 
-ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule) {
-  const Placement& placement = schedule.placement();
-  require_length(spec.rank_scale, placement.ranks(), spec.rank_scale_where, "costs.rank_scale", "ranks");
-  require_length(spec.microbatch_scale, schedule.microbatches(), spec.microbatch_scale_where,
-                 "costs.microbatch_scale", "microbatches");
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
+  const Placement& placement = *shape.placement;
   ResolvedCosts out;
+  out.rank_scale = expand_scales(spec.rank_scale, spec.rank_scale_table, placement.ranks(),
+                                 spec.rank_scale_where, "costs.rank_scale", "rank");
+  out.stage_scale = expand_scales(spec.stage_scale, spec.stage_scale_table, placement.stages(),
+                                  spec.stage_scale_where, "costs.stage_scale", "stage");
+  out.costs.microbatch_scale =
+      expand_scales(spec.microbatch_scale, spec.microbatch_scale_table, shape.microbatches,
+                    spec.microbatch_scale_where, "costs.microbatch_scale", "microbatch");
   out.costs.unit = spec.unit;
-  resolve_durations(spec, schedule, out);
+  resolve_durations(spec, shape, out);
+  apply_first_stage(spec, out);
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     out.costs.duration[kind] = per_slot(out.stage_duration[kind], placement);
-    apply_rank_scale(spec, placement, out.costs.duration[kind]);
+    apply_scales(spec, out, placement, out.costs.duration[kind]);
   }
-  out.costs.microbatch_scale = spec.microbatch_scale;
   check_microbatch_scale(spec, out.costs);
-  resolve_overlap(spec, schedule, out);
+  resolve_overlap(spec, placement, out);
   resolve_transfers(spec, placement, out.costs);
-  warn_about_short_groups(spec, schedule, out);
   warn_about_transfer(spec.transfer, out.warnings);
   if (spec.per != Per::Stage)
     out.origins.emplace_back("costs.per", fmt::format("divided: given per {}", name_of(spec.per)));
   return out;
 }
 
+ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule) {
+  ResolvedCosts out = resolve(spec, shape_of(schedule));
+  warn_about_short_groups(spec, schedule, out);
+  return out;
+}
+
+namespace {
+
+Bytes in_parts(Bytes bytes, int parts, const Where& where, const std::string& key) {
+  Bytes out = 0;
+  if (__builtin_mul_overflow(bytes, Bytes{parts}, &out) || out >= kMaxTicks)
+    throw InputError(where, fmt::format("{} = {} overflows; give memory.activation_bytes, or smaller numbers",
+                                        key, bytes));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Bytes> resolve_limit(const MemorySpec& spec, int ranks, int parts) {
+  if (!spec.limit) return {};
+  std::vector<Bytes> bytes = spec.limit->bytes;
+  for (Bytes& limit : bytes)
+    if (parts > 1) limit = in_parts(limit, parts, spec.limit->where, "memory.limit_bytes");
+  const auto wanted = static_cast<std::size_t>(ranks);
+  if (!spec.limit->per_rank) return std::vector<Bytes>(wanted, bytes.front());
+  if (bytes.size() != wanted)
+    throw InputError(spec.limit->where,
+                     fmt::format("memory.limit_bytes has {} entries, but the schedule has {} ranks; give one "
+                                 "number for all of them, or one entry for each",
+                                 bytes.size(), wanted));
+  return bytes;
+}
+
 MemoryModel resolve_memory(const MemorySpec& spec, const Placement& placement) {
   MemoryModel model;
-  const auto tables = [&placement](const StageNumbers& numbers) {
-    return per_slot(expand(numbers, placement.stages()), placement);
+  model.passes = spec.per == Per::Stage ? 1 : placement.chunks();
+  model.parts = spec.has_sizes ? 1 : model.passes;
+  const auto tables = [&](const StageNumbers& numbers, Per per) {
+    auto by_stage = spread(numbers, per, placement, "memory.per");
+    for (Bytes& bytes : by_stage)
+      if (model.parts > 1) bytes = in_parts(bytes, model.parts, numbers.where, numbers.key);
+    return per_slot(by_stage, placement);
   };
-  model.activation = tables(spec.activation);
-  model.released_at_input = tables(spec.released_at_input);
-  model.static_bytes = tables(spec.static_bytes);
-  model.receive = tables(spec.receive);
-  model.logits = tables(spec.logits);
-  model.stash = tables(spec.stash);
-  model.limit = spec.limit;
+  if (spec.has_sizes)
+    model.activation = tables(spec.activation, spec.per);
+  else
+    model.activation.assign(static_cast<std::size_t>(placement.slots()), 1);
+  model.released_at_input = tables(spec.released_at_input, spec.per);
+  model.static_bytes = tables(spec.static_bytes, spec.per);
+  model.receive = tables(spec.receive, Per::Stage);
+  model.logits = tables(spec.logits, Per::Stage);
+  model.stash = tables(spec.stash, spec.per);
+  model.limit = resolve_limit(spec, placement.ranks(), model.parts);
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
     if (placement.stage_of(slot) != Stage(placement.stages() - 1)) model.logits[slot.at()] = 0;
     const auto require_part = [&](const StageNumbers& numbers, Bytes part, const char* what) {

@@ -8,7 +8,8 @@
 //   per rank            each number is divided by v = S / p; remainder ticks go to the rank's first chunks, so that a
 //                       rank's sum is exact. An array has one entry per rank, or one per stage.
 //   per model           divided by S; remainder ticks to the first stages. Only a single number makes sense.
-//   rank_scale          times the factor of the rank that holds the slot, rounded to the nearest tick; after all of the above.
+//   stage_scale         times the factor of the slot's stage, rounded to the nearest tick; after all of the above.
+//   rank_scale          times the factor of the rank that holds the slot, rounded to the nearest tick; after stage_scale.
 //   transfers           latency + 8 bytes / bandwidth between different ranks, 0 within one.
 
 #include <array>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "sim/cost/cost_spec.hpp"
+#include "sim/cost/shape.hpp"
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
@@ -28,21 +30,30 @@ using Origin = std::pair<std::string, std::string>;
 
 struct ResolvedCosts {
   Costs costs;
-  /// Durations per chunk pass before rank_scale, [kind][stage], all four filled in: what the effective configuration
-  /// shows.
+  /// Durations per chunk pass before rank_scale and stage_scale, [kind][stage], all four filled in: what the effective
+  /// configuration shows.
   std::array<std::vector<Ticks>, kOpKinds> stage_duration;
   /// Explicit group durations before they are spread over replicas, [stage]; empty otherwise.
   std::vector<Ticks> stage_overlap;
+  /// One factor for each, tables written out; empty where none is given. costs.microbatch_scale is the third.
+  std::vector<Scale> rank_scale;
+  std::vector<Scale> stage_scale;
   std::vector<Origin> origins;
   std::vector<std::string> warnings;
 };
 
-/// Costs for this schedule. Throws InputError, at the place of the number concerned, when a needed duration can neither be
-/// found nor derived, an array or table does not fit p, S or m, or a result overflows. Warns about explicit group durations
-/// below the longest part. O(S + m), plus a pass over the ops for explicit groups.
+/// Costs for this shape. Throws InputError, at the place of the number concerned, when a needed duration can neither be
+/// found nor derived, an array or table does not fit p, S or m, or a result overflows. O(S + m).
+[[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Shape& shape);
+/// The same for a schedule's shape, with what only its order tells: warns about explicit group durations below the longest part. A
+/// pass over the ops where there are such durations.
 [[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule);
 
-/// Memory tables for this placement. Throws InputError like resolve().
+/// MemoryModel::limit of so many ranks, in 1/parts of a byte. Throws InputError where the input has another number of them.
+[[nodiscard]] std::vector<Bytes> resolve_limit(const MemorySpec& spec, int ranks, int parts = 1);
+
+/// Memory tables for this placement, activation, released, static and stash bytes divided as `spec.per` says (as durations are). Throws
+/// InputError like resolve().
 [[nodiscard]] MemoryModel resolve_memory(const MemorySpec& spec, const Placement& placement);
 
 }  // namespace pipeloom::cost

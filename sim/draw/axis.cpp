@@ -78,6 +78,11 @@ std::string bytes_text(Bytes bytes) {
                                         : fmt::format("{:.1f} {}", rounded, kUnits[unit]);
 }
 
+std::string limit_text(const std::vector<Bytes>& limit) {
+  const auto [least, most] = std::minmax_element(limit.begin(), limit.end());
+  return *least == *most ? bytes_text(*most) : fmt::format("{} to {}", bytes_text(*least), bytes_text(*most));
+}
+
 std::string axis_title(TimeUnit unit) {
   return unit == TimeUnit::Unit ? "Time (units)" : fmt::format("Time ({})", name_of(unit));
 }

@@ -38,6 +38,8 @@ struct TimeAxis {
 
 /// "512 B", "1.5 KiB", "80 GiB"; at most one digit after the point.
 [[nodiscard]] std::string bytes_text(Bytes bytes);
+/// A limit per rank: "80 GiB", or the smallest and the largest where ranks differ. REQUIRES: not empty.
+[[nodiscard]] std::string limit_text(const std::vector<Bytes>& limit);
 
 /// "Time (ms)", "Time (units)".
 [[nodiscard]] std::string axis_title(TimeUnit unit);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/cause_sums.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
 
@@ -77,12 +78,8 @@ void SceneBuilder::add_series_items(std::vector<LegendItem>& items) const {
 void SceneBuilder::add_overlay_items(std::vector<LegendItem>& items) const {
   using Look = LegendItem::Look;
   if (options_.show_idle_causes) {
-    IdleCauses sum;
-    for (const IdleCauses& one : idle_causes(timeline_, *options_.costs)) {
-      for (std::size_t i = 0; i < kIdleCauses; ++i) {
-        sum.of(static_cast<IdleCause>(i)) += one.of(static_cast<IdleCause>(i));
-      }
-    }
+    CauseSums sum;
+    for (const IdleCauses& one : idle_causes(timeline_, *options_.costs)) sum += one;
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       const auto cause = static_cast<IdleCause>(i);
       if (sum.of(cause) == 0) continue;
@@ -94,9 +91,9 @@ void SceneBuilder::add_overlay_items(std::vector<LegendItem>& items) const {
   }
   if (shows_memory()) {
     items.push_back({{surface_.memory_fill}, options_.memory ? "Memory" : "Live activations"});
-    if (options_.memory && options_.memory->limit) {
+    if (options_.memory && !options_.memory->limit.empty()) {
       items.push_back({{surface_.memory_limit},
-                       fmt::format("Limit {}", bytes_text(*options_.memory->limit)),
+                       fmt::format("Limit {}", limit_text(options_.memory->limit)),
                        Pattern::None,
                        Look::Dashed,
                        18});

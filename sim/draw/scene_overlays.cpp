@@ -79,8 +79,9 @@ void SceneBuilder::measure_memory_curves() {
 }
 
 void SceneBuilder::add_memory() {
-  const std::optional<Bytes> limit = options_.memory ? options_.memory->limit : std::nullopt;
-  Bytes top = std::max<Bytes>(1, limit.value_or(0));
+  Bytes top = 1;
+  if (options_.memory)
+    for (const Bytes limit : options_.memory->limit) top = std::max(top, limit);
   for (const auto& curve : memory_) {
     for (const MemoryStep& step : curve) top = std::max(top, step.bytes);
   }
@@ -89,6 +90,7 @@ void SceneBuilder::add_memory() {
   for (std::size_t i = 0; i < scene_.rows.size(); ++i) {
     const Row& row = scene_.rows[i];
     add_memory_strip(row, memory_[i], bytes_per_pixel);
+    const auto limit = options_.memory ? options_.memory->limit_of(row.first) : std::nullopt;
     if (limit) {
       const double y = row.memory_y + row.memory_height - static_cast<double>(*limit) / bytes_per_pixel;
       scene_.shapes.emplace_back(Line{scene_.time.x, y, scene_.time.x + scene_.time.width, y,

@@ -14,6 +14,7 @@
 #include "sim/draw/marks.hpp"
 #include "sim/draw/op_colours.hpp"
 #include "sim/error.hpp"
+#include "sim/tick_sum.hpp"
 
 namespace pipeloom::draw {
 namespace {
@@ -81,8 +82,9 @@ class TerminalChart {
     const int steps = static_cast<int>(range_.length() / step);
     // No wider than a label and some room around it: a short schedule need not fill the screen.
     const auto label = static_cast<Ticks>(std::to_string(schedule_.microbatches() - 1).size()) + 3;
-    const Ticks enough = std::max<Ticks>(1, (label * step + index_.shortest() - 1) / index_.shortest());
-    columns_ = steps * static_cast<int>(std::min<Ticks>(columns_ / steps, enough));
+    const TickSum::Wide enough =
+        (TickSum::times(step, label).value() + index_.shortest() - 1) / index_.shortest();
+    columns_ = steps * static_cast<int>(std::min<TickSum::Wide>(columns_ / steps, enough));
   }
 
   [[nodiscard]] Ticks edge(int column) const {

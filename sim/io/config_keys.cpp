@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/io/json_text.hpp"
 #include "sim/op.hpp"
 
 namespace pipeloom::io {
@@ -76,6 +77,11 @@ constexpr ConfigKey kKeys[] = {
      1,
      kMaxIndex},
     {"options.variant", T::Text, C::Option, "", "the schedule's first", "which of the schedule's variants"},
+    {"options.memory_limit", T::Object, C::Option, "", "memory.limit_bytes, else ranks microbatches",
+     "automatic schedules: the activations that a rank may hold; one of the two"},
+    {"options.memory_limit.bytes", T::Bytes, C::Option, "bytes", "none", "the same on every rank"},
+    {"options.memory_limit.microbatches", T::Decimal, C::Option, "", "none",
+     "in microbatches of what one of the first two ranks holds; may be fractional"},
     {"options.file", T::Text, C::Option, "", "none",
      "custom: the schedule file, relative to the configuration"},
     {"options.recompute", T::Recompute, C::Option, "", "none",
@@ -138,8 +144,13 @@ constexpr ConfigKey kKeys[] = {
     {"costs.overlapped", T::Overlapped, C::Cost, "time_unit", "sum",
      "an overlapped pair of F and B: a time by the forward's stage, a factor of F + B, a saving, "
      "\"sequential\" or \"sum\""},
+    {"costs.first_stage", T::Choice, C::Cost, "", "full",
+     "stage 0 of a split backward: as every stage, or nothing in I and I + W in W as PyTorch has it",
+     "full|torch"},
     {"costs.rank_scale", T::Scales, C::Cost, "", "1 for every rank",
      "one factor per rank for all its op times: unequal devices"},
+    {"costs.stage_scale", T::Scales, C::Cost, "", "1 for every stage",
+     "one factor per stage for all its op times"},
     {"costs.microbatch_scale", T::Scales, C::Cost, "", "1 for every microbatch",
      "one factor per microbatch: packed sequences"},
     {"costs.transfer", T::Object, C::Transfer, "", "{}", "tensors that cross ranks"},
@@ -186,6 +197,9 @@ constexpr ConfigKey kKeys[] = {
     {"costs.transfer.inter.bandwidth_gbps", T::Decimal, C::Transfer, "1e9 bit/s",
      "costs.transfer.bandwidth_gbps", "bandwidth between nodes"},
     {"memory", T::Object, C::Memory, "", "{}", "what a rank holds"},
+    {"memory.per", T::Choice, C::Memory, "", "rank if costs.per is rank, else stage",
+     "what activation, static and stash bytes are for: one stage, all stages of a rank, the whole model",
+     "stage|rank|model"},
     {"memory.activation_bytes", T::BytesTable, C::Memory, "bytes", "1",
      "held from F of a (stage, microbatch) until B or W ends"},
     {"memory.released_at_input", T::BytesTable, C::Memory, "bytes", "0",
@@ -199,7 +213,7 @@ constexpr ConfigKey kKeys[] = {
     {"memory.logits_bytes", T::BytesTable, C::Memory, "bytes", "0",
      "output of the last stage, from F until its B or I ends"},
     {"memory.limit_bytes", T::Limit, C::Memory, "bytes", "null",
-     "most bytes that a rank may hold; null for no limit"},
+     "most bytes that a rank may hold, for all or one per rank; null for no limit"},
     {"step", T::Object, C::Step, "", "{}", "how one training step follows the other"},
     {"step.rule", T::Choice, C::Step, "", "barrier", "whether ranks wait for all before the next step",
      "barrier|post-validation"},
@@ -214,19 +228,6 @@ constexpr ConfigKey kKeys[] = {
      1,
      kMaxIndex},
 };
-
-/// Options that the file format names but this version has not, and the schedules that take them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kOtherOptions = {{
-    {"memory_limit", "zb-auto and zbv-auto"},
-}};
-
-/// Why this version does not take an option that the file format names; "" for one that it does not name.
-std::string other_option(std::string_view name) {
-  for (const auto& [option, schedules] : kOtherOptions)
-    if (option == name)
-      return fmt::format("options.{} belongs to {}, which this version does not have", name, schedules);
-  return {};
-}
 
 bool is_child(std::string_view path, std::string_view parent) {
   if (!parent.empty()) {
@@ -260,21 +261,24 @@ std::string_view type_help(KeyType type) {
     case T::Count:
       return "a whole number";
     case T::Decimal:
-      return "a number";
+      return "a number, or a text such as \"400Gbit/s\"";
     case T::Time:
-      return "a time";
+      return "a time: a number, or a text such as \"23.6ms\"";
     case T::TimeTable:
-      return "a time, an array of one per stage, or {\"default\": t, \"stages\": {\"3\": t}}";
+      return "a time (a number, or a text such as \"23.6ms\"), an array of one per stage, or {\"default\": "
+             "t, \"stages\": {\"3\": t}}";
     case T::Overlapped:
       return "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"";
     case T::Bytes:
-      return "a whole number of bytes";
+      return "a whole number of bytes, or a text such as \"80GB\" or \"75GiB\"";
     case T::BytesTable:
-      return "bytes, an array of one per stage, or {\"default\": n, \"stages\": {\"3\": n}}";
+      return "bytes (a whole number, or a text such as \"80GB\"), an array of one per stage, or "
+             "{\"default\": n, \"stages\": {\"3\": n}}";
     case T::Limit:
-      return "bytes, or null";
+      return "bytes (a whole number, or a text such as \"80GB\"), an array of one per rank, or null";
     case T::Scales:
-      return "an array of factors";
+      return "an array of factors, or a table: {\"default\": 1, \"ranks\": {\"2\": 1.1}} (\"stages\", "
+             "\"microbatches\")";
     case T::Slices:
       return "a whole number, or an array of whole weights";
     case T::Recompute:
@@ -309,9 +313,6 @@ void require_known_keys(const Value& object, std::string_view parent) {
   for (std::size_t i = 0; i < object.keys().size(); ++i) {
     const std::string& name = object.keys()[i].name;
     if (std::find(valid.begin(), valid.end(), name) != valid.end() || is_remark(parent, name)) continue;
-    const auto why = parent == "options" ? other_option(name) : std::string();
-    if (!why.empty())
-      throw InputError(object.where_key(i), fmt::format("{}; options here: {}", why, fmt::join(valid, ", ")));
     const std::string what = parent.empty() ? "configuration key" : fmt::format("key of {}", parent);
     throw InputError::unknown_name(object.where_key(i), what, shortened(name, 64), valid);
   }
@@ -327,6 +328,26 @@ std::string config_keys_help() {
     out += key.default_text.empty() ? "; required\n" : fmt::format("; default {}\n", key.default_text);
   }
   return out;
+}
+
+std::string config_keys_json() {
+  std::string out = "{\n  \"schema_version\": 1,\n  \"keys\": [";
+  for (const ConfigKey& key : kKeys) {
+    const auto add = [&out](std::string_view name, std::string_view text) {
+      out += fmt::format(", \"{}\": ", name);
+      append_json_string(out, text);
+    };
+    out += fmt::format("{}\n    {{\"key\": \"{}\"", &key == kKeys ? "" : ",", key.path);
+    add("takes", type_help(key.type));
+    if (!key.choices.empty()) add("choices", key.choices);
+    if (key.type == T::Count)
+      out += fmt::format(", \"minimum\": {}, \"maximum\": {}", key.minimum, key.maximum);
+    if (!key.unit.empty()) add("unit", key.unit);
+    if (!key.default_text.empty()) add("default", key.default_text);
+    add("help", key.help);
+    out += '}';
+  }
+  return out + "\n  ]\n}\n";
 }
 
 }  // namespace pipeloom::io

@@ -20,14 +20,14 @@ enum class KeyType : unsigned char {
   Choice,      ///< one of `choices`
   Flag,        ///< true or false
   Count,       ///< a whole number from `minimum` to `maximum`
-  Decimal,     ///< a decimal number
-  Time,        ///< a decimal number of time units
+  Decimal,     ///< a decimal number, or a rate: "400Gbit/s"
+  Time,        ///< a decimal number of time units, or a literal: "23.6ms"
   TimeTable,   ///< a time, an array of one per stage, or {"default": t, "stages": {"3": t}}
   Overlapped,  ///< a TimeTable, {"factor": x}, {"saving": t}, "sequential" or "sum"
-  Bytes,       ///< a whole number of bytes
+  Bytes,       ///< a whole number of bytes, or a literal: "80GB"
   BytesTable,  ///< bytes, an array of one per stage, or a table
-  Limit,       ///< bytes, or null for none
-  Scales,      ///< an array of decimal factors
+  Limit,       ///< bytes, an array of one per rank, or null for none
+  Scales,      ///< an array of decimal factors, or {"default": 1, "ranks": {"2": 1.1}}
   Slices,      ///< a number of equal slices, or an array of weights
   Recompute,   ///< "none", "full" or an object
   Offload,     ///< "none", "all" or an object
@@ -63,6 +63,9 @@ void require_known_keys(const Value& object, std::string_view parent);
 
 /// The table as text for people: one block per key.
 [[nodiscard]] std::string config_keys_help();
+/// The same as JSON: {"schema_version", "keys": [{"key", "takes", "choices", "minimum", "maximum", "unit", "default", "help"}]}; a key
+/// without "default" is required.
+[[nodiscard]] std::string config_keys_json();
 /// JSON Schema (draft 2020-12) of a configuration, made from the table.
 [[nodiscard]] std::string config_schema();
 

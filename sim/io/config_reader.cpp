@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sim/literals.hpp"
+
 namespace pipeloom::io {
 namespace {
 
@@ -24,8 +26,15 @@ const ConfigKey& key_of(const std::string& path) {
   return *key;
 }
 
-/// A stage number as a table's key: plain digits, no sign, no leading zeros.
-std::optional<std::int32_t> stage_of(std::string_view text) {
+/// What the keys of a table of factors name: "ranks" for costs.rank_scale.
+std::string members_of(std::string_view path) {
+  std::string name(path.substr(path.rfind('.') + 1));
+  name.resize(name.size() - std::string_view("_scale").size());
+  return name + (name.ends_with("ch") ? "es" : "s");
+}
+
+/// A number of a stage, rank or microbatch as a table's key: plain digits, no sign, no leading zeros.
+std::optional<std::int32_t> index_of_key(std::string_view text) {
   std::int32_t stage = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stage);
   if (error != std::errc{} || end != text.data() + text.size() || stage < 0 || stage >= kMaxIndex)
@@ -120,7 +129,21 @@ std::optional<std::string> ConfigReader::choice(std::string_view name) const {
 }
 
 Ticks ConfigReader::time_of(const Value& value, const std::string& key) const {
+  if (value.is(ValueKind::String)) return time_of_literal(value, key);
   return fixed_of(value, key, ticks_per(shared_->unit), "a time of 0 or more", true);
+}
+
+Ticks ConfigReader::time_of_literal(const Value& value, const std::string& key) const {
+  const auto ticks = parse_time_literal(value.text());
+  if (!ticks)
+    fail(value, key, "a time of 0 or more, such as 23.6, or \"23.6ms\" with a unit (s, ms, us or ns)");
+  if (shared_->unit == TimeUnit::Unit)
+    throw InputError(
+        value.where(),
+        fmt::format("{} is {}, a real time, but costs.time_unit is \"unit\", which has no length; "
+                    "set it to s, ms, us or ns, or give a plain number",
+                    key, value.described()));
+  return *ticks;
 }
 
 Scale ConfigReader::scale_of(const Value& value, const std::string& key) const {
@@ -128,6 +151,12 @@ Scale ConfigReader::scale_of(const Value& value, const std::string& key) const {
 }
 
 Bytes ConfigReader::bytes_of(const Value& value, const std::string& key) const {
+  if (value.is(ValueKind::String)) {
+    const auto bytes = parse_bytes_literal(value.text());
+    if (!bytes)
+      fail(value, key, "a whole number of bytes, 0 or more, or a size such as \"80GB\" or \"75GiB\"");
+    return *bytes;
+  }
   return fixed_of(value, key, 1, "a whole number of bytes, 0 or more", false);
 }
 
@@ -140,25 +169,56 @@ std::optional<Ticks> ConfigReader::time(std::string_view name) const {
 std::optional<Bytes> ConfigReader::bytes(std::string_view name) const {
   const Value* value = take(name);
   if (value == nullptr) return std::nullopt;
-  if (value->is(ValueKind::Null) && key_of(path_of(name)).type == KeyType::Limit) return std::nullopt;
   return bytes_of(*value, path_of(name));
+}
+
+std::optional<cost::LimitSpec> ConfigReader::limit(std::string_view name) const {
+  const Value* value = take(name);
+  if (value == nullptr || value->is(ValueKind::Null)) return std::nullopt;
+  cost::LimitSpec out;
+  out.where = value->where();
+  out.per_rank = value->is(ValueKind::Array);
+  if (out.per_rank && value->items().empty())
+    fail(*value, path_of(name), "a number of bytes, an array of one per rank, or null");
+  if (!out.per_rank) out.bytes.push_back(bytes_of(*value, path_of(name)));
+  for (const Value& item : value->items()) out.bytes.push_back(bytes_of(item, path_of(name)));
+  return out;
 }
 
 std::optional<std::int64_t> ConfigReader::positive_decimal(std::string_view name) const {
   const Value* value = take(name);
   if (value == nullptr || value->is(ValueKind::Null)) return std::nullopt;
-  const auto number = fixed_of(*value, path_of(name), kUnitScale, "a number above 0", true);
-  if (number == 0) fail(*value, path_of(name), "a number above 0");
+  const bool is_rate = key_of(path_of(name)).unit == "1e9 bit/s";
+  const std::string_view allowed =
+      is_rate ? "a number above 0, or a rate such as \"400Gbit/s\" or \"50GB/s\"" : "a number above 0";
+  const auto rate =
+      is_rate && value->is(ValueKind::String) ? parse_rate_literal(value->text()) : std::nullopt;
+  const auto number = rate ? *rate : fixed_of(*value, path_of(name), kUnitScale, allowed, true);
+  if (number == 0) fail(*value, path_of(name), allowed);
   return number;
 }
 
-std::vector<Scale> ConfigReader::scales(std::string_view name) const {
+std::optional<ConfigReader::Scales> ConfigReader::scales(std::string_view name) const {
   const Value* value = take(name);
-  if (value == nullptr) return {};
-  if (!value->is(ValueKind::Array) || value->items().empty())
-    fail(*value, path_of(name), "an array of factors, such as [1, 1, 1.1, 1]");
-  std::vector<Scale> out;
-  for (const Value& item : value->items()) out.push_back(scale_of(item, path_of(name)));
+  if (value == nullptr) return std::nullopt;
+  const std::string key = path_of(name);
+  const std::string members = members_of(key);
+  Scales out;
+  if (value->is(ValueKind::Array) && !value->items().empty()) {
+    for (const Value& item : value->items()) out.array.push_back(scale_of(item, key));
+    return out;
+  }
+  if (!value->is(ValueKind::Object))
+    fail(*value, key,
+         fmt::format(
+             "an array of factors, such as [1, 1, 1.1, 1], or {{\"default\": 1, \"{}\": {{\"2\": 1.1}}}}",
+             members));
+  cost::ScaleTable& table = out.table.emplace();
+  read_table(
+      *value, key, members, [&](const Value& item) { table.fallback = scale_of(item, key); },
+      [&](std::int32_t index, const Value& item, const Where& where) {
+        table.exceptions.push_back({index, scale_of(item, key), where});
+      });
   return out;
 }
 
@@ -173,14 +233,18 @@ cost::StageNumbers ConfigReader::numbers_of(const Value& value, const std::strin
   out.key = key;
   out.where = value.where();
   const auto number = [&](const Value& item) { return times ? time_of(item, key) : bytes_of(item, key); };
-  if (value.is(ValueKind::Number)) {
+  if (value.is(ValueKind::Number) || value.is(ValueKind::String)) {
     out.scalar = number(value);
   } else if (value.is(ValueKind::Array)) {
     out.form = cost::StageNumbers::Form::Array;
     for (const Value& item : value.items()) out.array.push_back(number(item));
   } else if (value.is(ValueKind::Object)) {
     out.form = cost::StageNumbers::Form::Table;
-    read_table(value, out, times);
+    read_table(
+        value, key, "stages", [&](const Value& item) { out.fallback = number(item); },
+        [&](std::int32_t stage, const Value& item, const Where& where) {
+          out.exceptions.push_back({stage, number(item), where});
+        });
   } else {
     fail(value, key,
          "a number, an array with one entry per stage, or {\"default\": 2, \"stages\": {\"3\": 2.5}}");
@@ -188,30 +252,38 @@ cost::StageNumbers ConfigReader::numbers_of(const Value& value, const std::strin
   return out;
 }
 
-void ConfigReader::read_table(const Value& table, cost::StageNumbers& out, bool times) const {
-  const auto number = [&](const Value& item) {
-    return times ? time_of(item, out.key) : bytes_of(item, out.key);
-  };
+template <class Default, class Exception>
+void ConfigReader::read_table(const Value& table, const std::string& key, const std::string& members,
+                              Default&& fallback, Exception&& exception) {
   for (std::size_t i = 0; i < table.keys().size(); ++i) {
     const Value& item = table.items()[i];
     const std::string& name = table.keys()[i].name;
     if (name == "default") {
-      out.fallback = number(item);
-      continue;
+      fallback(item);
+    } else if (const auto index = index_of_key(name)) {
+      exception(*index, item, table.where_key(i));  // as --set costs.rank_scale.2=1.1 makes it
+    } else if (name == members) {
+      read_exceptions(item, key, members, exception);
+    } else {
+      throw InputError::unknown_name(table.where_key(i), fmt::format("key of {}", key), shortened(name, 64),
+                                     {"default", members});
     }
-    if (name != "stages")
-      throw InputError::unknown_name(table.where_key(i), fmt::format("key of {}", out.key),
-                                     shortened(name, 64), {"default", "stages"});
-    if (!item.is(ValueKind::Object))
-      fail(item, out.key + ".stages", "an object from stage numbers to numbers");
-    for (std::size_t j = 0; j < item.keys().size(); ++j) {
-      const auto stage = stage_of(item.keys()[j].name);
-      if (!stage)
-        throw InputError(item.where_key(j),
-                         fmt::format("'{}' is no stage; the keys of {}.stages are numbers such as \"3\"",
-                                     shortened(item.keys()[j].name, 40), out.key));
-      out.exceptions.push_back({*stage, number(item.items()[j]), item.where_key(j)});
-    }
+  }
+}
+
+template <class Exception>
+void ConfigReader::read_exceptions(const Value& object, const std::string& key, const std::string& members,
+                                   Exception&& exception) {
+  const std::string one = members.substr(0, members.size() - (members.ends_with("ches") ? 2 : 1));
+  if (!object.is(ValueKind::Object))
+    fail(object, key + "." + members, fmt::format("an object from {} numbers to numbers", one));
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    const auto index = index_of_key(object.keys()[i].name);
+    if (!index)
+      throw InputError(object.where_key(i),
+                       fmt::format("'{}' is no {}; the keys of {}.{} are numbers such as \"3\"",
+                                   shortened(object.keys()[i].name, 40), one, key, members));
+    exception(*index, object.items()[i], object.where_key(i));
   }
 }
 

@@ -39,9 +39,16 @@ class ConfigReader {
   [[nodiscard]] std::optional<std::string> choice(std::string_view name) const;
   [[nodiscard]] std::optional<Ticks> time(std::string_view name) const;
   [[nodiscard]] std::optional<Bytes> bytes(std::string_view name) const;
+  /// Bytes, one number per rank, or nothing for null.
+  [[nodiscard]] std::optional<cost::LimitSpec> limit(std::string_view name) const;
   /// A positive decimal in units of 1e-9.
   [[nodiscard]] std::optional<std::int64_t> positive_decimal(std::string_view name) const;
-  [[nodiscard]] std::vector<Scale> scales(std::string_view name) const;
+  /// Factors: an array of one each, or a table.
+  struct Scales {
+    std::vector<Scale> array;
+    std::optional<cost::ScaleTable> table;
+  };
+  [[nodiscard]] std::optional<Scales> scales(std::string_view name) const;
   /// A number, an array, or a table of times or bytes (by the key's type).
   [[nodiscard]] std::optional<cost::StageNumbers> stage_numbers(std::string_view name) const;
 
@@ -57,7 +64,14 @@ class ConfigReader {
   [[nodiscard]] std::int64_t fixed_of(const Value& value, const std::string& key, std::int64_t scale,
                                       std::string_view allowed, bool may_round) const;
   [[nodiscard]] Bytes bytes_of(const Value& value, const std::string& key) const;
-  void read_table(const Value& table, cost::StageNumbers& out, bool times) const;
+  [[nodiscard]] Ticks time_of_literal(const Value& value, const std::string& key) const;
+  /// {"default": x, members: {"3": y}}, or the numbers themselves as keys: fallback(value) and exception(index, value, place).
+  template <class Default, class Exception>
+  static void read_table(const Value& table, const std::string& key, const std::string& members,
+                         Default&& fallback, Exception&& exception);
+  template <class Exception>
+  static void read_exceptions(const Value& object, const std::string& key, const std::string& members,
+                              Exception&& exception);
 
   const Value* object_;
   std::string path_;

@@ -42,21 +42,23 @@ std::string keywords(const ConfigKey& key) {
     case KeyType::Count:
       return fmt::format("\"type\": \"integer\", \"minimum\": {}, \"maximum\": {}", key.minimum, key.maximum);
     case KeyType::Decimal:
-      return "\"type\": [\"number\", \"null\"], \"exclusiveMinimum\": 0";
+      return R"("anyOf": [{"type": ["number", "null"], "exclusiveMinimum": 0}, )"
+             R"({"type": "string", "pattern": "^[0-9.]+ ?[kKmMgGtTpP]?([bB]it|B)/s$"}])";
     case KeyType::Time:
-      return "\"type\": \"number\", \"minimum\": 0";
+      return "\"$ref\": \"#/$defs/time\"";
     case KeyType::TimeTable:
       return "\"$ref\": \"#/$defs/times\"";
     case KeyType::Overlapped:
       return "\"$ref\": \"#/$defs/overlapped\"";
     case KeyType::Bytes:
-      return "\"type\": \"integer\", \"minimum\": 0";
+      return "\"$ref\": \"#/$defs/size\"";
     case KeyType::BytesTable:
       return "\"$ref\": \"#/$defs/bytes\"";
     case KeyType::Limit:
-      return "\"type\": [\"integer\", \"null\"], \"minimum\": 0";
+      return R"("anyOf": [{"type": "null"}, {"$ref": "#/$defs/size"}, )"
+             R"({"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/size"}}])";
     case KeyType::Scales:
-      return "\"type\": \"array\", \"minItems\": 1, \"items\": {\"type\": \"number\", \"minimum\": 0}";
+      return "\"$ref\": \"#/$defs/scales\"";
     case KeyType::Slices:
       return fmt::format(
           R"("anyOf": [{{"type": "integer", "minimum": {0}, "maximum": {1}}}, )"
@@ -105,19 +107,32 @@ std::string properties_of(const std::string& parent, const std::string& indent) 
   return out;
 }
 
-constexpr std::string_view kDefinitions = R"(    "times": {
-      "oneOf": [
+constexpr std::string_view kDefinitions = R"(    "time": {
+      "anyOf": [
         {"type": "number", "minimum": 0},
-        {"type": "array", "items": {"type": "number", "minimum": 0}},
+        {"type": "string", "pattern": "^[0-9.]+ ?(s|ms|us|ns)$"}
+      ]
+    },
+    "size": {
+      "anyOf": [
+        {"type": "integer", "minimum": 0},
+        {"type": "string", "pattern": "^[0-9.]+ ?([kKmMgGtTpP][iI]?)?[bB]$"}
+      ]
+    },
+    "times": {
+      "anyOf": [
+        {"$ref": "#/$defs/time"},
+        {"type": "array", "items": {"$ref": "#/$defs/time"}},
         {"$ref": "#/$defs/time_table"}
       ]
     },
     "time_table": {
       "type": "object",
       "properties": {
-        "default": {"type": "number", "minimum": 0},
-        "stages": {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"type": "number", "minimum": 0}}, "additionalProperties": false}
+        "default": {"$ref": "#/$defs/time"},
+        "stages": {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"$ref": "#/$defs/time"}}, "additionalProperties": false}
       },
+      "patternProperties": {"^(0|[1-9][0-9]*)$": {"$ref": "#/$defs/time"}},
       "additionalProperties": false
     },
     "overlapped": {
@@ -125,19 +140,34 @@ constexpr std::string_view kDefinitions = R"(    "times": {
         {"$ref": "#/$defs/times"},
         {"enum": ["sum", "sequential"]},
         {"type": "object", "properties": {"factor": {"type": "number", "minimum": 0}}, "required": ["factor"], "additionalProperties": false},
-        {"type": "object", "properties": {"saving": {"type": "number", "minimum": 0}}, "required": ["saving"], "additionalProperties": false}
+        {"type": "object", "properties": {"saving": {"$ref": "#/$defs/time"}}, "required": ["saving"], "additionalProperties": false}
+      ]
+    },
+    "scales": {
+      "anyOf": [
+        {"type": "array", "minItems": 1, "items": {"type": "number", "minimum": 0}},
+        {
+          "type": "object",
+          "properties": {"default": {"type": "number", "minimum": 0}},
+          "patternProperties": {
+            "^(ranks|stages|microbatches)$": {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"type": "number", "minimum": 0}}, "additionalProperties": false},
+            "^(0|[1-9][0-9]*)$": {"type": "number", "minimum": 0}
+          },
+          "additionalProperties": false
+        }
       ]
     },
     "bytes": {
-      "oneOf": [
-        {"type": "integer", "minimum": 0},
-        {"type": "array", "items": {"type": "integer", "minimum": 0}},
+      "anyOf": [
+        {"$ref": "#/$defs/size"},
+        {"type": "array", "items": {"$ref": "#/$defs/size"}},
         {
           "type": "object",
           "properties": {
-            "default": {"type": "integer", "minimum": 0},
-            "stages": {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"type": "integer", "minimum": 0}}, "additionalProperties": false}
+            "default": {"$ref": "#/$defs/size"},
+            "stages": {"type": "object", "patternProperties": {"^(0|[1-9][0-9]*)$": {"$ref": "#/$defs/size"}}, "additionalProperties": false}
           },
+          "patternProperties": {"^(0|[1-9][0-9]*)$": {"$ref": "#/$defs/size"}},
           "additionalProperties": false
         }
       ]

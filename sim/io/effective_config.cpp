@@ -92,8 +92,10 @@ void write_costs(TextWriter& out, const EffectiveConfig& config) {
     write_numbers(out, config.resolved.stage_duration[kind], [&](Ticks t) { out.ticks(t, unit); });
   }
   write_overlap(out, config);
-  write_scales(out, "rank_scale", config.spec.rank_scale);
-  write_scales(out, "microbatch_scale", config.spec.microbatch_scale);
+  if (config.spec.first_stage == cost::FirstStage::Torch) out << ", \"first_stage\": \"torch\"";
+  write_scales(out, "rank_scale", config.resolved.rank_scale);
+  write_scales(out, "stage_scale", config.resolved.stage_scale);
+  write_scales(out, "microbatch_scale", config.resolved.costs.microbatch_scale);
   write_transfer(out, config.spec.transfer, unit);
   out << '}';
 }
@@ -101,22 +103,26 @@ void write_costs(TextWriter& out, const EffectiveConfig& config) {
 void write_memory(TextWriter& out, const EffectiveConfig& config) {
   const MemoryModel& memory = config.memory;
   const auto stages = static_cast<std::size_t>(config.stages);
+  const auto whole = [&](Bytes units) { out << units / memory.parts; };
   const auto field = [&](const char* name, const std::vector<Bytes>& by_slot) {
     out << '"' << name << "\": ";
     write_numbers(out, std::span<const Bytes>(by_slot).first(stages), [&](Bytes bytes) { out << bytes; });
     out << ", ";
   };
-  out << "\"memory\": {";
+  // Where v passes make an activation without a size, numbers in 1/v of a byte are those of a rank.
+  out << "\"memory\": {\"per\": \"" << (memory.parts > 1 ? "rank" : "stage") << "\", ";
   field("activation_bytes", memory.activation);
   field("released_at_input", memory.released_at_input);
   field("static_bytes", memory.static_bytes);
-  field("receive_bytes", memory.receive);
+  out << "\"receive_bytes\": ";
+  write_numbers(out, std::span<const Bytes>(memory.receive).first(stages), whole);
+  out << ", ";
   if (config.runs(OpKind::Recompute)) field("stash_bytes", memory.stash);
-  out << "\"logits_bytes\": " << memory.logits[stages - 1] << ", \"limit_bytes\": ";
-  if (memory.limit)
-    out << *memory.limit;
-  else
+  out << "\"logits_bytes\": " << memory.logits[stages - 1] / memory.parts << ", \"limit_bytes\": ";
+  if (memory.limit.empty())
     out << "null";
+  else
+    write_numbers(out, memory.limit, whole);
   out << '}';
 }
 
@@ -131,6 +137,11 @@ void write_options(TextWriter& out, const RunOptions& options) {
   if (options.waves) out << "\"waves\": " << *options.waves << ", ";
   if (options.updates) out << "\"updates\": " << *options.updates << ", ";
   if (!options.variant.empty()) (out << "\"variant\": ").quoted(options.variant) << ", ";
+  if (options.memory_limit.bytes)
+    out << "\"memory_limit\": {\"bytes\": " << *options.memory_limit.bytes << "}, ";
+  if (options.memory_limit.microbatches)
+    (out << "\"memory_limit\": {\"microbatches\": ").ticks(*options.memory_limit.microbatches, kNano)
+        << "}, ";
   if (!options.file.empty()) (out << "\"file\": ").quoted(options.file) << ", ";
   if (options.recompute.on) out << "\"recompute\": {\"keep\": " << options.recompute.keep << "}, ";
   if (options.offload.on) {

@@ -2,18 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <streambuf>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "sim/error.hpp"
+#include "sim/io/process.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -28,6 +32,8 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return fd_; }
+  /// Whoever calls this closes it.
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
   /// False if the last writes failed, which some file systems report only here.
   bool close() {
     const int fd = std::exchange(fd_, -1);
@@ -98,35 +104,25 @@ void write_to(int fd, const std::string& path, const std::function<void(std::ost
   buffer.finish();
 }
 
-/// Removes a half-written file unless told that it has its final name.
-class Temporary {
- public:
-  explicit Temporary(std::string path) : path_(std::move(path)) {}
-  ~Temporary() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  void keep() { path_.clear(); }
-
- private:
-  std::string path_;
-};
-
 void write_atomically(const std::string& path, mode_t mode, Overwrite overwrite,
                       const std::function<void(std::ostream&)>& write) {
-  std::string name = path + ".XXXXXX";
-  Descriptor file(::mkstemp(name.data()));
-  if (file.get() < 0) throw SystemError::cannot_write(path, std::strerror(errno));
-  Temporary temporary(name);
+  Temporary temporary(path);
+  Descriptor file(temporary.descriptor());
+  const auto require = [&path](bool done) {
+    if (!done) throw SystemError::cannot_write(path, std::strerror(errno));
+  };
   ::fchmod(file.get(), mode);
   write_to(file.get(), path, write);
-  if (!file.close()) throw SystemError::cannot_write(path, std::strerror(errno));
+  // Before it gets its name, or a machine that goes down could leave the name on an empty file.
+  require(::fsync(file.get()) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP);
+  require(file.close());
   // link() refuses an existing name, so that two writers cannot both believe that the file is theirs.
-  if (overwrite == Overwrite::No && ::link(name.c_str(), path.c_str()) == 0) return;
+  if (overwrite == Overwrite::No && ::link(temporary.name().c_str(), path.c_str()) == 0)
+    return sync_folder(path);
   if (overwrite == Overwrite::No && errno == EEXIST) throw InputError::exists(path);
-  if (::rename(name.c_str(), path.c_str()) != 0) throw SystemError::cannot_write(path, std::strerror(errno));
+  require(::rename(temporary.name().c_str(), path.c_str()) == 0);
   temporary.keep();
+  sync_folder(path);
 }
 
 mode_t default_mode() {
@@ -142,12 +138,37 @@ void require_at_most(std::size_t limit, std::size_t size, const std::string& pat
                                               limit));
 }
 
+/// Waits until somebody has the other end of a named pipe open, or had: open() itself would wait for ever.
+void require_writer(int fd, const std::string& path) {
+  constexpr int kTries = 300;
+  constexpr int kPauseMs = 10;
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw InputError::cannot_read(path, std::strerror(errno));
+  const Descriptor out(ends[0]);
+  const Descriptor in(ends[1]);
+  for (int i = 0; i < kTries; ++i) {
+    pollfd ask{fd, POLLIN, 0};
+    if (::poll(&ask, 1, kPauseMs) > 0) return;
+    // Takes nothing, and tells a writer that is slow (EAGAIN) from none (0).
+    if (::tee(fd, in.get(), 1, SPLICE_F_NONBLOCK) != 0) return;
+  }
+  throw InputError::cannot_read(path, "nobody writes to this pipe");
+}
+
 }  // namespace
 
-std::string read_file(const std::string& path, std::size_t limit) {
-  const Descriptor file =
-      path == "-" ? Descriptor(STDIN_FILENO, false) : Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+int open_to_read(const std::string& path) {
+  // Not waiting here is for named pipes; other files know no difference.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) throw InputError::cannot_read(path, std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file.get(), &info) == 0 && S_ISFIFO(info.st_mode)) require_writer(file.get(), path);
+  ::fcntl(file.get(), F_SETFL, 0);
+  return file.release();
+}
+
+std::string read_file(const std::string& path, std::size_t limit) {
+  const Descriptor file(path == "-" ? STDIN_FILENO : open_to_read(path), path != "-");
   std::string text;
   struct stat info {};
   if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode)) {
@@ -185,8 +206,17 @@ void write_file(const std::string& path, Overwrite overwrite,
   }
   if (exists && overwrite == Overwrite::No) throw InputError::exists(path);
   // Behind a symbolic link the file is replaced, not the link.
-  const std::string target = exists ? std::filesystem::canonical(path).string() : path;
+  std::error_code error;
+  const std::string target = exists ? std::filesystem::canonical(path, error).string() : path;
+  if (error) throw SystemError::cannot_write(path, error.message());
   write_atomically(target, exists ? info.st_mode & 07777 : default_mode(), overwrite, write);
+}
+
+void sync_folder(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const Descriptor descriptor(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.get() >= 0) ::fsync(descriptor.get());
 }
 
 std::string relative_to(std::string_view base, std::string_view path) {

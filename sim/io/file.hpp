@@ -17,14 +17,21 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 /// `limit` bytes; of an endless one no more than that is read.
 [[nodiscard]] std::string read_file(const std::string& path, std::size_t limit = kMaxFileBytes);
 
+/// A descriptor of it, which the caller closes. Throws InputError if it cannot be opened, or is a named pipe whose other end nobody opens
+/// within some seconds.
+[[nodiscard]] int open_to_read(const std::string& path);
+
 /// May an existing file be replaced?
 enum class Overwrite : bool { No, Yes };
 
 /// Calls `write` with a stream and puts what it wrote at `path`. The file appears complete or not at all: it is written
-/// under a temporary name in the same folder and renamed. A device such as /dev/null and a pipe are written directly.
+/// under a temporary name in the same folder, brought to the disk and renamed. A device such as /dev/null and a pipe are written directly.
 /// Throws InputError if the file exists and may not be overwritten, SystemError if the disk refuses; nothing is left behind then.
 void write_file(const std::string& path, Overwrite overwrite,
                 const std::function<void(std::ostream&)>& write);
+
+/// Brings the name of a file to the disk as well. As far as the file system does that: some refuse.
+void sync_folder(const std::string& path);
 
 /// `path` taken relative to the folder of `base`, unless it is absolute: how a file names another one.
 [[nodiscard]] std::string relative_to(std::string_view base, std::string_view path);

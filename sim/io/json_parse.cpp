@@ -165,7 +165,9 @@ class TreeBuilder {
   bool open(ValueKind kind) {
     Value& value = append(kind, cursor_.take());
     if (open_.size() == kMaxDocumentDepth)
-      fail(value.line_, value.column_, fmt::format("nested deeper than {} levels", kMaxDocumentDepth));
+      fail(
+          value.line_, value.column_,
+          fmt::format("nested deeper than the {} levels that are read; write it flatter", kMaxDocumentDepth));
     open_.push_back(&value);
     names_.emplace_back();
     return true;

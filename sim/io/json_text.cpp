@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "sim/printable.hpp"
+
 namespace pipeloom::io {
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -14,8 +17,11 @@ void append_json_string(std::string& out, std::string_view text) {
       out += "\\n";
     } else if (static_cast<unsigned char>(c) < 0x20) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else if (const std::size_t length = utf8_character(text.substr(at)).length; length > 0) {
+      out += text.substr(at, length);
+      at += length - 1;
     } else {
-      out += c;
+      out += "\xef\xbf\xbd";
     }
   }
   out += '"';

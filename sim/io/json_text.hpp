@@ -11,7 +11,7 @@ namespace pipeloom::io {
 
 using pipeloom::shortened;
 
-/// Appends `text` as a JSON string with quotes. REQUIRES: valid UTF-8 for the result to be JSON.
+/// Appends `text` as a JSON string with quotes; a byte that is not UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
 }  // namespace pipeloom::io

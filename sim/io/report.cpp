@@ -30,6 +30,8 @@ class ReportWriter {
 
  private:
   TextWriter& key(const char* name) { return out_ << ",\n  \"" << name << "\": "; }
+  /// Whole bytes, but where an activation without a size is more than one pass.
+  [[nodiscard]] std::string bytes(Bytes units) const { return bytes_number(report_.config->memory, units); }
   void time(const char* name, Ticks ticks) { key(name).ticks(ticks, unit_); }
 
   void write_summary() {
@@ -51,11 +53,11 @@ class ReportWriter {
 
   void write_memory() {
     const Metrics& m = *report_.metrics;
-    key("memory") << "{\"peak_bytes\": " << m.ranks[m.peak_rank.at()].memory.peak_bytes
+    key("memory") << "{\"peak_bytes\": " << bytes(m.ranks[m.peak_rank.at()].memory.peak_bytes)
                   << ", \"peak_rank\": " << m.peak_rank.value();
     if (const auto& over = report_.over_limit) {
       out_ << ", \"over_limit\": {\"rank\": " << over->rank.value() << ", \"op\": \"" << over->op
-           << "\", \"bytes\": " << over->bytes << ", \"limit\": " << over->limit << '}';
+           << "\", \"bytes\": " << bytes(over->bytes) << ", \"limit\": " << bytes(over->limit) << '}';
     }
     out_ << '}';
   }
@@ -79,8 +81,8 @@ class ReportWriter {
     (out_ << ", \"first_start\": ").ticks(m.first_start, unit_);
     (out_ << ", \"last_end\": ").ticks(m.last_end, unit_);
     out_ << ", \"peak_live\": " << m.memory.peak_live
-         << ", \"peak_activation_bytes\": " << m.memory.peak_activation_bytes;
-    if (schedule_.has_copies()) out_ << ", \"peak_host_bytes\": " << m.memory.peak_host_bytes;
+         << ", \"peak_activation_bytes\": " << bytes(m.memory.peak_activation_bytes);
+    if (schedule_.has_copies()) out_ << ", \"peak_host_bytes\": " << bytes(m.memory.peak_host_bytes);
     out_ << ", \"idle_causes\": {";
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       const auto cause = static_cast<IdleCause>(i);
@@ -95,8 +97,8 @@ class ReportWriter {
     if (messages == nullptr) return;
     const MessageTotals& totals = messages->totals;
     (key("messages") << "{\"plan\": ").quoted(messages->plan) << ", \"count\": " << totals.count;
-    const auto time_of = [&](const char* name, Ticks ticks) {
-      (out_ << ", \"" << name << "\": ").ticks(ticks, unit_);
+    const auto time_of = [&](const char* name, TickSum ticks) {
+      out_ << ", \"" << name << "\": " << format_ticks(ticks, unit_);
     };
     time_of("transfer", totals.transfer);
     time_of("queued", totals.queued);

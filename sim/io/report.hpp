@@ -34,6 +34,8 @@ struct EffectiveConfig {
   Steps step;
   /// Key path -> "default", "derived: ...", "alias Interleaved1F1B", in the order of the keys.
   std::vector<cost::Origin> origins;
+  /// What the search for the order warned about, for stderr; reports do not have it.
+  std::vector<std::string> warnings;
 };
 
 /// What messages cost where they block or queue; times of one step.

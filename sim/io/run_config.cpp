@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/io/config_reader.hpp"
 #include "sim/io/file.hpp"
+#include "sim/literals.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -15,14 +18,22 @@ Where where_of(const ConfigReader& object, std::string_view name) {
   return value ? value->where() : object.where();
 }
 
-/// The unit comes before any time is read, wherever it stands in the file.
-TimeUnit read_unit(const ConfigReader& costs) {
-  const auto name = costs.choice("time_unit");
-  return name ? *time_unit_named(*name) : TimeUnit::Unit;
+/// Whether "23.6ms" or the like stands anywhere in it; no other text of a configuration looks like that.
+bool has_time_literal(const Value& value) {
+  if (value.is(ValueKind::String)) return parse_time_literal(value.text()).has_value();
+  return std::any_of(value.items().begin(), value.items().end(), has_time_literal);
 }
 
-cost::Per read_per(const ConfigReader& costs) {
-  const auto name = costs.choice("per");
+/// The unit comes before any time is read, wherever it stands in the file. Real times without one set it to ms.
+TimeUnit read_unit(const ConfigReader& costs, const Value& root) {
+  const auto name = costs.choice("time_unit");
+  if (name) return *time_unit_named(*name);
+  return has_time_literal(root) ? TimeUnit::Millisecond : TimeUnit::Unit;
+}
+
+std::optional<cost::Per> read_per(const ConfigReader& object) {
+  const auto name = object.choice("per");
+  if (!name) return std::nullopt;
   if (name == "rank") return cost::Per::Rank;
   if (name == "model") return cost::Per::Model;
   return cost::Per::Stage;
@@ -42,7 +53,7 @@ std::optional<OverlapSpec> read_overlap(const ConfigReader& costs) {
   const std::string key = costs.path_of("overlapped");
   const Value* value = costs.find("overlapped");
   if (value == nullptr) return std::nullopt;
-  if (value->is(ValueKind::String)) return overlap_from_word(*value);
+  if (value->is(ValueKind::String) && !parse_time_literal(value->text())) return overlap_from_word(*value);
   OverlapSpec out;
   const Value* factor = value->find("factor");
   const Value* saving = value->find("saving");
@@ -131,21 +142,36 @@ cost::CostSpec read_costs(const ConfigReader& costs, TimeUnit unit) {
   cost::CostSpec out;
   out.where = costs.where();
   out.unit = unit;
-  out.per = read_per(costs);
+  out.per = read_per(costs).value_or(cost::Per::Stage);
   static constexpr std::array<const char*, kOpKinds> kNames = {
       "forward", "backward", "backward_input", "backward_weight", "recompute", "offload", "reload"};
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) out.duration[kind] = costs.stage_numbers(kNames[kind]);
   out.overlap = read_overlap(costs);
-  out.rank_scale = costs.scales("rank_scale");
-  out.rank_scale_where = where_of(costs, "rank_scale");
-  out.microbatch_scale = costs.scales("microbatch_scale");
-  out.microbatch_scale_where = where_of(costs, "microbatch_scale");
+  if (costs.find("first_stage") != nullptr && costs.choice("first_stage") == "torch")
+    out.first_stage = cost::FirstStage::Torch;
+  const auto read_scales = [&costs](const char* name, std::vector<Scale>& array,
+                                    std::optional<cost::ScaleTable>& table, Where& where) {
+    where = where_of(costs, name);
+    auto scales = costs.scales(name);
+    if (!scales) return;
+    array = std::move(scales->array);
+    table = std::move(scales->table);
+  };
+  read_scales("rank_scale", out.rank_scale, out.rank_scale_table, out.rank_scale_where);
+  read_scales("stage_scale", out.stage_scale, out.stage_scale_table, out.stage_scale_where);
+  read_scales("microbatch_scale", out.microbatch_scale, out.microbatch_scale_table,
+              out.microbatch_scale_where);
   out.transfer = read_transfer(costs.child("transfer"), unit);
   return out;
 }
 
-cost::MemorySpec read_memory(const ConfigReader& memory) {
+/// Numbers of a rank's times go with numbers of a rank's bytes.
+cost::MemorySpec read_memory(const ConfigReader& memory, cost::Per costs_per) {
   cost::MemorySpec out;
+  out.per = read_per(memory).value_or(costs_per == cost::Per::Rank ? cost::Per::Rank : cost::Per::Stage);
+  // An activation of one byte is no size: it counts activations, as leaving it out does.
+  const Value* activation = memory.find("activation_bytes");
+  out.has_sizes = activation != nullptr && !(activation->is(ValueKind::Number) && activation->text() == "1");
   const auto read = [&memory](const char* name, cost::StageNumbers& into) {
     if (auto numbers = memory.stage_numbers(name)) into = std::move(*numbers);
   };
@@ -155,7 +181,7 @@ cost::MemorySpec read_memory(const ConfigReader& memory) {
   read("receive_bytes", out.receive);
   read("stash_bytes", out.stash);
   read("logits_bytes", out.logits);
-  out.limit = memory.bytes("limit_bytes");
+  out.limit = memory.limit("limit_bytes");
   return out;
 }
 
@@ -245,6 +271,18 @@ OffloadOption read_offload(const ConfigReader& options) {
                      "\"none\", \"all\", or {\"chunks\": c, \"prefetch\": n, \"min_gap\": n}");
 }
 
+/// {"bytes": n} or {"microbatches": x}.
+MemoryLimitOption read_memory_limit(const ConfigReader& options) {
+  const Value* value = options.find("memory_limit");
+  if (value == nullptr) return {};
+  const ConfigReader object = options.child("memory_limit");
+  MemoryLimitOption out{object.bytes("bytes"), object.positive_decimal("microbatches")};
+  if (out.bytes.has_value() == out.microbatches.has_value())
+    ConfigReader::fail(*value, options.path_of("memory_limit"),
+                       "{\"bytes\": n} or {\"microbatches\": x}, one of the two");
+  return out;
+}
+
 RunOptions read_options(const ConfigReader& options) {
   RunOptions out;
   out.group_size = options.count("group_size");
@@ -252,6 +290,7 @@ RunOptions read_options(const ConfigReader& options) {
   out.waves = options.count("waves");
   out.updates = options.count("updates");
   out.variant = options.text("variant").value_or("");
+  out.memory_limit = read_memory_limit(options);
   out.file = options.text("file").value_or("");
   out.recompute = read_recompute(options);
   out.offload = read_offload(options);
@@ -301,11 +340,13 @@ RunConfig read_run_config(const Value& root, Needs needs) {
   read_shape(top, needs, out);
   out.options = read_options(top.child("options"));
   const ConfigReader costs = top.child("costs");
-  shared.unit = read_unit(costs);
+  shared.unit = read_unit(costs, root);
   out.costs = read_costs(costs, shared.unit);
-  out.memory = read_memory(top.child("memory"));
+  out.memory = read_memory(top.child("memory"), out.costs.per);
   out.step = read_step(top.child("step"));
   out.defaulted = std::move(shared.defaulted);
+  // A unit that follows from times which say theirs is no default.
+  if (shared.unit != TimeUnit::Unit) std::erase(out.defaulted, "costs.time_unit");
   out.warnings = std::move(shared.warnings);
   return out;
 }

@@ -30,6 +30,12 @@ struct OffloadOption {
   friend bool operator==(const OffloadOption&, const OffloadOption&) = default;
 };
 
+/// "memory_limit": what an automatic schedule may hold. At most one is given.
+struct MemoryLimitOption {
+  std::optional<Bytes> bytes;
+  std::optional<Scale> microbatches;  ///< in units of 1e-9
+};
+
 /// Keys of "options". What the input gives is in `given` too, with its place, for whoever refuses it later.
 struct RunOptions {
   std::optional<int> group_size;
@@ -38,6 +44,7 @@ struct RunOptions {
   std::optional<int> waves;
   std::optional<int> updates;
   std::string variant;
+  MemoryLimitOption memory_limit;
   /// The schedule file of `custom`, as given; relative to the configuration's folder.
   std::string file;
   RecomputeOption recompute;

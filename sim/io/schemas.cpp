@@ -14,10 +14,13 @@ extern const std::string_view kBaselineSchema;
 extern const std::string_view kComparisonSchema;
 extern const std::string_view kGridSchema;
 extern const std::string_view kSweepResultSchema;
+extern const std::string_view kCheckSchema;
+extern const std::string_view kRunSchema;
 }  // namespace embedded
 
 std::vector<std::string> schema_names() {
-  return {"config", "report", "schedule", "suite", "baseline", "comparison", "grid", "sweep-result"};
+  return {"config",     "report", "schedule",     "suite", "baseline",
+          "comparison", "grid",   "sweep-result", "check", "run"};
 }
 
 std::string schema_text(std::string_view name) {
@@ -29,6 +32,8 @@ std::string schema_text(std::string_view name) {
   if (name == "comparison") return std::string(embedded::kComparisonSchema);
   if (name == "grid") return std::string(embedded::kGridSchema);
   if (name == "sweep-result") return std::string(embedded::kSweepResultSchema);
+  if (name == "check") return std::string(embedded::kCheckSchema);
+  if (name == "run") return std::string(embedded::kRunSchema);
   throw InputError::unknown_name({}, "schema", name, schema_names());
 }
 

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "sim/io/text_writer.hpp"
+#include "sim/printable.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -59,9 +60,9 @@ class SvgWriter {
   }
   void attribute(const char* name, std::string_view value) { out_ << ' ' << name << "=\"" << value << '"'; }
 
-  /// XML text; control characters, which XML 1.0 cannot hold, become spaces.
+  /// XML text; what XML 1.0 cannot hold becomes '?'.
   void escaped(std::string_view text) {
-    for (const char c : text) {
+    for (const char c : printable_lines(text)) {
       switch (c) {
         case '&':
           out_ << "&amp;";
@@ -76,7 +77,7 @@ class SvgWriter {
           out_ << "&quot;";
           break;
         default:
-          out_ << (static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c);
+          out_ << c;
       }
     }
   }

@@ -176,13 +176,13 @@ class Filler {
         fail(row, fmt::format("step 0 has no {} on rank {}", to_text(row.op), rank.value()));
       const std::size_t at = timeline_->index(step, op);
       if (timeline_->start[at] != kUnset)
-        fail(row, fmt::format("{} stands twice in step {}", to_text(row.op), step));
+        fail(row, fmt::format("{} stands twice in step {}; leave one of them out", to_text(row.op), step));
       timeline_->start[at] = row.start - origin_;
       timeline_->end[at] = row.end - origin_;
     }
     if (rows.size() != count)
       throw InputError(
-          Where{name_},
+          Where{name_, rows.empty() ? 0 : static_cast<int>(rows[rows.size() - 1].line), rows.empty() ? 0 : 1},
           fmt::format("rank {} has {} ops in step {}, but {} in step 0; every step runs the same ops",
                       rank.value(), rows.size(), step, count));
   }

@@ -130,9 +130,11 @@ std::int32_t RowReader::number(std::string_view text, std::string_view what, std
 Ticks RowReader::time(std::string_view text, std::string_view what, std::size_t column) const {
   const auto ticks = parse_ticks(text, unit_);
   // Half the range each, so that differences of two fit.
-  if (!ticks || ticks->value > kMaxTicks / 2 || ticks->value < -kMaxTicks / 2)
-    throw InputError(at(column),
-                     fmt::format("{} is '{}'; allowed is a decimal number", what, shortened(text, kShown)));
+  if (!ticks || ticks->value > kMaxTicks / 2 || ticks->value < -kMaxTicks / 2) {
+    const Ticks most = kMaxTicks / 2 / ticks_per(unit_);
+    throw InputError(at(column), fmt::format("{} is '{}'; allowed is a decimal number from -{} to {} in {}",
+                                             what, shortened(text, kShown), most, most, name_of(unit_)));
+  }
   return ticks->value;
 }
 
@@ -165,9 +167,12 @@ void RowReader::set(unsigned field, std::string_view text, std::size_t column) {
 TimelineRow RowReader::finish() const {
   if ((seen_ & kNeeded) != kNeeded)
     for (const FieldName& field : kFields)
-      if ((seen_ & field.field) == 0) throw InputError(at(1), fmt::format("the row has no {}", field.name));
+      if ((seen_ & field.field) == 0)
+        throw InputError(
+            at(1), fmt::format("the row has no {}; every row needs rank, op, start and end", field.name));
   if (row_.end < row_.start)
-    throw InputError(at(1), fmt::format("{} ends before it starts", to_text(row_.op)));
+    throw InputError(at(1), fmt::format("{} ends before it starts; correct one of the times, or swap them",
+                                        to_text(row_.op)));
   return row_;
 }
 

@@ -16,6 +16,7 @@ constexpr std::string_view kGroupSuffix = "OVERLAP_F_B";
 constexpr std::string_view kBlank = " \t\r\f\v";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMaxWarnings = 20;
+constexpr std::size_t kMaxErrors = 1000;
 constexpr std::size_t kMaxBlankCells = std::size_t{1} << 25;
 
 std::string_view trimmed(std::string_view text) {
@@ -76,6 +77,13 @@ class CsvReader {
       warnings_.push_back(fmt::format("{}: {} more warnings of this kind", where_.file, dropped_));
   }
 
+  /// read(), going on behind cells that are refused.
+  std::vector<InputError> read_on() {
+    goes_on_ = true;
+    read();
+    return std::move(errors_);
+  }
+
   TorchActions actions() && { return {std::move(lists_), std::move(warnings_)}; }
   TorchCsv csv() && {
     Schedule schedule = queues_.build(queues_.infer());
@@ -96,9 +104,18 @@ class CsvReader {
     for (;;) {
       const auto comma = std::min(row.find(','), row.size());
       where_.column = static_cast<int>(row.data() - begin) + 1;
-      read_cell(row.substr(0, comma));
+      try_cell(row.substr(0, comma));
       if (comma == row.size()) return;
       row.remove_prefix(comma + 1);
+    }
+  }
+
+  void try_cell(std::string_view cell) {
+    try {
+      read_cell(cell);
+    } catch (const InputError& error) {
+      if (!goes_on_) throw;
+      if (errors_.size() < kMaxErrors) errors_.push_back(error);
     }
   }
 
@@ -233,6 +250,8 @@ class CsvReader {
   std::vector<std::string> warnings_;
   std::size_t dropped_ = 0;
   std::size_t blank_cells_ = 0;
+  bool goes_on_ = false;
+  std::vector<InputError> errors_;
 };
 
 CsvReader read_all(std::string_view text, const std::string& name, Wanted wanted) {
@@ -253,6 +272,15 @@ TorchCsv read_torch_csv(std::string_view text, const std::string& name) {
 
 TorchCsv read_torch_comms(std::string_view text, const std::string& name) {
   return read_all(text, name, Wanted::Comms).csv();
+}
+
+std::vector<InputError> torch_cell_errors(std::string_view text, const std::string& name, torch::Form form) {
+  try {
+    return CsvReader(text, name, form == torch::Form::ComputeOnly ? Wanted::Compute : Wanted::Comms)
+        .read_on();
+  } catch (const InputError&) {
+    return {};
+  }
 }
 
 torch::Verdict torch_verdict(std::string_view text, const std::string& name, torch::Form form,

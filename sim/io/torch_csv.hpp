@@ -3,7 +3,8 @@
 // PyTorch's schedule files: row i is rank i, cells in execution order, comma separated, no header.
 //
 //   compute_only    `<stage><F|B|I|W><microbatch>`, `(<cell>;<cell>)OVERLAP_F_B`, or empty: a blank that PyTorch drew and its runtime drops
-//   compute_comms   also `<stage><SEND_F|RECV_F|SEND_B|RECV_B><microbatch>`, `<stage><UNSHARD|RESHARD|REDUCE_GRAD>`; no blanks
+//   compute_comms   also `<stage><SEND_F|RECV_F|SEND_B|RECV_B><microbatch>`, `<stage><UNSHARD|RESHARD|REDUCE_GRAD>`, since 2.15
+//                   `<stage><WAIT_SEND_F|WAIT_SEND_B><microbatch>`, `<stage>WAIT_REDUCE_GRAD`; no blanks
 //
 // Reading is as lenient as PyTorch's parser, with a warning for everything it passes over: blanks around a cell, leading zeros, text
 // after the number, an empty part of a group, a number after UNSHARD. Writing is strict: no blank that was not drawn, CR LF line ends,
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "sim/actions.hpp"
+#include "sim/error.hpp"
 #include "sim/schedule.hpp"
 #include "sim/torch/verdict.hpp"
 
@@ -47,6 +49,11 @@ struct TorchCsv {
 [[nodiscard]] TorchCsv read_torch_csv(std::string_view text, const std::string& name);
 /// Reads the form compute_comms: the schedule is its computations. Throws the same, but takes communication.
 [[nodiscard]] TorchCsv read_torch_comms(std::string_view text, const std::string& name);
+
+/// Every cell that the reader of this form refuses, at most a thousand of them, in the order of the file. Nothing else: a file whose cells
+/// are all right may still be refused.
+[[nodiscard]] std::vector<InputError> torch_cell_errors(std::string_view text, const std::string& name,
+                                                        torch::Form form);
 
 /// What PyTorch would say of the file when it loads it into `run`; without one, into the run that the file suggests. Phase "parse" is a cell that
 /// its parser raises on. Throws InputError only where nobody could read on: an empty file, numbers that are too large.

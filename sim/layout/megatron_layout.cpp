@@ -50,7 +50,8 @@ class Parser {
   [[noreturn]] void fail_at_unknown() const {
     const std::string found = shortened(text_.substr(at_, 1), 8);
     if (peek() == '*') fail(at_, "'*' repeats nothing; write it behind a letter, a | or a group, once");
-    if (peek() == ')') fail(at_, "')' closes no group");
+    if (peek() == ')')
+      fail(at_, "')' closes no group; write ( in front of what is repeated, or leave it out");
     fail(at_,
          fmt::format("found '{}'; allowed are E (embedding), t (decoder layer), m (MTP layer), L (loss), |, "
                      "repeats *n, groups (...)*n, and commas",

@@ -8,8 +8,12 @@ namespace {
 
 class Steps {
  public:
-  Steps(const ActionLists& lists, const Homes& homes, KeepGrid keep)
-      : lists_(lists), homes_(homes), keeps_(keep == KeepGrid::Yes), done_(homes.pairs(), 0) {
+  Steps(const ActionLists& lists, const Homes& homes, KeepGrid keep, Receives receives)
+      : lists_(lists),
+        homes_(homes),
+        keeps_(keep == KeepGrid::Yes),
+        posted_(receives == Receives::Posted),
+        done_(homes.pairs(), 0) {
     for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
       heads_.push_back(lists.row_begin(rank));
       skip(rank);
@@ -95,20 +99,24 @@ class Steps {
     const bool last = homes_.is_last(stage);
     switch (part.kind()) {
       case ActionKind::Forward:
-        return first || has(pair, kReceivedForward) ||
+        return first || (has(pair, kReceivedForward) && has(pair - 1, kSentForward)) ||
                (has(pair - 1, kForward) && homes_.rank_of(stage - 1, part) == rank);
       case ActionKind::Backward:
       case ActionKind::BackwardInput:
-        return last || has(pair, kReceivedBackward) ||
+        return last || (has(pair, kReceivedBackward) && has(pair + 1, kSentBackward)) ||
                (has(pair + 1, kBackward) && homes_.rank_of(stage + 1, part) == rank);
       case ActionKind::SendForward:
         return has(pair, kForward);
       case ActionKind::SendBackward:
         return has(pair, kBackward);
       case ActionKind::RecvForward:
-        return !first && has(pair - 1, kSentForward);
+        return posted_ || has(pair - 1, kSentForward);
       case ActionKind::RecvBackward:
-        return !last && has(pair + 1, kSentBackward);
+        return posted_ || has(pair + 1, kSentBackward);
+      case ActionKind::WaitSendForward:
+        return has(pair, kSentForward) && has(pair + 1, kReceivedForward);
+      case ActionKind::WaitSendBackward:
+        return has(pair, kSentBackward) && has(pair - 1, kReceivedBackward);
       default:
         return true;
     }
@@ -153,6 +161,7 @@ class Steps {
   const ActionLists& lists_;
   const Homes& homes_;
   bool keeps_;
+  bool posted_;  // receives keep nobody waiting by themselves
   std::size_t steps_ = 0;
   std::vector<std::uint8_t> done_;
   std::vector<std::size_t> heads_;  // by rank: index of its next action that takes a step
@@ -162,14 +171,18 @@ class Steps {
 
 }  // namespace
 
-DryRun dry_run(const ActionLists& lists, const Homes& homes, KeepGrid keep) {
-  return Steps(lists, homes, keep).run();
+DryRun dry_run(const ActionLists& lists, const Homes& homes, KeepGrid keep, Receives receives) {
+  return Steps(lists, homes, keep, receives).run();
 }
 
 bool fits(const ActionLists& lists, const Homes& homes) {
   const auto known = [&homes](Action action) {
-    return action.is_idle() || is_of_stage(action.kind()) ||
-           (action.has_microbatch() && action.stage() < Stage(homes.stages()) && homes.has(action));
+    if (action.is_idle() || is_of_stage(action.kind())) return true;
+    if (!action.has_microbatch() || action.stage() >= Stage(homes.stages()) || !homes.has(action))
+      return false;
+    if (is_op(action.kind())) return true;
+    const auto peer = homes.peer_of(action);
+    return peer && homes.rank_of(*peer, action) != homes.rank_of(action.stage(), action);
   };
   return std::all_of(lists.actions().begin(), lists.actions().end(), known);
 }

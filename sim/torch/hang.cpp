@@ -55,6 +55,11 @@ std::optional<Need> need_of(Action action, Rank rank, const Homes& homes) {
     if (homes.rank_of(other, action) == rank) return {action.as(local, other), rank};
     return {action.as(receive, s), rank};
   };
+  const auto at_peer = [&](ActionKind kind) -> std::optional<Need> {
+    const auto peer = homes.peer_of(action);
+    if (!peer) return std::nullopt;
+    return Need{action.as(kind, *peer), homes.rank_of(*peer, action)};
+  };
   switch (action.kind()) {
     case ActionKind::Forward:
       if (homes.is_first(s)) return std::nullopt;
@@ -68,9 +73,13 @@ std::optional<Need> need_of(Action action, Rank rank, const Homes& homes) {
     case ActionKind::SendBackward:
       return Need{action.as(ActionKind::Backward, s), rank};
     case ActionKind::RecvForward:
-      return Need{action.as(ActionKind::SendForward, s - 1), homes.rank_of(s - 1, action)};
+      return at_peer(ActionKind::SendForward);
     case ActionKind::RecvBackward:
-      return Need{action.as(ActionKind::SendBackward, s + 1), homes.rank_of(s + 1, action)};
+      return at_peer(ActionKind::SendBackward);
+    case ActionKind::WaitSendForward:
+      return at_peer(ActionKind::RecvForward);
+    case ActionKind::WaitSendBackward:
+      return at_peer(ActionKind::RecvBackward);
     default:
       return std::nullopt;
   }
@@ -113,33 +122,13 @@ std::vector<std::size_t> cycle_of(const std::vector<ActionWait>& waits) {
 
 /// "RECV_F of stage 3 microbatch 1 from rank 1".
 std::string phrase(Action action, const Homes& homes) {
-  const auto peer = [&](int step, const char* word) {
-    return fmt::format(" {} rank {}", word, homes.rank_of(action.stage() + step, action).value());
-  };
-  const char* name = "";
-  std::string whom;
-  switch (action.kind()) {
-    case ActionKind::RecvForward:
-      name = "RECV_F";
-      whom = peer(-1, "from");
-      break;
-    case ActionKind::RecvBackward:
-      name = "RECV_B";
-      whom = peer(1, "from");
-      break;
-    case ActionKind::SendForward:
-      name = "SEND_F";
-      whom = peer(1, "to");
-      break;
-    case ActionKind::SendBackward:
-      name = "SEND_B";
-      whom = peer(-1, "to");
-      break;
-    default:
-      return to_text(action.with_joined(false));
-  }
-  return fmt::format("{} of stage {} microbatch {}{}", name, action.stage().value(),
-                     action.microbatch().value(), whom);
+  if (!is_transfer(action.kind()) && !is_send_wait(action.kind())) return to_text(action.with_joined(false));
+  const auto peer = homes.peer_of(action);
+  return fmt::format("{} of stage {} microbatch {}{}", name_of(action.kind()), action.stage().value(),
+                     action.microbatch().value(),
+                     !peer ? ""
+                           : fmt::format(" {} rank {}", is_recv(action.kind()) ? "from" : "to",
+                                         homes.rank_of(*peer, action).value()));
 }
 
 /// Tries changes with the dry run.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,13 @@ class Homes {
   [[nodiscard]] Rank rank_of(Stage stage, Action action) const {
     const std::size_t replica = replicas_.empty() ? 0 : replicas_[action.microbatch().at()];
     return rank_of_slot_[replica * stages_ + stage.at()];
+  }
+  /// The stage at the other end of a message; nothing where the pipeline ends. REQUIRES: a SEND, RECV or WAIT_SEND.
+  [[nodiscard]] std::optional<Stage> peer_of(Action message) const {
+    const bool up = message.kind() == ActionKind::SendForward || message.kind() == ActionKind::RecvBackward ||
+                    message.kind() == ActionKind::WaitSendForward;
+    if (up ? is_last(message.stage()) : is_first(message.stage())) return std::nullopt;
+    return message.stage() + (up ? 1 : -1);
   }
   [[nodiscard]] bool is_first(Stage stage) const { return stage == Stage(0); }
   [[nodiscard]] bool is_last(Stage stage) const { return stage.at() + 1 == stages_; }

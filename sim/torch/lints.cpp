@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "sim/torch/verdict.hpp"
@@ -14,14 +15,12 @@ constexpr std::size_t kMaxLints = 1000;
 
 class Linter {
  public:
-  Linter(const std::vector<Rank>& rank_of_stage, std::vector<Lint>& lints)
-      : rank_of_stage_(rank_of_stage), lints_(lints), parameters_(rank_of_stage.size()) {}
+  Linter(const std::vector<Rank>& rank_of_stage, bool sharded, std::vector<Lint>& lints)
+      : rank_of_stage_(rank_of_stage), lints_(lints), parameters_(rank_of_stage.size()), sharded_(sharded) {}
 
   void lint(Rank rank, std::span<const Action> row) {
     rank_ = rank;
     step_ = 0;
-    sharded_ = std::any_of(row.begin(), row.end(),
-                           [](Action action) { return action.kind() == ActionKind::Unshard; });
     for (const Action action : row) {
       if (!action.is_idle()) look(action);
       if (!action.joined()) ++step_;
@@ -33,7 +32,9 @@ class Linter {
   enum class State : std::uint8_t { Sharded, Gathering, Resident };
   struct Parameters {
     State state = State::Sharded;
-    std::size_t step = 0;  // of the last UNSHARD
+    std::size_t step = 0;   // of the last UNSHARD, while Gathering; of the last RESHARD, while Sharded
+    bool reshards = false;  // there was one
+    bool told = false;      // that computations stand where nothing is gathered
   };
 
   /// Leaves the tables as they were before the row.
@@ -47,7 +48,15 @@ class Linter {
                         action.stage().value()));
       of_stage = {};
     }
+    std::vector<Action> unused;
+    unused.reserve(posted_.size());
+    for (const auto& [key, recv] : posted_) unused.push_back(recv.action);
+    std::sort(unused.begin(), unused.end());
+    for (const Action recv : unused)
+      add("receive-unused", posted_.at(recv.key()).step,
+          to_text(recv) + ": no computation behind it uses what it receives");
     posted_.clear();
+    sent_.clear();
     done_.clear();
   }
 
@@ -63,12 +72,10 @@ class Linter {
                  fmt::format("{} is of a stage without computations", to_text(action)));
     if (is_of_stage(action.kind()))
       look_at_parameters(action);
-    else if (is_recv(action.kind()))
-      look_at_receive(action);
-    else if (is_send(action.kind()))
-      look_at_send(action);
-    else
+    else if (is_op(action.kind()))
       look_at_computation(action);
+    else if (is_transfer(action.kind()) && has_peer(action))
+      is_recv(action.kind()) ? look_at_receive(action) : look_at_send(action);
   }
 
   void look_at_parameters(Action action) {
@@ -78,16 +85,35 @@ class Linter {
         add("unshard-resident", step_, to_text(action) + ": the parameters are gathered already");
       of_stage = {State::Gathering, step_};
     } else if (action.kind() == ActionKind::Reshard) {
-      if (of_stage.state == State::Sharded)
+      if (of_stage.state == State::Sharded && !of_stage.told)
         add("reshard-absent", step_, to_text(action) + ": the parameters are not gathered");
       if (of_stage.state == State::Gathering)
         add("reshard-unused", step_, to_text(action) + ": no computation has waited for the gather");
-      of_stage.state = State::Sharded;
+      of_stage = {State::Sharded, step_, true};
     }
   }
 
+  /// A message goes to another rank, or comes from one.
+  bool has_peer(Action message) {
+    const bool receives = is_recv(message.kind());
+    const bool up = message.kind() == ActionKind::SendForward || message.kind() == ActionKind::RecvBackward;
+    const std::int32_t peer = message.stage().value() + (up ? 1 : -1);
+    const std::string text = to_text(message.with_joined(false));
+    if (peer < 0 || static_cast<std::size_t>(peer) >= rank_of_stage_.size())
+      add("no-peer", step_,
+          fmt::format("{}: stage {} is the {} one, so nobody {} this message", text, message.stage().value(),
+                      up ? "last" : "first", receives ? "sends" : "receives"));
+    else if (rank_of_stage_[static_cast<std::size_t>(peer)] == rank_)
+      add("no-peer", step_,
+          fmt::format("{}: stage {} is on this rank too, where tensors are handed over without a message",
+                      text, peer));
+    else
+      return true;
+    return false;
+  }
+
   void look_at_receive(Action recv) {
-    if (!posted_.insert(recv.key()).second)
+    if (!posted_.try_emplace(recv.key(), Posted{recv.with_joined(false), step_}).second)
       add("receive-twice", step_, to_text(recv) + " is posted again before a computation used the first");
   }
 
@@ -100,13 +126,22 @@ class Linter {
       add("send-before-compute", step_,
           fmt::format("{} stands before the {} that makes its message", to_text(send),
                       is_forward ? "forward" : "backward"));
+    if (!sent_.insert(send.key()).second) add("send-twice", step_, to_text(send) + " stands twice");
   }
 
   void look_at_computation(Action part) {
     done_.insert(part.key());
     Parameters& of_stage = parameters_[part.stage().at()];
-    if (sharded_ && of_stage.state == State::Sharded)
-      add("compute-sharded", step_, to_text(part) + ": the parameters of its stage are not gathered");
+    if (sharded_ && of_stage.state == State::Sharded && !of_stage.told) {
+      of_stage.told = true;
+      add("compute-sharded", step_,
+          to_text(part) +
+              (of_stage.reshards
+                   ? fmt::format(": the parameters of its stage were freed at step {}, and no {}UNSHARD "
+                                 "stands between",
+                                 of_stage.step, part.stage().value())
+                   : ": the parameters of its stage are not gathered"));
+    }
     if (of_stage.state == State::Gathering) of_stage.state = State::Resident;
     const bool is_forward = part.kind() == ActionKind::Forward;
     if (!is_forward && part.kind() != ActionKind::Backward && part.kind() != ActionKind::BackwardInput)
@@ -124,18 +159,25 @@ class Linter {
   Rank rank_;
   const std::vector<Rank>& rank_of_stage_;
   std::vector<Lint>& lints_;
-  std::vector<Parameters> parameters_;        // by stage
-  std::unordered_set<std::uint64_t> posted_;  // keys of receives that nothing has used
-  std::unordered_set<std::uint64_t> done_;    // keys of computations
+  std::vector<Parameters> parameters_;  // by stage
+  struct Posted {
+    Action action;
+    std::size_t step = 0;
+  };
+  std::unordered_map<std::uint64_t, Posted> posted_;  // receives that nothing has used, by key
+  std::unordered_set<std::uint64_t> sent_;
+  std::unordered_set<std::uint64_t> done_;  // keys of computations
   std::size_t step_ = 0;
-  bool sharded_ = false;
+  bool sharded_;  // the file moves parameters
 };
 
 }  // namespace
 
 std::vector<Lint> runtime_lints(const ActionLists& lists, const std::vector<Rank>& rank_of_stage) {
   std::vector<Lint> lints;
-  Linter linter(rank_of_stage, lints);
+  const bool sharded = std::any_of(lists.actions().begin(), lists.actions().end(),
+                                   [](Action action) { return action.kind() == ActionKind::Unshard; });
+  Linter linter(rank_of_stage, sharded, lints);
   for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) linter.lint(rank, lists.row(rank));
   return lints;
 }

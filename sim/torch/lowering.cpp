@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/error.hpp"
+#include "sim/torch/send_waits.hpp"
 
 namespace pipeloom::torch {
 namespace {
@@ -88,7 +89,9 @@ class ResidentRow {
   void reduce(std::span<const Action> cell, ActionLists& out) {
     for (const Action part : cell) {
       if (part.kind() != ActionKind::Backward && part.kind() != ActionKind::BackwardWeight) continue;
-      if (++backwards_[part.stage().at()] == units_) out.add(Action(ActionKind::ReduceGrad, part.stage()));
+      if (++backwards_[part.stage().at()] != units_) continue;
+      out.add(Action(ActionKind::ReduceGrad, part.stage()));
+      if (options_.wait_reduce_grad) out.add(Action(ActionKind::WaitReduceGrad, part.stage()));
     }
   }
 
@@ -104,13 +107,39 @@ class ResidentRow {
   int distinct_ = 0;
 };
 
+/// PyTorch 2.15 keeps all stages of a group resident at once, or refuses.
+void require_resident_groups(const ActionLists& lists, int max_active_stages) {
+  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
+    const auto row = lists.row(rank);
+    for_each_cell(row, [&](std::size_t first, std::size_t last) {
+      if (last - first <= static_cast<std::size_t>(max_active_stages)) return;
+      const auto cell = row.subspan(first, last - first);
+      const int needed = stages_of(cell);
+      if (needed > max_active_stages)
+        throw InputError(fmt::format(
+            "PyTorch 2.15 refuses {}: it needs {} stages resident at once, and max_active_stages is {}; "
+            "allow {} or more",
+            cell_text(cell), needed, max_active_stages, needed));
+    });
+  }
+}
+
 }  // namespace
+
+int stages_of(std::span<const Action> cell) {
+  std::vector<Stage> stages;
+  for (const Action part : cell) stages.push_back(part.stage());
+  std::sort(stages.begin(), stages.end());
+  return static_cast<int>(std::unique(stages.begin(), stages.end()) - stages.begin());
+}
 
 std::string_view name_of(Target target) {
   return kTargetNames[static_cast<std::size_t>(target)];
 }
 
 Target find_target(std::string_view name, const Where& where) {
+  constexpr std::string_view kPrefix = "torch-";
+  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
   for (std::size_t i = 0; i < kTargetNames.size(); ++i)
     if (kTargetNames[i] == name) return static_cast<Target>(i);
   throw InputError::unknown_name(where, "PyTorch release", shortened(name, 64),
@@ -125,7 +154,7 @@ std::string refusal(const LowerOptions& options) {
     return fmt::format("PyTorch {} always keeps {} stages resident, not {}; take the target 2.15",
                        name_of(options.target), kMaxActiveStages, options.max_active_stages);
   if (options.defer_receives && options.target < Target::V213)
-    return fmt::format("PyTorch {} cannot defer receives; take the target 2.13 or 2.15",
+    return fmt::format("PyTorch {} cannot defer receives; take the target 2.13 or a later one",
                        name_of(options.target));
   return {};
 }
@@ -136,11 +165,14 @@ ActionLists lower(const Schedule& schedule, const LowerOptions& options) {
   ActionLists lists = to_actions(schedule);
   if (options.merge) lists = merge_backwards(lists);
   const bool old = options.target == Target::Legacy;
-  lists = add_residency(lists, homes, {options.max_active_stages, !old, !old});
+  const bool waits = options.target == Target::V215;
+  if (waits) require_resident_groups(lists, options.max_active_stages);
+  lists = add_residency(lists, homes, {options.max_active_stages, !old, !old, waits});
   Transfers transfers = add_transfers(lists, homes);
   if (transfers.stuck)
     throw ScheduleError(
         fmt::format("the schedule hangs, so it cannot be lowered: {}", describe(*transfers.stuck, lists)));
+  if (waits) transfers.lists = add_send_waits(transfers.lists, homes);
   if (!options.defer_receives) return std::move(transfers.lists);
   return defer_receives(std::move(transfers.lists), homes);
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,20 +25,23 @@ enum class Target : std::uint8_t {
   Legacy,  ///< mid-2025: no REDUCE_GRAD, parameters left gathered at the end of a row
   V210,    ///< REDUCE_GRAD, RESHARD at the end
   V213,    ///< and receives may be deferred
-  V215,    ///< and the number of resident stages is an argument
+  V214,    ///< lowers as V213
+  V215,    ///< and WAIT_SEND_F, WAIT_SEND_B, WAIT_REDUCE_GRAD; the number of resident stages is an argument
 };
 
 /// The names of the targets as options spell them, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 4> kTargetNames = {"legacy", "2.10", "2.13", "2.15"};
+inline constexpr std::array<std::string_view, 5> kTargetNames = {"legacy", "2.10", "2.13", "2.14", "2.15"};
+inline constexpr std::array<Target, 5> kAllTargets = {Target::Legacy, Target::V210, Target::V213,
+                                                      Target::V214, Target::V215};
 [[nodiscard]] std::string_view name_of(Target target);
-/// Throws InputError at `where` that lists the names.
+/// "2.15" or "torch-2.15". Throws InputError at `where` that lists the names.
 [[nodiscard]] Target find_target(std::string_view name, const Where& where = {});
 
 /// n, PyTorch's default for the stages whose parameters are gathered at a time.
 inline constexpr int kMaxActiveStages = 3;
 
 struct LowerOptions {
-  Target target = Target::V210;
+  Target target = Target::V215;
   int max_active_stages = kMaxActiveStages;  ///< other values need V215
   bool defer_receives = false;               ///< needs V213 or later
   bool merge = false;                        ///< merge_backwards() first; no release does so by itself
@@ -45,10 +49,16 @@ struct LowerOptions {
   friend bool operator==(const LowerOptions&, const LowerOptions&) = default;
 };
 
+/// How many distinct stages the parts of a cell are of.
+[[nodiscard]] int stages_of(std::span<const Action> cell);
+
 /// Why no release named by `options.target` can be asked for this; "" if it can.
 [[nodiscard]] std::string refusal(const LowerOptions& options);
 
-/// All passes of a release, blanks dropped. Throws InputError with refusal()'s text, and ScheduleError if the order hangs. O(ops).
+/// All passes of a release, blanks dropped. Throws InputError with refusal()'s text, or if V215 could not keep all stages of a group
+/// resident, and ScheduleError if the order hangs. O(ops).
+///
+/// V215: add_residency() with the waits for reductions, add_transfers(), add_send_waits(), and defer_receives() if asked for.
 [[nodiscard]] ActionLists lower(const Schedule& schedule, const LowerOptions& options = {});
 
 /// I directly followed by W of the same stage and microbatch becomes B; blanks are dropped.
@@ -57,11 +67,13 @@ struct LowerOptions {
 /// UNSHARD and RESHARD: before each cell the next `max_active_stages` distinct stages of the row are resident (a group's
 /// stages count together, so it may be more), the others are freed, in rising order. Blanks are dropped. With `reshard_at_end`
 /// what is left is freed after the last cell.
-/// With `reduce_grad` each stage's REDUCE_GRAD stands behind the cell with its last B or W.
+/// With `reduce_grad` each stage's REDUCE_GRAD stands behind the cell with its last B or W, with `wait_reduce_grad` its
+/// WAIT_REDUCE_GRAD behind that.
 struct ResidencyOptions {
   int max_active_stages = kMaxActiveStages;
   bool reshard_at_end = true;
   bool reduce_grad = true;
+  bool wait_reduce_grad = false;
 };
 [[nodiscard]] ActionLists add_residency(const ActionLists& lists, const Homes& homes,
                                         const ResidencyOptions& options = {});

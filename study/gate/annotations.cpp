@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/printable.hpp"
 #include "study/gate/case_verdict.hpp"
 
 namespace pipeloom::study::gate {
@@ -10,7 +11,7 @@ namespace {
 /// The message of a workflow command: what would end it is written in per cent.
 std::string message_text(const std::string& text) {
   std::string out;
-  for (const char c : as_utf8(text)) {
+  for (const char c : printable_lines(text)) {
     if (c == '%')
       out += "%25";
     else if (c == '\r')

@@ -1,7 +1,6 @@
 #include "study/gate/benchmark_json.hpp"
 
 #include "sim/io/json_text.hpp"
-#include "study/gate/case_verdict.hpp"
 
 namespace pipeloom::study::gate {
 namespace {
@@ -20,7 +19,7 @@ std::string benchmark_json(const CheckResult& result) {
       if (metric.better != Better::Lower) continue;
       out += out.size() == 1 ? "\n  " : ",\n  ";
       out += "{\"name\": ";
-      io::append_json_string(out, as_utf8(row.name + "/" + name));
+      io::append_json_string(out, row.name + "/" + name);
       out += ", \"unit\": ";
       io::append_json_string(out, unit_of(metric, row));
       out += ", \"value\": " + value + "}";

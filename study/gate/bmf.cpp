@@ -1,7 +1,6 @@
 #include "study/gate/bmf.hpp"
 
 #include "sim/io/json_text.hpp"
-#include "study/gate/case_verdict.hpp"
 
 namespace pipeloom::study::gate {
 
@@ -10,7 +9,7 @@ std::string bmf(const CheckResult& result) {
   for (const CaseResult& row : result.results) {
     if (row.metrics.empty()) continue;
     out += out.size() == 1 ? "\n  " : ",\n  ";
-    io::append_json_string(out, as_utf8(row.name));
+    io::append_json_string(out, row.name);
     out += ": {";
     for (const auto& [name, value] : row.metrics) {
       out += &name == &row.metrics.front().first ? "\n    " : ",\n    ";

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <optional>
 
-#include "study/sweep/result_text.hpp"
-
 namespace pipeloom::study::gate {
 namespace {
 
@@ -181,13 +179,6 @@ std::vector<std::string> all_lines(const CheckResult& result, const CaseVerdict&
 std::string unexpected_text(const CaseResult& row) {
   return fmt::format("expected {}, got {}{}{}", row.expect, row.status, row.error.empty() ? "" : ": ",
                      row.error);
-}
-
-std::string as_utf8(std::string text) {
-  for (std::size_t i = sweep::valid_utf8(text); i < text.size();
-       i += sweep::valid_utf8(std::string_view(text).substr(i)))
-    text[i] = '?';
-  return text;
 }
 
 }  // namespace pipeloom::study::gate

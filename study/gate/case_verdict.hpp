@@ -56,7 +56,4 @@ struct CaseVerdict {
 /// "expected ok, got illegal: <error line>". REQUIRES: !row.as_expected().
 [[nodiscard]] std::string unexpected_text(const CaseResult& row);
 
-/// `text` as UTF-8, whatever bytes it has: what is not valid becomes '?'.
-[[nodiscard]] std::string as_utf8(std::string text);
-
 }  // namespace pipeloom::study::gate

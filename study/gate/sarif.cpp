@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <map>
 
 #include "sim/io/json_text.hpp"
 #include "study/fingerprint.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 std::string quoted(std::string_view text) {
   std::string out;
-  io::append_json_string(out, as_utf8(std::string(text)));
+  io::append_json_string(out, text);
   return out;
 }
 
@@ -49,19 +50,28 @@ std::string location(const Where& where) {
   return out + (where.line > 0 ? "}}}" : "}}");
 }
 
-/// Not the place: a finding that moved within its file is the same finding.
-std::string identity(const Finding& finding) {
-  return fingerprint(finding.rule + '\n' + finding.where.file + '\n' + finding.message);
-}
+/// Not the place: a finding that moved within its file is the same finding. The n-th of several that differ in nothing else says so.
+class Identities {
+ public:
+  std::string of(const Finding& finding) {
+    std::string text = finding.rule + '\n' + finding.where.file + '\n' + finding.message;
+    const int before = seen_[text]++;
+    if (before > 0) text += fmt::format("\n{}", before + 1);
+    return fingerprint(text);
+  }
 
-std::string result_of(const Finding& finding) {
+ private:
+  std::map<std::string, int> seen_;
+};
+
+std::string result_of(const Finding& finding, Identities& identities) {
   const std::size_t index = lint_rule_index(finding.rule);
   return fmt::format(
       "        {{\n          \"ruleId\": {}, \"ruleIndex\": {}, \"level\": \"error\",\n"
       "          \"message\": {{\"text\": {}}},\n          \"locations\": [{}],\n"
       "          \"partialFingerprints\": {{\"pipeloom/v1\": \"{}\"}}\n        }}",
       quoted(lint_rules()[index].id), index, quoted(finding.message),
-      finding.where.file.empty() ? "" : location(finding.where), identity(finding));
+      finding.where.file.empty() ? "" : location(finding.where), identities.of(finding));
 }
 
 }  // namespace
@@ -73,7 +83,9 @@ std::string sarif(std::span<const Finding> findings, std::string_view version) {
       "          \"version\": {},\n          \"rules\": [{}\n          ]\n        }}\n      }},\n"
       "      \"results\": [",
       quoted(version), rules());
-  for (std::size_t i = 0; i < findings.size(); ++i) out += (i > 0 ? ",\n" : "\n") + result_of(findings[i]);
+  Identities identities;
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    out += (i > 0 ? ",\n" : "\n") + result_of(findings[i], identities);
   return out + (findings.empty() ? "]\n    }\n  ]\n}\n" : "\n      ]\n    }\n  ]\n}\n");
 }
 

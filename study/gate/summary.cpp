@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/printable.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/page/document.hpp"
 
@@ -13,7 +14,7 @@ constexpr std::size_t kReserve = 512;
 
 /// One line of a Markdown table's cell or list: what would be markup is written out.
 std::string plain(const std::string& text) {
-  return page::markdown_escaped(as_utf8(text));
+  return page::markdown_escaped(printable(text));
 }
 
 /// Text that stops growing at a limit.

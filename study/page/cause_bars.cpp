@@ -17,9 +17,8 @@ constexpr double kHeight = 20;
 constexpr double kTextSize = 12;
 constexpr double kLongestLabel = 260;
 
-std::string share_text(Ticks part, Ticks whole) {
-  return whole <= 0 ? ""
-                    : fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
+std::string share_text(TickSum part, TickSum whole) {
+  return whole <= 0 ? "" : fmt::format("{:.1f} %", 100 * share_of(part, whole));
 }
 
 /// The label cut to what fits, from its left: file names differ at their ends.
@@ -43,7 +42,7 @@ std::string segments(const CauseBar& bar, TimeUnit unit, Place at) {
   std::string out;
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
     const auto cause = static_cast<IdleCause>(i);
-    const Ticks time = bar.causes.of(cause);
+    const TickSum time = bar.causes.of(cause);
     if (time <= 0) continue;
     const double width = std::max(0.5, static_cast<double>(time) * at.pixels_per_tick);
     const std::string share = share_text(time, bar.whole);
@@ -67,7 +66,7 @@ std::string segments(const CauseBar& bar, TimeUnit unit, Place at) {
 
 Figure draw_cause_bars(const std::vector<CauseBar>& bars, TimeUnit unit, const std::string& id) {
   double left = 0;
-  Ticks longest = 1;
+  TickSum longest = 1;
   for (const CauseBar& bar : bars) {
     left = std::max(left, draw::text_width(fitted(bar.label), kTextSize));
     longest = std::max(longest, bar.causes.total());

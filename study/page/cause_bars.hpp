@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/idle_causes.hpp"
+#include "sim/cause_sums.hpp"
+#include "sim/tick_sum.hpp"
 #include "sim/units.hpp"
 #include "study/page/document.hpp"
 
@@ -13,9 +14,9 @@ namespace pipeloom::study::page {
 
 struct CauseBar {
   std::string label;
-  IdleCauses causes;
+  CauseSums causes;
   /// What the bar is a part of: time of a rank, or of all ranks. Bars of equal wholes can be compared by length.
-  Ticks whole = 0;
+  TickSum whole;
 };
 
 /// REQUIRES: some bar has idle time. All bars have one scale: that of the longest.

@@ -4,19 +4,14 @@
 
 #include <algorithm>
 
+#include "sim/cause_sums.hpp"
 #include "sim/draw/terminal.hpp"
+#include "sim/tick_sum.hpp"
 #include "study/numbers.hpp"
 #include "study/page/findings.hpp"
 #include "study/page/style.hpp"
 
 namespace pipeloom::study::page {
-namespace {
-
-double share_of(Ticks part, double whole) {
-  return whole <= 0 ? 0 : static_cast<double>(part) / whole;
-}
-
-}  // namespace
 
 std::string text_chart(const Timeline& timeline) {
   draw::TerminalOptions options;
@@ -43,11 +38,9 @@ std::string run_subtitle(const Evaluation& run) {
 }
 
 PageTable cause_table(const Metrics& metrics, TimeUnit unit) {
-  IdleCauses sum;
-  for (const RankMetrics& rank : metrics.ranks)
-    for (std::size_t i = 0; i < kIdleCauses; ++i)
-      sum.of(static_cast<IdleCause>(i)) += rank.idle_causes.of(static_cast<IdleCause>(i));
-  const double area = static_cast<double>(metrics.makespan) * static_cast<double>(metrics.ranks.size());
+  CauseSums sum;
+  for (const RankMetrics& rank : metrics.ranks) sum += rank.idle_causes;
+  const TickSum area = TickSum::times(metrics.makespan, static_cast<std::int64_t>(metrics.ranks.size()));
   PageTable table;
   table.caption = "Summed over all ranks";
   table.columns = {{"cause", Align::Left},
@@ -57,10 +50,10 @@ PageTable cause_table(const Metrics& metrics, TimeUnit unit) {
   TimeFormat format(unit);
   format.include(sum.total());
   for (std::size_t i = 0; i < kIdleCauses; ++i) format.include(sum.of(static_cast<IdleCause>(i)));
-  const auto add = [&](const std::string& name, Ticks time, const std::string& swatch) {
+  const auto add = [&](const std::string& name, TickSum time, const std::string& swatch) {
     table.rows.push_back({{name, Tone::Plain, swatch},
                           {format.text(time)},
-                          {percent(share_of(time, static_cast<double>(sum.total())))},
+                          {percent(share_of(time, sum.total()))},
                           {percent(share_of(time, area))}});
   };
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
@@ -97,7 +90,7 @@ PageTable busy_table(const Timeline& timeline, std::size_t most) {
     table.rows.push_back({{std::to_string(rank.value())},
                           {time_text(busy, timeline.unit)},
                           {time_text(makespan - busy, timeline.unit)},
-                          {percent(share_of(busy, static_cast<double>(makespan)))}});
+                          {percent(share_of(busy, makespan))}});
   }
   return table;
 }

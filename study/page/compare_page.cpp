@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/text.hpp"
+#include "study/memory_text.hpp"
 #include "study/numbers.hpp"
 #include "study/page/cause_bars.hpp"
 #include "study/page/charts.hpp"
@@ -35,10 +36,13 @@ std::string sentence(std::string words) {
   return words;
 }
 
-std::string value_text(const MetricRow& row, double value, TimeUnit unit) {
+std::string value_text(const MetricRow& row, double value, TimeUnit unit,
+                       const MemoryModel* memory = nullptr) {
   if (row.unit == "time_unit") return time_text(static_cast<Ticks>(value), unit);
   if (row.unit == "ratio") return percent(value);
-  if (row.unit == "bytes") return bytes_text(static_cast<Bytes>(value));
+  if (row.unit == "bytes")
+    return memory == nullptr ? bytes_text(static_cast<Bytes>(value))
+                             : memory_text(*memory, static_cast<Bytes>(value));
   return fmt::format("{}", value);
 }
 
@@ -82,7 +86,9 @@ PageTable metrics_table(const Runs& runs, const std::vector<MetricRow>& rows) {
       continue;
     std::vector<Cell> cells = {{std::string(row.name)}};
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      cells.push_back({row.values[run] ? value_text(row, *row.values[run], runs[0].timeline->unit) : "-"});
+      cells.push_back({row.values[run]
+                           ? value_text(row, *row.values[run], runs[0].timeline->unit, runs[run].memory)
+                           : "-"});
       if (run == 0) continue;
       const bool both = row.values[0] && row.values[run];
       cells.push_back(both ? Cell{change_text(row, run), tone_of(row, *row.values[0], *row.values[run])}
@@ -186,8 +192,8 @@ std::optional<Section> causes(const Runs& runs, Medium medium) {
   for (const ComparedRun& run : runs) {
     if (run.idle == nullptr || !same_clock(*runs[0].timeline, *run.timeline)) continue;
     const CauseTotals totals = cause_totals(*run.idle);
-    bars.push_back(
-        {run.title, totals.total, span_of(*run.timeline).length() * run.timeline->schedule->ranks()});
+    bars.push_back({run.title, totals.total,
+                    TickSum::times(span_of(*run.timeline).length(), run.timeline->schedule->ranks())});
     std::vector<Cell> cells = {{run.title}};
     for (std::size_t i = 0; i < kIdleCauses; ++i)
       cells.push_back({time_text(totals.total.of(static_cast<IdleCause>(i)), unit)});

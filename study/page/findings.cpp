@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "study/memory_text.hpp"
 #include "study/numbers.hpp"
-#include "study/page/memory_svg.hpp"
 #include "study/run_tables.hpp"
 
 namespace pipeloom::study::page {
@@ -35,10 +35,6 @@ std::string_view meaning(IdleCause cause) {
   return {};
 }
 
-double share_of(Ticks part, Ticks whole) {
-  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 Fact bound_fact(const Evaluation& run) {
   const Metrics& m = run.metrics;
   const bool barrier = run.steps.rule == StepRule::Barrier;
@@ -62,30 +58,20 @@ Fact memory_fact(const Evaluation& run) {
   const Bytes peak = m.ranks.empty() ? 0 : m.ranks[m.peak_rank.at()].memory.peak_bytes;
   Fact fact{"peak memory", memory_text(run.memory, peak), fmt::format("on rank {}", m.peak_rank.value()),
             Tone::Plain};
-  if (counts_activations(run.memory)) fact.label = "peak live activations";
-  if (!run.memory.limit) return fact;
-  const std::string limit = bytes_text(*run.memory.limit);
+  if (run.memory.limit.empty()) return fact;
   fact.tone = run.over_limit ? Tone::Bad : Tone::Good;
-  fact.note += run.over_limit ? fmt::format(", over the limit of {}", limit)
-                              : fmt::format(", within the limit of {}", limit);
+  fact.note += ", " + headroom_text(run.memory, m);
   return fact;
 }
 
 }  // namespace
-
-std::string time_text(Ticks time, TimeUnit unit) {
-  TimeFormat format(unit);
-  format.include(std::max<Ticks>(0, time));
-  const std::string number = time < 0 ? "-" + format_ticks(-time, unit) : format.text(time);
-  return unit == TimeUnit::Unit ? number : fmt::format("{} {}", number, name_of(unit));
-}
 
 std::string percent(double share) {
   return fmt::format("{:.2f} %", 100 * share);
 }
 
 std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
-  const Ticks idle = causes.total.total();
+  const TickSum idle = causes.total.total();
   if (idle == 0) return "No rank is ever idle.";
   const IdleCause largest = *std::max_element(kCauses.begin(), kCauses.end(), [&](IdleCause a, IdleCause b) {
     return causes.total.of(a) < causes.total.of(b);
@@ -93,7 +79,7 @@ std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
   const auto worst = std::max_element(
       causes.of_rank.begin(), causes.of_rank.end(),
       [largest](const IdleCauses& a, const IdleCauses& b) { return a.of(largest) < b.of(largest); });
-  const Ticks time = causes.total.of(largest);
+  const TickSum time = causes.total.of(largest);
   const bool all_equal =
       std::all_of(causes.of_rank.begin(), causes.of_rank.end(),
                   [&](const IdleCauses& rank) { return rank.of(largest) == worst->of(largest); });

@@ -6,14 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/tick_sum.hpp"
 #include "study/compare.hpp"
 #include "study/evaluate.hpp"
 #include "study/page/document.hpp"
 
 namespace pipeloom::study::page {
 
-/// "33.0 ms", "33.0" for abstract units.
-[[nodiscard]] std::string time_text(Ticks time, TimeUnit unit);
 /// "27.27 %".
 [[nodiscard]] std::string percent(double share);
 

@@ -8,32 +8,16 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "sim/printable.hpp"
+
 namespace pipeloom::study::page {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-/// Bytes of the well-formed UTF-8 character at text[at] (RFC 3629), 0 if there is none; its number goes to `code`.
-std::size_t character_at(std::string_view text, std::size_t at, std::uint32_t& code) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[at + i]); };
-  const std::uint8_t first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (length == 0 || first > 0xf4 || at + length > text.size()) return 0;
-  code = length == 1 ? first : first & (0xffU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80U) return 0;
-    code = code << 6U | (byte(i) & 0x3fU);
-  }
-  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  return code < kLeast[length] || surrogate || code > 0x10ffff ? 0 : length;
-}
-
+/// Line ends and tabs are no harm within a page.
 bool may_stand(std::uint32_t code) {
-  if (code < 0x20) return code == '\n' || code == '\t';
-  const bool control = code >= 0x7f && code <= 0x9f;
-  const bool turns_direction = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  return !control && !turns_direction && code != 0xfffe && code != 0xffff;
+  return code == '\n' || code == '\t' || is_printable(code);
 }
 
 std::string_view reference(char c) {
@@ -59,8 +43,7 @@ std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    std::uint32_t code = 0;
-    const std::size_t length = character_at(text, at, code);
+    const auto [length, code] = utf8_character(text.substr(at));
     if (length == 0 || !may_stand(code))
       out += kReplacement;
     else if (const std::string_view written = reference(text[at]); !written.empty())

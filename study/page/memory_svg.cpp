@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "study/memory_text.hpp"
 #include "study/numbers.hpp"
 #include "study/page/gantt_svg.hpp"
 #include "study/page/html.hpp"
@@ -81,22 +82,11 @@ Bytes peak_of(const std::vector<MemoryStep>& curve) {
 
 }  // namespace
 
-bool counts_activations(const MemoryModel& model) {
-  const auto all = [](const std::vector<Bytes>& values, Bytes wanted) {
-    return std::all_of(values.begin(), values.end(), [wanted](Bytes value) { return value == wanted; });
-  };
-  return !model.limit && all(model.activation, 1) && all(model.static_bytes, 0) && all(model.receive, 0) &&
-         all(model.logits, 0);
-}
-
-std::string memory_text(const MemoryModel& model, Bytes bytes) {
-  return counts_activations(model) ? fmt::format("{} live", bytes) : bytes_text(bytes);
-}
-
 Figure draw_memory(const MemoryInput& input) {
   const MemoryModel& model = *input.model;
   const auto curves = curves_of(input);
-  Bytes top = std::max<Bytes>(1, model.limit.value_or(0));
+  Bytes top = 1;
+  for (const Bytes limit : model.limit) top = std::max(top, limit);
   for (const auto& curve : curves) top = std::max(top, peak_of(curve));
   const double pitch =
       std::clamp(360.0 / static_cast<double>(std::max<std::size_t>(1, curves.size())), 30.0, 62.0);
@@ -109,18 +99,18 @@ Figure draw_memory(const MemoryInput& input) {
   chart.unit = input.timeline->unit;
   chart.plot_height = pitch * static_cast<double>(curves.size()) - 8;
   chart.title =
-      counts_activations(model) ? "Live activations of each rank over time" : "Memory of each rank over time";
+      counts_activations(model) ? "Activations of each rank over time" : "Memory of each rank over time";
   chart.description = fmt::format("The scale ends at {}.", memory_text(model, top));
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const Strip strip{static_cast<double>(i) * pitch, height, static_cast<double>(top) / (height - 2)};
-    const std::string peak = memory_text(model, peak_of(curves[i]));
+    const std::string peak = memory_cell(model, peak_of(curves[i]));
     chart.plot += fmt::format("<rect class=\"row-ground\" x=\"0\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
                               coordinate(strip.top), kPlotUnits, coordinate(height));
     chart.plot += strip_markup(strip, thinned(curves[i], chart.range),
                                fmt::format("rank {}: peak {}", input.ranks[i].value(), peak));
-    if (model.limit)
+    if (const auto limit = model.limit_of(input.ranks[i]))
       chart.plot += fmt::format("<path class=\"limit-line\" d=\"M0 {}h{}\"/>\n",
-                                coordinate(strip.y_of(*model.limit)), kPlotUnits);
+                                coordinate(strip.y_of(*limit)), kPlotUnits);
     chart.labels.push_back({strip.top + height / 2 - 1, fmt::format("rank {}", input.ranks[i].value()), 12});
     chart.labels.push_back({strip.top + height / 2 + 12, peak, 11, true});
   }

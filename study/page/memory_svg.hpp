@@ -11,11 +11,6 @@
 
 namespace pipeloom::study::page {
 
-/// Whether the model counts live activations and nothing else: numbers are then counts, not bytes.
-[[nodiscard]] bool counts_activations(const MemoryModel& model);
-/// "4 live", "1.5 GiB".
-[[nodiscard]] std::string memory_text(const MemoryModel& model, Bytes bytes);
-
 struct MemoryInput {
   const Timeline* timeline = nullptr;
   const MemoryModel* model = nullptr;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/draw/terminal.hpp"
+#include "study/memory_text.hpp"
 #include "study/numbers.hpp"
 #include "study/page/cause_bars.hpp"
 #include "study/page/charts.hpp"
@@ -51,17 +52,18 @@ Section timeline_section(const LoadedRun& run, Medium medium) {
 }
 
 Section memory_section(const Evaluation& run) {
-  Section section{"memory", counts_activations(run.memory) ? "Live activations" : "Memory", {}};
+  Section section{"memory", counts_activations(run.memory) ? "Activations" : "Memory", {}};
   const auto ranks = interesting_ranks(run.metrics, kChartRanks);
   MemoryInput input{&run.timeline, &run.memory, ranks};
   Figure figure = draw_memory(input);
-  figure.caption = counts_activations(run.memory)
-                       ? "Pairs of stage and microbatch between their forward and the end of their backward."
-                       : "Bytes held, weights and optimizer included; one scale for all ranks.";
+  figure.caption =
+      counts_activations(run.memory)
+          ? "What is held, in activations of one stage for one microbatch; one scale for all ranks."
+          : "Bytes held, weights and optimizer included; one scale for all ranks.";
   figure.caption += some_of(ranks.size(), run.metrics.ranks.size());
-  if (run.memory.limit)
+  if (!run.memory.limit.empty())
     section.blocks.emplace_back(
-        Legend{{{{"memory-swatch"}, "held"}, {{"limit-swatch"}, "limit " + bytes_text(*run.memory.limit)}}});
+        Legend{{{{"memory-swatch"}, "held"}, {{"limit-swatch"}, "limit " + limits_text(run.memory)}}});
   section.blocks.emplace_back(std::move(figure));
   return section;
 }

@@ -54,7 +54,7 @@ void require_slurm_takes(const JobDescription& job) {
     throw InputError(Where{"--emit"},
                      fmt::format("the folder '{}' holds a '%', which Slurm replaces in the names of logs; "
                                  "start from another folder",
-                                 shortened(job.folder, 200)));
+                                 shortened(job.folder, 80)));
 }
 
 /// What both files begin with. The folder stands twice: for the log, and because Slurm runs a job in /tmp, with no more

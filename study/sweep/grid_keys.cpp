@@ -10,6 +10,7 @@
 #include "sim/io/config_reader.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/run_config.hpp"
+#include "sim/literals.hpp"
 #include "study/sweep/decimal.hpp"
 
 namespace pipeloom::sweep {
@@ -36,7 +37,12 @@ bool is_place(KeyType type, std::string_view rest) {
       return is_index(rest) || rest == "default" ||
              (rest.substr(0, 7) == "stages." && is_index(rest.substr(7)));
     case KeyType::Scales:
+      if (rest == "default") return true;
+      for (const std::string_view members : {"ranks.", "stages.", "microbatches."})
+        if (rest.starts_with(members) && is_index(rest.substr(members.size()))) return true;
+      return is_index(rest);
     case KeyType::Slices:
+    case KeyType::Limit:
       return is_index(rest);
     default:
       return false;
@@ -55,8 +61,8 @@ bool is_place(KeyType type, std::string_view rest) {
   const std::string ending = "." + std::string(name);
   for (const io::ConfigKey& row : io::config_keys())
     if (parent.empty() && row.path.size() > ending.size() && row.path.ends_with(ending))
-      throw InputError(where,
-                       fmt::format("unknown configuration key '{}'; did you mean '{}'?", name, row.path));
+      throw InputError(where, fmt::format("unknown configuration key '{}'; did you mean '{}'?",
+                                          shortened(name, 64), row.path));
   const std::string what = parent.empty() ? "configuration key" : fmt::format("key of {}", parent);
   throw InputError::unknown_name(where, what, shortened(name, 64), io::child_keys(parent));
 }
@@ -98,21 +104,25 @@ Takes takes(KeyType type) {
     case KeyType::Flag:
       return {{K::Bool}, "true or false"};
     case KeyType::Count:
-    case KeyType::Time:
-    case KeyType::Bytes:
       return {{K::Number}, "a number"};
+    case KeyType::Time:
+      return {{K::Number, K::String}, "a time"};
+    case KeyType::Bytes:
+      return {{K::Number, K::String}, "a size"};
     case KeyType::Decimal:
+      return {{K::Number, K::String, K::Null}, "a number, a quantity with its unit, or null"};
     case KeyType::Limit:
-      return {{K::Number, K::Null}, "a number, or null"};
+      return {{K::Number, K::String, K::Array, K::Null},
+              "a number, a size, an array of one per rank, or null"};
     case KeyType::TimeTable:
     case KeyType::BytesTable:
-      return {{K::Number, K::Array, K::Object},
+      return {{K::Number, K::String, K::Array, K::Object},
               "a number, an array of one per stage, or {\"default\": 2, \"stages\": {\"3\": 2.5}}"};
     case KeyType::Overlapped:
       return {{K::Number, K::Array, K::Object, K::String},
               "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\""};
     case KeyType::Scales:
-      return {{K::Array}, "an array of factors"};
+      return {{K::Array, K::Object}, "an array of factors, or a table of them"};
     case KeyType::Slices:
       return {{K::Number, K::Array}, "a whole number, or an array of whole weights"};
     case KeyType::Recompute:
@@ -120,6 +130,26 @@ Takes takes(KeyType type) {
       return {{K::String, K::Object}, "a word or an object"};
   }
   return {};
+}
+
+/// Whether a key of this type may have the string: a quantity with its unit where numbers are taken.
+bool is_word(KeyType type, std::string_view text) {
+  switch (type) {
+    case KeyType::Overlapped:
+      if (text == "sum" || text == "sequential") return true;
+      [[fallthrough]];
+    case KeyType::Time:
+    case KeyType::TimeTable:
+      return parse_time_literal(text).has_value();
+    case KeyType::Bytes:
+    case KeyType::BytesTable:
+    case KeyType::Limit:
+      return parse_bytes_literal(text).has_value();
+    case KeyType::Decimal:
+      return parse_rate_literal(text).has_value();
+    default:
+      return true;
+  }
 }
 
 /// Every key of an object that stands at `path` exists, and so on below.
@@ -166,13 +196,17 @@ void require_type(const Value& value, std::string_view key) {
   }
   const auto [row, inside] = row_of(key);
   if (inside) {
-    if (!value.is(ValueKind::Number)) ConfigReader::fail(value, path, "a number");
+    const bool is_factor = row->type == KeyType::Scales || row->type == KeyType::Slices;
+    const bool is_text = !is_factor && value.is(ValueKind::String) && is_word(row->type, value.text());
+    if (!value.is(ValueKind::Number) && !is_text) ConfigReader::fail(value, path, "a number");
     require_numbers(value);
     return;
   }
   const Takes allowed = takes(row->type);
   const bool is_file = path == "costs" && value.is(ValueKind::String);
   if (!is_file && std::find(allowed.kinds.begin(), allowed.kinds.end(), value.kind()) == allowed.kinds.end())
+    ConfigReader::fail(value, path, allowed.text);
+  if (!is_file && value.is(ValueKind::String) && !is_word(row->type, value.text()))
     ConfigReader::fail(value, path, allowed.text);
   if (row->type == KeyType::Choice) require_choice(value, *row);
   if (path == "schedule" && value.text() != io::kCustomSchedule)

@@ -103,13 +103,21 @@ bool set_optimizer(RunConfig& config, std::size_t, std::string_view json, const 
   return set(config.step.optimizer, exact(json, ticks_per(config.costs.unit)));
 }
 
-bool set_limit(RunConfig& config, std::size_t, std::string_view json, const Where&) {
-  return config.memory.limit && set(*config.memory.limit, exact(json, 1));
+bool set_limit(RunConfig& config, std::size_t, std::string_view json, const Where& where) {
+  auto& limit = config.memory.limit;
+  if (limit) limit->where = where;
+  return limit && !limit->per_rank && set(limit->bytes.front(), exact(json, 1));
 }
 
 template <cost::StageNumbers cost::MemorySpec::*member>
 bool set_memory(RunConfig& config, std::size_t, std::string_view json, const Where& where) {
   return set_scalar(config.memory.*member, json, 1, where);
+}
+
+/// One byte is no size (sim/io/run_config.cpp).
+bool set_activation(RunConfig& config, std::size_t index, std::string_view json, const Where& where) {
+  config.memory.has_sizes = json != "1";
+  return set_memory<&cost::MemorySpec::activation>(config, index, json, where);
 }
 
 struct Row {
@@ -130,7 +138,7 @@ constexpr std::array kRows = {
     Row{"costs.backward_weight", set_duration<OpKind::BackwardWeight>},
     Row{"costs.transfer.latency", set_latency},
     Row{"costs.transfer.bytes", set_message_bytes},
-    Row{"memory.activation_bytes", set_memory<&cost::MemorySpec::activation>},
+    Row{"memory.activation_bytes", set_activation},
     Row{"memory.released_at_input", set_memory<&cost::MemorySpec::released_at_input>},
     Row{"memory.static_bytes", set_memory<&cost::MemorySpec::static_bytes>},
     Row{"memory.limit_bytes", set_limit},

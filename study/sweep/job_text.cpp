@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/error.hpp"
+#include "sim/printable.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -21,14 +22,15 @@ std::string_view name_of_path(std::string_view path) {
 
 /// Job files are text by the line: what would break one is refused.
 void require_one_line(std::string_view what, std::string_view text) {
-  const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-  });
-  if (has_control)
-    throw InputError(Where{"--emit"}, fmt::format("{} '{}' holds a line break or another control character; "
-                                                  "a job file cannot; rename it",
-                                                  what, shortened(text, 200)));
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Character next = utf8_character(text.substr(at));
+    if (next.length == 0 || !is_printable(next.code))
+      throw InputError(Where{"--emit"},
+                       fmt::format("{} '{}' holds a line break, another control character or what is not "
+                                   "UTF-8; a job file cannot; rename it",
+                                   what, shortened(text, 80)));
+    at += next.length;
+  }
 }
 
 std::string words(const std::vector<std::string>& list) {

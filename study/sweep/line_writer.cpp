@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/error.hpp"
 #include "sim/io/json_text.hpp"
 #include "study/sweep/result_text.hpp"
 
@@ -109,14 +110,14 @@ void LineWriter::append_csv_identity(std::string& out, const Combination& combin
 
 void LineWriter::append_outcome(std::string& out, const Outcome& outcome) const {
   const std::string_view status = name_of(outcome.status);
-  const std::string error = has_error(status) ? one_line(outcome.error, kMaxErrorText) : "";
+  const std::string error = has_error(status) ? shortened(outcome.error, kMaxErrorText) : "";
   if (format_ == ResultFormat::Csv) {
     out += status;
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       out += ',';
       if (has_metrics(status)) out += outcome.metrics[i];
     }
-    append_cell(out += ',', error);
+    append_cell(out += ',', begins_a_formula(error) ? "'" + error : error);
     out += '\n';
     return;
   }

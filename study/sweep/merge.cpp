@@ -42,7 +42,7 @@ struct Part {
 
   [[nodiscard]] std::string described() const {
     const auto& shard = reader.header().shard;
-    return shard ? fmt::format("{} (shard {})", name, shard->text()) : name;
+    return shard ? fmt::format("{} (shard {})", shortened(name, 80), shard->text()) : shortened(name, 80);
   }
 
   std::string name;
@@ -62,7 +62,7 @@ void require_same(const Part& first, const Part& other) {
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
     throw InputError(Where{other.name},
                      fmt::format("its {} is {}, that of {} is {}; merge results of one sweep only", what,
-                                 shortened(b, 128), first.name, shortened(a, 128)));
+                                 shortened(b, 80), shortened(first.name, 80), shortened(a, 80)));
   };
   const Header& a = first.reader.header();
   const Header& b = other.reader.header();
@@ -88,14 +88,16 @@ void require_one_division(const Parts& parts) {
     for (std::size_t j = 0; j < i; ++j) {
       const auto& before = parts[j]->reader.header().shard;
       if (shard == before)
-        throw InputError(Where{parts[i]->name},
-                         fmt::format("{} is in {} already; give every part once",
-                                     shard ? "shard " + shard->text() : "the whole grid", parts[j]->name));
+        throw InputError(
+            Where{parts[i]->name},
+            fmt::format("{} is in {} already; give every part once",
+                        shard ? "shard " + shard->text() : "the whole grid", shortened(parts[j]->name, 80)));
       if (!shard || !before || shard->count != before->count)
-        throw InputError(Where{parts[i]->name},
-                         fmt::format("it holds {} and {} holds {}; give the shards of one division",
-                                     shard ? "shard " + shard->text() : "the whole grid", parts[j]->name,
-                                     before ? "shard " + before->text() : "the whole grid"));
+        throw InputError(
+            Where{parts[i]->name},
+            fmt::format("it holds {} and {} holds {}; give the shards of one division",
+                        shard ? "shard " + shard->text() : "the whole grid", shortened(parts[j]->name, 80),
+                        before ? "shard " + before->text() : "the whole grid"));
     }
   }
 }
@@ -119,7 +121,8 @@ class Gaps {
   }
   void require_none(const Parts& parts) const {
     if (missing_ == 0) return;
-    throw InputError(fmt::format("incomplete: {} of {} points are missing, the first is {}; {}", missing_,
+    throw InputError(Where{parts.front()->name},
+                     fmt::format("incomplete: {} of {} points are missing, the first is {}; {}", missing_,
                                  parts.front()->reader.header().points, first_, advice(parts)));
   }
 
@@ -178,8 +181,8 @@ void write_merged(std::ostream& out, Parts& parts) {
     queue.pop();
     const std::uint64_t point = part->line.point;
     if (point < expected)
-      throw InputError(part->reader.where(),
-                       fmt::format("point {} is in {} already; give every part once", point, before->name));
+      throw InputError(part->reader.where(), fmt::format("point {} is in {} already; give every part once",
+                                                         point, shortened(before->name, 80)));
     gaps.add(expected, point);
     expected = point + 1;
     before = part;

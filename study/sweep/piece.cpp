@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,7 +35,11 @@ void on_threads(int threads, const Work& work) {
       if (!error) error = std::current_exception();
     }
   };
-  for (int i = 1; i < threads; ++i) running.emplace_back(guarded);
+  try {
+    for (int i = 1; i < threads; ++i) running.emplace_back(guarded);
+  } catch (const std::system_error&) {
+    // The system has no more threads: those that run, this one at least, do it all.
+  }
   guarded();
   for (std::thread& thread : running) thread.join();
   if (error) std::rethrow_exception(error);

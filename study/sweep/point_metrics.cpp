@@ -5,7 +5,9 @@
 #include <variant>
 
 #include "sim/bounds.hpp"
+#include "sim/cost/memory_sums.hpp"
 #include "sim/cost/resolve.hpp"
+#include "sim/tick_sum.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -50,17 +52,14 @@ bool PointMetrics::measure_quickly(MadeSchedule& made, const io::RunConfig& conf
   run_.timeline.unit = config.costs.unit;
   run_.over_limit.reset();
   run_.costs.slice_end = study::slice_ends(config.options, schedule->slices());
-  resolve_memory(schedule, config.memory);
-  run_.memory.slice_end = run_.costs.slice_end;
+  resolve_memory(schedule, config);
   if (!find_totals(made, config.step, grown)) return false;
-  const bool bytes = wanted_.peak_bytes || run_.memory.limit.has_value();
+  const bool bytes = wanted_.peak_bytes || !run_.memory.limit.empty();
   if (bytes && !order_decides_bytes(*schedule)) {
     if (!measure_timeline(schedule)) return false;
   } else {
     find_peaks(made, config.memory);
-    const auto over = [this](const RankMemory& rank) { return rank.peak_bytes > *run_.memory.limit; };
-    if (run_.memory.limit && std::any_of(memory_.begin(), memory_.end(), over) && !measure_timeline(schedule))
-      return false;
+    if (is_over_limit() && !measure_timeline(schedule)) return false;
   }
   fill(*schedule, config.step);
   return true;
@@ -68,12 +67,20 @@ bool PointMetrics::measure_quickly(MadeSchedule& made, const io::RunConfig& conf
 
 /// Memory tables stay as long as schedule and numbers do.
 void PointMetrics::resolve_memory(const std::shared_ptr<const Schedule>& schedule,
-                                  const cost::MemorySpec& spec) {
-  run_.memory.limit = spec.limit;
-  if (memory_schedule_ == schedule && memory_spec_ && cost::same_memory(*memory_spec_, spec)) return;
+                                  const io::RunConfig& config) {
+  const cost::MemorySpec& spec = config.memory;
+  if (memory_schedule_ == schedule && memory_steps_ == config.step.count && memory_spec_ &&
+      cost::same_memory(*memory_spec_, spec)) {
+    run_.memory.limit = cost::resolve_limit(spec, schedule->ranks(), run_.memory.parts);
+    run_.memory.slice_end = run_.costs.slice_end;
+    return;
+  }
   memory_schedule_ = nullptr;
   run_.memory = cost::resolve_memory(spec, schedule->placement());
+  run_.memory.slice_end = run_.costs.slice_end;
+  cost::require_summable(spec, run_.memory, *schedule, config.step.count);
   memory_spec_ = spec;
+  memory_steps_ = config.step.count;
   memory_schedule_ = schedule;
 }
 
@@ -91,9 +98,9 @@ bool PointMetrics::find_totals(MadeSchedule& made, const Steps& steps, bool& gro
     totals_ = std::get<Totals>(std::move(outcome));
   }
   // No step takes longer than the first, whose ranks all start at once, so that later ones cannot overflow either.
-  __extension__ using Wide = __int128;
   const Ticks last = *std::max_element(totals_.last_end.begin(), totals_.last_end.end());
-  return (Wide{last} + steps.optimizer) * steps.count <= kMaxTicks;
+  return last <= kMaxTicks - steps.optimizer &&
+         TickSum::times(last + steps.optimizer, steps.count) <= kMaxTicks;
 }
 
 bool PointMetrics::order_decides_bytes(const Schedule& schedule) const {
@@ -108,7 +115,7 @@ bool PointMetrics::order_decides_bytes(const Schedule& schedule) const {
 
 void PointMetrics::find_peaks(MadeSchedule& made, const cost::MemorySpec& spec) {
   memory_.assign(static_cast<std::size_t>(made.schedule()->ranks()), {});
-  const bool bytes = wanted_.peak_bytes || run_.memory.limit.has_value();
+  const bool bytes = wanted_.peak_bytes || !run_.memory.limit.empty();
   if (has_peaks_)
     for (std::size_t r = 0; r < memory_.size(); ++r) {
       memory_[r].peak_live = totals_.peak_live[r];
@@ -121,6 +128,12 @@ void PointMetrics::find_peaks(MadeSchedule& made, const cost::MemorySpec& spec) 
     memory_[r].peak_activation_bytes = (*peaks)[r].activation_bytes;
     memory_[r].peak_bytes = (*peaks)[r].bytes;
   }
+}
+
+bool PointMetrics::is_over_limit() const {
+  for (std::size_t r = 0; r < run_.memory.limit.size(); ++r)
+    if (memory_[r].peak_bytes > run_.memory.limit[r]) return true;
+  return false;
 }
 
 /// Bytes that depend on time, and which op is the first above the limit.

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/io/run_config.hpp"
@@ -33,7 +34,7 @@ struct Wanted {
 /// Measures points; keeps its buffers. One per thread.
 class PointMetrics {
  public:
-  PointMetrics(Wanted wanted, const study::Limits& limits) : wanted_(wanted), limits_(limits) {}
+  PointMetrics(Wanted wanted, study::Limits limits) : wanted_(wanted), limits_(std::move(limits)) {}
 
   /// What study::evaluate() would give, as far as it is wanted: metrics, unit and over_limit are right, the rest is not. Throws as
   /// study::evaluate() does. `grown` is set if `made` became larger.
@@ -41,8 +42,9 @@ class PointMetrics {
 
  private:
   bool measure_quickly(MadeSchedule& made, const io::RunConfig& config, bool& grown);
-  void resolve_memory(const std::shared_ptr<const Schedule>& schedule, const cost::MemorySpec& spec);
+  void resolve_memory(const std::shared_ptr<const Schedule>& schedule, const io::RunConfig& config);
   bool find_totals(MadeSchedule& made, const Steps& steps, bool& grown);
+  [[nodiscard]] bool is_over_limit() const;
   void find_peaks(MadeSchedule& made, const cost::MemorySpec& spec);
   bool measure_timeline(const std::shared_ptr<const Schedule>& schedule);
   [[nodiscard]] bool order_decides_bytes(const Schedule& schedule) const;
@@ -56,7 +58,8 @@ class PointMetrics {
   bool has_peaks_ = false;                           // totals_ came with peaks
   std::vector<RankMemory> memory_;                   // [rank]
   std::shared_ptr<const Schedule> memory_schedule_;  // for which run_.memory was resolved,
-  std::optional<cost::MemorySpec> memory_spec_;      // from this
+  std::optional<cost::MemorySpec> memory_spec_;      // from this,
+  int memory_steps_ = 0;                             // for so many steps
   study::Evaluation run_;
 };
 

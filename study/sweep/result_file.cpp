@@ -8,9 +8,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "sim/error.hpp"
+#include "sim/io/file.hpp"
 #include "study/sweep/result_text.hpp"
 
 namespace pipeloom::sweep {
@@ -27,15 +27,6 @@ void lock(int descriptor, const std::string& path) {
     throw InputError(Where{path},
                      "another sweep is writing this file; wait for it, stop it, or name another file");
   throw SystemError::cannot_write(path, std::strerror(errno));
-}
-
-/// So that a new file's name is on the disk as well. Best effort: some file systems refuse it.
-void sync_folder(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
 }
 
 std::string shard_text(const Header& header) {
@@ -78,7 +69,7 @@ std::string joined(const std::vector<std::string>& names) {
                              shard_text(wanted)));
   if (found.metrics != wanted.metrics)
     refuse(path, fmt::format("cannot go on with this file: its metrics are {}, not {}",
-                             shortened(joined(found.metrics), 256), joined(wanted.metrics)));
+                             shortened(joined(found.metrics), 80), shortened(joined(wanted.metrics), 80)));
   refuse(path, "cannot go on with this file: it has another format, or its header is damaged");
 }
 
@@ -181,7 +172,7 @@ void ResultFile::begin(const std::string& preamble) {
   append(preamble);
   if (!regular_) return;
   sync();
-  sync_folder(path_);
+  io::sync_folder(path_);
 }
 
 void ResultFile::verify(const std::string& preamble, const Grid& grid, const Header& header,
@@ -202,7 +193,10 @@ void ResultFile::verify(const std::string& preamble, const Grid& grid, const Hea
     ++found_.lines;
     found_.next_point = verifier.point() + 1;
     // Nothing has been cut off yet, so that whoever interrupts a long check loses nothing.
-    if (stop != nullptr && *stop) return;
+    if (stop != nullptr && *stop) {
+      goes_on_ = true;
+      return;
+    }
   }
   cut(size_);
 }
@@ -217,6 +211,8 @@ void ResultFile::cut(std::uint64_t size) {
 }
 
 void ResultFile::append(std::string_view lines) {
+  // Here and not only in sync(): writing behind a cut would fill it with zeros and hide it.
+  require_length();
   std::string_view left = lines;
   while (!left.empty()) {
     const ssize_t written = ::write(descriptor_, left.data(), left.size());
@@ -238,7 +234,34 @@ void ResultFile::fail(int error, std::string_view written) {
                          is_cut ? "" : ", the last line may be cut short"));
 }
 
+void ResultFile::lost(std::string_view how) const {
+  throw SystemError::cannot_write(
+      path_,
+      fmt::format("the file {} while the sweep wrote it; put it back and go on with --resume, or start again",
+                  how));
+}
+
+void ResultFile::require_length() const {
+  struct stat own {};
+  if (!regular_ || goes_on_ || ::fstat(descriptor_, &own) != 0) return;
+  const auto length = static_cast<std::uint64_t>(own.st_size);
+  if (length != size_) lost(length < size_ ? "was cut short" : "was written by others");
+}
+
+void ResultFile::require_in_place() const {
+  require_length();
+  struct stat own {};
+  struct stat named {};
+  if (!regular_ || ::fstat(descriptor_, &own) != 0) return;
+  const bool is_there = ::stat(path_.c_str(), &named) == 0;
+  if (own.st_nlink == 0) lost(is_there ? "was replaced" : "was removed");
+  if (!is_there) lost("was renamed or removed");
+  if (named.st_dev != own.st_dev || named.st_ino != own.st_ino)
+    lost("was renamed and another put in its place");
+}
+
 void ResultFile::sync() {
+  require_in_place();
   if (::fdatasync(descriptor_) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP) return;
   fail(errno, "");
 }

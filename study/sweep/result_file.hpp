@@ -48,7 +48,7 @@ class ResultFile {
   /// `lines`: whole lines. If the disk refuses, cuts the file behind the last whole line and throws SystemError naming the file and how to
   /// go on.
   void append(std::string_view lines);
-  /// Makes sure that everything appended is on the disk. Throws SystemError.
+  /// Makes sure that everything appended is on the disk, in a file that still has its name and its length. Throws SystemError.
   void sync();
 
  private:
@@ -58,11 +58,16 @@ class ResultFile {
               const std::atomic<bool>* stop);
   void cut(std::uint64_t size);
   void close();
+  /// Throws SystemError if the file has not the length that was written, or not its name any more.
+  void require_length() const;
+  void require_in_place() const;
+  [[noreturn]] void lost(std::string_view how) const;
   [[noreturn]] void fail(int error, std::string_view written);
 
   std::string path_;
   int descriptor_ = -1;
   bool regular_ = false;
+  bool goes_on_ = false;  ///< the file, behind size_: an interrupted check has cut nothing off
   std::uint64_t size_ = 0;
   Found found_;
 };

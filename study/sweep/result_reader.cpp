@@ -1,13 +1,12 @@
 // Reading results.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
+#include "sim/io/file.hpp"
 #include "study/sweep/evaluator.hpp"
 #include "study/sweep/result.hpp"
 #include "study/sweep/result_text.hpp"
@@ -247,8 +246,7 @@ void ResultReader::State::read_preamble() {
 }
 
 ResultReader::ResultReader(const std::string& path) {
-  const int fd = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw InputError::cannot_read(path, std::strerror(errno));
+  const int fd = path == "-" ? STDIN_FILENO : io::open_to_read(path);
   state_ = std::make_unique<State>(path == "-" ? "standard input" : path, fd);
   state_->read_preamble();
 }

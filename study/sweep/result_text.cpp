@@ -11,6 +11,7 @@
 #include "sim/error.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/json_value.hpp"
+#include "sim/printable.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -27,26 +28,6 @@ bool is_hexadecimal(char c) {
 
 bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20;
-}
-
-/// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none (Unicode standard, table 3-7).
-std::size_t utf8_character(std::string_view text) {
-  const auto byte = [text](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
-  };
-  const auto follows = [byte](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool in_range = (first != 0xE0 || byte(1) >= 0xA0) && (first != 0xED || byte(1) < 0xA0);
-    return follows(1) && in_range && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool in_range = (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) < 0x90);
-    return follows(1) && in_range && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
 }
 
 bool is_value(std::string_view text) {
@@ -147,7 +128,7 @@ bool LineScanner::skip_string() {
       if (!skip_escape()) return false;
       continue;
     }
-    const std::size_t length = is_control(c) ? 0 : utf8_character(text_.substr(next_));
+    const std::size_t length = is_control(c) ? 0 : utf8_character(text_.substr(next_)).length;
     if (length == 0) return false;
     next_ += length;
   }
@@ -197,19 +178,15 @@ std::string decoded(std::string_view quoted) {
 std::size_t valid_utf8(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
-    const std::size_t length = utf8_character(text.substr(i));
+    const std::size_t length = utf8_character(text.substr(i)).length;
     if (length == 0) break;
     i += length;
   }
   return i;
 }
 
-std::string one_line(std::string_view text, std::size_t limit) {
-  std::string out(text);
-  for (std::size_t i = valid_utf8(out); i < out.size(); i += valid_utf8(std::string_view(out).substr(i)))
-    out[i] = '?';
-  // The three dots of a cut count too.
-  return out.size() <= limit ? shortened(out, limit) : shortened(out, limit - 3);
+bool begins_a_formula(std::string_view text) {
+  return !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
 }
 
 void append_cell(std::string& out, std::string_view text) {
@@ -250,7 +227,7 @@ std::string cell_of_json(std::string_view json) {
   if (json.size() < 3 || json.front() != '"' || json.find('\\') != std::string_view::npos)
     return std::string(json);
   const std::string_view text = json.substr(1, json.size() - 2);
-  return std::string(is_value(text) ? json : text);
+  return std::string(is_value(text) || begins_a_formula(text) ? json : text);
 }
 
 std::string json_of_cell(std::string_view cell) {

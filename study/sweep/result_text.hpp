@@ -45,14 +45,14 @@ class LineScanner {
 [[nodiscard]] std::string decoded(std::string_view quoted);
 /// Length of the valid UTF-8 at the beginning of `text`.
 [[nodiscard]] std::size_t valid_utf8(std::string_view text);
-/// Any bytes as one line of valid UTF-8, at most `limit` bytes long: what is not valid becomes '?'.
-[[nodiscard]] std::string one_line(std::string_view text, std::size_t limit);
 
 /// Appends a CSV cell, quoted where it has to be.
 void append_cell(std::string& out, std::string_view text);
 /// The cells of a line. Nothing for quotes that do not match.
 [[nodiscard]] std::optional<std::vector<std::string>> cells_of(std::string_view line);
-/// A JSON value as the content of a cell: without its quotes if it is a text that reads as nothing else.
+/// Whether a spreadsheet would calculate with a cell that is this text: what begins with = + - or @.
+[[nodiscard]] bool begins_a_formula(std::string_view text);
+/// A JSON value as the content of a cell: without its quotes if it is a text that reads as nothing else, for programs and spreadsheets.
 [[nodiscard]] std::string cell_of_json(std::string_view json);
 /// The JSON value that cell_of_json() turned into this.
 [[nodiscard]] std::string json_of_cell(std::string_view cell);

@@ -16,6 +16,22 @@ std::string places_of(const io::RunConfig& config) {
   return text;
 }
 
+/// Every number that may decide an order.
+std::vector<std::int64_t> numbers_of(const Terms& terms) {
+  std::vector<std::int64_t> out;
+  const auto add = [&out](const std::vector<std::int64_t>& numbers) {
+    out.insert(out.end(), numbers.begin(), numbers.end());
+  };
+  for (const auto& durations : terms.costs.duration) add(durations);
+  add(terms.costs.forward_delay);
+  add(terms.costs.backward_delay);
+  const MemoryModel& memory = terms.memory;
+  for (const auto* table : {&memory.activation, &memory.released_at_input, &memory.static_bytes,
+                            &memory.receive, &memory.logits, &memory.limit})
+    add(*table);
+  return out;
+}
+
 }  // namespace
 
 ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan) {
@@ -26,6 +42,7 @@ ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan)
   key.offload = config.options.offload;
   key.recompute_given = config.options.place_of("recompute") != nullptr;
   key.offload_given = config.options.place_of("offload") != nullptr;
+  if (plan.terms != nullptr) key.terms = numbers_of(*plan.terms);
   if (key.generator != nullptr) return key;
   key.params.ranks = config.ranks;
   key.params.microbatches = config.microbatches;
@@ -39,7 +56,10 @@ ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan)
 const Schedule* MadeSchedule::get(const study::SchedulePlan& plan, const io::RunConfig& config,
                                   const study::Limits& limits, bool& made) {
   made = !ready_.load(std::memory_order_acquire) && generate(plan, config, limits);
-  if (schedule_ == nullptr && places_ != places_of(config)) (void)study::make_planned(plan, config, limits);
+  if (schedule_ == nullptr && places_ != places_of(config)) {
+    schedules::Emission unused;
+    (void)study::make_planned(plan, config, limits, unused);
+  }
   return schedule_.get();
 }
 
@@ -48,7 +68,8 @@ bool MadeSchedule::generate(const study::SchedulePlan& plan, const io::RunConfig
   const std::lock_guard lock(mutex_);
   if (ready_.load(std::memory_order_relaxed)) return false;
   try {
-    schedule_ = study::make_planned(plan, config, limits);
+    schedules::Emission unused;
+    schedule_ = study::make_planned(plan, config, limits, unused);
   } catch (const InternalError&) {
     throw;
   } catch (const Error& error) {
@@ -113,6 +134,10 @@ std::size_t Evaluator::Cache::Hash::operator()(const ScheduleKey& key) const {
         static_cast<int>(p.forward_only), key.recompute.keep, key.offload.chunks.value_or(-1),
         key.offload.prefetch, key.offload.min_gap, key.steps})
     mix(static_cast<std::size_t>(value));
+  if (p.memory_limit)
+    for (const auto& limit : {p.memory_limit->bytes, p.memory_limit->microbatches})
+      mix(static_cast<std::size_t>(limit.value_or(-1)));
+  for (const std::int64_t number : key.terms) mix(static_cast<std::size_t>(number));
   mix(std::hash<std::string>()(p.variant));
   mix(std::hash<std::string>()(key.file));
   mix((key.recompute.on ? 1U : 0U) + (key.offload.on ? 2U : 0U) + (key.recompute_given ? 4U : 0U) +

@@ -32,6 +32,8 @@ struct ScheduleKey {
   bool offload_given = false;
   std::string file;  ///< path; its size is checked against the steps when it is read
   int steps = 0;
+  /// All numbers of SchedulePlan::terms, for orders that depend on them; else empty.
+  std::vector<std::int64_t> terms;
   friend bool operator==(const ScheduleKey&, const ScheduleKey&) = default;
 };
 [[nodiscard]] ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan);

@@ -59,7 +59,9 @@ bool looks_like_result(std::string_view text) {
 
 bool is_result_file(const std::string& path) {
   constexpr std::size_t kBeginning = 64;
-  if (path == "-") return false;
+  // A pipe could not be read again.
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;
   std::ifstream in(path, std::ios::binary);
   std::string text(kBeginning, '\0');
   in.read(text.data(), static_cast<std::streamsize>(kBeginning));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/app.hpp"
+#include "cli/man_page.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom::cli;
@@ -29,12 +30,29 @@ bool offers(const Candidates& candidates, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("the outline holds every command, and help") {
+TEST_CASE("the outline holds every command") {
   const auto commands = outline_of(*make_program().app);
-  CHECK(commands.size() == all_commands().size() + 1);
+  CHECK(commands.size() == all_commands().size());
   for (const Command& command : all_commands())
     CHECK(command_of(commands, std::string(command.name)).help == command.summary);
   CHECK(offers(command_of(commands, "help").arguments, "simulate"));
+}
+
+TEST_CASE("the manual page has every option of every command") {
+  const Program program = make_program();
+  const std::string page = man_page(*program.app);
+  for (const auto& command : outline_of(*program.app)) {
+    CAPTURE(command.name);
+    const std::size_t section = page.find("\n.SS pipeloom " + command.name);
+    REQUIRE(section != std::string::npos);
+    const std::string text = page.substr(section, page.find("\n.S", section + 1) - section);
+    for (const OptionOutline& option : command.options)
+      for (const std::string& name : option.names) {
+        std::string in_roff;
+        for (const char c : name) in_roff += c == '-' ? std::string("\\-") : std::string(1, c);
+        CHECK(text.find(in_roff) != std::string::npos);
+      }
+  }
 }
 
 TEST_CASE("what may follow an option comes from its type") {

@@ -3,14 +3,13 @@
 
     gate_schemas.py --program PROGRAM [--schemas FOLDER]
 
-FOLDER holds junit-10.xsd (the xUnit plugin of Jenkins), bmf.json (Bencher) and sarif-schema-2.1.0.json (OASIS). Without it the
-environment variable PIPELOOM_SCHEMAS names it, or it is reference/schemas beside the repository. What our own reading of the formats
-can check is checked in any case. Exits 1 if anything is wrong, 77 where a schema or its validator is absent: the rest has passed then.
+FOLDER holds junit-10.xsd (the xUnit plugin of Jenkins), bmf.json (Bencher) and sarif-schema-2.1.0.json (OASIS); default:
+tests/golden/gate. What our own reading of the formats can check is checked in any case. Exits 1 if anything is wrong, 77 where a
+validator is absent: the rest has passed then.
 """
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -155,7 +154,7 @@ def main():
     parser.add_argument("--program", required=True, type=Path)
     parser.add_argument("--schemas", type=Path)
     arguments = parser.parse_args()
-    schemas = arguments.schemas or Path(os.environ.get("PIPELOOM_SCHEMAS", ROOT.parent / "shared/reference/schemas"))
+    schemas = arguments.schemas or ROOT / "tests/golden/gate"
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder))
         gate = Gate(arguments.program.resolve(), Path(folder))

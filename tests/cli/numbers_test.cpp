@@ -1,18 +1,22 @@
 #include "cli/numbers.hpp"
 
 #include "sim/error.hpp"
+#include "study/memory_text.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
 using namespace pipeloom::cli;
+using study::headroom_text;
+using study::memory_cell;
+using study::memory_text;
 
-TEST_CASE("bytes in units of 1024, one decimal") {
+TEST_CASE("bytes in units of 1000, and of 1024 in parentheses") {
   CHECK(bytes_text(0) == "0 B");
-  CHECK(bytes_text(1023) == "1023 B");
-  CHECK(bytes_text(1024) == "1.0 KiB");
-  CHECK(bytes_text(1536) == "1.5 KiB");
-  CHECK(bytes_text((Bytes{1} << 20) - 1) == "1.0 MiB");
-  CHECK(bytes_text(Bytes{3} << 40) == "3.0 TiB");
+  CHECK(bytes_text(999) == "999 B");
+  CHECK(bytes_text(1024) == "1.0 kB (1.0 KiB)");
+  CHECK(bytes_text(81'100'000'000) == "81.1 GB (75.5 GiB)");  // 81.1e9 / 2^30 = 75.53
+  CHECK(bytes_text(999'960'000) == "1.0 GB (953.6 MiB)");     // never 1000.0 MB
+  CHECK(short_bytes_text(81'100'000'000) == "81.1 GB");
 }
 
 TEST_CASE("counts with thousands apart and the right noun") {
@@ -92,4 +96,41 @@ TEST_CASE("long runs keep their last digits") {
   const Ticks long_run = 4'000'000'000 * kMillisecond + kMillisecond / 2;
   const TimeFormat format = format_of(TimeUnit::Millisecond, {long_run});
   CHECK(format.text(long_run) == "4000000000.5");
+}
+
+TEST_CASE("a time with its unit has four digits that count") {
+  CHECK(time_text(4734 * kMillisecond, TimeUnit::Millisecond) == "4.734 s");
+  CHECK(time_text(33 * kMillisecond + kMillisecond / 2, TimeUnit::Second) == "33.5 ms");
+  CHECK(time_text(-18 * kMillisecond, TimeUnit::Millisecond) == "-18.0 ms");
+  CHECK(time_text(kMillisecond - 1, TimeUnit::Nanosecond) == "1.0 ms");  // not 1000.0 us
+  CHECK(time_text(0, TimeUnit::Millisecond) == "0.0 ms");
+  CHECK(time_text(33 * kMillisecond, TimeUnit::Unit) == "33.0");  // of 1e9 ticks
+}
+
+TEST_CASE("memory without sizes is told in activations") {
+  MemoryModel model;
+  model.activation = {1, 1};
+  model.static_bytes = model.receive = model.logits = {0, 0};
+  CHECK(memory_text(model, 32) == "32 activations of a stage");
+  model.passes = model.parts = 2;  // nobody gave a size, and costs are for all of a rank's two stages
+  CHECK(memory_text(model, 11) == "5.5 activations of a stage");
+  CHECK(bytes_number(model, 11) == "5.5");
+  CHECK(bytes_number(model, 10) == "5");
+  model.passes = model.parts = 1;
+  CHECK(memory_text(model, 1) == "1 activation of a stage");
+  model.activation = {37, 37};  // relative, as in the papers' tables
+  CHECK(memory_text(model, 32 * 37) == "32 activations of a stage");
+  CHECK(memory_cell(model, 1163) == "31.4");  // 1163 / 37 = 31.43
+  model.static_bytes = {80'000'000'000, 0};
+  CHECK(memory_text(model, 81'100'000'000) == "81.1 GB (75.5 GiB)");
+  Metrics metrics;
+  metrics.ranks.resize(2);
+  metrics.ranks[0].memory.peak_bytes = 81'100'000'000;
+  model.limit = {85'900'000'000, 85'900'000'000};
+  CHECK(headroom_text(model, metrics) == "limit 85.9 GB (80.0 GiB), headroom 4.8 GB (4.5 GiB)");
+  metrics.ranks[1].memory.peak_bytes = 85'900'000'001;
+  CHECK(headroom_text(model, metrics) == "limit 85.9 GB (80.0 GiB), over by 1 B");
+  model.limit[1] = 90'000'000'000;  // the rank that has least left counts
+  CHECK(headroom_text(model, metrics) ==
+        "limit 85.9 GB (80.0 GiB) to 90.0 GB (83.8 GiB), headroom 4.1 GB (3.8 GiB)");
 }

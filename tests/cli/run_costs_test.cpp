@@ -123,6 +123,28 @@ TEST_CASE("op times by stage, of kinds that were seen") {
         "    1  2.000   0.000  4.000   0.000\n");
 }
 
+TEST_CASE("what never ran alone is not written as if it had") {
+  executor::MeasuredCosts costs = two_stages();
+  for (auto& samples : costs.share) samples.resize(2);
+  costs.op[index_of(OpKind::Backward)][0] = {};
+  costs.share[index_of(OpKind::Backward)][0] = {4, 2 * kMs, 0};
+  const auto written = [&] {
+    std::ostringstream out;
+    write_costs(out, costs, {});
+    return out.str();
+  };
+  // Nothing else is known of stage 0.
+  CHECK(written().find(R"("backward": {"stages": {"1": 4.0}})") != std::string::npos);
+  CHECK(unmeasured(costs) ==
+        std::vector<std::string>{"B of stage 0 ran in groups only: a costs file leaves it out"});
+  // Its I takes 1 ms and its W 1.5 ms.
+  costs.op[index_of(OpKind::BackwardInput)] = {{4, kMs, 0}, {4, kMs, 0}};
+  costs.op[index_of(OpKind::BackwardWeight)] = {{4, 3 * kMs / 2, 0}, {4, kMs, 0}};
+  CHECK(written().find(R"("backward": [2.5, 4.0])") != std::string::npos);
+  CHECK(unmeasured(costs) ==
+        std::vector<std::string>{"B of stage 0 ran in groups only: costs take I + W for it"});
+}
+
 TEST_CASE("measured costs keep the rules of messages and groups that were run") {
   executor::MeasuredCosts costs = two_stages();
   costs.transfers = ten_messages();

@@ -58,8 +58,8 @@ TEST_CASE("one rank more than fit still leaves a full table") {
 
 TEST_CASE("over the limit: rank, op, bytes, limit") {
   const OverLimit over{Rank(2), forward(Stage(2), Microbatch(5)), 12, 10};
-  CHECK(over_limit_text(over).starts_with(
-      "over the memory limit: rank 2 needs 12 bytes at 2F5, the limit is 10 bytes; "));
+  CHECK(
+      over_limit_text(over).starts_with("over the memory limit: rank 2 needs 12 at 2F5, the limit is 10; "));
 }
 
 TEST_CASE("a range of time, either side open") {

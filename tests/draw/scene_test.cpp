@@ -217,7 +217,7 @@ TEST_CASE("a picture with memory grows with the ranks, and leaves the curves out
 TEST_CASE("a memory limit is a line on the curve's scale", "[draw]") {
   const Timeline timeline = run(kTwoRanks);
   MemoryModel memory = default_memory(timeline.schedule->placement());
-  memory.limit = 4;
+  memory.limit.assign(static_cast<std::size_t>(timeline.schedule->ranks()), 4);
   SceneOptions options;
   options.show_memory = true;
   options.memory = &memory;

@@ -70,6 +70,25 @@ TEST_CASE("a rank that throws ends the run: rank, op and reason are named, what 
     if (program.schedule().ops()[i] == op) CHECK(partial.end_of(i) == -1);
 }
 
+TEST_CASE("a run that is asked to end does so in order, and keeps what ended") {
+  const Program program = async_program("1f1b", 2, 4);
+  std::atomic<bool> stop = false;
+  RunOptions options{.warmup_steps = 0, .steps = 1000};  // 15 ms each
+  int all = 0;
+  options.progress = [&](int over, int steps) {
+    all = steps;
+    if (over >= 2) stop = true;
+  };
+  options.stop = &stop;
+  const RunFailed failure = failure_of(program, options);
+  CHECK(std::string(failure.what()).starts_with("interrupted in step "));
+  CHECK(all == 1000);
+  CHECK(failure.partial().steps >= 2);
+  CHECK(failure.partial().steps < 1000);
+  for (std::size_t op = 0; op < program.schedule().num_ops(); ++op)
+    CHECK(failure.partial().end_of(op, 1) > 0);  // the second step is whole
+}
+
 TEST_CASE("a rank that stalls ends the run within the timeout") {
   const Program program = async_program("zb-h1", 4, 8);
   const Op op = backward_input(Stage(1), Microbatch(0));

@@ -16,7 +16,30 @@ TEST_CASE("median and spread of a sample") {
   CHECK(sample_of({4, 2, 1, 3}).median == 2);
 }
 
-TEST_CASE("durations by kind and stage, where a group counts in equal shares where nothing ran alone") {
+TEST_CASE("a backward that never ran alone takes its I and W, or else is known by shares only") {
+  // Rank 0: 0F0 alone takes 4, then (0F1;0B0) takes 16, and 0I1 and 0W1 take 5 and 6. Rank 1: its only B ran in a group of 18.
+  RunResult run;
+  run.timeline.schedule = std::make_shared<const Schedule>(
+      parse_schedule("0F0 (0F1;0B0)OVERLAP_F_B 0I1 0W1 | 1F0 (1F1;1B0)OVERLAP_F_B 1B1"));
+  run.timeline.start = {0, 20, 20, 40, 45, 4, 8, 8, 30};
+  run.timeline.end = {4, 36, 36, 45, 51, 8, 26, 26, 37};
+  using Source = OpEstimate::Source;
+  MeasuredCosts costs = measured_costs(run);
+  CHECK(costs.op[index_of(OpKind::Backward)][0].count == 0);
+  const OpEstimate sum = estimate_of(costs, OpKind::Backward, 0);
+  CHECK(sum.source == Source::Sum);
+  CHECK(sum.time == 5 + 6);  // not 16 / 2
+  const OpEstimate alone = estimate_of(costs, OpKind::Backward, 1);
+  CHECK(alone.source == Source::Alone);
+  CHECK(alone.time == 7);
+  CHECK(estimate_of(costs, OpKind::BackwardWeight, 1).source == Source::None);
+  costs.op[index_of(OpKind::BackwardWeight)][0] = {};
+  const OpEstimate share = estimate_of(costs, OpKind::Backward, 0);
+  CHECK(share.source == Source::Share);
+  CHECK(share.time == 16 / 2);
+}
+
+TEST_CASE("durations by kind and stage, of ops that ran alone, and of groups") {
   // Rank 0: 0F0 alone takes 4, 0F1 with 0B0 takes 10, 0B1 alone takes 6. Rank 1 the same ops apart.
   RunResult run;
   run.timeline.schedule = std::make_shared<const Schedule>(

@@ -57,7 +57,7 @@ void read_as_csv(std::string_view line) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  const std::string line = pipeloom::sweep::one_line(text, 100);
+  const std::string line = pipeloom::shortened(text, 100);
   require(line.size() <= 100 && pipeloom::sweep::valid_utf8(line) == line.size());
   while (!text.empty()) {
     const std::string_view first = text.substr(0, text.find('\n'));

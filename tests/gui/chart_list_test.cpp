@@ -307,7 +307,7 @@ TEST_CASE("the memory curve reaches its height and marks its peak", "[chart]") {
   Chart chart(kScene);
   auto run = std::make_shared<RunModel>(*chart.run);
   run->memory = default_memory(run->schedule->placement());
-  run->memory->limit = 1;
+  run->memory->limit.assign(static_cast<std::size_t>(run->schedule->ranks()), 1);
   index_run(*run);
   chart.session.runs.front().run = run;
   chart.session.view.show_memory = true;

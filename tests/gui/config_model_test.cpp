@@ -112,6 +112,27 @@ TEST_CASE("an edit is simulated, undone and redone") {
   CHECK(config.value("ranks") == "8");
 }
 
+TEST_CASE("an order that is found follows its costs and its limit") {
+  Session session;
+  (void)session.part<ConfigModel>();
+  run_command(session, "set", "schedule zb-auto");
+  settle(session);
+  const Schedule at_first = *session.runs.front().run->schedule;
+  CHECK(session.runs.front().run->metrics->max_window == (3 * 8 + 4 - 1) * kUnit);  // max(3m + p - 1, ..) F
+  run_command(session, "set", "options.memory_limit.microbatches 8");
+  settle(session);
+  CHECK(session.runs.front().run->metrics->max_window == 3 * 8 * kUnit);  // k = 2p: the work alone
+  CHECK_FALSE(*session.runs.front().run->schedule == at_first);
+  run_command(session, "reset", "options.memory_limit.microbatches");
+  settle(session);
+  CHECK(*session.runs.front().run->schedule == at_first);
+  run_command(session, "set", "costs.forward 1");
+  run_command(session, "set", "costs.backward_input 2");
+  run_command(session, "set", "costs.backward_weight 0.5");
+  settle(session);
+  CHECK_FALSE(*session.runs.front().run->schedule == at_first);
+}
+
 TEST_CASE("a drag is one step of undo") {
   Session session;
   auto& config = session.part<ConfigModel>();

@@ -98,17 +98,17 @@ TEST_CASE("pictures have the size that was asked for") {
   ExportOptions options;
   options.size = {400, 200, ExportSize::Unit::Pixels};
   const ExportJob job = export_job(session, options);
-  write_export(job, folder.file("a.svg"));
+  write_export(job, folder.file("a.svg"), io::Overwrite::No);
   CHECK(io::read_file(folder.file("a.svg")).find("width=\"400\"") != std::string::npos);
-  write_export(job, folder.file("a.png"));
+  write_export(job, folder.file("a.png"), io::Overwrite::No);
   const std::string png = io::read_file(folder.file("a.png"));
   CHECK(png_number(png, 16) == 400);
   CHECK(png_number(png, 20) == 200);
   // 101.6 mm are 4 inches: 1200 dots at 300 an inch.
   options.size = {101.6, 50.8, ExportSize::Unit::Millimetres};
-  write_export(export_job(session, options), folder.file("b.png"));
+  write_export(export_job(session, options), folder.file("b.png"), io::Overwrite::No);
   CHECK(png_number(io::read_file(folder.file("b.png")), 16) == 1200);
-  write_export(job, folder.file("a.pdf"));
+  write_export(job, folder.file("a.pdf"), io::Overwrite::No);
   CHECK(io::read_file(folder.file("a.pdf")).starts_with("%PDF"));
 }
 
@@ -116,12 +116,12 @@ TEST_CASE("a table has the ops that reach into the view") {
   const Folder folder;
   Session session;
   test::open_in(session, test::run_of(kTwoRanks));
-  write_export(export_job(session, {}), folder.file("all.csv"));
+  write_export(export_job(session, {}), folder.file("all.csv"), io::Overwrite::No);
   CHECK(count(io::read_file(folder.file("all.csv")), "\n") == 9);  // heading and 8 ops
   session.view.range = {2.0 * kOne, 4.0 * kOne};
   ExportOptions view;
   view.view_only = true;
-  write_export(export_job(session, view), folder.file("view.csv"));
+  write_export(export_job(session, view), folder.file("view.csv"), io::Overwrite::No);
   CHECK(io::read_file(folder.file("view.csv")) == "rank,op,start,end\n1,1B0,2.0,4.0\n");
 }
 
@@ -146,6 +146,13 @@ TEST_CASE("the commands write files and fill the clipboard") {
   run_command(session, "export", folder.file("y.csv") + " view");
   settle(session);
   CHECK(std::filesystem::exists(folder.file("y.csv")));
+  // What is there stays, unless one says so.
+  run_command(session, "export", folder.file("x.svg"));
+  settle(session);
+  CHECK(session.message.text.find("exists already") != std::string::npos);
+  run_command(session, "export", folder.file("x.svg") + " all --force");
+  settle(session);
+  CHECK(session.message.kind == MessageKind::Note);
   run_command(session, "export", folder.file("x.docx"));
   CHECK(session.message.kind == MessageKind::Problem);
   CHECK(session.message.text.find(".svg") != std::string::npos);

@@ -50,6 +50,13 @@ TEST_CASE("preferences read back as they were written") {
   CHECK(same(back, sample()));
 }
 
+TEST_CASE("preferences that are nested deeper than settings can be are none") {
+  Preferences back;
+  const std::string deep = "{\"x\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  CHECK_THROWS_AS(read_preferences(deep, "f", back), InputError);
+  CHECK(preferences_text(sample(), deep) == preferences_text(sample()));
+}
+
 TEST_CASE("what does not fit is left as it was") {
   Preferences back = sample();
   read_preferences(R"({"scale": 40, "palette": "neon", "dark": "yes", "panels": {"edit": 3}, "splits": 1})",

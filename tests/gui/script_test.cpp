@@ -71,6 +71,16 @@ TEST_CASE("scripts: a quoted text may hold anything") {
   CHECK(set.value == "[2, 2.5]");
 }
 
+TEST_CASE("scripts: a command that must fail, and with which words") {
+  CHECK(one("expect-error").verb == ScriptVerb::ExpectError);
+  CHECK(one("expect-error 0.5 to 4").word == "0.5 to 4");
+}
+
+TEST_CASE("expectations: an index that is no number of this machine is not there") {
+  CHECK(check("/a/100000000000000000000000 == 1", R"({"a": [1]})").find("is not there") != std::string::npos);
+  CHECK(check("/a/01 absent", R"({"a": [1, 2]})").empty());
+}
+
 TEST_CASE("scripts: waiting is for rest or for a time") {
   CHECK(one("wait idle").verb == ScriptVerb::WaitIdle);
   CHECK(one("wait idle 250").number == 250);

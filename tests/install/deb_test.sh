@@ -38,7 +38,7 @@ for file in bash-completion/completions/pipeloom zsh/vendor-completions/_pipeloo
   [[ -s $share/$file ]] || fail "no usr/share/$file"
 done
 grep -q '^\.B check$' "$share/man/man1/pipeloom.1" || fail "the man page lacks a command"
-! grep -q '@' "$share/man/man1/pipeloom.1" || fail "the man page has a hole"
+grep -q 'microbatches' "$share/man/man1/pipeloom.1" || fail "the man page lacks an option"
 [[ ! -e $work/root/usr/include ]] || fail "headers are no part of the package"
 bash -c "source '$share/bash-completion/completions/pipeloom'; complete -p pipeloom" >/dev/null || fail "completion of bash"
 

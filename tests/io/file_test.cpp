@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "sim/error.hpp"
 #include "support/catch.hpp"
@@ -55,6 +56,16 @@ TEST_CASE("an existing file is kept unless overwriting is allowed") {
   CHECK(read_file(folder.file("a")) == "one");
   put(folder.file("a"), Overwrite::Yes, "two");
   CHECK(read_file(folder.file("a")) == "two");
+}
+
+TEST_CASE("a named pipe that nobody writes is refused, and one with a writer is read") {
+  const Folder folder;
+  const std::string pipe = folder.file("p");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_AS(read_file(pipe), InputError);
+  std::thread writer([&pipe] { std::ofstream(pipe) << "text"; });
+  CHECK(read_file(pipe) == "text");
+  writer.join();
 }
 
 TEST_CASE("a file that appears while another is written is not lost") {

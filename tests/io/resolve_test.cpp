@@ -86,6 +86,25 @@ TEST_CASE("what was derived is said") {
   CHECK(origin(resolved, "costs.backward").empty());
 }
 
+TEST_CASE("PyTorch's first stage does nothing in I, and all of it in W") {
+  const std::string given =
+      R"({"forward": 1, "backward_input": 2, "backward_weight": 3, "first_stage": "torch"})";
+  const auto resolved = resolve(given, split());
+  CHECK(resolved.stage_duration[index_of(OpKind::BackwardInput)] == Four{0, 2 * kOne});
+  CHECK(resolved.stage_duration[index_of(OpKind::BackwardWeight)] == Four{5 * kOne, 3 * kOne});
+  CHECK(resolved.costs.duration[index_of(OpKind::BackwardWeight)] == Four{5 * kOne, 3 * kOne});
+  CHECK(durations(given, split())[1] == 5 * kOne);  // B stays I + W
+  CHECK(origin(resolved, "costs.first_stage") == "stage 0: nothing in I, I and W in W");
+  // What a report says of it gives the same again: I is nothing already.
+  CHECK(
+      durations(
+          R"({"forward": 1, "backward": 5, "backward_input": [0, 2], "backward_weight": [5, 3], "first_stage": "torch"})",
+          split()) == Four{kOne, 5 * kOne, 0, 5 * kOne});
+  CHECK(durations(R"({"forward": 1, "backward_input": 2, "backward_weight": 3, "first_stage": "full"})",
+                  split()) == Four{kOne, 5 * kOne, 2 * kOne, 3 * kOne});
+  CHECK(error_of(R"({"first_stage": "last"})", split()).find("full") != std::string::npos);
+}
+
 TEST_CASE("costs that do not suffice name the key") {
   CHECK(error_of(R"({"forward": 1})", full()) ==
         "c:1:11: error: costs.backward is missing, but other costs are given and the schedule has B ops; "
@@ -152,6 +171,27 @@ TEST_CASE("rank_scale slows the ops of a rank, not its transfers") {
   CHECK(resolved.stage_duration[0] == std::vector<Ticks>{2 * kOne, 2 * kOne});
 }
 
+TEST_CASE("factors may be tables, of ranks, stages and microbatches") {
+  const auto with = [](const std::string& more) {
+    return resolve(R"({"forward": 10, "backward": 20, )" + more + "}", chunked());
+  };
+  const std::size_t forward = index_of(OpKind::Forward);
+  // Rank 1 holds stages 1 and 3; slots are stages here.
+  const std::vector<Ticks> slow_rank = {10 * kOne, 11 * kOne, 10 * kOne, 11 * kOne};
+  CHECK(with(R"("rank_scale": {"default": 1, "ranks": {"1": 1.1}})").costs.duration[forward] == slow_rank);
+  CHECK(with(R"("rank_scale": {"1": 1.1})").costs.duration[forward] ==
+        slow_rank);  // of --set costs.rank_scale.1=1.1
+  const std::vector<Ticks> slow_stage = {5 * kOne, 5 * kOne, 20 * kOne, 5 * kOne};
+  CHECK(with(R"("stage_scale": {"default": 0.5, "stages": {"2": 2}})").costs.duration[forward] == slow_stage);
+  CHECK(with(R"("stage_scale": [0.5, 0.5, 2, 0.5])").costs.duration[forward] == slow_stage);
+  CHECK(with(R"("microbatch_scale": {"microbatches": {"0": 3}})").costs.microbatch_scale ==
+        std::vector<Scale>{3 * kUnitScale});
+  CHECK(error_of(R"({"rank_scale": {"ranks": {"2": 1.1}}})", chunked()) ==
+        "c:1:37: error: costs.rank_scale names rank 2, but the schedule's ranks are 0 to 1");
+  CHECK(error_of(R"({"rank_scale": {"stages": {"2": 1.1}}})", chunked()) ==
+        "c:1:27: error: unknown key of costs.rank_scale 'stages'; valid: default, ranks");
+}
+
 TEST_CASE("a hop takes latency + bytes / bandwidth, nothing within a rank") {
   // 1000 bytes at 8e9 bit/s: 8000 bits / 8e9 = 1 us = 1e6 ps; latency 2 us.
   const auto costs =
@@ -210,7 +250,19 @@ TEST_CASE("memory numbers spread over stages") {
   CHECK(model.activation == std::vector<Bytes>{10, 20});
   CHECK(model.released_at_input == std::vector<Bytes>{5, 20});
   CHECK(model.logits == std::vector<Bytes>{0, 7});
-  CHECK(model.limit == 100);
+  CHECK(model.limit == std::vector<Bytes>{100, 100});
+}
+
+TEST_CASE("a memory limit is one number for all ranks, or one for each") {
+  const auto limit_of = [](const std::string& limit) {
+    const auto doc = io::Document::parse(R"({"memory": {"limit_bytes": )" + limit + "}}", "c");
+    return cost::resolve_limit(io::read_run_config(doc.root(), io::Needs::CostsOnly).memory, 2);
+  };
+  CHECK(limit_of("null").empty());
+  CHECK(limit_of("[80, 72]") == std::vector<Bytes>{80, 72});
+  CHECK_THROWS_WITH(limit_of("[80]"),
+                    "memory.limit_bytes has 1 entries, but the schedule has 2 ranks; give one "
+                    "number for all of them, or one entry for each");
 }
 
 TEST_CASE("more cannot be released than is held") {

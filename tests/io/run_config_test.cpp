@@ -99,9 +99,15 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {with(R"("chunks": 1e30)"),
        "c:2:11: error: chunks is 1e30, which is too large; it must be a whole number from 1 to 1048576"},
       {with(R"("options": {"memory_limit": 4})"),
-       "c:2:13: error: options.memory_limit belongs to zb-auto and zbv-auto, which this version does not "
-       "have; "
-       "options here: group_size, slices, waves, updates, variant, file, recompute, offload, forward_only"},
+       "c:2:29: error: options.memory_limit is 4; it must be an object"},
+      {with(R"("options": {"memory_limit": {"bytes": 4, "microbatches": 1}})"),
+       "c:2:29: error: options.memory_limit is an object; it must be {\"bytes\": n} or {\"microbatches\": "
+       "x}, one of the two"},
+      {with(R"("options": {"memory_limit": {"microbatches": 0}})"),
+       "c:2:46: error: options.memory_limit.microbatches is 0; it must be a number above 0"},
+      {with(R"("memory": {"limit_bytes": []})"),
+       "c:2:27: error: memory.limit_bytes is an array of 0; it must be a number of bytes, an array of one "
+       "per rank, or null"},
       {with(R"("options": {"slices": []})"),
        "c:2:23: error: options.slices is an array of 0; it must be a number of equal slices from 1 to 65535, "
        "or "
@@ -117,9 +123,8 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "c:2:22: error: costs.forward is 1e30, which is too large; it must be a time of 0 or more below "
        "4611686018"},
       {with(R"("costs": {"forward": "1"})"),
-       "c:2:22: error: costs.forward is the string '1'; it must be a number, an array with one entry per "
-       "stage, or "
-       "{\"default\": 2, \"stages\": {\"3\": 2.5}}"},
+       "c:2:22: error: costs.forward is the string '1'; it must be a time of 0 or more, such as 23.6, or "
+       "\"23.6ms\" with a unit (s, ms, us or ns)"},
       {with(R"("costs": {"forward": [1, null]})"),
        "c:2:26: error: costs.forward is null; it must be a time of 0 or more"},
       {with(R"("costs": {"forward": {"defaults": 1}})"),
@@ -130,8 +135,8 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {with(R"("costs": {"foward": 1})"),
        "c:2:11: error: unknown key of costs 'foward'; did you mean 'forward'? valid: time_unit, per, "
        "forward, backward, "
-       "backward_input, backward_weight, recompute, offload, reload, overlapped, rank_scale, "
-       "microbatch_scale, transfer"},
+       "backward_input, backward_weight, recompute, offload, reload, overlapped, first_stage, rank_scale, "
+       "stage_scale, microbatch_scale, transfer"},
       {with(R"("costs": {"time_unit": "min"})"),
        "c:2:24: error: unknown costs.time_unit 'min'; valid: unit, s, ms, us, ns"},
       {with(R"("costs": {"overlapped": "sequental"})"),
@@ -142,7 +147,8 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "\"saving\", or with "
        "\"default\" and \"stages\""},
       {with(R"("costs": {"rank_scale": 2})"),
-       "c:2:25: error: costs.rank_scale is 2; it must be an array of factors, such as [1, 1, 1.1, 1]"},
+       "c:2:25: error: costs.rank_scale is 2; it must be an array of factors, such as [1, 1, 1.1, 1], or "
+       "{\"default\": 1, \"ranks\": {\"2\": 1.1}}"},
       {with(R"("costs": {"transfer": {"model": "lnk"}})"),
        "c:2:33: error: unknown costs.transfer.model 'lnk'; did you mean 'link'? valid: latency, blocking, "
        "async, "
@@ -156,7 +162,8 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "\"unit\"; set it to s, ms, "
        "us or ns"},
       {with(R"("costs": {"time_unit": "s", "transfer": {"bandwidth_gbps": 0}})"),
-       "c:2:60: error: costs.transfer.bandwidth_gbps is 0; it must be a number above 0"},
+       "c:2:60: error: costs.transfer.bandwidth_gbps is 0; it must be a number above 0, or a rate "
+       "such as \"400Gbit/s\" or \"50GB/s\""},
       {with(R"("costs": {"transfer": {"intra": {"latency": 1}}})"),
        "c:2:33: error: costs.transfer.intra needs costs.transfer.ranks_per_node, which says who shares a "
        "node; give it, or leave "
@@ -177,6 +184,39 @@ TEST_CASE("a wrong configuration gets one exact line") {
     INFO(text);
     CHECK(error_of(text) == line);
   }
+}
+
+TEST_CASE("quantities may say their unit") {
+  const auto config =
+      read(with(R"("costs": {"forward": "23.6ms", "backward": {"default": "1 s", "stages": {"3": 5}},
+      "overlapped": "2.5ms", "transfer": {"latency": "40us", "bytes": "58.7MB", "bandwidth_gbps": "50GB/s"}},
+      "memory": {"activation_bytes": ["715MB", 3], "limit_bytes": "80GiB"}, "step": {"optimizer": "7ms"})"));
+  CHECK(config.costs.unit == TimeUnit::Millisecond);  // nobody gave another one
+  CHECK(config.costs.duration[0]->scalar == 23'600'000'000);
+  CHECK(config.costs.duration[1]->fallback == 1'000'000'000'000);
+  CHECK(config.costs.duration[1]->exceptions[0].number == 5'000'000'000);  // plain numbers are ms
+  CHECK(config.costs.overlap->duration.scalar == 2'500'000'000);
+  CHECK(config.costs.transfer.link.latency == 40'000'000);
+  CHECK(config.costs.transfer.bytes == 58'700'000);
+  CHECK(config.costs.transfer.link.bits_per_second == 400'000'000'000);
+  CHECK(config.memory.activation.array == std::vector<Bytes>{715'000'000, 3});
+  CHECK(config.memory.limit->bytes == std::vector<Bytes>{Bytes{80} << 30});
+  CHECK(config.step.optimizer == 7'000'000'000);
+  CHECK(read(with(R"("costs": {"time_unit": "us", "forward": "23.6ms", "backward": 2})")).costs.unit ==
+        TimeUnit::Microsecond);
+}
+
+TEST_CASE("a real time is no number of abstract units") {
+  CHECK(error_of(with(R"("costs": {"time_unit": "unit", "forward": "23.6ms"})")) ==
+        "c:2:43: error: costs.forward is the string '23.6ms', a real time, but costs.time_unit is \"unit\", "
+        "which has no length; set it to s, ms, us or ns, or give a plain number");
+  CHECK(error_of(with(R"("costs": {"forward": "soon"})")) ==
+        "c:2:22: error: costs.forward is the string 'soon'; it must be a time of 0 or more, such as 23.6, or "
+        "\"23.6ms\" with a unit (s, ms, us or ns)");
+  CHECK(
+      error_of(with(R"("memory": {"limit_bytes": "80G"})")) ==
+      "c:2:27: error: memory.limit_bytes is the string '80G'; it must be a whole number of bytes, 0 or more, "
+      "or a size such as \"80GB\" or \"75GiB\"");
 }
 
 TEST_CASE("values from options are named by their option") {

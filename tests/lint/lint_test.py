@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 
 import include_direction
+import message_text
 import text_rules
 
 CLEAN = {
@@ -73,6 +74,24 @@ class IncludeDirection(unittest.TestCase):
 
     def test_a_folder_must_have_a_row(self):
         self.expect({"extra/new.hpp": "#pragma once\n"}, "extra/new.hpp:1: in no layer")
+
+
+class MessageText(unittest.TestCase):
+    def expect(self, code, *shown):
+        found = [argument for _at, argument in message_text.violations_in("cli/a.cpp", code)]
+        self.assertEqual(found, list(shown))
+
+    def test_what_is_shown_by_shortened_passes(self):
+        self.expect('fmt::format("found \'{}\' in {}", shortened(text, 80), file)\n"\'" + shortened(a, 8) + "\'"')
+
+    def test_quoted_argument_of_a_format(self):
+        self.expect('fmt::format("{} is "\n "\'{}\', {:>{}}", what, one(a, b), x, width)', "one(a, b)")
+
+    def test_quoted_text_that_is_joined(self):
+        self.expect('"found \'" + text + "\'; allowed is"', "text")
+
+    def test_comments_and_braces_that_stand_for_themselves(self):
+        self.expect('// fmt::format("\'{}\'", a)\nfmt::format("{{}} \'{}\'", text)', "text")
 
 
 class TextRules(unittest.TestCase):

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
@@ -23,16 +24,15 @@ namespace {
 void for_each_schedule(const std::function<void(const Schedule&)>& fn) {
   for (const Generator& generator : all()) {
     const Requirements& needs = generator.requirements;
-    const auto variants = needs.variants.empty() ? std::vector<std::string>{""} : needs.variants;
     for (int p = 1; p <= 8; ++p)
       for (int m = 1; m <= 24; ++m)
         for (int v = 1; v <= 4; ++v)
-          for (const std::string& variant : variants) {
+          for (const std::string& variant : variants_of(generator)) {
             Params params{.ranks = p, .microbatches = m, .chunks = v, .variant = variant};
             params.slices = needs.default_slices;
             params.updates = needs.default_updates;
             if (needs.takes_waves) params.waves = std::max(1, v / 2);
-            if (!refusal(generator, params).empty()) continue;
+            if (!refusal(generator, params).empty() || is_slow(generator, params)) continue;
             INFO(fmt::format("{} {} p = {}, m = {}, v = {}", generator.name, variant, p, m, v));
             fn(make(generator, params));
           }

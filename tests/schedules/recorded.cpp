@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cctype>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
@@ -129,6 +131,67 @@ std::string zero_bubble_text(const std::string& packed, const Placement& placeme
                         next[which]++);
   }
   return text;
+}
+
+Terms ZeroBubbleCase::terms(const Placement& placement) const {
+  Terms terms{.costs = uniform_costs(placement, costs), .memory = default_memory(placement)};
+  terms.memory.activation.assign(terms.memory.activation.size(), activation);
+  terms.memory.released_at_input.assign(terms.memory.activation.size(), activation - until_weight);
+  return terms;
+}
+
+std::vector<ZeroBubbleCase> zero_bubble_cases(const std::string& file) {
+  std::vector<ZeroBubbleCase> cases;
+  for (const auto& one : nlohmann::json::parse(read_text("zerobubble/" + file + ".json"))) {
+    const Ticks input = one["t_b"];
+    const Ticks weight = one["t_w"];
+    ZeroBubbleCase& read = cases.emplace_back(
+        ZeroBubbleCase{.id = one["id"],
+                       .params = {.ranks = one["p"], .microbatches = one["m"], .chunks = one["v"]},
+                       .costs = {.forward = one["t_f"],
+                                 .backward = input + weight,
+                                 .backward_input = input,
+                                 .backward_weight = weight,
+                                 .delay = one["t_comm"]},
+                       .activation = one["m_b"],
+                       .until_weight = one["m_w"],
+                       .limit = {},
+                       .cost = one["cost"],
+                       .makespan = one["makespan"],
+                       .window = one["stage_window"],
+                       .first_start = one["first_start"],
+                       .peak_bytes = one["peak_mem"],
+                       .peak_live = one["peak_inflight"],
+                       .bubbles = one.value("combo_bubbles", std::vector<Ticks>()),
+                       .setting_costs = one.value("combo_costs", std::vector<Ticks>()),
+                       .orders = one["orders"]});
+    // 1F1B-I, GIS and GIS-H say how large their groups are, or mean p.
+    if (one.contains("group")) read.params.group_size = one["group"];
+    if (one.contains("mem_limit")) read.limit = one["mem_limit"];
+  }
+  return cases;
+}
+
+void check_zero_bubble_case(const ZeroBubbleCase& one, const Schedule& schedule) {
+  INFO(one.id);
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+    CHECK(queue_text(schedule, rank) ==
+          zero_bubble_text(one.orders.at(rank.at()), schedule.placement(), rank));
+
+  const Terms terms = one.terms(schedule.placement());
+  Simulator simulator;
+  const auto outcome = simulator.evaluate(schedule, terms.costs, terms.memory);
+  REQUIRE(std::holds_alternative<Totals>(outcome));
+  const Totals& totals = std::get<Totals>(outcome);
+  std::vector<Ticks> window;
+  for (std::size_t r = 0; r < totals.busy.size(); ++r)
+    window.push_back(totals.last_end[r] - totals.first_start[r]);
+  CHECK(totals.makespan == one.makespan);
+  CHECK(totals.first_start == one.first_start);
+  CHECK(window == one.window);
+  CHECK(*std::max_element(window.begin(), window.end()) == one.cost);
+  CHECK(totals.peak_live == one.peak_live);
+  CHECK(totals.peak_activation_bytes == one.peak_bytes);
 }
 
 std::string ppviz_text(const Schedule& schedule) {

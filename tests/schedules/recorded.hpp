@@ -2,12 +2,14 @@
 
 // Recorded orders and times of other programs, as the tests of schedules/ read them.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "schedules/generator.hpp"
 #include "sim/schedule.hpp"
 #include "sim/simulator.hpp"
+#include "sim/terms.hpp"
 
 namespace pipeloom::recorded {
 
@@ -23,6 +25,30 @@ std::string our_text(const std::string& order, int stage_step = 1, int stage_off
 std::string ppviz_text(const Schedule& schedule);
 /// A packed order of golden/zerobubble ("x3(fFbw)2", see its README) as our text: chunk c of the rank is the c-th of its stages.
 std::string zero_bubble_text(const std::string& packed, const Placement& placement, Rank rank);
+/// A case of golden/zerobubble; fields as its README says.
+struct ZeroBubbleCase {
+  std::string id;
+  schedules::Params params;  ///< p, m, v and the size of a group
+  UniformCosts costs;
+  Bytes activation = 0;
+  Bytes until_weight = 0;
+  std::optional<Bytes> limit;  ///< of each rank
+  Ticks cost = 0;
+  Ticks makespan = 0;
+  std::vector<Ticks> window;
+  std::vector<Ticks> first_start;
+  std::vector<Bytes> peak_bytes;
+  std::vector<std::int32_t> peak_live;
+  std::vector<Ticks> bubbles;        ///< of each setting of zbv_auto
+  std::vector<Ticks> setting_costs;  ///< of each setting of zb_auto
+  std::vector<std::string> orders;
+
+  [[nodiscard]] Terms terms(const Placement& placement) const;
+};
+/// golden/zerobubble/<file>.json.
+std::vector<ZeroBubbleCase> zero_bubble_cases(const std::string& file);
+/// Fails the test where the case's orders, times or memory are not those of this schedule.
+void check_zero_bubble_case(const ZeroBubbleCase& one, const Schedule& schedule);
 /// SHA-256 in hexadecimal.
 std::string sha256(const std::string& text);
 

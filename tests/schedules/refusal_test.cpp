@@ -22,6 +22,12 @@ const Generator& named(const std::string& name) {
   return *find(name).generator;
 }
 
+/// The order, whatever make() would say about it.
+Schedule emitted(const Generator& generator, const Params& params) {
+  Emission unused;
+  return generator.emit(params, {}, unused);
+}
+
 /// The numbers of "; try 4, 6 or 8", without those of "group_size = 4".
 std::vector<int> suggested(const std::string& refusal) {
   const auto begin = refusal.rfind("; try ");
@@ -159,14 +165,16 @@ TEST_CASE("PyTorch's round rule refuses what PyTorch refuses") {
                         Catch::Contains("try 4 or 6"));
 }
 
-TEST_CASE("an unknown name suggests the nearest and lists all") {
+TEST_CASE("an unknown name suggests the nearest, and the ten that look most like it") {
   try {
     (void)find("dualpip");
     FAIL("found");
   } catch (const InputError& error) {
     const std::string text = error.what();
     CHECK(text.find("dualpipe") != std::string::npos);
-    for (const Generator& generator : all()) CHECK(text.find(generator.name) != std::string::npos);
+    CHECK(text.find("dualpipe-v") != std::string::npos);
+    CHECK(std::count(text.begin(), text.end(), ',') <= 10);
+    CHECK(text.size() < 500);
   }
 }
 
@@ -226,7 +234,7 @@ TEST_CASE("a group that is too short or too long for grouped interleaving is ref
   for (int p = 1; p <= 8; ++p)
     for (int g = 1; g <= p; ++g) {
       const Params params{.ranks = p, .microbatches = 3 * g, .chunks = 3, .group_size = g};
-      CHECK(find_deadlock(generator.emit(params)).has_value() == (2 * g < p - 1));
+      CHECK(find_deadlock(emitted(generator, params)).has_value() == (2 * g < p - 1));
     }
 }
 
@@ -273,7 +281,7 @@ TEST_CASE("the rule for hanging interleaved orders is exact") {
         for (int n = 1; n <= 2 * p + 2; ++n)
           for (int m = 1; m <= 3 * n + 2; ++m) {
             const Params params{.ranks = p, .microbatches = m, .chunks = v, .group_size = n};
-            const bool stuck = find_deadlock(generator.emit(params)).has_value();
+            const bool stuck = find_deadlock(emitted(generator, params)).has_value();
             INFO(name << " p = " << p << ", v = " << v << ", N = " << n << ", m = " << m);
             CHECK(generator.accepts(params) == !stuck);
             hangs += stuck;

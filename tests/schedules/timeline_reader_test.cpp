@@ -119,13 +119,16 @@ TEST_CASE("what is wrong is named with its place") {
         "t.jsonl:2:1: error: 0F1 starts before 0F0 of the same rank has ended; only ops that start and end "
         "together "
         "may overlap");
-  CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":2}\n") == "t.jsonl:2:1: error: the row has no end");
+  CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":2}\n") ==
+        "t.jsonl:2:1: error: the row has no end; every row needs rank, op, start and end");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":2,\"end\":1}\n") ==
-        "t.jsonl:2:1: error: 0F1 ends before it starts");
+        "t.jsonl:2:1: error: 0F1 ends before it starts; correct one of the times, or swap them");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0Q1\",\"start\":2,\"end\":3}\n") ==
         "t.jsonl:2:16: error: '0Q1' is no op; an op is stage, kind and microbatch, such as 0F7");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":NaN,\"end\":3}\n") ==
-        "t.jsonl:2:30: error: start is 'NaN'; allowed is a decimal number");
+        // 2^61 ticks of 1e-9: half the range, so that differences fit.
+        "t.jsonl:2:30: error: start is 'NaN'; allowed is a decimal number from -2305843009 to 2305843009 in "
+        "unit");
   CHECK(why(good + "{\"rank\":-1,\"op\":\"0F1\",\"start\":1,\"end\":3}\n") ==
         "t.jsonl:2:9: error: rank is '-1'; allowed is a whole number from 0 to 1048575");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"strat\":1,\"end\":3}\n").find("did you mean 'start'") !=

@@ -81,4 +81,11 @@ TEST_CASE("Karp's means agree with walking every cycle") {
   }
 }
 
+TEST_CASE("walks may pass 63 bits where their mean does not") {
+  // A ring of 8: every walk of 8 edges weighs 8 * 2^61 = 2^64.
+  MaxPlusMatrix matrix(8);
+  for (std::size_t v = 0; v < 8; ++v) matrix.set((v + 1) % 8, v, kMaxTicks / 2);
+  CHECK(max_cycle_mean(matrix) == kMaxTicks / 2);
+}
+
 }  // namespace pipeloom

@@ -148,9 +148,9 @@ TEST_CASE("the first op above the limit is named") {
   model.activation = {10, 10};
   model.static_bytes = {5, 0};
   CHECK_FALSE(find_over_limit(timeline, model));  // no limit
-  model.limit = 35;                               // 5 + 3 * 10 fits exactly
+  model.limit = {35, 30};                         // 5 + 3 * 10 and 3 * 10 fit exactly
   CHECK_FALSE(find_over_limit(timeline, model));
-  model.limit = 34;
+  model.limit = {34, 30};
   const auto over = find_over_limit(timeline, model);
   REQUIRE(over);
   CHECK(over->rank == Rank(0));
@@ -163,7 +163,7 @@ TEST_CASE("of several ranks above the limit the earliest in time is named") {
   const Timeline timeline = test::times_in(scene("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1"), {});
   MemoryModel model = nothing(timeline.schedule->placement());
   model.activation = {6, 10};
-  model.limit = 9;
+  model.limit = {9, 9};
   // Rank 1 holds 10 from time 1; rank 0 holds 12 from time 1 as well, and the lower rank is named.
   const auto over = find_over_limit(timeline, model);
   REQUIRE(over);
@@ -252,10 +252,14 @@ TEST_CASE("a run is over the limit exactly if a peak is") {
     MemoryModel model = test::random_memory(random, schedule->placement());
     const Timeline timeline = simulate(schedule, costs);
     Bytes peak = 0;
-    for (const auto& memory : measure_memory(timeline, model)) peak = std::max(peak, memory.peak_bytes);
-    model.limit = peak;
+    model.limit.clear();
+    for (const auto& memory : measure_memory(timeline, model)) {
+      peak = std::max(peak, memory.peak_bytes);
+      model.limit.push_back(memory.peak_bytes);  // every rank its own: none may take another's
+    }
     REQUIRE_FALSE(find_over_limit(timeline, model));
-    model.limit = peak - 1;
+    for (Bytes& limit : model.limit)
+      if (limit == peak) --limit;
     const auto over = find_over_limit(timeline, model);
     // Static bytes alone name no op; what is named is above the limit and no higher than the peak.
     if (over) REQUIRE(over->bytes == peak);

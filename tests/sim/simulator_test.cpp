@@ -107,6 +107,17 @@ TEST_CASE("simulate refuses a schedule that hangs and names the cycle") {
   CHECK_THROWS_AS(simulate(schedule, default_costs(schedule->placement())), ScheduleError);
 }
 
+TEST_CASE("a group that a factor makes longer than 2^62 ticks is refused") {
+  // 2 * 2^60 fit, 1000 times that do not.
+  const auto schedule = scene("0F0 (0F1;0B0)OVERLAP_F_B 0B1");
+  Costs costs = uniform_costs(schedule->placement(), {.forward = Ticks{1} << 55, .backward = Ticks{1} << 55});
+  costs.overlap.rule = OverlapRule::Factor;
+  costs.overlap.factor = 1000 * kUnitScale;
+  CHECK_THROWS_WITH(simulate(schedule, costs), Contains("2^62"));
+  costs.overlap.factor = 10 * kUnitScale;  // 1 + 20 + 1 ops
+  CHECK(span_of(simulate(schedule, costs)).length() == 22 * (Ticks{1} << 55));
+}
+
 TEST_CASE("times beyond 2^62 ticks are refused, not wrapped") {
   const auto schedule = scene("0F0 0B0 | 1F0 1B0");
   const UniformCosts half{.forward = kMaxTicks / 2, .backward = kMaxTicks / 2};

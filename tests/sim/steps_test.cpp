@@ -108,4 +108,27 @@ TEST_CASE("ranks that nothing couples drift apart and the slowest sets the perio
   CHECK(steady_period(*schedule, costs, {.rule = StepRule::PostValidation, .optimizer = 1}) == 1001);
 }
 
+TEST_CASE("the period of long steps is right or refused") {
+  const Steps steps{.rule = StepRule::PostValidation};
+  // Forwards alone: rank 1 takes 3 where rank 0 takes 1, so that it falls back by 2 a step and no two steps look alike. After the 64 that
+  // are tried it ends at 192, 128 behind rank 0.
+  const auto apart = scene("0F0 | 1F0");
+  const auto period_of = [&](Ticks one) {
+    Costs costs = uniform_costs(apart->placement(), {});
+    costs.duration[index_of(OpKind::Forward)] = {one, 3 * one};
+    return steady_period(*apart, costs, steps);
+  };
+  CHECK(period_of(1) == 3);
+  CHECK(period_of(Ticks{1} << 54) == 3 * (Ticks{1} << 54));
+  CHECK_THROWS_WITH(period_of(Ticks{1} << 57), Catch::Matchers::Contains("2^62"));  // 128 * 2^57 = 2^64
+  const auto schedule = scene("0F0 0B0 | 1F0 1B0");
+  // The optimizer counts as well.
+  const Costs one = uniform_costs(schedule->placement(), {.forward = 1, .backward = 1});
+  for (const StepRule rule : {StepRule::Barrier, StepRule::PostValidation}) {
+    const Steps late{.rule = rule, .optimizer = kMaxTicks - 1};
+    CHECK_THROWS_WITH(steady_period(*schedule, one, late), Catch::Matchers::Contains("2^62"));
+    CHECK_THROWS_WITH(simulate(schedule, one, late), Catch::Matchers::Contains("2^62"));
+  }
+}
+
 }  // namespace pipeloom

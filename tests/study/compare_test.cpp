@@ -101,7 +101,50 @@ TEST_CASE("differences are ranked, tinted, and nothing that differs is grey") {
   CHECK(ops.largest[0].in_b == 0);
   CHECK(ops.largest[1].in_b == 2);
   CHECK(tints(a, b, ops, 0, 0) == std::vector<std::int8_t>{127, 0, 1});
-  CHECK(work_difference(a, b) == "total work differs: 3.0 vs 5.01; set costs.per");
+  CHECK(work_difference(a, b) ==
+        "total work differs: 3.0 vs 5.01; the same ops take other times: another model, machine or "
+        "measurement");
+}
+
+TEST_CASE("work that differs is said with what makes it comparable, or why nothing does") {
+  const Timeline two = run("0F0 0B0 | 1F0 1B0");
+  // Stages that take as long, but there are twice as many: the model was cut, and the costs were not.
+  CHECK(work_difference(two, run("0F0 0B0 | 1F0 1B0 | 2F0 2B0 | 3F0 3B0")) ==
+        "total work differs: 6.0 vs 12.0; 2 stages against 4 with the same times: set costs.per to \"model\" "
+        "(or "
+        "\"rank\"), so that both cut one model");
+  CHECK(work_difference(two, run("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1")) ==
+        "total work differs: 6.0 vs 12.0; 1 microbatch against 2, which are different steps: give both as "
+        "many");
+  CHECK(work_difference(two, run("0F0 | 1F0")) ==
+        "total work differs: 6.0 vs 2.0; one has kinds of ops that the other lacks, such as recomputation");
+}
+
+TEST_CASE("ops of different parts of the model are not matched") {
+  const Timeline two = run("0F0 0B0 | 1F0 1B0");
+  const Timeline four = run("0F0 0B0 | 1F0 1B0 | 2F0 2B0 | 3F0 3B0");
+  CHECK(different_parts(*two.schedule, *four.schedule) ==
+        "a stage is 1/2 of the model in one and 1/4 in the other");
+  const OpComparison ops = compare_ops(two, four, 0, 0);
+  CHECK(ops.matched == 0);
+  CHECK(ops.only_a == 4);
+  CHECK(ops.only_b == 8);
+  CHECK(ops.largest.empty());
+}
+
+TEST_CASE("a limit that holds shows what is left") {
+  const Timeline a = run(kOneForwardOneBackward);
+  Metrics metrics;
+  metrics.ranks.resize(2);
+  metrics.ranks[1].memory.peak_bytes = 70;
+  MemoryModel memory;
+  memory.limit = {75, 80};  // rank 0 holds nothing: rank 1 has least left
+  const ComparedRun runs[] = {{"a", &a, &metrics, nullptr, &memory}, {"b", &a}};
+  for (const MetricRow& row : compare_all_metrics(runs)) {
+    if (row.name != "headroom_bytes") continue;
+    CHECK(row.values[0] == 10);
+    CHECK_FALSE(row.values[1]);
+  }
 }
 
 TEST_CASE("clocks that are apart are found and set right") {
@@ -236,8 +279,54 @@ TEST_CASE("which idle cause changed on which rank") {
 TEST_CASE("idle time that only moved between causes is said to have") {
   CauseTotals a;
   CauseTotals b;
-  a.total = {.warmup = 3 * kUnit, .cooldown = 5 * kUnit};
-  b.total = {.warmup = 7 * kUnit, .cooldown = 1 * kUnit};
+  a.total = IdleCauses{.warmup = 3 * kUnit, .cooldown = 5 * kUnit};
+  b.total = IdleCauses{.warmup = 7 * kUnit, .cooldown = 1 * kUnit};
   CHECK(explain_idle(a, b, TimeUnit::Unit) == "idle time is the same, but warmup is 4.0 more");
   CHECK(explain_idle(a, a, TimeUnit::Unit) == "idle time is the same");
+}
+
+TEST_CASE("sums over many ranks of long runs are right") {
+  // 1,024 measured ranks: rank 0 works for 5 h, all others for the first half of it. Together that is 2^63 ps and more.
+  constexpr int kRanks = 1024;
+  const Ticks hours = 9'000 * ticks_per(TimeUnit::Second);
+  ScheduleBuilder out(Placement::linear(kRanks), 1);
+  for (Rank rank{0}; rank < Rank(kRanks); ++rank) {
+    out.begin_rank(rank);
+    out.add(Op(OpKind::Forward, Stage(rank.value()), Microbatch(0)));
+  }
+  Timeline timeline;
+  timeline.schedule = std::make_shared<const Schedule>(std::move(out).build());
+  timeline.unit = TimeUnit::Second;
+  timeline.start.assign(kRanks, 0);
+  timeline.end.assign(kRanks, hours);
+  timeline.end[0] = 2 * hours;
+  // Idle: 1023 half runs of 1024 whole ones.
+  const TimelineFacts facts = facts_of(timeline);
+  CHECK(facts.bubble_ratio == Approx(1023.0 / 2048));
+  CHECK(facts.bubble_overhead == Approx(1023.0 / 1025));
+  CHECK(format_ticks(facts.busy, TimeUnit::Second) == "9225000.0");  // 1025 * 9000
+  CHECK(format_ticks(facts.idle, TimeUnit::Second) == "9207000.0");
+  const std::vector<std::vector<IdleSpan>> idle(kRanks, {{hours, 2 * hours, IdleCause::Cooldown}});
+  const std::vector<std::vector<IdleSpan>> none(kRanks);
+  CHECK(explain_idle(cause_totals(idle), cause_totals(none), TimeUnit::Second) ==
+        "idle time is 9216000.0 s less: most of it cooldown, 9216000.0 s less, of which rank 0 has 9000.0 s "
+        "less");
+  Timeline twice = timeline;
+  for (Ticks& end : twice.end) end *= 2;
+  CHECK(work_difference(timeline, twice) ==
+        "total work differs: 9225000.0 s vs 18450000.0 s; the same ops take other times: another model, "
+        "machine or "
+        "measurement");
+}
+
+TEST_CASE("a comparison says what a simulation says: one slow stage of 64") {
+  // Stage 9 takes 1e9 units for each pass, the others none of note: 63 of 64 ranks stand still.
+  const Evaluation run =
+      evaluate(io::read_run_config(io::Document::parse(
+                                       R"({"schedule": "1f1b", "ranks": 64, "microbatches": 1,
+ "costs": {"forward": {"default": 1, "stages": {"9": 1e9}}, "backward": {"default": 1, "stages": {"9": 1e9}}}})",
+                                       "c")
+                                       .root()));
+  CHECK(run.metrics.bubble_ratio == Approx(63.0 / 64).margin(1e-6));
+  CHECK(facts_of(run.timeline).bubble_ratio == Approx(run.metrics.bubble_ratio));
 }

@@ -199,3 +199,34 @@ TEST_CASE("every metric has a text that reads as a number") {
     CHECK_NOTHROW(std::stod(metric.text(evaluation)));
   }
 }
+
+TEST_CASE("bytes that do not add up are refused with the place of most of them") {
+  // 8 chunks of 2^62 - 1 bytes on a rank: 2^65.
+  CHECK(error_of(R"({"schedule": "interleaved-1f1b", "ranks": 2, "microbatches": 8, "chunks": 8,
+ "memory": {"static_bytes": 4611686018427387903}})") ==
+        "c:2:29: error: the bytes that rank 0 could hold add up to 3.69e+19, most of them "
+        "memory.static_bytes; less than 2^62 "
+        "(4.6e18) can be counted; use smaller numbers, or fewer microbatches or stages per rank");
+  // 16 microbatches of 1e18.
+  CHECK(error_of(
+            R"({"schedule": "1f1b", "ranks": 2, "microbatches": 16, "memory": {"activation_bytes": 1e18}})")
+            .find("1.6e+19, most of them memory.activation_bytes") != std::string::npos);
+  // A message forward and one back for each of 4 microbatches, on each of 3 steps: 2 * 4 * 3 * 2e17 = 4.8e18.
+  const std::string messages = R"({"schedule": "1f1b", "ranks": 2, "microbatches": 4,
+ "memory": {"receive_bytes": 2e17}, "step": {"count": )";
+  CHECK(error_of(messages + "3}}").find("most of them memory.receive_bytes") != std::string::npos);
+  CHECK(error_of(messages + "2}}") == "accepted");
+  // What fits is exact: a rank holds its static bytes and at most 2 activations.
+  const auto fits = run(R"({"schedule": "1f1b", "ranks": 2, "microbatches": 8,
+ "memory": {"static_bytes": 4611686018427387000, "activation_bytes": 100}})");
+  CHECK(fits.metrics.ranks[0].memory.peak_bytes == 4'611'686'018'427'387'200);
+}
+
+TEST_CASE("times of messages that pass 2^62 ticks are refused") {
+  for (const char* model : {"async", "link", "blocking"})
+    CHECK(error_of(
+              std::string(R"({"schedule": "gpipe", "ranks": 2, "microbatches": 4, "costs": {"time_unit": "s",
+ "forward": 1, "backward": 1, "transfer": {"model": ")") +
+              model + R"(", "latency": 4e6}}})")
+              .find("2^62") != std::string::npos);
+}

@@ -130,6 +130,45 @@ TEST_CASE("new and missing cases and unexpected results are told") {
   CHECK(result.unexpected == std::vector<std::string>{"two: expected illegal, got ok"});
 }
 
+TEST_CASE("a baseline's numbers are compared as numbers") {
+  CaseResult before;
+  before.name = "x";
+  CaseResult after = before;
+  const auto changed = [&](const char* was, const char* is) {
+    before.metrics = {{"makespan", was}};
+    after.metrics = {{"makespan", is}};
+    return !compare_rows(before, after, {}).empty();
+  };
+  CHECK_FALSE(changed("33.0", "33"));
+  CHECK_FALSE(changed("3.3E+1", "33.0"));
+  CHECK_FALSE(changed("0.27272727272727271", "0.2727272727272727"));  // the same double, with a digit more
+  CHECK(changed("33.0", "33.1"));
+  CHECK(changed("9007199254740993", "9007199254740992"));  // 2^53 + 1 is no double, but a number of bytes
+}
+
+TEST_CASE("a tolerance that is too small for a double is none") {
+  CHECK(error_of(R"({"schema_version": 1, "baseline": "b", "tolerance": {"makespan": {"abs": 1e-400}},
+    "metrics": ["makespan"],
+    "cases": [{"name": "a", "config": {"schedule": "1f1b", "ranks": 2, "microbatches": 2}}]})") ==
+        "accepted");
+}
+
+TEST_CASE("a pattern over links that lead nowhere matches the files beside them") {
+  const SuiteFolder folder;
+  fill(folder);
+  std::filesystem::create_directory(folder.file("d"));
+  std::filesystem::create_symlink("loop.json", folder.file("d/loop.json"));
+  folder.put("d/one.json", kConfig);
+  folder.put(
+      "s.json",
+      R"({"schema_version": 1, "baseline": "b.json", "metrics": ["makespan"], "cases": [{"glob": "d/*.json"}]})");
+  REQUIRE(read_suite(folder.file("s.json")).cases.size() == 1);
+  folder.put(
+      "s.json",
+      R"({"schema_version": 1, "baseline": "b.json", "metrics": ["makespan"], "cases": [{"glob": "none/*.json"}]})");
+  CHECK_THROWS_AS(read_suite(folder.file("s.json")), InputError);
+}
+
 TEST_CASE("tolerances let metrics move, and times with them") {
   CaseResult before;
   before.name = "x";

@@ -121,6 +121,12 @@ const std::vector<TorchSchedule>& torch_schedules() {
   return schedules;
 }
 
+std::map<std::string, ActionLists> lists_of_215() {
+  std::map<std::string, ActionLists> out;
+  for (const auto& [name, text] : parts_of("release_2.15")) out.emplace(name, lists_of(text));
+  return out;
+}
+
 std::string CustomFile::text() const {
   return read_text("custom/" + name + ".csv");
 }

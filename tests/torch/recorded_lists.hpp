@@ -3,6 +3,7 @@
 // Action lists that PyTorch's own passes made, as the tests of sim/torch read them.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,9 @@ struct TorchSchedule {
   [[nodiscard]] ActionLists lists(const std::string& kind) const;
 };
 const std::vector<TorchSchedule>& torch_schedules();
+
+/// The parts of release_2.15.txt by name, "<shape>.<kind>".
+std::map<std::string, ActionLists> lists_of_215();
 
 /// A file of tests/golden/torch_lowered/custom/ and what PyTorch does with it.
 struct CustomFile {

@@ -106,7 +106,7 @@ TEST_CASE(
   const torch::LowerOptions choices[] = {{.target = Target::Legacy},
                                          {},
                                          {.target = Target::V213, .defer_receives = true},
-                                         {.target = Target::V215, .max_active_stages = 1},
+                                         {.target = Target::V215, .max_active_stages = 2},
                                          {.merge = true}};
   for_each_schedule([&](const auto&, const auto&, const Schedule& schedule) {
     for (const auto& options : choices) {

@@ -8,7 +8,8 @@ namespace pipeloom::torch {
 namespace {
 
 LoadingRun run_of(const recorded::CustomFile& file) {
-  return {file.lowered ? Form::ComputeComms : Form::ComputeOnly, file.ranks, file.stages, file.microbatches};
+  return {file.lowered ? Form::ComputeComms : Form::ComputeOnly, file.ranks, file.stages, file.microbatches,
+          Target::V210};
 }
 
 std::vector<int> numbers_of(const std::vector<Rank>& ranks) {
@@ -61,6 +62,7 @@ TEST_CASE("verdict: every recorded compute list is loaded, and its lowered forms
   for (const auto& one : recorded::torch_schedules()) {
     INFO(one.id);
     LoadingRun run = compute(one.ranks, one.stages, one.microbatches);
+    run.target = Target::V210;
     const Verdict loaded = verdict_of(one.lists("compute"), run);
     CHECK(loaded.ok());
     CHECK(numbers_of(loaded.rank_of_stage) == one.rank_of_stage);
@@ -113,6 +115,10 @@ TEST_CASE("verdict: with fewer steps than ranks the grid of the message cannot b
 
 TEST_CASE("verdict: duplicates and microbatches that do not exist pass") {
   CHECK(verdict("0F0 0F0 0B0 0B0", compute(1, 1, 1)).ok());
+  LoadingRun two = compute(2, 2, 1);
+  CHECK(verdict("0F0 0F0 0B0 | 1F0 1B0", two).exception == "AssertionError");  // 2.15 sends nothing twice
+  two.target = Target::V214;
+  CHECK(verdict("0F0 0F0 0B0 | 1F0 1B0", two).ok());
   CHECK(verdict("0F0 0B0 0F7 0B7", compute(1, 1, 2)).ok());
   CHECK(verdict("0F0 0B0 | 1F7 1B7", compute(2, 2, 1)).phase == "lower");
 }
@@ -146,10 +152,16 @@ TEST_CASE("lints: run-time assertions seen beforehand") {
   CHECK(codes("0UNSHARD 0F0 0SEND_F0 0RECV_B0 0B0 0RESHARD | 1UNSHARD 1RECV_F0 1F0 1B0 1SEND_B0 1RESHARD")
             .empty());
   CHECK(codes("0F0 0SEND_F0 0RECV_B0 0B0 | 1RECV_F0 1RECV_F0 1F0 1B0 1SEND_B0") == Codes{"receive-twice"});
-  CHECK(codes("0F0 0SEND_F0 0B0 0RECV_B0 | 1RECV_F0 1F0 1B0 1SEND_B0") == Codes{"compute-before-receive"});
+  CHECK(codes("0F0 0SEND_F0 0B0 0RECV_B0 | 1RECV_F0 1F0 1B0 1SEND_B0") ==
+        Codes{"compute-before-receive", "receive-unused"});
   CHECK(codes("0SEND_F0 0F0 0RECV_B0 0B0") == Codes{"send-before-compute"});
+  CHECK(codes("0F0 0SEND_F0 0SEND_F0 0RECV_B0 0B0") == Codes{"send-twice"});
+  CHECK(codes("0F0 0RECV_B0 0B0 0RECV_B0") == Codes{"receive-unused"});
+  CHECK(codes("0RECV_F0 0F0 | 1F0 1SEND_F0") == Codes{"no-peer", "compute-before-receive", "no-peer"});
   CHECK(codes("0UNSHARD 0UNSHARD 0F0") == Codes{"unshard-resident"});
   CHECK(codes("0F0 0RESHARD") == Codes{"reshard-absent"});
+  CHECK(codes("0UNSHARD 0F0 0RESHARD 0F1 0F2 0F3 0RESHARD") == Codes{"compute-sharded"});
+  CHECK(codes("0UNSHARD 0F0 0RESHARD | 1RECV_F0 1F0") == Codes{"compute-sharded"});
   CHECK(codes("0UNSHARD 0RESHARD") == Codes{"reshard-unused"});
   CHECK(codes("0F0 0UNSHARD 0F1") == Codes{"compute-sharded"});
   CHECK(codes("0UNSHARD") == Codes{"unshard-unused"});

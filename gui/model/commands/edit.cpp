@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "gui/model/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "sim/error.hpp"
 #include "sim/text.hpp"
@@ -122,6 +123,7 @@ void discard_edits(Session& session, std::string_view) {
 }
 
 void save_schedule(Session& session, std::string_view text) {
+  const io::Overwrite overwrite = take_force(text);
   const std::string path(text);
   const RunModel* run = session.active_run();
   if (run == nullptr)
@@ -130,10 +132,10 @@ void save_schedule(Session& session, std::string_view text) {
   const QueueSnapshot queues = editor.editing() && editor.shown() == run->id
                                    ? editor.queues().snapshot()
                                    : QueueSnapshot{whole_schedule(*run), {}};
-  session.jobs.submit("save schedule", [&session, path, queues](const Cancelled&) -> Jobs::Finish {
+  session.jobs.submit("save schedule", [&session, path, overwrite, queues](const Cancelled&) -> Jobs::Finish {
     std::string problem;
     try {
-      gui::save_schedule(queues.build(), path);
+      gui::save_schedule(queues.build(), path, overwrite);
     } catch (const Error& error) {
       problem = error.line();
     }

@@ -5,6 +5,7 @@
 #include "gui/model/export.hpp"
 #include "gui/model/file_dialog.hpp"
 #include "gui/model/file_watch.hpp"
+#include "gui/model/may_replace.hpp"
 #include "gui/model/open_file.hpp"
 #include "gui/model/preferences.hpp"
 #include "gui/model/session.hpp"
@@ -57,6 +58,7 @@ void close_run(Session& session, std::string_view) {
 void export_(Session& session, std::string_view text) {
   ExportOptions options = session.part<ExportPart>().options;
   options.view_only = false;
+  const io::Overwrite overwrite = take_force(text);
   for (const std::string_view word : {" all", " view"})
     if (text.ends_with(word)) {
       options.view_only = word == " view";
@@ -64,7 +66,7 @@ void export_(Session& session, std::string_view text) {
     }
   if (text.empty())
     throw InputError(Where{"export"}, "no file is named; end its name in .svg, .png, .pdf or .csv");
-  session.part<ExportPart>().start(session, std::string(text), options);
+  session.part<ExportPart>().start(session, std::string(text), options, overwrite);
 }
 
 void export_dialog(Session& session, std::string_view) {

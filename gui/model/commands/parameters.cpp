@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "gui/model/config_model.hpp"
+#include "gui/model/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/schedule_table.hpp"
 #include "sim/error.hpp"
@@ -42,8 +43,8 @@ void take_fix(Session& session, std::string_view text) {
   const bool counted = text.empty() || (error == std::errc() && end == text.data() + text.size());
   if (model.fixes().empty()) throw InputError(Where{"take-fix"}, "there is no suggestion to take");
   if (!counted || number < 1 || number > model.fixes().size())
-    throw InputError(Where{"take-fix"},
-                     fmt::format("'{}' is no suggestion; name one of 1 to {}", text, model.fixes().size()));
+    throw InputError(Where{"take-fix"}, fmt::format("'{}' is no suggestion; name one of 1 to {}",
+                                                    shortened(text, 40), model.fixes().size()));
   model.take_fix(session, number - 1);
 }
 
@@ -75,7 +76,8 @@ void new_configuration(Session& session, std::string_view) {
 }
 
 void save_configuration(Session& session, std::string_view text) {
-  config(session).save(session, std::string(text));
+  const io::Overwrite overwrite = take_force(text);
+  config(session).save(session, std::string(text), overwrite);
 }
 
 void copy_command_line(Session& session, std::string_view) {

@@ -53,11 +53,19 @@ TEST_CASE("SARIF: places are URIs, and a place without a line is a whole file") 
 }
 
 TEST_CASE("SARIF: a finding keeps its fingerprint when it moves within its file") {
+  const auto print = [](const Finding& finding) {
+    return run_of({finding})["results"][0]["partialFingerprints"];
+  };
+  CHECK(print({"hang", "x", {"a.json", 1, 1}}) == print({"hang", "x", {"a.json", 9, 1}}));
+  CHECK(print({"hang", "x", {"a.json", 1, 1}}) != print({"hang", "y", {"a.json", 1, 1}}));
+}
+
+TEST_CASE("SARIF: of several findings that say the same each has a fingerprint of its own") {
   const Json results = run_of({{"hang", "x", {"a.json", 1, 1}},
                                {"hang", "x", {"a.json", 9, 1}},
-                               {"hang", "y", {"a.json", 1, 1}}})["results"];
-  CHECK(results[0]["partialFingerprints"] == results[1]["partialFingerprints"]);
-  CHECK(results[0]["partialFingerprints"] != results[2]["partialFingerprints"]);
+                               {"hang", "x", {"a.json", 12, 1}}})["results"];
+  CHECK(results[0]["partialFingerprints"] != results[1]["partialFingerprints"]);
+  CHECK(results[1]["partialFingerprints"] != results[2]["partialFingerprints"]);
 }
 
 TEST_CASE("SARIF: nothing wrong, and a suite that cannot be run") {

@@ -196,11 +196,11 @@ TEST_CASE("A run over its limit says so first, and shows the limit") {
   const LoadedRun run = run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 3})"));
   const XmlDocument page = read_xml(html_of(run_page(run, Medium::Html)));
   REQUIRE(page.error == "");
-  CHECK(has_text(page, "dd", "over the limit of 3 B"));
+  CHECK(has_text(page, "dd", "limit 3 activations of a stage, over by 1 activation of a stage"));
   CHECK(page.of_class("limit-line").size() == 4);
   const XmlDocument fine = read_xml(
       html_of(run_page(run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 4})")), Medium::Html)));
-  CHECK(has_text(fine, "dd", "within the limit of 4 B"));
+  CHECK(has_text(fine, "dd", "limit 4 activations of a stage, headroom 0 activations of a stage"));
 }
 
 TEST_CASE("A timeline that was read has what times alone tell") {

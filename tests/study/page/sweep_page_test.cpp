@@ -190,7 +190,8 @@ TEST_CASE("axes have round marks, logarithmic where values span decades") {
   CHECK(texts(Scale(0, 10, Marks::Decimal), 5) == std::vector<std::string>{"0", "2", "4", "6", "8", "10"});
   CHECK(texts(Scale(1, 1000, Marks::Decimal), 4) == std::vector<std::string>{"1", "10", "100", "1000"});
   const Scale bytes(1.0 * (1 << 20), 4.0 * (1 << 20), Marks::Bytes);
-  CHECK(texts(bytes, 4) == std::vector<std::string>{"1.0 MiB", "2.0 MiB", "3.0 MiB", "4.0 MiB"});
+  CHECK(texts(bytes, 4) == std::vector<std::string>{"1.0 MB (1.0 MiB)", "2.1 MB (2.0 MiB)",
+                                                    "3.1 MB (3.0 MiB)", "4.2 MB (4.0 MiB)"});
   const Scale one(5, 5, Marks::Decimal);
   CHECK(one.place(5) == 0.5);
   const Scale log(0.01, 100, Marks::Decimal);

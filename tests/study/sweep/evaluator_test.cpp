@@ -168,6 +168,25 @@ TEST_CASE("the evaluator says what evaluate says: every schedule, shape, kind of
   CHECK(illegal > 500);
 }
 
+TEST_CASE("an order that is found is found again for every cost and limit, and once for the same") {
+  const auto metrics = every_metric();
+  const auto cache = Evaluator::make_cache();
+  Evaluator evaluator(metrics, {}, cache);
+  Outcome found;
+  for (int round = 0; round < 2; ++round)
+    for (const char* forward : {"1", "1.5", "3"})
+      for (const char* limit : {"4", "6.5", "8"}) {
+        const io::RunConfig config = config_of(fmt::format(
+            R"({{"schedule": "zb-auto", "ranks": 4, "microbatches": 12, "options": {{"memory_limit": {{"microbatches": {}}}}}, )"
+            R"("costs": {{"forward": {}, "backward_input": 1, "backward_weight": 1}}}})",
+            limit, forward));
+        evaluator.evaluate(config, found);
+        INFO(forward << " " << limit);
+        REQUIRE(text_of(found) == text_of(expected(config, metrics)));
+      }
+  CHECK(Evaluator::use_of(*cache).generated == 9);
+}
+
 TEST_CASE("options that change the queues: recomputation, offloading, slices, forwards only, groups") {
   const auto metrics = every_metric();
   Evaluator evaluator = evaluator_of(metrics);
@@ -331,6 +350,24 @@ TEST_CASE("times beyond 2^62 ticks are refused, those of later steps too") {
       INFO(text);
       REQUIRE(text_of(found) == text_of(expected(config_of(text), {"makespan"})));
     }
+}
+
+TEST_CASE("bytes that do not add up are refused on every way through") {
+  Evaluator evaluator = evaluator_of({"makespan", "peak_bytes"});
+  Outcome found;
+  for (const char* memory : {R"({"static_bytes": 4611686018427387903})", R"({"activation_bytes": 1e18})",
+                             R"({"receive_bytes": 1e18})",
+                             R"({"static_bytes": 4611686018427387903, "limit_bytes": 4611686018427387903})",
+                             R"({"activation_bytes": 1e15, "static_bytes": 1e15})"}) {
+    const auto config = config_of(fmt::format(
+        R"({{"schedule": "interleaved-1f1b", "ranks": 2, "microbatches": 8, "chunks": 8, "memory": {}}})",
+        memory));
+    INFO(memory);
+    for (int again = 0; again < 10; ++again) {
+      evaluator.evaluate(config, found);
+      REQUIRE(text_of(found) == text_of(expected(config, {"makespan", "peak_bytes"})));
+    }
+  }
 }
 
 TEST_CASE("schedules are made once, whoever asks, and kept while there is room") {

@@ -12,8 +12,9 @@ using namespace pipeloom::sweep;
 
 TEST_CASE("every example has the size that it states, and points that are configurations") {
   const std::map<std::string, std::uint64_t> sizes = {
-      {"schedules.json", 8 * 4 * 5},    {"costs.json", 2 * 9 * 9 * 5},     {"interleaving.json", 4 * 3},
-      {"large.json", 8 * 29 * 249 * 2}, {"million.json", 100 * 100 * 100}, {"sampled.json", 500}};
+      {"schedules.json", 8 * 4 * 5},      {"costs.json", 2 * 9 * 9 * 5},     {"interleaving.json", 4 * 3},
+      {"large.json", 8 * 29 * 249 * 2},   {"million.json", 100 * 100 * 100}, {"sampled.json", 500},
+      {"zero-bubble-memory.json", 7 + 11}};
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator(PIPELOOM_SOURCE_DIR "/configs/sweeps")) {
     const std::string name = entry.path().filename().string();

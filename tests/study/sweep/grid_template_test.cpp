@@ -29,7 +29,8 @@ class Dump {
     for (const auto* numbers : {&memory.activation, &memory.released_at_input, &memory.static_bytes,
                                 &memory.receive, &memory.stash, &memory.logits})
       add_numbers(*numbers);
-    add("limit", memory.limit.value_or(-1), {});
+    if (memory.limit)
+      for (const Bytes bytes : memory.limit->bytes) add("limit", bytes, memory.limit->where);
     add("step",
         fmt::format("{} {} {}", static_cast<int>(config.step.rule), config.step.optimizer, config.step.count),
         {});

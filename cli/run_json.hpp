@@ -1,0 +1,22 @@
+#pragma once
+
+// What `pipeloom run --json` prints (sim/io/schemas/run.json).
+
+#include <optional>
+#include <string>
+
+#include "executor/measured_costs.hpp"
+#include "executor/run.hpp"
+#include "sim/memory.hpp"
+#include "study/evaluate.hpp"
+
+namespace pipeloom::cli {
+
+/// Times in ms. `memory` is what the simulator can predict of the work's activations, if anything; `comparison` is a JSON value, or "" for
+/// none; `stopped` says that the run was interrupted and these are the steps that ended before.
+[[nodiscard]] std::string run_json(const study::Evaluation& run, const executor::RunResult& result,
+                                   const executor::MeasuredCosts& costs,
+                                   const std::optional<MemoryModel>& memory, const std::string& comparison,
+                                   bool stopped);
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+// Commands that write a file leave an existing one alone unless the word --force stands behind its name, as on the command line.
+
+#include <string>
+#include <string_view>
+
+#include "sim/io/file.hpp"
+
+namespace pipeloom::gui {
+
+inline constexpr std::string_view kForce = " --force";
+
+/// Whether `text`, a file's name and perhaps " --force", may replace the file; takes the word off.
+[[nodiscard]] inline io::Overwrite take_force(std::string_view& text) {
+  if (!text.ends_with(kForce)) return io::Overwrite::No;
+  text.remove_suffix(kForce.size());
+  return io::Overwrite::Yes;
+}
+
+/// For a button that writes `path`: whether pressing it replaces a file, so that it must say so.
+[[nodiscard]] bool is_there(const std::string& path);
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What a real PyTorch does with our files: trains with every schedule that can be written for it and compares loss and gradients with
+# the unsplit model, and compares the lists that releases make themselves with ours, cell by cell.
+#
+#   scripts/test_torch.sh [FOLDER]        default build/torch
+#
+# Not part of the test suite: it downloads about 5 GB into a virtual environment of its own in FOLDER and takes some ten minutes. Of the
+# older releases only the wheels are fetched and only their schedule passes are run. PIPELOOM_PRESET chooses the build: dev (the default).
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+folder=$(realpath -m "${1:-build/torch}")
+readonly folder
+readonly preset=${PIPELOOM_PRESET:-dev}
+readonly release=2.15.0
+readonly older="2.14.1 2.13.0 2.10.0"
+readonly tools=$PWD/tests/torch/real
+readonly pipeloom=$PWD/build/$preset/cli/pipeloom
+
+cmake --preset "$preset"
+cmake --build --preset "$preset" --target pipeloom
+
+mkdir -p "$folder"
+free_gb=$(df --output=avail -BG "$folder" | tail -1 | tr -dc 0-9)
+if [ ! -x "$folder/venv/bin/python" ] && [ "$free_gb" -lt 12 ]; then
+  echo "test_torch.sh: $folder has $free_gb GB free; torch takes 5 GB, its older releases 2 GB and the unpacking as much" >&2
+  exit 3
+fi
+python=$folder/venv/bin/python
+if ! "$python" -c "import torch; assert torch.__version__.startswith('$release')" 2>/dev/null; then
+  python3 -m venv "$folder/venv"
+  "$folder/venv/bin/pip" install --quiet --no-cache-dir "torch==$release" numpy
+fi
+for version in $older; do
+  [ -d "$folder/passes-$version" ] && continue
+  "$folder/venv/bin/pip" download --quiet --no-deps --no-cache-dir --dest "$folder/wheels" "torch==$version"
+  "$python" - "$folder" "$version" <<'UNPACK'
+import glob, os, shutil, sys, zipfile
+folder, version = sys.argv[1:]
+wheel, = glob.glob(f"{folder}/wheels/torch-{version}-*.whl")
+inside = "torch/distributed/pipelining/"
+with zipfile.ZipFile(wheel) as files:
+    files.extractall(f"{folder}/unpacked", [name for name in files.namelist() if name.startswith(inside)])
+shutil.move(f"{folder}/unpacked/{inside}", f"{folder}/passes-{version}")
+os.remove(wheel)
+UNPACK
+done
+
+failed=0
+echo "own lists, cell by cell"
+"$python" "$tools/own_lists.py" > "$folder/lists-$release.txt"
+"$python" "$tools/compare_lists.py" "$pipeloom" "$folder/lists-$release.txt" 2.15 || failed=1
+for version in $older; do
+  PIPELOOM_TORCH_PASSES=$folder/passes-$version "$python" "$tools/own_lists.py" > "$folder/lists-$version.txt"
+  "$python" "$tools/compare_lists.py" "$pipeloom" "$folder/lists-$version.txt" "${version%.*}" || failed=1
+done
+
+echo "training steps of torch $release"
+"$python" "$tools/training_files.py" "$pipeloom" "$folder/files" 2.15 > "$folder/cases"
+"$python" "$tools/run_files.py" "$folder/cases" > "$folder/outcomes"
+cut -d' ' -f1 "$folder/outcomes" | sort | uniq -c
+if grep -v '^right ' "$folder/outcomes"; then failed=1; fi
+exit $failed

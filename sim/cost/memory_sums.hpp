@@ -1,0 +1,16 @@
+#pragma once
+
+// Whether a run's bytes can be added up.
+
+#include "sim/cost/cost_spec.hpp"
+#include "sim/memory.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::cost {
+
+/// Throws InputError, at the place of the largest share, where the bytes that a rank could hold reach 2^62: static bytes of its stages, and
+/// activations, logits and receive buffers of all their microbatches at once, received ones of all `steps` too. What follows adds them in
+/// 64 bits. `model` is `spec` resolved for this schedule. O(slots).
+void require_summable(const MemorySpec& spec, const MemoryModel& model, const Schedule& schedule, int steps);
+
+}  // namespace pipeloom::cost

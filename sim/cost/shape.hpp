@@ -1,0 +1,29 @@
+#pragma once
+
+// What costs are resolved against: all that is known of a run before its order is.
+
+#include <cstdint>
+
+#include "sim/op.hpp"
+#include "sim/placement.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom::cost {
+
+struct Shape {
+  const Placement* placement = nullptr;  ///< outlives the shape
+  std::uint32_t kinds = 0;               ///< bit index_of(kind): ops of this kind run
+  int microbatches = 0;
+
+  [[nodiscard]] bool contains(OpKind kind) const { return (kinds >> index_of(kind) & 1U) != 0; }
+};
+
+/// The shape of a schedule, which must outlive it.
+[[nodiscard]] inline Shape shape_of(const Schedule& schedule) {
+  Shape shape{&schedule.placement(), 0, schedule.microbatches()};
+  for (const OpKind kind : kAllOpKinds)
+    if (schedule.contains(kind)) shape.kinds |= 1U << index_of(kind);
+  return shape;
+}
+
+}  // namespace pipeloom::cost

@@ -1,0 +1,65 @@
+#include "sim/time_limits.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace pipeloom {
+namespace {
+
+using Wide = TickSum::Wide;
+
+Wide longest_of(const std::vector<Ticks>& table) {
+  return table.empty() ? 0 : *std::max_element(table.begin(), table.end());
+}
+
+Wide longest_delay(const Costs& costs) {
+  return std::max(longest_of(costs.forward_delay), longest_of(costs.backward_delay));
+}
+
+/// What a group's parts take together at most, when alone they take `sum`.
+Wide overlapped(const Costs& costs, Wide sum) {
+  if (costs.overlap.rule == OverlapRule::Factor)
+    sum = std::max(sum, sum * costs.overlap.factor / kUnitScale + 1);
+  return std::max(sum, longest_of(costs.overlap.duration));
+}
+
+/// Whether the parts of [first, last), and what becomes of them in a group, can be worked out in 64 bits.
+bool entry_fits(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last) {
+  Wide sum = 0;
+  for (std::size_t i = first; i < last; ++i)
+    sum += costs.op_duration(schedule.ops()[i], schedule.slot_of(schedule.ops()[i]));
+  return (last - first == 1 ? sum : overlapped(costs, sum)) <= kMaxTicks;
+}
+
+}  // namespace
+
+void refuse_times() {
+  throw InputError(
+      "the times of this run add up to more than 2^62 ticks (53 days, or 4.6e9 abstract units); use shorter "
+      "durations, or "
+      "fewer microbatches or steps");
+}
+
+TickSum easy_sum_of_times(const Schedule& schedule, const Costs& costs) {
+  Wide longest = 0;
+  for (const auto& table : costs.duration) longest = std::max(longest, longest_of(table));
+  if (!costs.microbatch_scale.empty())
+    longest = longest * std::max<Wide>(kUnitScale, longest_of(costs.microbatch_scale)) / kUnitScale + 1;
+  // A group of k takes no more than k times what overlapped() makes of the longest.
+  const Wide each = overlapped(costs, longest) + longest_delay(costs);
+  return TickSum::of(each * static_cast<Wide>(schedule.num_ops()));
+}
+
+TickSum sum_of_times(const Schedule& schedule, const Costs& costs) {
+  TickSum sum;
+  const auto delay = static_cast<Ticks>(longest_delay(costs));
+  for_each_entry(schedule, 0, schedule.num_ops(), [&](std::size_t first, std::size_t last) {
+    if (!entry_fits(schedule, costs, first, last)) refuse_times();
+    sum += costs.entry_duration(schedule, first, last);
+    sum += delay;
+  });
+  return sum;
+}
+
+}  // namespace pipeloom

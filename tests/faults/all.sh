@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Every fault of docs/reliability.md, those that are a matter of chance many times: some ten minutes.
+#   all.sh PIPELOOM
+set -u
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+# shellcheck source=tests/faults/faults.sh
+source "$here/faults.sh"
+# shellcheck source=tests/faults/scenarios.sh
+source "$here/scenarios.sh"
+
+closed_descriptors
+lost_outputs
+signals_while_writing 60
+killed_sweeps 100
+full_disks
+little_memory
+few_threads
+odd_inputs
+hostile_names
+end

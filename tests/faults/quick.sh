@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Every fault of docs/reliability.md a few times, in less than two minutes.
+#   quick.sh PIPELOOM
+set -u
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+# shellcheck source=tests/faults/faults.sh
+source "$here/faults.sh"
+# shellcheck source=tests/faults/scenarios.sh
+source "$here/scenarios.sh"
+
+closed_descriptors
+lost_outputs
+signals_while_writing 3
+killed_sweeps 5
+full_disks
+little_memory
+few_threads
+odd_inputs
+hostile_names
+end

@@ -1,0 +1,37 @@
+// Quantities with their unit.
+
+#include "sim/literals.hpp"
+
+#include "support/catch.hpp"
+
+namespace pipeloom {
+
+TEST_CASE("times with a unit are ticks of a picosecond") {
+  CHECK(parse_time_literal("23.6ms") == 23'600'000'000);
+  CHECK(parse_time_literal("1.5 s") == 1'500'000'000'000);
+  CHECK(parse_time_literal("40us") == 40'000'000);
+  CHECK(parse_time_literal("7ns") == 7'000);
+  for (const char* text : {"", "23.6", "ms", "-1ms", "1unit", "1 minute", "1f1b", "1..5s", "80GB"})
+    CHECK_FALSE(parse_time_literal(text));
+}
+
+TEST_CASE("sizes with a unit are bytes") {
+  CHECK(parse_bytes_literal("715MB") == 715'000'000);
+  CHECK(parse_bytes_literal("80GB") == 80'000'000'000);
+  CHECK(parse_bytes_literal("80GiB") == Bytes{80} << 30);
+  CHECK(parse_bytes_literal("1.43 gb") == 1'430'000'000);
+  CHECK(parse_bytes_literal("512B") == 512);
+  CHECK(parse_bytes_literal("0.5KiB") == 512);
+  for (const char* text : {"", "80", "GB", "80G", "-1GB", "80Gbit", "9e9GB", "5000000TB"})
+    CHECK_FALSE(parse_bytes_literal(text));
+}
+
+TEST_CASE("rates with a unit are bits per second") {
+  CHECK(parse_rate_literal("400Gbit/s") == 400'000'000'000);
+  CHECK(parse_rate_literal("50GB/s") == 400'000'000'000);
+  CHECK(parse_rate_literal("800 Mbit/s") == 800'000'000);
+  for (const char* text : {"400", "400Gbit", "400Gb/s", "400GiB/s", "400s"})
+    CHECK_FALSE(parse_rate_literal(text));
+}
+
+}  // namespace pipeloom
