@@ -5,7 +5,6 @@
 #include <string>
 
 #include "sim/costs.hpp"
-#include "sim/dag.hpp"
 #include "sim/schedule.hpp"
 #include "sim/steps.hpp"
 
@@ -26,9 +25,7 @@ struct LowerBound {
 /// is {head >= h, tail >= t} for some h and t, which is what is searched. 33 for 1F1B, p = 4, m = 8, F = 1, B = 2.
 ///
 /// Under `post-validation` each rank repeats its own work and optimizer every step, so the bound is the largest of those sums.
-/// O(entries log entries).
+/// O(stages) where all microbatches are alike and run alone, else O(entries log entries); see sim/chain_jobs.hpp.
 [[nodiscard]] LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps);
-/// The same on a graph that is there already.
-[[nodiscard]] LowerBound lower_bound(const TimedDag& graph, const Steps& steps);
 
 }  // namespace pipeloom

@@ -1,53 +1,87 @@
 #include "sim/critical_path.hpp"
 
 #include <algorithm>
+#include <functional>
+
+#include "sim/entry_edges.hpp"
+#include "sim/entry_order.hpp"
 
 namespace pipeloom {
+namespace {
+
+using Edge = EntryEdges::Edge;
+
+/// The edge whose tensor, or whose end, comes last; of several the first, which is the one that stays on the rank.
+class LastEdge {
+ public:
+  explicit LastEdge(const Timeline& timeline) : timeline_(timeline) {}
+  void operator()(const Edge& edge) {
+    const Ticks ready = edge.lag + (edge.from == EntryEdges::kStart ? 0 : timeline_.start_of(edge.from));
+    if (any_ && ready <= ready_) return;
+    any_ = true;
+    from_ = edge.from;
+    ready_ = ready;
+  }
+  [[nodiscard]] std::size_t from() const { return from_; }
+  [[nodiscard]] Ticks ready() const { return ready_; }
+
+ private:
+  const Timeline& timeline_;
+  bool any_ = false;
+  std::size_t from_ = EntryEdges::kStart;
+  Ticks ready_ = 0;
+};
+
+}  // namespace
 
 CriticalPath critical_path(const Timeline& timeline, const Costs& costs) {
-  return critical_path(timeline, TimedDag(*timeline.schedule, costs));
-}
-
-CriticalPath critical_path(const Timeline& timeline, const TimedDag& graph) {
-  const Dag& dag = graph.dag;
-  const auto ready = [&](std::uint32_t e) {
-    const Vertex from = dag.edge(e).source;
-    return graph.lags[e] + (from == dag.source() ? 0 : timeline.start_of(dag.first_op(from)));
-  };
-  // Edges are numbered by target, queue edge first: the first of the largest is the one that stays on the rank.
-  const auto last_edge_into = [&](Vertex v) {
-    std::uint32_t last = dag.in_begin(v);
-    for (std::uint32_t e = last + 1; e < dag.in_begin(v + 1); ++e)
-      if (ready(e) > ready(last)) last = e;
-    return last;
-  };
+  const EntryEdges edges(*timeline.schedule, costs);
   CriticalPath path;
-  if (dag.num_entries() == 0) return path;
-  std::uint32_t edge = last_edge_into(dag.sink());
-  path.length = std::max(Ticks{0}, ready(edge));
-  for (Vertex v = dag.edge(edge).source; v != dag.source(); v = dag.edge(edge).source) {
-    path.entries.push_back(dag.first_op(v));
-    edge = last_edge_into(v);
+  LastEdge end(timeline);
+  edges.into_end(std::ref(end));
+  path.length = std::max(Ticks{0}, end.ready());
+  for (std::size_t entry = end.from(); entry != EntryEdges::kStart;) {
+    path.entries.push_back(entry);
+    LastEdge last(timeline);
+    edges.queue_into(entry, std::ref(last));
+    edges.data_into(entry, std::ref(last));
+    entry = last.from();
   }
   std::reverse(path.entries.begin(), path.entries.end());
   return path;
 }
 
+/// Earliest starts in an order that has every entry behind what it waits for, latest starts in the opposite order: no entry that
+/// waits may be pushed.
 std::vector<Ticks> slack(const Timeline& timeline, const Costs& costs) {
   const Schedule& schedule = *timeline.schedule;
-  const Dag dag(schedule);
-  const auto lags = dag.lags(costs);
-  const auto earliest = longest_paths(dag, lags);
-  // Latest starts, from the sink backwards: no successor may be pushed.
-  std::vector<Ticks> latest(dag.num_vertices(), earliest[dag.sink()]);
-  const auto order = topological_order(dag);
+  const EntryEdges edges(schedule, costs);
+  const std::vector<std::uint32_t> order = entries_by_level(schedule);
+  const auto edges_into = [&](std::size_t entry, auto&& fn) {
+    edges.queue_into(entry, fn);
+    edges.data_into(entry, fn);
+  };
+  std::vector<Ticks> earliest(schedule.num_ops(), 0);  // [first op]
+  const auto ready = [&](const Edge& edge) {
+    return edge.from == EntryEdges::kStart ? edge.lag : earliest[edge.from] + edge.lag;
+  };
+  for (const std::uint32_t v : order)
+    edges_into(v, [&](const Edge& edge) { earliest[v] = std::max(earliest[v], ready(edge)); });
+  Ticks end = 0;
+  edges.into_end([&](const Edge& edge) { end = std::max(end, ready(edge)); });
+
+  std::vector<Ticks> latest(schedule.num_ops(), end);
+  edges.into_end([&](const Edge& edge) { latest[edge.from] = end - edge.lag; });
   for (auto v = order.rbegin(); v != order.rend(); ++v)
-    for (const std::uint32_t e : dag.out(*v))
-      latest[*v] = std::min(latest[*v], latest[dag.edge(e).target] - lags[e]);
-  std::vector<Ticks> slack(schedule.num_ops());
-  for (Vertex v = 0; v < dag.source(); ++v)
-    std::fill(slack.begin() + static_cast<std::ptrdiff_t>(dag.first_op(v)),
-              slack.begin() + static_cast<std::ptrdiff_t>(dag.last_op(v)), latest[v] - earliest[v]);
+    edges_into(*v, [&](const Edge& edge) {
+      if (edge.from != EntryEdges::kStart)
+        latest[edge.from] = std::min(latest[edge.from], latest[*v] - edge.lag);
+    });
+  std::vector<Ticks>& slack = latest;
+  for_each_entry(schedule, 0, schedule.num_ops(), [&](std::size_t first, std::size_t last) {
+    std::fill(slack.begin() + static_cast<std::ptrdiff_t>(first),
+              slack.begin() + static_cast<std::ptrdiff_t>(last), latest[first] - earliest[first]);
+  });
   return slack;
 }
 

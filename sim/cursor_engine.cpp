@@ -1,8 +1,8 @@
 #include "sim/cursor_engine.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <type_traits>
+#include <utility>
 
 #include "sim/dependency.hpp"
 #include "sim/tensor_index.hpp"
@@ -10,74 +10,77 @@
 namespace pipeloom {
 namespace {
 
-/// Cells of a ring to begin with; 1F1B needs p.
-constexpr std::size_t kFirstRing = 16;
+/// Every rank walks through its own stretch of the queue, of `start` and of `end`. The hardware fetches lines ahead for some 30 such
+/// streams; 512 ranks have 1,536. Asked for once a visit (two or three ops in steady state), the lines are there in time: 8.2 to 5.1 ns an op
+/// on 8 ranks, 12.7 to 7.5 on 64, 16 to 9.9 on 512.
+inline void fetch_ahead(const Op* ops, CursorEngine::Times times, std::size_t next) {
+  __builtin_prefetch(ops + next + 32);
+  if (times.start == nullptr) return;
+  constexpr int kForWriting = 1;
+  __builtin_prefetch(times.start + next + 16, kForWriting);
+  __builtin_prefetch(times.end + next + 16, kForWriting);
+}
 
 }  // namespace
 
 std::size_t CursorEngine::run(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                               const std::vector<Ticks>& ready, Times times) {
-  std::size_t ring = std::max(ring_mask_ + 1, kFirstRing);
-  ring = std::min(ring, std::bit_ceil(static_cast<std::size_t>(schedule.units())));
+  prepare_cells(schedule);
+  prepare_cursors(schedule, ready);
+  prepare_actions(schedule, costs, memory);
+  prepare_extras(schedule, memory);
   find_bytes_per_live(schedule, memory);
-  for (;; ring *= 2) {
-    ring_mask_ = ring - 1;
-    prepare_actions(schedule, costs, memory);
-    prepare_cursors(schedule, ready);
-    prepare_extras(schedule, memory);
-    clear_cells(2 * static_cast<std::size_t>(schedule.stages()) + 2, ring);
-    const bool enough = run_all(schedule, costs, times);
-    std::size_t done = 0;
-    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
-      done += cursors_[rank.at()].next - schedule.queue_begin(rank);
-    // Every tensor of a complete run was taken, which leaves the cells empty for the next run.
-    cells_are_clean_ = enough && done == schedule.num_ops();
-    if (enough) return done;
-  }
+  run_all(schedule, costs, times);
+  std::size_t done = 0;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+    done += cursors_[rank.at()].next - schedule.queue_begin(rank);
+  // Every tensor of a complete run was taken, which leaves the cells empty for the next run.
+  cells_are_clean_ = done == schedule.num_ops();
+  return done;
 }
 
-bool CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times times) {
-  Stop stop = Stop::Blocked;
-  if (schedule.has_groups() || schedule.is_extended() || !costs.microbatch_scale.empty()) {
-    while (num_runnable_ != 0 && stop == Stop::Blocked)
-      stop =
-          run_general(schedule, costs, cursors_[static_cast<std::size_t>(runnable_[--num_runnable_])], times);
-  } else {
-    const bool replicas = schedule.placement().replicas() > 1;
-    const auto pick = [&](auto with_times, auto with_bytes) {
-      return replicas ? run_plain<with_times(), with_bytes(), true>(schedule, times)
-                      : run_plain<with_times(), with_bytes(), false>(schedule, times);
-    };
-    constexpr std::true_type yes;
-    constexpr std::false_type no;
-    if (times.start != nullptr)
-      stop = bytes_follow_live_ ? pick(yes, no) : pick(yes, yes);
-    else
-      stop = bytes_follow_live_ ? pick(no, no) : pick(no, yes);
-  }
+void CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times times) {
+  do run_runnable(schedule, costs, times);
+  while (find_space());
   if (bytes_follow_live_)
     for (Cursor& cursor : cursors_) cursor.peak_held = cursor.peak_live * bytes_per_live_;
   for (std::size_t r = 0; r < copied_peaks_.size(); ++r) cursors_[r].peak_held = copied_peaks_[r].peak();
-  return stop == Stop::Blocked;
+}
+
+void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Times times) {
+  if (schedule.has_groups() || schedule.is_extended() || !costs.microbatch_scale.empty()) {
+    while (num_runnable_ != 0) run_general(schedule, costs, *runnable_[--num_runnable_], times);
+    return;
+  }
+  const bool replicas = schedule.placement().replicas() > 1;
+  const auto pick = [&](auto with_times, auto with_bytes) {
+    return replicas ? run_plain<with_times(), with_bytes(), true>(schedule, times)
+                    : run_plain<with_times(), with_bytes(), false>(schedule, times);
+  };
+  constexpr std::true_type yes;
+  constexpr std::false_type no;
+  if (times.start != nullptr)
+    bytes_follow_live_ ? pick(yes, no) : pick(yes, yes);
+  else
+    bytes_follow_live_ ? pick(no, no) : pick(no, yes);
 }
 
 /// Visits ranks until none can go on; each runs until an op's tensor is missing. Whatever changes lives in registers meanwhile,
 /// and the only branches are those that end a visit or wake a rank.
 /// One long function on purpose: cut into pieces, its state would travel through memory at every op.
 template <bool kTimes, bool kBytes, bool kReplicas>
-CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times) {
+void CursorEngine::run_plain(const Schedule& schedule, Times times) {
   const Op* const ops = schedule.ops().data();
   const Action* const actions = actions_.data();
-  Cell* const cells = cells_.data();
-  Cursor* const cursors = cursors_.data();
-  std::int32_t* const runnable = runnable_.data();
+  Cursor** const runnable = runnable_.data();
   std::size_t num_runnable = num_runnable_;
   const std::size_t mask = ring_mask_;
   while (num_runnable != 0) {
-    Cursor& cursor = cursors[runnable[--num_runnable]];
+    Cursor& cursor = *runnable[--num_runnable];
     if (cursor.first_start == kNotStarted) note_first_start(schedule, cursor);
     const std::size_t end = cursor.end;
     std::size_t next = cursor.next;
+    fetch_ahead(ops, times, next);
     Ticks clock = cursor.clock;
     Ticks busy = cursor.busy;
     std::int32_t live = cursor.live;
@@ -88,9 +91,14 @@ CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times
       const Action& action = actions[slot * kPlainKinds + index_of(op.kind())];
       const std::int32_t microbatch = op.microbatch().value();
       const std::size_t place = op.microbatch().at() & mask;
-      Cell& input = cells[action.input_ring + place];
+      Cell& input = action.input_ring[place];
       if (static_cast<unsigned>(input.microbatch != microbatch) & static_cast<unsigned>(action.needs_input)) {
-        cursor.waits_for = action.input_ring + place;
+        cursor.waits_for = &input;
+        break;
+      }
+      Cell& output = action.output_ring[place];
+      if (static_cast<unsigned>(output.microbatch != kEmpty) & static_cast<unsigned>(action.has_output)) {
+        wait_for_space(output, cursor);
         break;
       }
       input.microbatch = kEmpty;
@@ -109,14 +117,10 @@ CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times
         times.start[next] = start;
         times.end[next] = clock;
       }
-      Cell& output = cells[action.output_ring + place];
-      if (static_cast<unsigned>(output.microbatch != kEmpty) & static_cast<unsigned>(action.has_output))
-        return Stop::RingTooShort;
       output.produced = clock;
       output.microbatch = microbatch;
-      Cursor& consumer = cursors[action.consumer];
-      if (consumer.waits_for == action.output_ring + place) {
-        consumer.waits_for = kNotWaiting;
+      if (action.consumer->waits_for == &output) {
+        action.consumer->waits_for = nullptr;
         runnable[num_runnable++] = action.consumer;
       }
     }
@@ -126,7 +130,7 @@ CursorEngine::Stop CursorEngine::run_plain(const Schedule& schedule, Times times
     cursor.live = live;
     cursor.peak_live = peak_live;
   }
-  return Stop::Blocked;
+  num_runnable_ = 0;
 }
 
 /// Before a rank's first op: when it will start, if it can.
@@ -135,23 +139,21 @@ void CursorEngine::note_first_start(const Schedule& schedule, Cursor& cursor) co
   const Op op = schedule.ops()[cursor.next];
   if (!is_there(schedule, op)) return;
   const Action& action = action_of(schedule, op);
-  const Cell& input = cells_[action.input_ring + place_of(op.microbatch().value())];
+  const Cell& input = action.input_ring[place_of(op.microbatch().value())];
   cursor.first_start = std::max(cursor.clock, input.produced + action.delay);
 }
 
 /// Hands an op's result to its consumer, and wakes it if it waits for this cell. (It may wait for another microbatch of the
-/// same cell; it then looks, and goes back to sleep.) False if the ring is too short.
-bool CursorEngine::publish(const Action& action, std::int32_t unit, Ticks end) {
-  const std::size_t output_cell = action.output_ring + place_of(unit);
-  Cell& output = cells_[output_cell];
-  if (output.microbatch != kEmpty && action.has_output) return false;
+/// same cell; it then looks, and goes back to sleep.) The cell was free when the entry began, so only ops of one group can meet in it.
+void CursorEngine::publish(const Action& action, std::int32_t unit, Ticks end) {
+  while (action.has_output && action.output_ring[place_of(unit)].microbatch != kEmpty) double_rings();
+  Cell& output = action.output_ring[place_of(unit)];
   output = {end, unit};
-  Cursor& consumer = cursors_[static_cast<std::size_t>(action.consumer)];
-  if (consumer.waits_for == output_cell) {
-    consumer.waits_for = kNotWaiting;
-    runnable_[num_runnable_++] = action.consumer;
+  Cursor& consumer = *action.consumer;
+  if (consumer.waits_for == &output) {
+    consumer.waits_for = nullptr;
+    runnable_[num_runnable_++] = &consumer;
   }
-  return true;
 }
 
 void CursorEngine::account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Span entry,
@@ -199,9 +201,9 @@ void CursorEngine::run_copy(const Schedule& schedule, const Costs& costs, Cursor
 }
 
 /// One visit, with groups, copies, slices and per-microbatch durations.
-CursorEngine::Stop CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor,
-                                             Times times) {
+void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times) {
   const auto ops = schedule.ops();
+  fetch_ahead(ops.data(), times, cursor.next);
   while (cursor.next < cursor.end) {
     if (is_copy(ops[cursor.next].kind())) {
       run_copy(schedule, costs, cursor, times);
@@ -212,30 +214,29 @@ CursorEngine::Stop CursorEngine::run_general(const Schedule& schedule, const Cos
     do {
       const Action& action = action_of(schedule, ops[last]);
       const std::int32_t unit = unit_of(schedule, ops[last]);
-      const std::size_t cell = action.input_ring + place_of(unit);
-      if (cells_[cell].microbatch != unit && action.needs_input) {
-        cursor.waits_for = cell;
-        return Stop::Blocked;
+      const Cell& input = action.input_ring[place_of(unit)];
+      if (input.microbatch != unit && action.needs_input) {
+        cursor.waits_for = &input;
+        return;
       }
-      start = std::max(start, cells_[cell].produced + action.delay);
+      const Cell& output = action.output_ring[place_of(unit)];
+      if (output.microbatch != kEmpty && action.has_output) return wait_for_space(output, cursor);
+      start = std::max(start, input.produced + action.delay);
       if (!reload_end_.empty()) start = std::max(start, reload_end_[pass_of(schedule, ops[last])]);
     } while (ops[last++].joined());
     for (std::size_t i = cursor.next; i < last; ++i)
-      cells_[action_of(schedule, ops[i]).input_ring + place_of(unit_of(schedule, ops[i]))].microbatch =
-          kEmpty;
+      action_of(schedule, ops[i]).input_ring[place_of(unit_of(schedule, ops[i]))].microbatch = kEmpty;
     if (cursor.first_start == kNotStarted) cursor.first_start = start;
     cursor.clock = start + costs.entry_duration(schedule, cursor.next, last);
     account_entry(schedule, cursor.next, last, {start, cursor.clock}, cursor);
-    if (!finish_entry(schedule, costs, cursor.next, last, {start, cursor.clock}, times))
-      return Stop::RingTooShort;
+    finish_entry(schedule, costs, cursor.next, last, {start, cursor.clock}, times);
     cursor.busy += cursor.clock - start;
     cursor.next = last;
   }
-  return Stop::Blocked;
 }
 
-/// Gives the entry's ops their times and hands out their results. False if the ring is too short.
-bool CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first,
+/// Gives the entry's ops their times and hands out their results.
+void CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first,
                                 std::size_t last, Span entry, Times times) {
   const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential;
   Ticks start = entry.start;
@@ -246,10 +247,9 @@ bool CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, st
       times.start[i] = start;
       times.end[i] = end;
     }
-    if (!publish(action_of(schedule, op), unit_of(schedule, op), end)) return false;
+    publish(action_of(schedule, op), unit_of(schedule, op), end);
     if (one_by_one) start = end;
   }
-  return true;
 }
 
 std::vector<Wait> CursorEngine::waits(const Schedule& schedule) const {
@@ -269,7 +269,7 @@ std::vector<Wait> CursorEngine::waits(const Schedule& schedule) const {
 bool CursorEngine::is_there(const Schedule& schedule, Op op) const {
   const Action& action = action_of(schedule, op);
   const std::int32_t unit = unit_of(schedule, op);
-  return !action.needs_input || cells_[action.input_ring + place_of(unit)].microbatch == unit;
+  return !action.needs_input || action.input_ring[place_of(unit)].microbatch == unit;
 }
 
 }  // namespace pipeloom

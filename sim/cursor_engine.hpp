@@ -5,12 +5,13 @@
 // A tensor lives from its producer's end until its one consumer takes it, so few are under way at a time. The cells of one
 // tensor row (a stage's outputs, or its gradients) form a ring indexed by microbatch modulo the ring's length, and each cell names the
 // microbatch it holds. In steady state everything that the loop touches besides the queue and the times fits the first-level cache.
-// If a producer finds its cell still taken, the ring is too short for this order: the run starts again with a longer one. A ring of m cells always
-// suffices.
+// A producer that finds its cell still taken waits for space. When nobody else can go on, those whose cells are free by then go on; if they are
+// few, the rings are too short for this order, double, and the run continues. A ring of m cells always suffices, so that whoever stands still at
+// the end waits for a tensor. 1F1B on p ranks runs without such waits in rings of p cells, but 16 do for 512 ranks, where rings of 512 would
+// fill 8.4 MB and take twice as long.
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,8 @@
 namespace pipeloom {
 
 class CursorEngine {
+  struct Cell;
+
  public:
   /// Where op times go; null when nobody wants them.
   struct Times {
@@ -30,21 +33,32 @@ class CursorEngine {
     Ticks* end = nullptr;
   };
 
-  /// A rank between two visits.
+  /// A rank between two visits. What every visit touches fills one cache line.
   struct alignas(64) Cursor {
     std::size_t next = 0;
     std::size_t end = 0;
-    std::size_t waits_for = kNotWaiting;  // a cell
+    const Cell* waits_for = nullptr;  // a tensor's
     Ticks clock = 0;
     Ticks busy = 0;
-    Bytes held = 0;
-    Bytes peak_held = 0;
+    Ticks first_start = kNotStarted;
     std::int32_t live = 0;
     std::int32_t peak_live = 0;
-    Ticks first_start = kNotStarted;
     Ticks copy_clock = 0;  // when the rank's copy stream is free
+    Bytes held = 0;
+    Bytes peak_held = 0;
   };
   static constexpr Ticks kNotStarted = -1;
+
+  /// How long rings are. Tests set it to see ranks wait for space.
+  struct Rings {
+    std::size_t first = 16;  ///< cells of a ring to begin with; a power of two
+    /// Cells that rings may grow to before anybody waits for space: a quarter of a second-level cache of 1 MB, the rest of which
+    /// cursors, actions, queues and times share.
+    std::size_t cheap_cells = std::size_t{1} << 14;
+  };
+
+  CursorEngine() = default;
+  explicit CursorEngine(const Rings& rings) : rings_(rings) {}
 
   /// Runs every rank as far as it goes. Returns the number of ops run.
   std::size_t run(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
@@ -53,10 +67,10 @@ class CursorEngine {
   [[nodiscard]] const std::vector<Cursor>& cursors() const { return cursors_; }
   /// Ranks that stand still before the end of their queue.
   [[nodiscard]] std::vector<Wait> waits(const Schedule& schedule) const;
+  /// Cells of a ring at the end of the last run.
+  [[nodiscard]] std::size_t ring() const { return ring_mask_ + 1; }
 
  private:
-  static constexpr std::size_t kNotWaiting = std::numeric_limits<std::size_t>::max();
-
   static constexpr std::int32_t kEmpty = -1;
 
   /// The end of a tensor's producer, until the consumer takes it.
@@ -68,38 +82,48 @@ class CursorEngine {
   /// What the loop must know about the ops of one kind on one slot; one cache line. Ops without input read, and ops without
   /// output write, a row of their own that nobody else uses, so that the loop need not ask.
   struct alignas(64) Action {
-    std::size_t input_ring = 0;  // first cell
-    std::size_t output_ring = 0;
+    Cell* input_ring = nullptr;  // first cell
+    Cell* output_ring = nullptr;
     Ticks duration = 0;
-    Ticks delay = 0;            // from the producer's end to the tensor's arrival
-    Bytes bytes_taken = 0;      // at the start
-    Bytes bytes_given = 0;      // at the end
-    std::int32_t consumer = 0;  // rank that takes the output
+    Ticks delay = 0;             // from the producer's end to the tensor's arrival
+    Bytes bytes_taken = 0;       // at the start
+    Bytes bytes_given = 0;       // at the end
+    Cursor* consumer = nullptr;  // of the rank that takes the output
     std::int8_t live_taken = 0;
     std::int8_t live_given = 0;
     bool needs_input = false;
     bool has_output = false;
   };
 
-  /// What one visit to a rank ended with.
-  enum class Stop : std::uint8_t { Blocked, RingTooShort };
+  /// A rank that stands before an op whose output finds its cell taken.
+  struct SpaceWait {
+    const Cell* cell = nullptr;
+    Cursor* cursor = nullptr;
+  };
 
   void prepare_actions(const Schedule& schedule, const Costs& costs, const MemoryModel& memory);
   void prepare_cursors(const Schedule& schedule, const std::vector<Ticks>& ready);
-  void clear_cells(std::size_t rows, std::size_t ring);
+  void prepare_cells(const Schedule& schedule);
   void find_bytes_per_live(const Schedule& schedule, const MemoryModel& memory);
   void prepare_extras(const Schedule& schedule, const MemoryModel& memory);
-  bool run_all(const Schedule& schedule, const Costs& costs, Times times);
+  void run_all(const Schedule& schedule, const Costs& costs, Times times);
+  void run_runnable(const Schedule& schedule, const Costs& costs, Times times);
+  bool find_space();
+  void wake_where_space();
+  void double_rings();
+  void wait_for_space(const Cell& cell, Cursor& cursor) {
+    space_waits_[num_space_waits_++] = {&cell, &cursor};
+  }
   template <bool kTimes, bool kBytes, bool kReplicas>
-  Stop run_plain(const Schedule& schedule, Times times);
+  void run_plain(const Schedule& schedule, Times times);
   void note_first_start(const Schedule& schedule, Cursor& cursor) const;
-  Stop run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
+  void run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
   void run_copy(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
   void account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Span entry,
                      Cursor& cursor);
-  bool finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
+  void finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
                     Span entry, Times times);
-  bool publish(const Action& action, std::int32_t unit, Ticks end);
+  void publish(const Action& action, std::int32_t unit, Ticks end);
 
   [[nodiscard]] bool is_there(const Schedule& schedule, Op op) const;
   [[nodiscard]] std::size_t place_of(std::int32_t unit) const {
@@ -124,12 +148,15 @@ class CursorEngine {
     return actions_[position_of(op.kind(), schedule.slot_of(op).at())];
   }
 
-  std::vector<Action> actions_;         // [position_of(kind, slot)]
-  std::size_t extras_begin_ = 0;        // of R, O and L in actions_
-  std::vector<Cell> cells_;             // [row * ring + microbatch % ring]
-  std::vector<Cursor> cursors_;         // [rank]
-  std::vector<std::int32_t> runnable_;  // a stack; a rank is on it at most once, so p places suffice
+  std::vector<Action> actions_;    // [position_of(kind, slot)]
+  std::size_t extras_begin_ = 0;   // of R, O and L in actions_
+  std::vector<Cell> cells_;        // [row * ring + microbatch % ring]
+  std::vector<Cursor> cursors_;    // [rank]
+  std::vector<Cursor*> runnable_;  // a stack; a rank is on it at most once, so p places suffice
   std::size_t num_runnable_ = 0;
+  std::vector<SpaceWait> space_waits_;  // a rank is there at most once, too
+  std::size_t num_space_waits_ = 0;
+  Rings rings_;
   std::size_t num_rows_ = 0;   // of cells_
   std::size_t ring_mask_ = 0;  // a ring has ring_mask_ + 1 cells, a power of two
   bool cells_are_clean_ = false;

@@ -1,4 +1,4 @@
-// What the cursor loop reads: actions, cursors and cells of a run, filled in before it begins.
+// What the cursor loop reads: actions, cursors and cells of a run, filled in before it begins; and longer rings where these are too short.
 
 #include <algorithm>
 #include <bit>
@@ -39,11 +39,11 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
       action.has_output = is_forward ? (!last || !forward_only) : (carries_gradient(kind) && s > 0);
       const std::size_t input = is_forward ? s - 1 : (last ? s : stages + s + 1);
       const std::size_t output = is_forward ? s : stages + s;
-      action.input_ring = (ring_mask_ + 1) * (action.needs_input ? input : no_input);
-      action.output_ring = (ring_mask_ + 1) * (action.has_output ? output : no_output);
+      action.input_ring = cells_.data() + (ring_mask_ + 1) * (action.needs_input ? input : no_input);
+      action.output_ring = cells_.data() + (ring_mask_ + 1) * (action.has_output ? output : no_output);
       action.duration = costs.duration[index_of(kind)][slot.at()];
       action.delay = arrival_delay(costs, kind, slot);
-      action.consumer = consumer_of(placement, kind, slot).value();
+      action.consumer = &cursors_[consumer_of(placement, kind, slot).at()];
       const QueueEffect effect = queue_effect(memory, kind, slot, forward_only);
       action.bytes_taken = effect.taken;
       action.bytes_given = effect.given;
@@ -56,23 +56,76 @@ void CursorEngine::prepare_cursors(const Schedule& schedule, const std::vector<T
   cursors_.assign(static_cast<std::size_t>(schedule.ranks()), {});
   runnable_.resize(cursors_.size());
   num_runnable_ = 0;
+  space_waits_.resize(cursors_.size());
+  num_space_waits_ = 0;
   // The last rank pushed runs first, so start with rank 0 on top.
   for (Rank rank(schedule.ranks() - 1); rank >= Rank(0); rank = rank - 1) {
     Cursor& cursor = cursors_[rank.at()];
     cursor.next = schedule.queue_begin(rank);
     cursor.end = schedule.queue_end(rank);
     cursor.clock = ready.empty() ? 0 : ready[rank.at()];
-    runnable_[num_runnable_++] = rank.value();
+    runnable_[num_runnable_++] = &cursor;
   }
 }
 
 /// Clean cells hold no microbatch, but old times; only the row of ops without input is free of those, and it moves with the
-/// number of rows.
-void CursorEngine::clear_cells(std::size_t rows, std::size_t ring) {
-  const bool same_rows = cells_.size() == rows * ring && num_rows_ == rows;
-  if (cells_are_clean_ && same_rows) return;
+/// number of rows. Rings stay as long as the last run left them, unless that run had another number of rows and these would outgrow the cache.
+void CursorEngine::prepare_cells(const Schedule& schedule) {
+  const std::size_t rows = 2 * static_cast<std::size_t>(schedule.stages()) + 2;
+  const bool same_rows = num_rows_ == rows;
+  std::size_t ring = std::max(ring_mask_ + 1, rings_.first);
+  while (!same_rows && ring > rings_.first && rows * ring > rings_.cheap_cells) ring /= 2;
+  ring = std::min(ring, std::bit_ceil(static_cast<std::size_t>(schedule.units())));
+  ring_mask_ = ring - 1;
+  if (cells_are_clean_ && same_rows && cells_.size() == rows * ring) return;
   num_rows_ = rows;
   cells_.assign(rows * ring, {});
+}
+
+/// When no rank can go on without space: makes some. False if none waits for it.
+bool CursorEngine::find_space() {
+  if (num_space_waits_ == 0) return false;
+  if (2 * cells_.size() > rings_.cheap_cells) {
+    const std::size_t waited = num_space_waits_;
+    wake_where_space();
+    // Where one in eight goes on, looking costs less than running; else longer rings are cheaper.
+    if (num_runnable_ * 8 >= waited) return true;
+  }
+  double_rings();
+  return true;
+}
+
+void CursorEngine::wake_where_space() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < num_space_waits_; ++i) {
+    const SpaceWait wait = space_waits_[i];
+    if (wait.cell->microbatch == kEmpty)
+      runnable_[num_runnable_++] = wait.cursor;
+    else
+      space_waits_[kept++] = wait;
+  }
+  num_space_waits_ = kept;
+}
+
+/// Moves the tensors under way into rings of twice the length, and wakes everybody who waits, for cells have other addresses now.
+void CursorEngine::double_rings() {
+  const std::size_t old_ring = ring_mask_ + 1;
+  ring_mask_ = 2 * old_ring - 1;
+  std::vector<Cell> longer(2 * cells_.size());
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    if (cells_[i].microbatch != kEmpty)
+      longer[(i / old_ring) * 2 * old_ring + place_of(cells_[i].microbatch)] = cells_[i];
+  for (Action& action : actions_) {
+    action.input_ring = longer.data() + 2 * (action.input_ring - cells_.data());
+    action.output_ring = longer.data() + 2 * (action.output_ring - cells_.data());
+  }
+  cells_ = std::move(longer);
+  for (Cursor& cursor : cursors_)
+    if (cursor.waits_for != nullptr) {
+      cursor.waits_for = nullptr;
+      runnable_[num_runnable_++] = &cursor;
+    }
+  while (num_space_waits_ != 0) runnable_[num_runnable_++] = space_waits_[--num_space_waits_].cursor;
 }
 
 /// Where bytes are a multiple of live activations, the loop counts only those.

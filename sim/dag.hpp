@@ -1,16 +1,12 @@
 #pragma once
 
-// The dependency graph of a schedule: the independent reference for the engine, and what cycle witnesses, critical
-// paths and DOT pictures are computed on.
+// The dependency graph of a schedule: the independent reference for the engine and for what walks the queues (bounds, critical path, slack
+// in sim/entry_edges.hpp), and what cycle witnesses and DOT pictures are computed on.
 //
 // Vertices 0 .. E-1 are the entries in queue order, rank by rank; E is the source, E+1 the sink. Edges: source ->
 // first entry of each rank, entry -> next entry of its rank, last entry -> sink, and producer -> consumer for each
 // op's tensor. A copy (O, L) hangs beside the queue: the entry before it -> copy, copy -> next copy of its rank, L -> the B, I or
 // R of its activation; the entries behind it do not wait for it. Compressed sparse rows in both directions; sim/dag_boost.hpp makes it a Boost.Graph graph.
-//
-// Why rows and not a view computed from the queues: measured on 1F1B with 1e6 ops, one longest path costs about the same
-// (125 and 115 ns per op, building included), but every further traversal costs 65 on rows and 115 on the view, and critical path,
-// slack and bounds need in-edges as well.
 
 #include <cstdint>
 #include <memory>
@@ -79,16 +75,6 @@ class Dag {
   std::vector<std::uint32_t> in_begin_;   // V + 1
   std::vector<std::uint32_t> out_begin_;  // V + 1
   std::vector<std::uint32_t> out_edges_;
-};
-
-/// The graph with the times that costs give it: made once for all that is asked of it (lower bound, critical path, slack), as making
-/// it takes longer than any of these.
-struct TimedDag {
-  TimedDag(const Schedule& schedule, const Costs& costs)
-      : dag(schedule), durations(dag.durations(costs)), lags(dag.lags(costs, durations)) {}
-  Dag dag;
-  std::vector<Ticks> durations;  ///< [entry]
-  std::vector<Ticks> lags;       ///< [edge]
 };
 
 /// A cycle of the graph as vertices, each depending on the one before it, the first on the last; empty if there is none.

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "sim/dependency.hpp"
+#include "sim/entry_order.hpp"
 #include "sim/error.hpp"
-#include "sim/simulator.hpp"
 
 namespace pipeloom {
 
@@ -30,7 +30,7 @@ class FixedOrder::Builder {
   void build() {
     out_.records_.reserve(schedule_.num_ops());
     out_.first_of_rank_.assign(previous_.size(), 0);
-    for (const std::uint32_t first : entries_by_level()) add_entry(first);
+    for (const std::uint32_t first : entries_by_level(schedule_)) add_entry(first);
     out_.last_of_rank_ = previous_;
     for (const CostRow& row : out_.rows_)
       out_.rank_of_row_.push_back(schedule_.placement().rank_of(row.slot));
@@ -39,26 +39,6 @@ class FixedOrder::Builder {
   }
 
  private:
-  /// First ops of all entries by start time when every op takes one tick: a topological order in which neighbours rarely
-  /// depend on each other. A counting sort, since there are fewer levels than ops.
-  [[nodiscard]] std::vector<std::uint32_t> entries_by_level() const {
-    const Costs one_tick = uniform_costs(
-        schedule_.placement(), {.forward = 1, .backward = 1, .backward_input = 1, .backward_weight = 1});
-    const Timeline levels =
-        simulate(std::shared_ptr<const Schedule>(std::shared_ptr<void>(), &schedule_), one_tick);
-    std::vector<std::uint32_t> begin(static_cast<std::size_t>(span_of(levels).end) + 2, 0);
-    const auto visit = [&](auto&& fn) {
-      for_each_entry(schedule_, 0, schedule_.num_ops(), [&](std::size_t first, std::size_t) {
-        fn(static_cast<std::size_t>(levels.start[first]), static_cast<std::uint32_t>(first));
-      });
-    };
-    visit([&](std::size_t level, std::uint32_t) { ++begin[level + 1]; });
-    for (std::size_t level = 1; level < begin.size(); ++level) begin[level] += begin[level - 1];
-    std::vector<std::uint32_t> sorted(schedule_.num_entries());
-    visit([&](std::size_t level, std::uint32_t first) { sorted[begin[level]++] = first; });
-    return sorted;
-  }
-
   void add_entry(std::uint32_t first) {
     const auto ops = schedule_.ops();
     std::size_t last = first + std::size_t{1};

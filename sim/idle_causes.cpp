@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "sim/dependency.hpp"
 
@@ -11,44 +12,45 @@ namespace {
 constexpr std::array<std::string_view, kIdleCauses> kNames = {"warmup",   "cooldown", "imbalance",
                                                               "transfer", "queueing", "memory"};
 
-/// Walks one rank's entries and names each gap.
+/// Walks one rank's entries and names each gap. The gaps at both ends need the whole step, which is known once all ranks are walked.
 class GapWalk {
  public:
-  GapWalk(const Timeline& timeline, const Costs& costs, const DependencyMap& dependencies, Span whole)
-      : timeline_(timeline), costs_(costs), dependencies_(dependencies), whole_(whole) {}
+  GapWalk(const Timeline& timeline, const Costs& costs, const DependencyMap& dependencies)
+      : timeline_(timeline), costs_(costs), dependencies_(dependencies) {}
 
-  std::vector<IdleSpan> run(Rank rank) && {
+  /// Calls fn(IdleSpan) for the rank's idle time within `whole`, in time order.
+  template <class Fn>
+  void run(Rank rank, Span whole, Fn&& fn) {
     const Schedule& schedule = *timeline_.schedule;
-    find_phases(schedule.queue(rank), schedule.queue_begin(rank));
-    Ticks free_since = whole_.start;
+    find_phases(rank);
+    Ticks free_since = whole.start;
     for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                    [&](std::size_t first, std::size_t last) {
                      if (is_copy(schedule.ops()[first].kind())) return;
-                     if (timeline_.start_of(first) > free_since) name_gap(free_since, first, last);
+                     if (timeline_.start_of(first) > free_since) name_gap(free_since, first, last, fn);
                      free_since = std::max(free_since, timeline_.end_of(last - 1));
                    });
-    add(free_since, whole_.end, IdleCause::Cooldown);
-    return std::move(spans_);
+    add(free_since, whole.end, IdleCause::Cooldown, fn);
   }
 
- private:
   /// Op indices: gaps before entries that start at or before `first_backward_` are warm-up, before entries after
   /// `last_forward_` cool-down.
-  void find_phases(std::span<const Op> queue, std::size_t begin) {
-    first_backward_ = begin + queue.size();
-    last_forward_ = begin;
-    bool has_forward = false;
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-      if (carries_gradient(queue[i].kind())) first_backward_ = std::min(first_backward_, begin + i);
-      if (queue[i].kind() == OpKind::Forward) {
-        last_forward_ = begin + i;
-        has_forward = true;
-      }
-    }
-    no_forward_ = !has_forward;
+  void find_phases(Rank rank) {
+    const Schedule& schedule = *timeline_.schedule;
+    const auto queue = schedule.queue(rank);
+    const std::size_t begin = schedule.queue_begin(rank);
+    const auto backward =
+        std::find_if(queue.begin(), queue.end(), [](Op op) { return carries_gradient(op.kind()); });
+    first_backward_ = begin + static_cast<std::size_t>(backward - queue.begin());
+    const auto forward =
+        std::find_if(queue.rbegin(), queue.rend(), [](Op op) { return op.kind() == OpKind::Forward; });
+    no_forward_ = forward == queue.rend();
+    last_forward_ = no_forward_ ? begin : begin + static_cast<std::size_t>(queue.rend() - forward) - 1;
   }
 
-  void name_gap(Ticks gap_start, std::size_t first, std::size_t last) {
+  /// The gap from `gap_start` to the entry of op indices [first, last).
+  template <class Fn>
+  void name_gap(Ticks gap_start, std::size_t first, std::size_t last, Fn&& fn) {
     const Ticks gap_end = timeline_.start_of(first);
     const Binding binding = binding_of(first, last);
     // From here on only the reload was missing.
@@ -59,11 +61,12 @@ class GapWalk {
     const Ticks produced = binding.arrival >= tensors_there
                                ? std::clamp(binding.produced, gap_start, tensors_there)
                                : tensors_there;
-    add(gap_start, produced, phase_before(first));
-    add(produced, tensors_there, IdleCause::Transfer);
-    add(tensors_there, gap_end, IdleCause::Memory);
+    add(gap_start, produced, phase_before(first), fn);
+    add(produced, tensors_there, IdleCause::Transfer, fn);
+    add(tensors_there, gap_end, IdleCause::Memory, fn);
   }
 
+ private:
   /// The tensor that arrives last and its producer's end (of several, the latest such end), and the end of the last reload; -1
   /// for what the entry does not need.
   struct Binding {
@@ -97,19 +100,87 @@ class GapWalk {
     return IdleCause::Imbalance;
   }
 
-  void add(Ticks start, Ticks end, IdleCause cause) {
-    if (end > start) spans_.push_back({start, end, cause});
+  template <class Fn>
+  static void add(Ticks start, Ticks end, IdleCause cause, Fn&& fn) {
+    if (end > start) fn(IdleSpan{start, end, cause});
   }
 
   const Timeline& timeline_;
   const Costs& costs_;
   const DependencyMap& dependencies_;
-  Span whole_;
   std::size_t first_backward_ = 0;
   std::size_t last_forward_ = 0;
   bool no_forward_ = false;
-  std::vector<IdleSpan> spans_;
 };
+
+/// One rank's RankTimes in one pass. The gap before its first entry is left to the end, when the whole step is known.
+class RankWalk {
+ public:
+  RankWalk(const Timeline& timeline, Rank rank) : timeline_(timeline), rank_(rank) {}
+
+  void run(GapWalk* gaps) {
+    const Schedule& schedule = *timeline_.schedule;
+    const std::size_t begin = schedule.queue_begin(rank_);
+    const std::size_t end = schedule.queue_end(rank_);
+    if (begin == end) return;
+    times_.window = {timeline_.start_of(begin), timeline_.end_of(begin)};
+    if (gaps != nullptr) gaps->find_phases(rank_);
+    for_each_entry(schedule, begin, end, [&](std::size_t first, std::size_t last) {
+      Ticks start = timeline_.start_of(first);
+      Ticks latest = timeline_.end_of(first);
+      times_.window.start = std::min(times_.window.start, start);
+      for (std::size_t i = first + 1; i < last; ++i) {
+        times_.window.start = std::min(times_.window.start, timeline_.start_of(i));
+        latest = std::max(latest, timeline_.end_of(i));
+      }
+      times_.window.end = std::max(times_.window.end, latest);
+      if (is_copy(schedule.ops()[first].kind())) return;
+      times_.busy += latest - start;
+      const Ticks until = timeline_.end_of(last - 1);
+      if (first_end_ == 0) {
+        first_ = first;
+        first_end_ = last;
+        free_since_ = until;
+        return;
+      }
+      if (start > free_since_ && gaps != nullptr)
+        gaps->name_gap(free_since_, first, last, [&](const IdleSpan& span) { add(span); });
+      free_since_ = std::max(free_since_, until);
+    });
+  }
+
+  /// The gaps before the first entry and behind the last.
+  void finish(GapWalk& gaps, Span whole) {
+    const auto sum = [&](const IdleSpan& span) { add(span); };
+    if (first_end_ != 0) {
+      gaps.find_phases(rank_);
+      if (timeline_.start_of(first_) > whole.start) gaps.name_gap(whole.start, first_, first_end_, sum);
+    }
+    const Ticks free_since = first_end_ != 0 ? std::max(free_since_, whole.start) : whole.start;
+    if (whole.end > free_since) add({free_since, whole.end, IdleCause::Cooldown});
+  }
+
+  [[nodiscard]] const RankTimes& times() const { return times_; }
+  [[nodiscard]] bool has_ops() const {
+    return timeline_.schedule->queue_begin(rank_) != timeline_.schedule->queue_end(rank_);
+  }
+
+ private:
+  void add(const IdleSpan& span) { times_.idle.of(span.cause) += span.end - span.start; }
+
+  const Timeline& timeline_;
+  Rank rank_;
+  RankTimes times_;
+  std::size_t first_ = 0;      // the first entry that is no copy: op indices [first_, first_end_)
+  std::size_t first_end_ = 0;  // 0: there is none
+  Ticks free_since_ = 0;
+};
+
+std::vector<IdleSpan> spans_of(GapWalk walk, Rank rank, Span whole) {
+  std::vector<IdleSpan> spans;
+  walk.run(rank, whole, [&](const IdleSpan& span) { spans.push_back(span); });
+  return spans;
+}
 
 }  // namespace
 
@@ -129,7 +200,7 @@ Ticks IdleCauses::of(IdleCause cause) const {
 
 std::vector<IdleSpan> idle_spans(const Timeline& timeline, const Costs& costs, Rank rank) {
   const DependencyMap dependencies(*timeline.schedule);
-  return GapWalk(timeline, costs, dependencies, span_of(timeline)).run(rank);
+  return spans_of(GapWalk(timeline, costs, dependencies), rank, span_of(timeline));
 }
 
 std::vector<std::vector<IdleSpan>> all_idle_spans(const Timeline& timeline, const Costs& costs) {
@@ -137,20 +208,38 @@ std::vector<std::vector<IdleSpan>> all_idle_spans(const Timeline& timeline, cons
   const Span whole = span_of(timeline);
   std::vector<std::vector<IdleSpan>> spans;
   for (Rank rank{0}; rank < Rank(timeline.schedule->ranks()); ++rank)
-    spans.push_back(GapWalk(timeline, costs, dependencies, whole).run(rank));
+    spans.push_back(spans_of(GapWalk(timeline, costs, dependencies), rank, whole));
   return spans;
 }
 
 std::vector<IdleCauses> idle_causes(const Timeline& timeline, const Costs& costs) {
-  const DependencyMap dependencies(*timeline.schedule);
-  const Span whole = span_of(timeline);
   std::vector<IdleCauses> causes;
-  for (Rank rank{0}; rank < Rank(timeline.schedule->ranks()); ++rank) {
-    IdleCauses& sums = causes.emplace_back();
-    for (const IdleSpan& span : GapWalk(timeline, costs, dependencies, whole).run(rank))
-      sums.of(span.cause) += span.end - span.start;
-  }
+  for (const RankTimes& rank : walk_ranks(timeline, &costs).ranks) causes.push_back(rank.idle);
   return causes;
+}
+
+StepTimes walk_ranks(const Timeline& timeline, const Costs* costs) {
+  std::optional<DependencyMap> dependencies;
+  std::optional<GapWalk> gaps;
+  if (costs != nullptr) {
+    dependencies.emplace(*timeline.schedule);
+    gaps.emplace(timeline, *costs, *dependencies);
+  }
+  std::vector<RankWalk> walks;
+  std::optional<Span> whole;
+  for (Rank rank{0}; rank < Rank(timeline.schedule->ranks()); ++rank) {
+    RankWalk& walk = walks.emplace_back(timeline, rank);
+    walk.run(gaps ? &*gaps : nullptr);
+    if (!walk.has_ops()) continue;
+    const Span window = walk.times().window;
+    whole = whole ? Span{std::min(whole->start, window.start), std::max(whole->end, window.end)} : window;
+  }
+  StepTimes times{whole.value_or(Span()), {}};
+  for (RankWalk& walk : walks) {
+    if (gaps) walk.finish(*gaps, times.whole);
+    times.ranks.push_back(walk.times());
+  }
+  return times;
 }
 
 }  // namespace pipeloom

@@ -54,4 +54,21 @@ struct IdleSpan {
 /// Sums of the above for every rank, [rank].
 [[nodiscard]] std::vector<IdleCauses> idle_causes(const Timeline& timeline, const Costs& costs);
 
+/// What one walk over a rank's entries finds.
+struct RankTimes {
+  /// Sum of entry durations; a group counts once, copies run beside.
+  Ticks busy = 0;
+  /// First start and last end, copies included.
+  Span window;
+  IdleCauses idle;
+};
+
+struct StepTimes {
+  Span whole;                    ///< over all ranks, as span_of()
+  std::vector<RankTimes> ranks;  ///< [rank]
+};
+
+/// The first step of every rank, each op read once. Without costs no gap is named: `idle` stays 0.
+[[nodiscard]] StepTimes walk_ranks(const Timeline& timeline, const Costs* costs);
+
 }  // namespace pipeloom

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "sim/memory.hpp"
+#include "sim/queue_account.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {
@@ -17,6 +20,10 @@ struct Change {
     return a.time != b.time ? a.time < b.time : (a.delta < 0) && !(b.delta < 0);
   }
 };
+
+bool any(const std::vector<Bytes>& table) {
+  return std::any_of(table.begin(), table.end(), [](Bytes bytes) { return bytes > 0; });
+}
 
 /// What ranks take and give back in steps [first, last).
 class Accounts {
@@ -48,10 +55,6 @@ class Accounts {
   }
 
  private:
-  static bool any(const std::vector<Bytes>& table) {
-    return std::any_of(table.begin(), table.end(), [](Bytes bytes) { return bytes > 0; });
-  }
-
   /// End of the producer of every tensor, [tensor].
   [[nodiscard]] std::vector<Ticks> produced_times(int step) const {
     std::vector<Ticks> produced(tensors_.size(), 0);
@@ -108,10 +111,20 @@ class Accounts {
   std::vector<Change> changes_;
 };
 
-Bytes static_of(const Schedule& schedule, const MemoryModel& model, Rank rank) {
-  Bytes bytes = 0;
-  for (const Slot slot : schedule.placement().slots_of(rank)) bytes += model.static_bytes[slot.at()];
-  return bytes;
+/// Whether a rank's account follows from its queue: entries of at least one tick, one after another, whose parts share their times.
+bool follows_queue(const Timeline& timeline, Rank rank) {
+  const Schedule& schedule = *timeline.schedule;
+  bool follows = true;
+  Ticks free_since = std::numeric_limits<Ticks>::min();
+  for (std::size_t i = schedule.queue_begin(rank); i < schedule.queue_end(rank); ++i) {
+    const Ticks start = timeline.start[i];
+    const Ticks end = timeline.end[i];
+    const bool joins = i > schedule.queue_begin(rank) && schedule.ops()[i - 1].joined();
+    follows &= joins ? start == timeline.start[i - 1] && end == timeline.end[i - 1] : start >= free_since;
+    follows &= end > start;
+    free_since = end;
+  }
+  return follows;
 }
 
 /// Peaks of activations alone, in queue order; times matter only to copies.
@@ -155,9 +168,22 @@ Bytes host_peak(const Schedule& schedule, const ActivationEffects& effects, Rank
   return peak;
 }
 
-}  // namespace
-
-namespace {
+/// The account of one rank where times matter: its changes in time order.
+RankMemory memory_by_times(const Timeline& timeline, Accounts& accounts, Bytes always, Rank rank) {
+  const Schedule& schedule = *timeline.schedule;
+  RankMemory memory = activation_peaks(timeline, accounts.effects(), rank);
+  if (schedule.has_copies()) memory.peak_host_bytes = host_peak(schedule, accounts.effects(), rank);
+  Bytes bytes = always;
+  memory.peak_bytes = bytes;
+  memory.peak_op = schedule.queue_begin(rank);
+  for (const Change& change : accounts.of(rank)) {
+    bytes += change.delta;
+    if (bytes <= memory.peak_bytes) continue;
+    memory.peak_bytes = bytes;
+    memory.peak_op = change.op;
+  }
+  return memory;
+}
 
 void write_curve(const std::vector<Change>& changes, Ticks start, Bytes bytes,
                  std::vector<MemoryStep>& curve) {
@@ -177,7 +203,7 @@ std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel
                                      int step) {
   std::vector<MemoryStep> curve;
   write_curve(Accounts(timeline, model, step, step + 1).of(rank), span_of(timeline, step).start,
-              static_of(*timeline.schedule, model, rank), curve);
+              static_bytes_of(*timeline.schedule, model, rank), curve);
   return curve;
 }
 
@@ -188,68 +214,24 @@ void each_memory_curve(const Timeline& timeline, const MemoryModel& model,
   Accounts accounts(timeline, model, 0, timeline.steps);
   std::vector<MemoryStep> curve;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    write_curve(accounts.of(rank), start, static_of(schedule, model, rank), curve);
+    write_curve(accounts.of(rank), start, static_bytes_of(schedule, model, rank), curve);
     fn(rank, curve);
   }
 }
 
 std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model) {
   const Schedule& schedule = *timeline.schedule;
-  Accounts accounts(timeline, model, 0, 1);
+  const QueueAccounts queues(schedule, model);
+  const bool order_decides = !schedule.has_copies() && !any(model.receive);
+  std::optional<Accounts> accounts;  // only where times matter
   std::vector<RankMemory> result;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    RankMemory memory = activation_peaks(timeline, accounts.effects(), rank);
-    if (schedule.has_copies()) memory.peak_host_bytes = host_peak(schedule, accounts.effects(), rank);
-    Bytes bytes = static_of(schedule, model, rank);
-    memory.peak_bytes = bytes;
-    memory.peak_op = schedule.queue_begin(rank);
-    for (const Change& change : accounts.of(rank)) {
-      bytes += change.delta;
-      if (bytes > memory.peak_bytes) {
-        memory.peak_bytes = bytes;
-        memory.peak_op = change.op;
-      }
+    if (order_decides && follows_queue(timeline, rank)) {
+      result.push_back(queues.peaks(rank));
+      continue;
     }
-    result.push_back(memory);
-  }
-  return result;
-}
-
-std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryModel& model) {
-  const ActivationEffects effects(schedule, model);
-  const bool forward_only = schedule.is_forward_only();
-  std::vector<QueuePeaks> result;
-  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    QueuePeaks peaks;
-    std::int32_t live = 0;
-    Bytes held = 0;
-    Bytes logits = 0;
-    const Bytes always = static_of(schedule, model, rank);
-    peaks.bytes = always;
-    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                   [&](std::size_t first, std::size_t last) {
-                     QueueEffect given;
-                     Bytes given_logits = 0;
-                     for (std::size_t i = first; i < last; ++i) {
-                       const Op op = schedule.ops()[i];
-                       const QueueEffect effect = effects.of(op);
-                       const bool is_forward = op.kind() == OpKind::Forward;
-                       const Bytes of_op = model.logits[schedule.slot_of(op).at()];
-                       live += effect.live_taken;
-                       held += effect.taken;
-                       if (is_forward) logits += of_op;
-                       given.live_given += effect.live_given;
-                       given.given += effect.given;
-                       if (carries_gradient(op.kind()) || (is_forward && forward_only)) given_logits += of_op;
-                     }
-                     peaks.live = std::max(peaks.live, live);
-                     peaks.activation_bytes = std::max(peaks.activation_bytes, held);
-                     peaks.bytes = std::max(peaks.bytes, always + held + logits);
-                     live -= given.live_given;
-                     held -= given.given;
-                     logits -= given_logits;
-                   });
-    result.push_back(peaks);
+    if (!accounts) accounts.emplace(timeline, model, 0, 1);
+    result.push_back(memory_by_times(timeline, *accounts, static_bytes_of(schedule, model, rank), rank));
   }
   return result;
 }
@@ -257,13 +239,16 @@ std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryMod
 std::optional<OverLimit> find_over_limit(const Timeline& timeline, const MemoryModel& model) {
   if (model.limit.empty()) return std::nullopt;
   const Schedule& schedule = *timeline.schedule;
-  Accounts accounts(timeline, model, 0, 1);
+  const std::vector<RankMemory> peaks = measure_memory(timeline, model);
+  std::optional<Accounts> accounts;  // only where a rank is over its limit
   std::optional<OverLimit> first;
   Ticks first_time = kMaxTicks;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    Bytes bytes = static_of(schedule, model, rank);
     const Bytes limit = model.limit[rank.at()];
-    for (const Change& change : accounts.of(rank)) {
+    if (peaks[rank.at()].peak_bytes <= limit) continue;
+    if (!accounts) accounts.emplace(timeline, model, 0, 1);
+    Bytes bytes = static_bytes_of(schedule, model, rank);
+    for (const Change& change : accounts->of(rank)) {
       bytes += change.delta;
       if (bytes <= limit || change.time >= first_time) continue;
       first_time = change.time;

@@ -8,19 +8,11 @@
 namespace pipeloom {
 namespace {
 
-RankMetrics measure_rank(const Timeline& timeline, Rank rank) {
-  const Schedule& schedule = *timeline.schedule;
+RankMetrics metrics_of(const RankTimes& times) {
   RankMetrics metrics;
-  const Span window = span_of(timeline, rank);
-  metrics.first_start = window.start;
-  metrics.last_end = window.end;
-  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                 [&](std::size_t first, std::size_t last) {
-                   if (is_copy(schedule.ops()[first].kind())) return;  // beside the rank's work
-                   Ticks end = timeline.end_of(first);
-                   for (std::size_t i = first + 1; i < last; ++i) end = std::max(end, timeline.end_of(i));
-                   metrics.busy += end - timeline.start_of(first);
-                 });
+  metrics.busy = times.busy;
+  metrics.first_start = times.window.start;
+  metrics.last_end = times.window.end;
   return metrics;
 }
 
@@ -58,15 +50,15 @@ Metrics measure_times(const Timeline& timeline, const Costs& costs, const Memory
                       const Steps& steps, const RunFacts* facts) {
   const Schedule& schedule = *timeline.schedule;
   Metrics metrics;
-  metrics.makespan = span_of(timeline).length();
   metrics.num_ops = schedule.num_ops();
   metrics.num_entries = schedule.num_entries();
-  const auto causes = facts != nullptr ? facts->idle_causes : idle_causes(timeline, costs);
+  const auto times = walk_ranks(timeline, facts != nullptr ? nullptr : &costs);
   const auto peaks = measure_memory(timeline, memory);
+  metrics.makespan = times.whole.length();
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    RankMetrics& own = metrics.ranks.emplace_back(measure_rank(timeline, rank));
+    RankMetrics& own = metrics.ranks.emplace_back(metrics_of(times.ranks[rank.at()]));
     own.idle = metrics.makespan - own.busy;
-    own.idle_causes = causes[rank.at()];
+    own.idle_causes = facts != nullptr ? facts->idle_causes[rank.at()] : times.ranks[rank.at()].idle;
     own.memory = peaks[rank.at()];
   }
   add_totals(metrics);

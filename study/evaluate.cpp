@@ -22,7 +22,6 @@ void take_messages(MessageRun messages, Evaluation& out) {
   out.facts = std::move(messages.facts);
 }
 
-/// Bound and critical path are found on one graph.
 void measure_timeline(const Limits& limits, Evaluation& out) {
   const RunFacts* facts = out.program_run ? &out.facts : nullptr;
   out.metrics = measure_times(out.timeline, out.costs, out.memory, out.steps, facts);
@@ -34,10 +33,8 @@ void measure_timeline(const Limits& limits, Evaluation& out) {
                                        limits.critical_path_entries));
   else if (out.program_run)
     out.critical_path = {out.metrics.makespan, critical_entries(*out.program_run, *out.program)};
-  if (!with_bound && (!with_path || out.program_run)) return;
-  const TimedDag graph(*out.schedule, out.costs);
-  if (with_bound) out.metrics.lower_bound = lower_bound(graph, out.steps);
-  if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, graph);
+  if (with_bound) out.metrics.lower_bound = lower_bound(*out.schedule, out.costs, out.steps);
+  if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, out.costs);
 }
 
 Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunConfig& config,
@@ -113,7 +110,7 @@ Evaluation evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std
                              const io::RunConfig& config, const Limits& limits) {
   require_valid(*schedule);
   if (config.options.forward_only) schedule = std::make_shared<const Schedule>(forward_only(*schedule));
-  check_size(static_cast<double>(schedule->num_ops()), config.step.count, limits, name);
+  check_size(*schedule, config, limits, name);
   io::EffectiveConfig effective;
   describe_file(*schedule, name, effective);
   effective.options.recompute = config.options.recompute;

@@ -58,8 +58,9 @@ struct SchedulePlan {
 /// none, or if options have changed the queues since.
 [[nodiscard]] IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule);
 
-/// What evaluation needs besides: throws InputError if `ops` ops, known as `what`, would need more memory than the limits allow.
-void check_size(double ops, int steps, const Limits& limits, const std::string& what);
+/// Throws InputError if evaluating this schedule, known as `what`, would need more memory than the limits allow.
+void check_size(const Schedule& schedule, const io::RunConfig& config, const Limits& limits,
+                const std::string& what);
 /// The generator's parameters that a configuration means, with the defaults of the name that was typed.
 [[nodiscard]] schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found);
 /// Shape and origins of a schedule that a file says.

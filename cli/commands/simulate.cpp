@@ -103,8 +103,9 @@ ExitCode run_simulate(const SimulateOptions& options) {
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
   const RunInput input = read_input(options.input);
-  const study::Evaluation run =
-      study::at_place(input.name, [&] { return evaluate(input, options.input.limits()); });
+  study::Limits limits = options.input.limits();
+  limits.with_metrics = options.report_in_file() || options.report_on_stdout() || !options.output.quiet;
+  const study::Evaluation run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
   const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);

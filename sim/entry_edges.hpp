@@ -1,0 +1,106 @@
+#pragma once
+
+// What an entry waits for, found in its queue and by one look-up per op. The same edges as the dependency graph (sim/dag.hpp), without
+// the graph: 4 bytes per op instead of 60 and more, and what is not asked for is never touched. An entry is named by the index of its first op.
+
+#include <cstddef>
+#include <limits>
+
+#include "sim/costs.hpp"
+#include "sim/dependency.hpp"
+#include "sim/schedule.hpp"
+
+namespace pipeloom {
+
+class EntryEdges {
+ public:
+  /// The entry that no entry is: the start of the step.
+  static constexpr std::size_t kStart = std::numeric_limits<std::size_t>::max();
+
+  /// Least time between the start of entry `from` and the start of the entry that waits. From kStart: 0.
+  struct Edge {
+    std::size_t from = kStart;
+    Ticks lag = 0;
+  };
+
+  /// Both must outlive it. REQUIRES: as DependencyMap.
+  EntryEdges(const Schedule& schedule, const Costs& costs)
+      : schedule_(schedule), costs_(costs), dependencies_(schedule) {}
+
+  [[nodiscard]] std::size_t first_of(std::size_t op) const {
+    while (op > 0 && schedule_.ops()[op - 1].joined()) --op;
+    return op;
+  }
+  /// One behind the entry's last op.
+  [[nodiscard]] std::size_t end_of(std::size_t first) const {
+    while (schedule_.ops()[first].joined()) ++first;
+    return first + 1;
+  }
+  [[nodiscard]] Ticks duration(std::size_t first) const {
+    return costs_.entry_duration(schedule_, first, end_of(first));
+  }
+
+  /// Calls fn(edge) for the tensors and reloads that the entry waits for, in the order of its ops.
+  template <class Fn>
+  void data_into(std::size_t first, Fn&& fn) const {
+    const std::size_t end = end_of(first);
+    for (std::size_t i = first; i < end; ++i) {
+      const Op op = schedule_.ops()[i];
+      const std::uint32_t producer = dependencies_.producer_of(i);
+      if (producer != DependencyMap::kNone)
+        fn(edge_from(producer, arrival_delay(costs_, op.kind(), schedule_.slot_of(op))));
+      const std::uint32_t reload = dependencies_.reload_of(i);
+      if (reload != DependencyMap::kNone) fn(edge_from(reload, 0));
+    }
+  }
+
+  /// The same for what stands before it: the entry before it in its rank's queue, and before a copy the copy before it. Entries behind
+  /// a copy do not wait for it.
+  template <class Fn>
+  void queue_into(std::size_t first, Fn&& fn) const {
+    const std::size_t begin = schedule_.queue_begin(schedule_.home_of(schedule_.ops()[first]));
+    fn(edge_from_entry(latest_before(first, begin, false)));
+    if (!is_copy(schedule_.ops()[first].kind())) return;
+    const std::size_t copy = latest_before(first, begin, true);
+    if (copy != kStart) fn(edge_from_entry(copy));
+  }
+
+  /// The same for the end of the step: the last entries of all ranks' queues, rank by rank.
+  template <class Fn>
+  void into_end(Fn&& fn) const {
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank)
+      for (const bool copy : {false, true}) {
+        const std::size_t last = latest_before(schedule_.queue_end(rank), schedule_.queue_begin(rank), copy);
+        if (last != kStart) fn(edge_from_entry(last));
+      }
+  }
+
+ private:
+  /// The last entry of [begin, end) that is a copy, or is none.
+  [[nodiscard]] std::size_t latest_before(std::size_t end, std::size_t begin, bool copy) const {
+    if (copy && !schedule_.has_copies()) return kStart;
+    for (std::size_t i = end; i > begin; --i)
+      if (is_copy(schedule_.ops()[i - 1].kind()) == copy) return first_of(i - 1);
+    return kStart;
+  }
+
+  [[nodiscard]] Edge edge_from_entry(std::size_t from) const {
+    return from == kStart ? Edge{} : Edge{from, duration(from)};
+  }
+
+  /// From the start of the producer's entry to the moment its result is there.
+  [[nodiscard]] Edge edge_from(std::size_t producer, Ticks delay) const {
+    const std::size_t from = first_of(producer);
+    if (costs_.overlap.rule != OverlapRule::Sequential) return {from, duration(from) + delay};
+    Ticks visible = 0;
+    for (std::size_t i = from; i <= producer; ++i)
+      visible += costs_.op_duration(schedule_.ops()[i], schedule_.slot_of(schedule_.ops()[i]));
+    return {from, visible + delay};
+  }
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  DependencyMap dependencies_;
+};
+
+}  // namespace pipeloom

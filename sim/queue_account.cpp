@@ -1,0 +1,120 @@
+#include "sim/queue_account.hpp"
+
+#include <algorithm>
+
+namespace pipeloom {
+namespace {
+
+constexpr std::size_t kPlainKinds = 4;  // F, B, I, W
+
+}  // namespace
+
+QueueAccounts::QueueAccounts(const Schedule& schedule, const MemoryModel& model)
+    : schedule_(schedule), model_(model), effects_(schedule, model) {
+  if (schedule.is_extended()) return;
+  const Placement& placement = schedule.placement();
+  for (Slot slot{0}; slot < Slot(placement.slots()); ++slot)
+    for (std::size_t k = 0; k < kPlainKinds; ++k) {
+      const OpKind kind = kAllOpKinds[k];
+      table_.push_back({queue_effect(model, kind, slot, schedule.is_forward_only()), logits_taken(kind, slot),
+                        logits_given(kind, slot)});
+    }
+}
+
+Bytes QueueAccounts::logits_taken(OpKind kind, Slot slot) const {
+  return kind == OpKind::Forward ? model_.logits[slot.at()] : 0;
+}
+
+Bytes QueueAccounts::logits_given(OpKind kind, Slot slot) const {
+  const bool ends = carries_gradient(kind) || (kind == OpKind::Forward && schedule_.is_forward_only());
+  return ends ? model_.logits[slot.at()] : 0;
+}
+
+OpEffect QueueAccounts::effect_of(Op op) const {
+  const Slot slot = schedule_.slot_of(op);
+  if (!table_.empty()) return table_[slot.at() * kPlainKinds + index_of(op.kind())];
+  return {effects_.of(op), logits_taken(op.kind(), slot), logits_given(op.kind(), slot)};
+}
+
+/// Entries one after another: each takes when it starts and gives when it ends.
+class QueueAccounts::Account {
+ public:
+  Account(const QueueAccounts& accounts, Rank rank) : accounts_(accounts), ops_(accounts.schedule_.ops()) {
+    bytes_ = peaks_.peak_bytes = static_bytes_of(accounts.schedule_, accounts.model_, rank);
+    peaks_.peak_op = accounts.schedule_.queue_begin(rank);
+  }
+
+  void add(std::size_t first, std::size_t last) {
+    if (last - first == 1) {
+      const OpEffect effect = accounts_.effect_of(ops_[first]);
+      take(first, effect);
+      note_peaks();
+      return give(first, effect);
+    }
+    for (std::size_t i = first; i < last; ++i) take(i, accounts_.effect_of(ops_[i]));
+    note_peaks();
+    // What the parts free comes before what they keep.
+    for (const bool frees : {true, false})
+      for (std::size_t i = first; i < last; ++i) {
+        const OpEffect effect = accounts_.effect_of(ops_[i]);
+        if ((effect.activation.given + effect.logits_given >= 0) == frees) give(i, effect);
+      }
+  }
+
+  [[nodiscard]] const RankMemory& peaks() const { return peaks_; }
+
+ private:
+  void take(std::size_t op, const OpEffect& effect) {
+    live_ += effect.activation.live_taken;
+    held_ += effect.activation.taken;
+    bytes_ += effect.activation.taken + effect.logits_taken;
+    note_bytes(op);
+  }
+  void give(std::size_t op, const OpEffect& effect) {
+    live_ -= effect.activation.live_given;
+    held_ -= effect.activation.given;
+    bytes_ -= effect.activation.given + effect.logits_given;
+    note_bytes(op);  // an I may keep more than it frees
+  }
+  void note_peaks() {
+    peaks_.peak_live = std::max(peaks_.peak_live, live_);
+    peaks_.peak_activation_bytes = std::max(peaks_.peak_activation_bytes, held_);
+  }
+  void note_bytes(std::size_t op) {
+    if (bytes_ <= peaks_.peak_bytes) return;
+    peaks_.peak_bytes = bytes_;
+    peaks_.peak_op = op;
+  }
+
+  const QueueAccounts& accounts_;
+  std::span<const Op> ops_;
+  Bytes bytes_ = 0;
+  Bytes held_ = 0;
+  std::int32_t live_ = 0;
+  RankMemory peaks_;
+};
+
+RankMemory QueueAccounts::peaks(Rank rank) const {
+  Account account(*this, rank);
+  for_each_entry(schedule_, schedule_.queue_begin(rank), schedule_.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) { account.add(first, last); });
+  return account.peaks();
+}
+
+Bytes static_bytes_of(const Schedule& schedule, const MemoryModel& model, Rank rank) {
+  Bytes bytes = 0;
+  for (const Slot slot : schedule.placement().slots_of(rank)) bytes += model.static_bytes[slot.at()];
+  return bytes;
+}
+
+std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryModel& model) {
+  const QueueAccounts queues(schedule, model);
+  std::vector<QueuePeaks> result;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    const RankMemory peaks = queues.peaks(rank);
+    result.push_back({peaks.peak_live, peaks.peak_activation_bytes, peaks.peak_bytes});
+  }
+  return result;
+}
+
+}  // namespace pipeloom

@@ -1,0 +1,42 @@
+#pragma once
+
+// A rank's account of bytes in queue order, where times decide nothing: what no copy, no receive buffer and no entry of 0 ticks touches.
+// The inside of sim/memory.hpp, whose functions ask for it.
+
+#include <vector>
+
+#include "sim/memory.hpp"
+
+namespace pipeloom {
+
+/// What an op takes at its start and gives at its end, activations and logits apart.
+struct OpEffect {
+  QueueEffect activation;
+  Bytes logits_taken = 0;
+  Bytes logits_given = 0;
+};
+
+class QueueAccounts {
+ public:
+  /// Both must outlive it.
+  QueueAccounts(const Schedule& schedule, const MemoryModel& model);
+
+  /// Peaks of a rank whose entries run one after another, each at least one tick long; what it has on the host is not counted.
+  [[nodiscard]] RankMemory peaks(Rank rank) const;
+
+ private:
+  [[nodiscard]] OpEffect effect_of(Op op) const;
+  [[nodiscard]] Bytes logits_taken(OpKind kind, Slot slot) const;
+  [[nodiscard]] Bytes logits_given(OpKind kind, Slot slot) const;
+
+  class Account;
+  const Schedule& schedule_;
+  const MemoryModel& model_;
+  ActivationEffects effects_;
+  std::vector<OpEffect> table_;  // [slot * kinds of plain ops + kind]; empty where more than these decide
+};
+
+/// What a rank always holds.
+[[nodiscard]] Bytes static_bytes_of(const Schedule& schedule, const MemoryModel& model, Rank rank);
+
+}  // namespace pipeloom

@@ -1,0 +1,23 @@
+#pragma once
+
+// What walks the queues, answered on the dependency graph instead: chains of data, critical path, slack.
+
+#include <vector>
+
+#include "sim/chain_jobs.hpp"
+#include "sim/critical_path.hpp"
+#include "sim/dag.hpp"
+
+namespace pipeloom::test {
+
+/// As chain_jobs(): longest paths over the graph's data edges.
+[[nodiscard]] std::vector<std::vector<ChainJob>> graph_chain_jobs(const Schedule& schedule,
+                                                                  const Costs& costs);
+
+/// As critical_path(): back along the graph's edges.
+[[nodiscard]] CriticalPath graph_critical_path(const Timeline& timeline, const Costs& costs);
+
+/// As slack(): longest paths from the source, and backwards in topological order.
+[[nodiscard]] std::vector<Ticks> graph_slack(const Schedule& schedule, const Costs& costs);
+
+}  // namespace pipeloom::test
