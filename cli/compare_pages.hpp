@@ -28,9 +28,9 @@ struct RunVerdict {
   bool holds = false;
 };
 
-/// runs[0] is the baseline; `rows` are those of compare_all_metrics().
-[[nodiscard]] std::string runs_page(std::span<const study::ComparedRun> runs,
-                                    std::span<const study::MetricRow> rows, const ComparePage& page);
+/// runs[0] is the baseline.
+[[nodiscard]] std::string runs_page(std::span<const study::ComparedRun> runs, const ComparePage& page);
+/// `rows` are those of compare_all_metrics().
 [[nodiscard]] std::string runs_json(std::span<const study::ComparedRun> runs,
                                     std::span<const study::MetricRow> rows,
                                     std::span<const RunVerdict> verdicts);

@@ -18,11 +18,6 @@ namespace {
 using study::ComparedRun;
 using study::MetricRow;
 
-/// Rows that every comparison shows; the others are told where they differ.
-constexpr std::string_view kAlways[] = {
-    "makespan",    "bubble_ratio", "bubble_overhead",       "busy",      "idle",          "step_time",
-    "lower_bound", "peak_bytes",   "peak_activation_bytes", "peak_live", "headroom_bytes"};
-
 std::string number_text(double value) {
   return fmt::format("{}", value);
 }
@@ -51,16 +46,7 @@ std::string unit_text(std::string_view before, TimeUnit unit) {
   return unit == TimeUnit::Unit ? std::string() : fmt::format("{}{}", before, name_of(unit));
 }
 
-/// Of the rows that every comparison shows, one of which only some runs know something.
-bool is_shown(const MetricRow& row) {
-  const bool is_known =
-      std::any_of(row.values.begin(), row.values.end(), [](const auto& value) { return value.has_value(); });
-  return std::find(std::begin(kAlways), std::end(kAlways), row.name) != std::end(kAlways) &&
-         (is_known || row.name != "headroom_bytes");
-}
-
-std::string metrics_table(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,
-                          const ComparePage& page) {
+std::string metrics_table(std::span<const ComparedRun> runs, const ComparePage& page) {
   const TimeUnit unit = runs[0].timeline->unit;
   std::vector<Column> columns = {{unit_text("times in ", unit), Align::Left}};
   for (std::size_t run = 0; run < runs.size(); ++run) {
@@ -68,8 +54,7 @@ std::string metrics_table(std::span<const ComparedRun> runs, std::span<const Met
     if (run > 0) columns.push_back({"change", Align::Right});
   }
   Table table(columns);
-  for (const MetricRow& row : rows) {
-    if (!is_shown(row)) continue;
+  for (const MetricRow& row : study::compare_metrics(runs)) {
     std::vector<std::string> cells = {std::string(row.name)};
     for (std::size_t run = 0; run < runs.size(); ++run) {
       cells.push_back(row.values[run] ? value_text(row, *row.values[run], runs[run], unit) : "-");
@@ -180,8 +165,7 @@ std::string json_comparison(const ComparedRun& a, const ComparedRun& b, std::siz
 
 }  // namespace
 
-std::string runs_page(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,
-                      const ComparePage& page) {
+std::string runs_page(std::span<const ComparedRun> runs, const ComparePage& page) {
   std::string said;
   std::string details;
   for (std::size_t run = 1; run < runs.size(); ++run) {
@@ -195,7 +179,7 @@ std::string runs_page(std::span<const ComparedRun> runs, std::span<const MetricR
     details += causes_table(runs[0], runs[run], page);
     details += ops_table(runs[run], ops, runs[0].timeline->unit, page);
   }
-  return said + "\n" + metrics_table(runs, rows, page) + details;
+  return said + "\n" + metrics_table(runs, page) + details;
 }
 
 std::string runs_json(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,

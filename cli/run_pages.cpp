@@ -103,8 +103,7 @@ class Compared {
 
 std::string comparison_page(const study::Evaluation& run, const Timeline& measured, const Screen& screen) {
   const Compared compared(run, measured);
-  return runs_page(compared.runs(), study::compare_all_metrics(compared.runs()),
-                   {false, screen.has_colour(), 5});
+  return runs_page(compared.runs(), {false, screen.has_colour(), 5});
 }
 
 std::string comparison_json(const study::Evaluation& run, const Timeline& measured) {

@@ -86,6 +86,7 @@ double ticks_of(const Metrics& metrics) {
 using Facts = const TimelineFacts&;
 using Run = const ComparedRun&;
 
+/// What every table of a comparison shows.
 constexpr RowSource kRows[] = {
     {"makespan", "time_unit", Better::Lower,
      [](Run, Facts facts) { return std::optional(static_cast<double>(facts.makespan)); }},
@@ -104,10 +105,10 @@ constexpr RowSource kRows[] = {
     {"peak_activation_bytes", "bytes", Better::Lower,
      [](Run run, Facts) { return most_bytes(run, &RankMemory::peak_activation_bytes); }},
     {"peak_live", "count", Better::Lower, known<live>},
+    {"headroom_bytes", "bytes", Better::Higher, [](Run run, Facts) { return headroom(run); }},
 };
 
 constexpr RowSource kMoreRows[] = {
-    {"headroom_bytes", "bytes", Better::Higher, [](Run run, Facts) { return headroom(run); }},
     {"steady_period", "time_unit", Better::Lower, known<ticks_of<&Metrics::steady_period>>},
     {"ideal_time", "time_unit", Better::Lower, known<ticks_of<&Metrics::ideal_time>>},
     {"max_window", "time_unit", Better::Lower, known<ticks_of<&Metrics::max_window>>},
@@ -150,6 +151,10 @@ void add_rows(std::span<const RowSource> sources, std::span<const ComparedRun> r
 std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs) {
   std::vector<MetricRow> rows;
   add_rows(kRows, runs, rows);
+  std::erase_if(rows, [](const MetricRow& row) {
+    return std::none_of(row.values.begin(), row.values.end(),
+                        [](const auto& value) { return value.has_value(); });
+  });
   return rows;
 }
 

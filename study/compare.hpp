@@ -49,11 +49,12 @@ struct MetricRow {
   /// values[run] / values[0] - 1; nothing where either is unknown or the baseline is 0.
   [[nodiscard]] std::optional<double> relative(std::size_t run) const;
 };
-/// makespan, bubble_ratio, bubble_overhead, busy, idle for all; step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there
-/// are metrics. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
+/// The rows of a comparison's table, in the terminal, on a page and in the window: makespan, bubble_ratio, bubble_overhead, busy, idle for all;
+/// step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there are metrics; headroom_bytes where there is a limit (below 0:
+/// over it). Rows that no run knows are left out. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
 [[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs);
-/// The same rows, then the other metrics of all_metrics(), headroom_bytes below a given limit (below 0: over it), and idle time by cause as "idle.warmup", "idle.cooldown", ..: what --fail-if
-/// and JSON know.
+/// All of these whoever knows them, then the other metrics of all_metrics() and idle time by cause as "idle.warmup", "idle.cooldown", ..: what
+/// --fail-if and JSON know.
 [[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs);
 
 /// Within 1e-3 of each other: measured clocks tick.

@@ -50,7 +50,7 @@ ExitCode compare_runs(const CompareOptions& options, const std::vector<study::Co
   if (options.print.is("json"))
     print(runs_json(runs, rows, verdicts));
   else if (!options.output.quiet)
-    print(runs_page(runs, rows, page_of(options)));
+    print(runs_page(runs, page_of(options)));
   ExitCode code = ExitCode::Ok;
   for (const RunVerdict& verdict : verdicts) {
     if (!verdict.holds) continue;

@@ -81,9 +81,6 @@ PageTable metrics_table(const Runs& runs, const std::vector<MetricRow>& rows) {
     if (run > 0) table.columns.push_back({"change", Align::Right});
   }
   for (const MetricRow& row : rows) {
-    if (std::none_of(row.values.begin(), row.values.end(),
-                     [](const auto& value) { return value.has_value(); }))
-      continue;
     std::vector<Cell> cells = {{std::string(row.name)}};
     for (std::size_t run = 0; run < runs.size(); ++run) {
       cells.push_back({row.values[run]

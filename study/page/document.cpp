@@ -35,6 +35,19 @@ std::string swatch(std::string_view name) {
   return name.empty() ? "" : fmt::format(R"(<i class="swatch {}"></i>)", name);
 }
 
+/// A name that may be broken behind the parts that it is made of: peak_|activation_|bytes, costs.|forward.
+std::string breakable(const std::string& name) {
+  std::string out;
+  std::string part;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    part += name[i];
+    if ((name[i] != '_' && name[i] != '.') || i + 1 == name.size()) continue;
+    out += escaped(part) + "<wbr/>";
+    part.clear();
+  }
+  return out + escaped(part);
+}
+
 class HtmlWriter {
  public:
   explicit HtmlWriter(std::ostream& out) : out_(out) {}
@@ -58,7 +71,8 @@ class HtmlWriter {
 
   void operator()(const PageTable& table) {
     const bool sorts = table.sortable && table.rows.size() > 1;
-    out_ << "<div class=\"scroll\"><table" << (sorts ? " class=\"sort\"" : "") << '>';
+    out_ << "<div class=\"scroll\"><table"
+         << class_attribute(sorts ? "sort" : "", table.headings == 2 ? "numbered" : "") << '>';
     if (!table.caption.empty()) out_ << "<caption>" << escaped(table.caption) << "</caption>";
     out_ << "\n<thead><tr>";
     for (const Column& column : table.columns) {
@@ -67,7 +81,7 @@ class HtmlWriter {
       if (column.title.empty())
         out_ << "<td></td>";
       else
-        out_ << "<th scope=\"col\"" << (number ? " class=\"n\"" : "") << '>' << escaped(column.title)
+        out_ << "<th scope=\"col\"" << (number ? " class=\"n\"" : "") << '>' << breakable(column.title)
              << "</th>";
     }
     out_ << "</tr></thead>\n<tbody>\n";
@@ -83,7 +97,7 @@ class HtmlWriter {
               "<button type=\"button\" data-do=\"all\">Show all</button>"
               "<span>drag to pan, Ctrl and wheel to zoom; arrow keys where the chart has the "
               "focus</span></div>";
-    out_ << '\n' << figure.markup << '\n';
+    out_ << "\n<div class=\"scroll\">" << figure.markup << "</div>\n";
     if (!figure.caption.empty()) out_ << "<figcaption>" << escaped(figure.caption) << "</figcaption>";
     out_ << "</figure>\n";
   }

@@ -48,6 +48,8 @@ struct PageTable {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
   bool sortable = true;
+  /// How many columns name a row, 1 or 2: HTML keeps them in sight where the others scroll. Of two the first is a short number.
+  int headings = 1;
 
   [[nodiscard]] static PageTable of(const Table& table, std::string caption);
 };

@@ -71,7 +71,7 @@ void GanttDrawer::place_rows() {
 
 std::vector<RowLabel> GanttDrawer::labels() const {
   std::vector<RowLabel> out;
-  const double size = std::min(12.0, std::max(9.0, pitch_ * 0.8));
+  const double size = std::clamp(pitch_ * 0.8, 11.0, 12.0);
   const auto every = draw::nice_step(
       std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil((size + 2) / pitch_ * ranks_per_row_))));
   for (const RowPlace& row : rows_) {

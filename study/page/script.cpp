@@ -223,7 +223,7 @@ class TimeChart {
       addEventListener('pointerup', up);
       addEventListener('pointercancel', up);
     });
-    const tools = this.svg.parentNode.querySelector('.tools');
+    const tools = this.svg.closest('figure').querySelector('.tools');
     if (tools) tools.addEventListener('click', event => {
       const button = event.target.closest('button');
       if (button) this.act(button.dataset.do);
@@ -263,6 +263,13 @@ const makeSortable = table => {
   });
 };
 
+// Boxes that hold more than they show say so.
+const markWide = () => {
+  for (const box of document.querySelectorAll('.scroll')) box.toggleAttribute('data-wide', box.scrollWidth > box.clientWidth + 1);
+};
+addEventListener('resize', markWide);
+document.addEventListener('toggle', markWide, true);
+
 // Paper has no folds.
 addEventListener('beforeprint', () => {
   for (const folded of document.querySelectorAll('details:not([open])')) { folded.open = true; folded.dataset.opened = ''; }
@@ -274,6 +281,7 @@ addEventListener('afterprint', () => {
 try {
   for (const svg of document.querySelectorAll('svg.zoom')) zooms.set(svg, new TimeChart(svg));
   for (const table of document.querySelectorAll('table.sort')) makeSortable(table);
+  markWide();
   root.dataset.script = 'ready';
 } catch (error) {
   root.dataset.error = String(error);

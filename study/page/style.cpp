@@ -84,7 +84,7 @@ constexpr std::string_view kPage = R"(
 *,*::before,*::after{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--ground);color:var(--text);font:15px/1.5 system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,"Liberation Sans","DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums}
-header,main,footer{max-width:1240px;margin:0 auto;padding:0 24px}
+header,main,footer{max-width:1360px;margin:0 auto;padding:0 24px}
 header{padding-top:28px}
 h1{font-size:26px;line-height:1.25;margin:0;letter-spacing:-.01em;overflow-wrap:anywhere}
 h2{font-size:18px;line-height:1.3;margin:0 0 10px}
@@ -113,18 +113,22 @@ p.good,p.bad,p.warning{padding:8px 12px;border-left:4px solid currentColor;backg
 .fact .note{font-size:13px;color:var(--muted)}
 .fact.good{border-left:4px solid var(--good);color:inherit}.fact.bad{border-left:4px solid var(--bad);color:inherit}.fact.warning{border-left:4px solid var(--warning);color:inherit}
 .fact.good .note{color:var(--good)}.fact.bad .note{color:var(--bad)}.fact.warning .note{color:var(--warning)}
-.scroll{overflow-x:auto;margin:10px 0}
+.scroll{overflow:auto hidden;margin:10px 0;background:linear-gradient(90deg,var(--card) 40%,transparent) 0 0/36px 100% no-repeat local,linear-gradient(270deg,var(--card) 40%,transparent) 100% 0/36px 100% no-repeat local,linear-gradient(90deg,var(--grid),transparent) 0 0/14px 100% no-repeat scroll,linear-gradient(270deg,var(--grid),transparent) 100% 0/14px 100% no-repeat scroll}
+.scroll[data-wide]::before{content:"\2194  scroll sideways for more";position:sticky;left:0;display:block;width:max-content;color:var(--muted);font-size:13px}
 table{border-collapse:collapse;font-size:14px;min-width:min(100%,420px)}
 caption{text-align:left;color:var(--muted);padding:2px 0 6px}
 th,td{padding:5px 12px 5px 0;text-align:left;vertical-align:baseline;border-bottom:1px solid var(--grid);font-weight:400}
-thead th{font-weight:600;border-bottom:2px solid var(--grid);white-space:nowrap}
+thead th{font-weight:600;border-bottom:2px solid var(--grid);vertical-align:bottom}
 th.n,td.n{text-align:right}
-td.n{white-space:nowrap}
-tbody tr:hover{background:var(--row)}
-thead button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}
-thead button::after{content:"\2195";color:var(--muted);padding-left:4px;font-weight:400}
-th[aria-sort=ascending] button::after{content:"\2191";color:var(--text)}
-th[aria-sort=descending] button::after{content:"\2193";color:var(--text)}
+td.n,th:has(>.swatch){white-space:nowrap}
+tr>:first-child,.numbered tr>:nth-child(2){position:sticky;left:0;background:var(--card)}
+.numbered tr>:first-child{min-width:44px}
+.numbered tr>:nth-child(2){left:44px}
+tbody tr:hover,tbody tr:hover>*{background:var(--row)}
+thead button{font:inherit;text-align:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer}
+thead button::after{content:"\2060\a0\2195";color:var(--muted);font-weight:400}
+th[aria-sort=ascending] button::after{content:"\2060\a0\2191";color:var(--text)}
+th[aria-sort=descending] button::after{content:"\2060\a0\2193";color:var(--text)}
 .swatch{display:inline-block;width:.8em;height:.8em;margin-right:.45em;background:currentColor;border:1px solid var(--axis);border-radius:2px;vertical-align:-.06em}
 .swatch+.swatch{margin-left:-.45em}
 .legend{display:flex;flex-wrap:wrap;gap:2px 18px;list-style:none;margin:8px 0;padding:0;font-size:13px}
@@ -140,10 +144,11 @@ figcaption{color:var(--muted);font-size:13px;margin-top:4px}
 #tip.on{visibility:visible}
 )";
 
+// Charts are 1160 units wide and their smallest text is 11 high: below this width it would not be legible, and they scroll.
 constexpr std::string_view kCharts = R"(
-svg{display:block;width:100%;height:auto;max-width:100%;font-family:inherit;overflow:visible}
-svg.plot{overflow:hidden;width:auto;height:auto;max-width:none}
-svg.zoom{touch-action:pan-y}
+svg{display:block;width:100%;height:auto;min-width:1060px;font-family:inherit;overflow:visible}
+svg.plot{overflow:hidden;width:auto;height:auto;min-width:0}
+svg.zoom{touch-action:manipulation;outline-offset:-2px}
 [data-script] svg.zoom .plot{cursor:crosshair}
 svg.zoom.drags .plot{cursor:grabbing}
 .fill{fill:currentColor}
@@ -164,6 +169,11 @@ svg.zoom.drags .plot{cursor:grabbing}
 .num{fill:var(--on);pointer-events:none;text-anchor:middle}
 .end{text-anchor:end}.middle{text-anchor:middle}.strong{font-weight:600}
 .cursor{fill:none;stroke:var(--axis);stroke-width:1;pointer-events:none}
+@media (max-width:600px){
+header,main,footer{padding-left:12px;padding-right:12px}
+section,details.section{padding:14px 12px}
+.fact .value{font-size:19px}
+}
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 @media (forced-colors:active){svg,.swatch{forced-color-adjust:none}}
 @media print{
@@ -176,7 +186,10 @@ h2,caption,.legend{break-after:avoid}
 figure,tr,.fact{break-inside:avoid}
 nav,.skip,[data-script] .tools,#tip{display:none}
 thead button::after{content:none}
-.scroll{overflow:visible}
+.scroll{overflow:visible;background:none}
+.scroll[data-wide]::before{content:none}
+tr>*{position:static!important}
+svg{min-width:0!important;max-width:100%}
 pre{white-space:pre-wrap}
 }
 @page{size:landscape;margin:12mm}

@@ -116,6 +116,14 @@ Facts facts_of(const ResultTable& table, const Asked& asked, const std::vector<F
   return out;
 }
 
+/// Keys that the grid calculates from those of its axes.
+std::string derived_keys(const ResultTable& table) {
+  std::string out;
+  for (const auto& key : table.keys())
+    if (table.is_derived(key.name)) out += (out.empty() ? "" : ", ") + key.name;
+  return shortened(out, 400);
+}
+
 /// What the reader must know before believing the rest.
 void add_remarks(const ResultTable& table, const SweepQuestion& question, const Asked& asked,
                  std::vector<Block>& lead) {
@@ -137,6 +145,8 @@ void add_remarks(const ResultTable& table, const SweepQuestion& question, const 
     lead.emplace_back(
         Paragraph{fmt::format("Only points where {}: {}.", all, count_text(asked.rows.size()))});
   }
+  if (const std::string derived = derived_keys(table); !derived.empty())
+    lead.emplace_back(Paragraph{"Derived from the axes: " + derived + '.', Tone::Muted});
   if (question.metrics.empty() && !asked.metrics.empty() && asked.metrics[0] == "bubble_ratio")
     lead.emplace_back(
         Paragraph{"Points differ in their work, so that their times do not compare; they are ranked by "
@@ -154,13 +164,12 @@ void add_front(const ResultTable& table, const Asked& asked, const std::string& 
       "{} on the Pareto front of {}: no other is better in one without being worse in "
       "another.",
       count_text(asked.front.all), count_text(asked.rows.size(), "point"));
-  if (asked.rows.size() > kMaxDots) caption += " Grey: cells with many points, the stronger the more.";
-  const std::string key = series_key(table);
-  if (asked.metrics.size() == 2)
-    section.blocks.emplace_back(
-        Figure{scatter_svg(table, asked.rows, asked.front,
-                           {asked.metrics[1], asked.metrics[0], key, id + "-scatter"}),
-               caption});
+  if (asked.metrics.size() == 2) {
+    Scatter picture = scatter(table, asked.rows, asked.front,
+                              {asked.metrics[1], asked.metrics[0], series_key(table), id + "-scatter"});
+    if (picture.merged) caption += " A larger mark is several points, the larger the more.";
+    section.blocks.emplace_back(Figure{std::move(picture.svg), caption});
+  }
   std::string said =
       asked.front.all > asked.front.named.size()
           ? fmt::format("{} of the front's {}, evenly spread", count_text(asked.front.named.size()),
@@ -179,12 +188,11 @@ void add_map(const ResultTable& table, const SweepQuestion& question, const Aske
   const auto map = winner_map(table, asked.rows, {question.x, question.y, question.winner, asked.metrics[0]});
   if (!map) return;
   Section section{id + "-map", fmt::format("Which {} wins where", map->what), {}};
-  std::string caption = fmt::format(
-      "The {} with the {} {}{}{}. Hatched: shared, +n by so many more. Crossed out: no "
-      "point fits.",
-      map->what, best_word(map->metric), map->metric,
-      map->y.key.empty() ? "" : " of each " + map->y.key + " and ",
-      map->y.key.empty() ? " of each " + map->x.key : map->x.key);
+  std::string caption = fmt::format("The {} with the {} {}{}{}.", map->what, best_word(map->metric),
+                                    map->metric, map->y.key.empty() ? "" : " of each " + map->y.key + " and ",
+                                    map->y.key.empty() ? " of each " + map->x.key : map->x.key);
+  for (const std::string& note : zip_notes(table)) caption += ' ' + note;
+  caption += map_signs(*map);
   for (const sweep::MapAxis* axis : {&map->x, &map->y})
     if (axis->left_out > 0)
       caption += fmt::format(" {} of {} are left out.", count_text(axis->left_out, "value"), axis->key);
@@ -200,7 +208,7 @@ void add_best(const ResultTable& table, const SweepQuestion& question, const Ask
   if (question.group_by.empty()) {
     const std::size_t most = question.top == 0 ? SweepQuestion::kTop : question.top;
     const auto best = best_rows(table, asked.rows, asked.metrics[0], std::min(most, kMaxTableRows));
-    section.blocks.emplace_back(points_table(table, best, ""));
+    section.blocks.emplace_back(points_table(table, best, asked.metrics));
   } else {
     require_key(table, question.group_by, "--group-by");
     section.heading += " for each " + question.group_by;
@@ -210,7 +218,7 @@ void add_best(const ResultTable& table, const SweepQuestion& question, const Ask
       rows.insert(rows.end(), group.best.begin(), group.best.end());
     const std::size_t left_out = rows.size() - std::min(rows.size(), kMaxTableRows);
     rows.resize(rows.size() - left_out);
-    section.blocks.emplace_back(grouped_table(table, rows, question.group_by));
+    section.blocks.emplace_back(grouped_table(table, rows, question.group_by, asked.metrics));
     if (left_out > 0)
       section.blocks.emplace_back(Paragraph{
           fmt::format("{} more are left out; --where chooses.", count_text(left_out)), Tone::Muted});
@@ -230,6 +238,8 @@ void add_rest(const ResultTable& table, const Asked& asked, const std::string& i
   statuses.folded = table.errors().empty();
   out.push_back(std::move(statuses));
   Section swept{id + "-grid", "What was swept", {axes_table(table)}};
+  for (const auto& notes : {zip_notes(table), derived_notes(table)})
+    for (const std::string& note : notes) swept.blocks.emplace_back(Paragraph{note});
   swept.blocks.emplace_back(Paragraph{"The configuration below all points:"});
   swept.blocks.emplace_back(Code{base_text(table.header().base_json)});
   swept.folded = true;

@@ -14,10 +14,12 @@
 namespace pipeloom::study::page {
 namespace {
 
+using sweep::CellKind;
 using sweep::MapCell;
 using sweep::WinnerMap;
 
-constexpr double kMostWidth = 1160;
+/// Maps are never scaled down, so that their texts stay legible; pages are as wide as this on most screens.
+constexpr double kMostWidth = 1060;
 constexpr double kFont = 12;
 constexpr double kSmall = 11;
 constexpr double kBottom = 48;
@@ -52,8 +54,8 @@ class Picture {
     out_ = fmt::format(
         R"(<svg class="map" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-label="{2}">)",
         coordinate(width_), coordinate(height_),
-        escaped(fmt::format("The {} with the best {} for each {} and {}; the same as a table below",
-                            map_.what, map_.metric, map_.x.key, map_.y.key)));
+        escaped(fmt::format("The {} with the best {} for each {}{}{}; a table below counts them", map_.what,
+                            map_.metric, map_.x.key, map_.y.key.empty() ? "" : " and ", map_.y.key)));
     out_ += '\n';
     for (std::size_t y = 0; y < map_.y.values.size(); ++y)
       for (std::size_t x = 0; x < map_.x.values.size(); ++x) add_cell(x, y);
@@ -83,18 +85,27 @@ class Picture {
 
   void add_cell(std::size_t x, std::size_t y) {
     const MapCell& cell = map_.at(x, y);
-    if (cell.all == 0) return;
     out_ += fmt::format("<g><title>{}</title>", escaped(title_of(x, y)));
     const double left = x_at(x);
     const double top = y_at(y);
-    if (cell.best) {
-      add_won(cell, left, top);
-    } else {
-      add_box(left, top, R"(class="no-answer")");
-      out_ += fmt::format(R"(<path class="axis-line" d="M{} {}l{} {}m0 {}l{} {}"/>)", coordinate(left + 4),
-                          coordinate(top + 4), coordinate(cell_width_ - 8), coordinate(cell_height_ - 8),
-                          coordinate(8 - cell_height_), coordinate(8 - cell_width_),
-                          coordinate(cell_height_ - 8));
+    switch (kind_of(cell)) {
+      case CellKind::Won:
+        add_won(cell, left, top);
+        break;
+      case CellKind::NoAnswer:
+        add_box(left, top, R"(class="no-answer")");
+        out_ += fmt::format(R"(<path class="axis-line" d="M{} {}l{} {}m0 {}l{} {}"/>)", coordinate(left + 4),
+                            coordinate(top + 4), coordinate(cell_width_ - 8), coordinate(cell_height_ - 8),
+                            coordinate(8 - cell_height_), coordinate(8 - cell_width_),
+                            coordinate(cell_height_ - 8));
+        break;
+      case CellKind::NotAsked:
+        add_box(left, top, R"(class="not-asked")");
+        out_ += fmt::format(R"(<path class="axis-line" d="M{} {}h10"/>)",
+                            coordinate(left + cell_width_ / 2 - 5), coordinate(top + cell_height_ / 2));
+        break;
+      case CellKind::NoPoint:
+        add_box(left, top, R"(class="no-point")");
     }
     out_ += "</g>\n";
   }
@@ -135,7 +146,15 @@ class Picture {
     const MapCell& cell = map_.at(x, y);
     std::string out = fmt::format("{} {}", map_.x.key, map_.x.values[x]);
     if (!map_.y.key.empty()) out = fmt::format("{} {}, {}", map_.y.key, map_.y.values[y], out);
-    if (!cell.best) return fmt::format("{}\nnone of {} has an answer", out, count_text(cell.all, "point"));
+    switch (kind_of(cell)) {
+      case CellKind::NoAnswer:
+        return fmt::format("{}\nnone of {} has an answer", out, count_text(cell.all, "point"));
+      case CellKind::NotAsked:
+      case CellKind::NoPoint:
+        return fmt::format("{}\n{}", out, words_of(map_, kind_of(cell)));
+      case CellKind::Won:
+        break;
+    }
     return fmt::format("{}\n{}\n{} {}\nbest of {}", out, name_of_winners(map_, cell), map_.metric,
                        sweep::metric_text(map_.metric, metric_, *cell.best, unit_),
                        count_text(cell.points, "point"));
@@ -167,75 +186,16 @@ class Picture {
   std::string out_;
 };
 
-/// Fixed width: letters, "=" behind them for a tie, "x" for no answer.
-std::string cell_letters(const MapCell& cell) {
-  if (cell.all == 0) return "";
-  if (!cell.best) return "x";
-  return letters_of(cell.winners.front()) + (cell.winners.size() > 1 ? "=" : "");
-}
-
 }  // namespace
-
-std::string letters_of(std::size_t contender) {
-  std::string out(1, static_cast<char>('A' + contender % 26));
-  return contender < 26 ? out : letters_of(contender / 26 - 1) + out;
-}
 
 std::string map_svg(const sweep::ResultTable& table, const WinnerMap& map) {
   return Picture(table, map).svg();
 }
 
-std::string map_text(const WinnerMap& map) {
-  std::size_t label = map.y.key.size();
-  std::size_t width = 1;
-  for (const std::string& value : map.y.values) label = std::max(label, value.size());
-  // Ranges have long names: their numbers are in the list below the map.
-  for (const std::string& value : map.x.values) width = std::max(width, map.x.ranges ? 2 : value.size());
-  for (const MapCell& cell : map.cells) width = std::max(width, cell_letters(cell).size());
-  std::string out = fmt::format("{:>{}}\n", map.y.key, label);
-  for (std::size_t y = map.y.values.size(); y-- > 0;) {
-    out += fmt::format("{:>{}}", map.y.values[y], label);
-    for (std::size_t x = 0; x < map.x.values.size(); ++x)
-      out += fmt::format("  {:>{}}", cell_letters(map.at(x, y)), width);
-    out.erase(out.find_last_not_of(' ') + 1);
-    out += '\n';
-  }
-  out += std::string(label, ' ');
-  for (std::size_t x = 0; x < map.x.values.size(); ++x)
-    out += fmt::format("  {:>{}}", map.x.ranges ? fmt::format("{}", x + 1) : map.x.values[x], width);
-  out += fmt::format("  {}\n", map.x.key);
-  for (std::size_t x = 0; x < map.x.values.size() && map.x.ranges; ++x)
-    out += fmt::format("{}{}: {}", x == 0 ? "" : ", ", x + 1, map.x.values[x]);
-  return map.x.ranges ? out + '\n' : out;
-}
-
-PageTable wins_table(const WinnerMap& map) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < map.contenders.size(); ++i)
-    if (map.wins[i] > 0) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return map.wins[a] > map.wins[b]; });
-  if (order.size() > kMaxContenderRows) order.resize(kMaxContenderRows);
-  std::size_t unanswered = 0;
-  std::size_t ties = 0;
-  for (const MapCell& cell : map.cells) {
-    if (!cell.best && cell.all > 0) ++unanswered;
-    if (cell.winners.size() > 1) ++ties;
-  }
-  PageTable out;
-  out.caption = fmt::format("Cells won, of {}; {} shared", count_text(map.cells.size()), count_text(ties));
-  out.columns = {{map.what, Align::Left}, {"sign", Align::Left}, {"cells", Align::Right}};
-  for (const std::size_t i : order)
-    out.rows.push_back({{map.contenders[i], Tone::Plain, series_class(static_cast<int>(i % kSeriesColours))},
-                        {letters_of(i)},
-                        {count_text(map.wins[i])}});
-  if (unanswered > 0) out.rows.push_back({{"no point has an answer"}, {"x"}, {count_text(unanswered)}});
-  return out;
-}
-
 std::string_view map_style() {
-  return ".map{max-width:100%;width:auto}.no-answer{fill:var(--row)}.tie-line{stroke:var(--on);stroke-width:"
-         "1.6;opacity:.45;fill:none}";
+  return ".map{width:auto;min-width:0}.no-answer,.not-asked{fill:var(--row)}"
+         ".no-point{fill:none;stroke:var(--axis);stroke-dasharray:1 4}"
+         ".tie-line{stroke:var(--on);stroke-width:1.6;opacity:.45;fill:none}";
 }
 
 }  // namespace pipeloom::study::page

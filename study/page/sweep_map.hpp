@@ -14,15 +14,21 @@ namespace pipeloom::study::page {
 [[nodiscard]] std::string letters_of(std::size_t contender);
 
 /// A whole <svg>: a cell per pair of values, with the winner's name and value where these fit, else its letters. Ties are hatched and
-/// name how many share the best; cells without an answer are crossed out if there are points, empty if there are none. At
-/// most kMaxMapValues squared cells, whatever the sweep's size.
+/// name how many share the best. Cells that nobody won are crossed out where no point has an answer, have a dash where the page's conditions
+/// leave all of them out, and a dotted frame where the grid has no point. At most kMaxMapValues squared cells, whatever the sweep's size.
 [[nodiscard]] std::string map_svg(const sweep::ResultTable& table, const sweep::WinnerMap& map);
 
-/// The same in letters, a line per value of y, the largest first.
+/// "no point has an answer": why nobody won a cell of this kind.
+[[nodiscard]] std::string words_of(const sweep::WinnerMap& map, sweep::CellKind kind);
+
+/// What the marks of map_svg() mean, as sentences with a blank before each: of those that this map has.
+[[nodiscard]] std::string map_signs(const sweep::WinnerMap& map);
+
+/// The same in letters, a line per value of y, the largest first; wins_table() says what its signs mean.
 [[nodiscard]] std::string map_text(const sweep::WinnerMap& map);
 
-/// Who won how many cells: a row per contender that won any, with its colour and letters; then cells without an answer. At most
-/// kMaxContenderRows rows.
+/// Who won how many cells: a row per contender that won any, with its colour and letters; then a row for each reason why nobody did. At most
+/// kMaxContenderRows contenders.
 [[nodiscard]] PageTable wins_table(const sweep::WinnerMap& map);
 inline constexpr std::size_t kMaxContenderRows = 40;
 

@@ -17,9 +17,6 @@ struct ScatterQuestion {
   std::string id;      ///< what the picture's ids begin with
 };
 
-/// Above this many points the picture shows how many there are in each of some thousand cells, and only the front point by point: its size
-/// has a bound whatever the sweep's.
-inline constexpr std::size_t kMaxDots = 2000;
 /// A Pareto front as it is shown: of a long one, points evenly spread over it.
 struct Front {
   std::size_t all = 0;                    ///< how many points it has
@@ -29,10 +26,15 @@ struct Front {
   static constexpr std::size_t kMaxNamed = 40;
 };
 
-/// A whole <svg>. Point i of front.named is numbered i + 1, and named where there is room. REQUIRES: both metrics are numbers; the
-/// front is that of (y, x).
-[[nodiscard]] std::string scatter_svg(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
-                                      const Front& front, const ScatterQuestion& question);
+struct Scatter {
+  std::string svg;      ///< a whole <svg>
+  bool merged = false;  ///< some marks are several points
+};
+/// Every point in the colour and shape of its series, which a legend in the picture names. Points of one series that lie on top of each other
+/// are one larger mark; of many points those that lie close too, so that the picture's size has a bound whatever the sweep's. Point i of
+/// front.named is numbered i + 1, and named where there is room. REQUIRES: both metrics are numbers; the front is that of (y, x).
+[[nodiscard]] Scatter scatter(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
+                              const Front& front, const ScatterQuestion& question);
 
 /// Width of a text of this size in the page's font, nearly.
 [[nodiscard]] double text_width(std::string_view text, double size);

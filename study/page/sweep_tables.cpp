@@ -17,6 +17,7 @@ using sweep::Status;
 
 constexpr std::size_t kCellText = 80;
 constexpr std::size_t kMaxKeys = 16;
+constexpr std::size_t kKeysBeforeMetrics = 4;
 constexpr std::size_t kMessages = 12;
 constexpr std::size_t kMessageText = 300;
 constexpr std::size_t kBaseText = 6000;
@@ -27,43 +28,63 @@ std::vector<Row> all_rows(const ResultTable& table) {
   return rows;
 }
 
-/// Columns of tables of points.
+/// Columns of tables of points, what matters most first: some keys of axes, the metrics that were asked for, then the other keys and metrics,
+/// and what is derived. So many keys do not push the answer out of sight.
 class PointColumns {
  public:
   PointColumns(const ResultTable& table, std::vector<std::string> first_keys,
-               std::vector<std::string> first_metrics)
-      : table_(table),
-        keys_(std::move(first_keys)),
-        metrics_(std::move(first_metrics)),
-        unit_(table.time_unit()) {
-    for (std::string& key : varying_keys(table))
-      if (keys_.size() < kMaxKeys && std::find(keys_.begin(), keys_.end(), key) == keys_.end())
-        keys_.push_back(std::move(key));
-    for (const auto& metric : table.metrics())
-      if (std::find(metrics_.begin(), metrics_.end(), metric.name) == metrics_.end())
-        metrics_.push_back(metric.name);
+               const std::vector<std::string>& first_metrics)
+      : table_(table), unit_(table.time_unit()) {
+    std::vector<std::string> keys = std::move(first_keys);
+    for (const std::string& key : varying_keys(table)) keys.push_back(key);
+    for (std::size_t i = 0; i < std::min(kKeysBeforeMetrics, keys.size()); ++i) add(keys[i], false);
+    for (const std::string& metric : first_metrics) add(metric, true);
+    for (std::size_t i = 0; i < std::min(kMaxKeys, keys.size()); ++i) add(keys[i], false);
+    for (const auto& metric : table.metrics()) add(metric.name, true);
+    std::size_t derived = 0;
+    for (const auto& key : table.keys())
+      if (key.varies && table.is_derived(key.name) && derived++ < kMaxKeys) add(key.name, false);
   }
 
   void add_titles(std::vector<Column>& columns) const {
-    for (const std::string& key : keys_)
-      columns.push_back({key, table_.column(key, {}).is_number() ? Align::Right : Align::Left});
-    for (const std::string& metric : metrics_) columns.push_back({metric, Align::Right});
+    for (const auto& [name, is_metric] : shown_)
+      columns.push_back(
+          {name, is_metric || table_.column(name, {}).is_number() ? Align::Right : Align::Left});
     columns.push_back({"point", Align::Right});
   }
   void add_cells(Row row, std::vector<Cell>& cells) const {
-    for (const std::string& key : keys_)
-      cells.push_back({shortened(table_.column(key, {}).text(row), kCellText)});
-    for (const std::string& metric : metrics_)
-      cells.push_back({sweep::metric_text(metric, table_.metric(metric, {}), row, unit_)});
+    for (const auto& [name, is_metric] : shown_)
+      cells.push_back({is_metric ? sweep::metric_text(name, table_.metric(name, {}), row, unit_)
+                                 : shortened(table_.column(name, {}).text(row), kCellText)});
     cells.push_back({fmt::format("{}", table_.point(row))});
   }
 
  private:
+  struct Shown {
+    std::string name;
+    bool is_metric;
+  };
+
+  void add(const std::string& name, bool is_metric) {
+    if (std::none_of(shown_.begin(), shown_.end(),
+                     [&](const Shown& shown) { return shown.name == name && shown.is_metric == is_metric; }))
+      shown_.push_back({name, is_metric});
+  }
+
   const ResultTable& table_;
-  std::vector<std::string> keys_;
-  std::vector<std::string> metrics_;
   std::string unit_;
+  std::vector<Shown> shown_;
 };
+
+/// "1, 2, 4", or "1 .. 96" where they are many.
+std::string values_text(const sweep::Column& column, const std::vector<Row>& examples) {
+  std::string out;
+  for (std::size_t i = 0; i < examples.size() && out.size() < kMessageText; ++i)
+    out += (i == 0 ? "" : ", ") + shortened(column.text(examples[i]), kCellText);
+  if (out.size() < kMessageText) return out;
+  return fmt::format("{} .. {}", shortened(column.text(examples.front()), kCellText),
+                     shortened(column.text(examples.back()), kCellText));
+}
 
 std::string percent(std::size_t part, std::size_t whole) {
   return whole == 0 ? ""
@@ -72,10 +93,11 @@ std::string percent(std::size_t part, std::size_t whole) {
 
 }  // namespace
 
-PageTable points_table(const ResultTable& table, const std::vector<Row>& rows, std::string caption) {
-  const PointColumns columns(table, {}, {});
+PageTable points_table(const ResultTable& table, const std::vector<Row>& rows,
+                       const std::vector<std::string>& metrics) {
+  const PointColumns columns(table, {}, metrics);
   PageTable out;
-  out.caption = std::move(caption);
+  out.headings = 2;
   out.columns = {{"no.", Align::Right}};
   columns.add_titles(out.columns);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -85,8 +107,9 @@ PageTable points_table(const ResultTable& table, const std::vector<Row>& rows, s
   return out;
 }
 
-PageTable grouped_table(const ResultTable& table, const std::vector<Row>& rows, std::string_view group_by) {
-  const PointColumns columns(table, {std::string(group_by)}, {});
+PageTable grouped_table(const ResultTable& table, const std::vector<Row>& rows, std::string_view group_by,
+                        const std::vector<std::string>& metrics) {
+  const PointColumns columns(table, {std::string(group_by)}, metrics);
   PageTable out;
   columns.add_titles(out.columns);
   for (const Row row : rows) columns.add_cells(row, out.rows.emplace_back());
@@ -100,6 +123,7 @@ PageTable front_table(const ResultTable& table, const std::vector<sweep::FrontPo
       std::any_of(front.begin(), front.end(), [](const auto& point) { return point.equals > 0; });
   PageTable out;
   out.caption = std::move(caption);
+  out.headings = 2;
   out.columns = {{"no.", Align::Right}};
   columns.add_titles(out.columns);
   if (ties) out.columns.push_back({"as good", Align::Right});
@@ -116,7 +140,8 @@ PageTable front_table(const ResultTable& table, const std::vector<sweep::FrontPo
 PageTable sensitivity_table(const std::vector<sweep::Sensitivity>& found, std::string_view metric,
                             std::string_view time_unit) {
   PageTable out;
-  out.caption = fmt::format("How far {} moves when one key changes and all others stay, on average", metric);
+  out.caption =
+      fmt::format("How far {} moves when one key changes and all other axes stay, on average", metric);
   out.columns = {{"key", Align::Left},
                  {fmt::format("range of {}", metric), Align::Right},
                  {"relative", Align::Right},
@@ -174,19 +199,31 @@ PageTable error_table(const ResultTable& table) {
 
 PageTable axes_table(const ResultTable& table) {
   PageTable out;
-  out.caption = "Keys and their values";
+  out.caption = "Keys of the axes and their values";
   out.columns = {{"key", Align::Left}, {"values", Align::Right}, {"", Align::Left}};
   const std::vector<Row> rows = all_rows(table);
   for (const auto& key : table.keys()) {
+    if (table.is_derived(key.name)) continue;
     const auto values = sweep::levels_of(key.column, rows).example;
-    std::string shown;
-    for (std::size_t i = 0; i < values.size() && shown.size() < kMessageText; ++i)
-      shown += (i == 0 ? "" : ", ") + shortened(key.column.text(values[i]), kCellText);
-    if (shown.size() >= kMessageText)
-      shown = fmt::format("{} .. {}", shortened(key.column.text(values.front()), kCellText),
-                          shortened(key.column.text(values.back()), kCellText));
-    out.rows.push_back({{key.name}, {count_text(values.size())}, {std::move(shown)}});
+    out.rows.push_back({{key.name}, {count_text(values.size())}, {values_text(key.column, values)}});
   }
+  return out;
+}
+
+std::vector<std::string> zip_notes(const ResultTable& table) {
+  std::vector<std::string> out;
+  for (const auto& axis : table.axes())
+    if (axis.size() > 1) out.push_back(fmt::format("{} change together.", fmt::join(axis, " and ")));
+  return out;
+}
+
+std::vector<std::string> derived_notes(const ResultTable& table) {
+  std::vector<std::string> out;
+  const std::vector<Row> rows = all_rows(table);
+  for (const auto& key : table.keys())
+    if (table.is_derived(key.name))
+      out.push_back(fmt::format("Derived: {}, {}.", key.name,
+                                values_text(key.column, sweep::levels_of(key.column, rows).example)));
   return out;
 }
 

@@ -13,13 +13,14 @@ namespace pipeloom::study::page {
 
 inline constexpr std::size_t kMaxTableRows = 1000;
 
-/// What varies and all metrics of points, in this order, counted from 1.
+/// Points, counted from 1, in this order: the first few keys that vary, `metrics`, the other keys and metrics, what is derived and varies, the
+/// point's number.
 [[nodiscard]] PageTable points_table(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
-                                     std::string caption);
-/// The same with the group's value first.
+                                     const std::vector<std::string>& metrics);
+/// The same without numbers, and with the group's value first.
 [[nodiscard]] PageTable grouped_table(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
-                                      std::string_view group_by);
-/// The same with `metrics` before all others, and how many further points are equal in them.
+                                      std::string_view group_by, const std::vector<std::string>& metrics);
+/// points_table() with a caption, and how many further points are equal in `metrics`.
 [[nodiscard]] PageTable front_table(const sweep::ResultTable& table,
                                     const std::vector<sweep::FrontPoint>& front,
                                     const std::vector<std::string>& metrics, std::string caption);
@@ -30,8 +31,12 @@ inline constexpr std::size_t kMaxTableRows = 1000;
 [[nodiscard]] PageTable status_table(const sweep::ResultTable& table);
 /// The most frequent messages, each with its first point.
 [[nodiscard]] PageTable error_table(const sweep::ResultTable& table);
-/// Keys and their values.
+/// Keys of the axes and their values.
 [[nodiscard]] PageTable axes_table(const sweep::ResultTable& table);
+/// "ranks and microbatches change together.", for each zip.
+[[nodiscard]] std::vector<std::string> zip_notes(const sweep::ResultTable& table);
+/// "Derived: costs.forward, 1, 2.", for each derived key with its values.
+[[nodiscard]] std::vector<std::string> derived_notes(const sweep::ResultTable& table);
 
 /// JSON on several lines, cut where it is long.
 [[nodiscard]] std::string base_text(const std::string& json);

@@ -1,5 +1,7 @@
 #include "study/sweep/answers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -112,13 +114,25 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 31U);
 }
 
-/// Sum over keys of a fingerprint of (key, value), [i]: less one key's share it tells points that differ in that key only.
-std::vector<std::uint64_t> fingerprints(const ResultTable& table, const std::vector<Row>& rows) {
-  std::vector<std::uint64_t> out(rows.size(), 0);
+struct KeyColumn {
+  std::uint64_t number = 0;  ///< of the key
+  const Column* column = nullptr;
+};
+
+/// The columns of an axis. Empty where no point has any of its keys.
+std::vector<KeyColumn> columns_of(const ResultTable& table, const std::vector<std::string>& axis) {
+  std::vector<KeyColumn> out;
   for (std::size_t key = 0; key < table.keys().size(); ++key)
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      out[i] += mixed(mixed(key) ^ table.keys()[key].column.bits(rows[i]));
+    if (std::find(axis.begin(), axis.end(), table.keys()[key].name) != axis.end())
+      out.push_back({key, &table.keys()[key].column});
   return out;
+}
+
+/// Sum over columns of a fingerprint of (key, value): less an axis' share it tells points that differ in that axis only.
+std::uint64_t fingerprint(const std::vector<KeyColumn>& columns, Row row) {
+  std::uint64_t sum = 0;
+  for (const KeyColumn& key : columns) sum += mixed(mixed(key.number) ^ key.column->bits(row));
+  return sum;
 }
 
 Sensitivity of_groups(const std::string& key, std::vector<std::pair<std::uint64_t, double>>& members) {
@@ -145,9 +159,9 @@ Sensitivity of_groups(const std::string& key, std::vector<std::pair<std::uint64_
 std::string default_metric(const ResultTable& table) {
   static constexpr std::string_view kTimes[] = {"step_time", "makespan", "bubble_ratio"};
   static constexpr std::string_view kShares[] = {"bubble_ratio"};
-  const std::vector<std::string> keys = varying_keys(table);
-  const bool other_work = std::any_of(keys.begin(), keys.end(), [](const std::string& key) {
-    return key == "ranks" || key == "microbatches";
+  // Work that follows from another key differs all the same.
+  const bool other_work = std::any_of(table.keys().begin(), table.keys().end(), [](const auto& key) {
+    return key.varies && (key.name == "ranks" || key.name == "microbatches");
   });
   std::string found = other_work ? first_metric(table, kShares, "", known) : "";
   if (found.empty()) found = first_metric(table, kTimes, "", known);
@@ -167,7 +181,7 @@ std::string default_other_metric(const ResultTable& table, std::string_view metr
 std::vector<std::string> varying_keys(const ResultTable& table) {
   std::vector<std::string> out;
   for (const auto& key : table.keys())
-    if (key.varies) out.push_back(key.name);
+    if (key.varies && !table.is_derived(key.name)) out.push_back(key.name);
   return out;
 }
 
@@ -177,7 +191,7 @@ std::string series_key(const ResultTable& table) {
   std::string number;
   std::string text;
   for (const auto& key : table.keys()) {
-    if (!key.varies) continue;
+    if (!key.varies || table.is_derived(key.name)) continue;
     if (key.name == "schedule") return key.name;
     if (levels_of(key.column, all).example.size() > kMaxSeries) continue;
     std::string& found = key.column.is_number() ? number : text;
@@ -202,16 +216,22 @@ std::vector<FrontPoint> pareto_front(const ResultTable& table, const std::vector
 std::vector<Sensitivity> sensitivities(const ResultTable& table, const std::vector<Row>& rows,
                                        std::string_view metric) {
   const Column& values = table.metric(metric, {});
-  const std::vector<std::uint64_t> whole = fingerprints(table, rows);
+  const std::vector<std::vector<std::string>> axes = table.axes();
+  std::vector<std::string> axis_keys;
+  for (const auto& axis : axes) axis_keys.insert(axis_keys.end(), axis.begin(), axis.end());
+  const std::vector<KeyColumn> all_columns = columns_of(table, axis_keys);
+  std::vector<std::uint64_t> whole;
+  for (const Row row : rows) whole.push_back(fingerprint(all_columns, row));
   std::vector<Sensitivity> out;
   std::vector<std::pair<std::uint64_t, double>> members;
-  for (std::size_t key = 0; key < table.keys().size(); ++key) {
+  for (const auto& axis : axes) {
+    const std::vector<KeyColumn> columns = columns_of(table, axis);
+    if (columns.empty()) continue;
     members.clear();
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (values.has(rows[i]))
-        members.emplace_back(whole[i] - mixed(mixed(key) ^ table.keys()[key].column.bits(rows[i])),
-                             values.number(rows[i]));
-    const Sensitivity found = of_groups(table.keys()[key].name, members);
+        members.emplace_back(whole[i] - fingerprint(columns, rows[i]), values.number(rows[i]));
+    const Sensitivity found = of_groups(fmt::format("{}", fmt::join(axis, " and ")), members);
     if (found.groups > 0) out.push_back(found);
   }
   std::stable_sort(out.begin(), out.end(),

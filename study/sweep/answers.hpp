@@ -22,10 +22,10 @@ namespace pipeloom::sweep {
 /// everywhere, else another metric that is not `metric`; "" if there is none.
 [[nodiscard]] std::string default_other_metric(const ResultTable& table, std::string_view metric);
 
-/// Keys with more than one value, in the result's order.
+/// Keys of the grid's axes with more than one value, in the result's order. What is derived from them is none of them.
 [[nodiscard]] std::vector<std::string> varying_keys(const ResultTable& table);
 
-/// The key whose values colours tell apart: the schedule if it varies, else the first that has at most kMaxSeries values, texts before
+/// The key whose values colours tell apart: of varying_keys() the schedule, else the first that has at most kMaxSeries values, texts before
 /// numbers; "" if none has.
 [[nodiscard]] std::string series_key(const ResultTable& table);
 inline constexpr std::size_t kMaxSeries = 8;
@@ -60,10 +60,15 @@ struct MapCell {
   std::optional<Row> best;
   /// Places in WinnerMap::contenders of all that reach the best, in their order; more than one is a tie.
   std::vector<std::uint32_t> winners;
-  /// Points of the cell that were asked about, and all of the cell whatever their status.
+  /// Points of the cell that were asked about, those that have the metric, asked about or not, and all of the cell.
   std::size_t points = 0;
+  std::size_t answered = 0;
   std::size_t all = 0;
 };
+/// What there is to say of a cell: it is won; no point of it has an answer; some have, but none of them was asked about; the result has no
+/// point there.
+enum class CellKind : std::uint8_t { Won, NoAnswer, NotAsked, NoPoint };
+[[nodiscard]] CellKind kind_of(const MapCell& cell);
 struct WinnerMap {
   MapAxis x;
   MapAxis y;
@@ -72,12 +77,14 @@ struct WinnerMap {
   std::vector<std::string> contenders;  ///< values of `what`, in order
   std::vector<std::size_t> wins;        ///< cells won by each, ties included
   std::vector<MapCell> cells;           ///< [y * x.values.size() + x]
+  /// The result has the whole grid: where it has no point, the grid leaves the combination out (its conditions, a zip, a sample).
+  bool whole_grid = false;
   [[nodiscard]] const MapCell& at(std::size_t x_index, std::size_t y_index) const {
     return cells[y_index * x.values.size() + x_index];
   }
 };
-/// Keys and metric of a map; "" is chosen: `what` is the schedule if it varies, else the text with most values; x and y are
-/// microbatches and ranks if they vary, else the keys with most values.
+/// Keys and metric of a map; "" is chosen among varying_keys(): `what` is the schedule, else the text with most values; x and y are
+/// microbatches and ranks, else the keys with most values. Keys of one zip are never chosen together.
 struct MapQuestion {
   std::string x;
   std::string y;
@@ -90,16 +97,16 @@ struct MapQuestion {
 [[nodiscard]] std::optional<WinnerMap> winner_map(const ResultTable& table, const std::vector<Row>& rows,
                                                   const MapQuestion& question);
 
-/// How much a key moves a metric by itself.
+/// How much an axis moves a metric by itself.
 struct Sensitivity {
-  std::string key;
-  /// Mean over all groups of points that differ in this key only of (largest - smallest), and the same relative to the smallest's
-  /// magnitude; groups whose smallest is 0 do not count for the latter.
+  std::string key;  ///< "ranks", or "ranks and microbatches" of a zip
+  /// Mean over all groups of points that differ in this axis only (and in what is derived) of (largest - smallest), and the same relative to
+  /// the smallest's magnitude; groups whose smallest is 0 do not count for the latter.
   double mean_range = 0;
   double mean_relative = 0;
   std::size_t groups = 0;
 };
-/// Keys with at least one such group, the one that moves most first. O(keys * n log n). REQUIRES: a metric of numbers.
+/// Axes with at least one such group, the one that moves most first. O(axes * n log n). REQUIRES: a metric of numbers.
 [[nodiscard]] std::vector<Sensitivity> sensitivities(const ResultTable& table, const std::vector<Row>& rows,
                                                      std::string_view metric);
 

@@ -47,6 +47,21 @@ std::size_t expected_rows(const std::string& path, const Header& header) {
   return static_cast<std::size_t>(rows);
 }
 
+/// Axes of a header: {"key": "ranks", "points": 3}, {"keys": ["ranks", "microbatches"], ..}, or arrays of these for a union.
+void add_axes(const io::Value& value, std::vector<std::vector<std::string>>& out) {
+  if (value.is(io::ValueKind::Array))
+    for (const io::Value& part : value.items()) add_axes(part, out);
+  std::vector<std::string> keys;
+  if (const io::Value* key = value.find("key")) keys.push_back(key->text());
+  if (const io::Value* together = value.find("keys"))
+    for (const io::Value& key : together->items()) keys.push_back(key.text());
+  if (!keys.empty() && std::find(out.begin(), out.end(), keys) == out.end()) out.push_back(std::move(keys));
+}
+
+bool holds(const std::vector<std::string>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
 constexpr std::size_t kRowsBetweenQuestions = 1024;
 constexpr std::size_t kMaxErrorText = 400;
 
@@ -71,6 +86,7 @@ bool is_result_file(const std::string& path) {
 
 ResultTable::ResultTable(Header header) : header_(std::move(header)) {
   for (const std::string& name : header_.metrics) metrics_.push_back({name, {}, false});
+  if (!header_.axes_json.empty()) add_axes(io::Document::parse(header_.axes_json, "axes").root(), axes_);
 }
 
 ResultTable ResultTable::read(const std::string& path, const std::function<bool()>& stop) {
@@ -140,6 +156,23 @@ void ResultTable::finish() {
   statuses_.shrink_to_fit();
 }
 
+std::vector<std::vector<std::string>> ResultTable::axes() const {
+  if (!axes_.empty()) return axes_;
+  std::vector<std::vector<std::string>> out;
+  for (const NamedColumn& key : keys_) out.push_back({key.name});
+  return out;
+}
+
+bool ResultTable::is_derived(std::string_view key) const {
+  return !axes_.empty() &&
+         std::none_of(axes_.begin(), axes_.end(), [&](const auto& axis) { return holds(axis, key); });
+}
+
+bool ResultTable::move_together(std::string_view key, std::string_view other) const {
+  return std::any_of(axes_.begin(), axes_.end(),
+                     [&](const auto& axis) { return holds(axis, key) && holds(axis, other); });
+}
+
 const Column* ResultTable::find(std::string_view name) const {
   for (const auto* columns : {&keys_, &metrics_})
     for (const NamedColumn& named : *columns)
@@ -196,7 +229,7 @@ std::string ResultTable::title(Row row) const {
   const auto listed = [&](bool everything) {
     std::string out;
     for (const NamedColumn& key : keys_) {
-      if (!key.column.has(row) || !(everything || key.varies)) continue;
+      if (!key.column.has(row) || !(everything || (key.varies && !is_derived(key.name)))) continue;
       if (!out.empty()) out += ", ";
       if (key.name != "schedule") out += key.name + ' ';
       out += key.column.text(row);

@@ -62,6 +62,15 @@ class ResultTable {
   [[nodiscard]] const std::vector<NamedColumn>& keys() const { return keys_; }
   /// In the header's order.
   [[nodiscard]] const std::vector<NamedColumn>& metrics() const { return metrics_; }
+  /// Keys of each axis, those of a zip together; what the header names twice (a union of products may) comes once. Where it names none, every
+  /// key is an axis.
+  [[nodiscard]] std::vector<std::vector<std::string>> axes() const;
+  /// Whether the grid calculates the key from others: it is none of an axis.
+  [[nodiscard]] bool is_derived(std::string_view key) const;
+  /// Whether the grid moves the two together: keys of one zip.
+  [[nodiscard]] bool move_together(std::string_view key, std::string_view other) const;
+  /// All points of the grid are here: no shard, no part of a sweep that goes on.
+  [[nodiscard]] bool is_complete() const { return rows() == header_.points; }
   /// A key or a metric, or null.
   [[nodiscard]] const Column* find(std::string_view name) const;
   /// The same. Throws InputError at `where` suggesting the nearest of all there are.
@@ -75,7 +84,7 @@ class ResultTable {
   [[nodiscard]] std::string time_unit() const;
   /// The configuration of a row, as a document that can be simulated: base and what varies.
   [[nodiscard]] io::Document document(Row row) const;
-  /// What varies: "zb-h1, ranks 4"; everything that is set where nothing does.
+  /// What varies, without what is derived from it: "zb-h1, ranks 4"; everything that is set where nothing does.
   [[nodiscard]] std::string title(Row row) const;
 
   [[nodiscard]] std::size_t bytes() const;
@@ -86,6 +95,7 @@ class ResultTable {
   void add_error(Status status, std::string_view text);
 
   Header header_;
+  std::vector<std::vector<std::string>> axes_;  ///< that the header names
   std::size_t expected_rows_ = 0;
   std::vector<std::uint64_t> points_;
   std::vector<Status> statuses_;

@@ -15,6 +15,7 @@ struct CountedKey {
   std::string name;
   const Column* column = nullptr;
   std::size_t values = 0;
+  bool derived = false;
 };
 
 std::vector<Row> all_rows(const ResultTable& table) {
@@ -26,20 +27,25 @@ std::vector<Row> all_rows(const ResultTable& table) {
 std::vector<CountedKey> counted_keys(const ResultTable& table, const std::vector<Row>& rows) {
   std::vector<CountedKey> out;
   for (const auto& key : table.keys())
-    out.push_back({key.name, &key.column, levels_of(key.column, rows).example.size()});
+    out.push_back(
+        {key.name, &key.column, levels_of(key.column, rows).example.size(), table.is_derived(key.name)});
   return out;
 }
 
-bool taken(const MapQuestion& question, std::string_view name) {
-  return question.x == name || question.y == name || question.what == name;
+/// Whether the question has the key already, or one that the grid moves with it: a map of the two would be a diagonal.
+bool taken(const ResultTable& table, const MapQuestion& question, std::string_view name) {
+  for (const std::string* key : {&question.x, &question.y, &question.what})
+    if (*key == name || table.move_together(*key, name)) return true;
+  return false;
 }
 
 /// The first of `wanted` that varies and is free, else the free key with most values.
-std::string chosen(const std::vector<CountedKey>& keys, const MapQuestion& question, std::string_view wanted,
-                   bool texts_first) {
+std::string chosen(const ResultTable& table, const std::vector<CountedKey>& keys, const MapQuestion& question,
+                   std::string_view wanted, bool texts_first) {
   const CountedKey* best = nullptr;
   for (const CountedKey& key : keys) {
-    if (key.values < 2 || taken(question, key.name) || (texts_first && key.values > kMaxContenders)) continue;
+    if (key.values < 2 || key.derived || taken(table, question, key.name)) continue;
+    if (texts_first && key.values > kMaxContenders) continue;
     if (key.name == wanted) return key.name;
     const auto rank = [&](const CountedKey& of) {
       return std::pair(texts_first && !of.column->is_number(), of.values);
@@ -51,9 +57,9 @@ std::string chosen(const std::vector<CountedKey>& keys, const MapQuestion& quest
 
 /// Fills in what was not asked. What competes is named first: it should not end up as an axis.
 MapQuestion completed(const ResultTable& table, const std::vector<CountedKey>& keys, MapQuestion question) {
-  if (question.what.empty()) question.what = chosen(keys, question, "schedule", true);
-  if (question.x.empty()) question.x = chosen(keys, question, "microbatches", false);
-  if (question.y.empty()) question.y = chosen(keys, question, "ranks", false);
+  if (question.what.empty()) question.what = chosen(table, keys, question, "schedule", true);
+  if (question.x.empty()) question.x = chosen(table, keys, question, "microbatches", false);
+  if (question.y.empty()) question.y = chosen(table, keys, question, "ranks", false);
   if (question.metric.empty()) question.metric = default_metric(table);
   return question;
 }
@@ -142,6 +148,12 @@ void count_wins(WinnerMap& map) {
 
 }  // namespace
 
+CellKind kind_of(const MapCell& cell) {
+  if (cell.best) return CellKind::Won;
+  if (cell.all == 0) return CellKind::NoPoint;
+  return cell.answered == 0 ? CellKind::NoAnswer : CellKind::NotAsked;
+}
+
 std::optional<WinnerMap> winner_map(const ResultTable& table, const std::vector<Row>& rows,
                                     const MapQuestion& asked) {
   const std::vector<Row> all = all_rows(table);
@@ -159,7 +171,8 @@ std::optional<WinnerMap> winner_map(const ResultTable& table, const std::vector<
     throw InputError(fmt::format("{} has {} values; at most {} can compete in a map", question.what,
                                  contenders.example.size(), kMaxContenders));
 
-  WinnerMap map{std::move(x.axis), std::move(y.axis), question.what, question.metric, {}, {}, {}};
+  WinnerMap map{std::move(x.axis),  std::move(y.axis), question.what, question.metric, {}, {}, {},
+                table.is_complete()};
   for (const Row row : contenders.example) map.contenders.push_back(what.text(row));
   map.cells.resize(map.x.values.size() * map.y.values.size());
   const auto cell_of = [&](Row row) {
@@ -168,7 +181,10 @@ std::optional<WinnerMap> winner_map(const ResultTable& table, const std::vector<
                : &map.cells[y.place[row] * map.x.values.size() + x.place[row]];
   };
   for (const Row row : all)
-    if (MapCell* cell = cell_of(row)) ++cell->all;
+    if (MapCell* cell = cell_of(row)) {
+      ++cell->all;
+      if (table.status(row) == Status::Ok && metric.has(row)) ++cell->answered;
+    }
   const bool less = less_is_better(question.metric);
   for (const Row row : rows)
     if (MapCell* cell = cell_of(row);

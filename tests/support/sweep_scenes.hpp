@@ -44,15 +44,16 @@ inline std::vector<sweep::ResultLine> lines_of(const std::string& text) {
   return out;
 }
 
+/// `axes` as a header has them; without any, every key is an axis.
 inline sweep::ResultTable table_of(std::vector<std::string> metrics, const std::string& text,
-                                   const std::string& base = "{}") {
+                                   const std::string& base = "{}", const std::string& axes = "[]") {
   const std::vector<sweep::ResultLine> lines = lines_of(text);
   sweep::Header header;
   header.version = "1.0.0";
   header.grid = "0123456789abcdef";
   header.points = lines.size();
   header.metrics = std::move(metrics);
-  header.axes_json = "[]";
+  header.axes_json = axes;
   header.base_json = base;
   sweep::ResultTable table(header);
   for (const sweep::ResultLine& line : lines) table.add(line, {});

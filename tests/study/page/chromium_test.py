@@ -242,10 +242,60 @@ class Tests:
         for page in self.pages():
             probe = with_probe(page, "document.documentElement.dataset.probe = "
                                "[document.documentElement.scrollWidth, innerWidth].join('|');")
-            for width in (1280, 700):
+            for width in (1280, 700, 500):
                 dom, _ = self.chromium.dom(probe, f"--window-size={width},900")
                 wide, window = map(int, root_attribute(dom, "data-probe").split("|"))
                 expect(wide <= window, f"{page.name} at {width}: {wide} wide")
+
+    def test_labels_of_charts_are_legible_on_a_phone(self):
+        """Also that what does not fit can be reached: the box of a chart scrolls and says so."""
+        for page in self.pages():
+            # Windows are not made narrower than 500.
+            probe = with_probe(page, """
+              document.body.style.width = '390px';
+              dispatchEvent(new Event('resize'));
+              const sizes = [];
+              for (const svg of document.querySelectorAll('figure svg:not(.plot)')) {
+                const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+                for (const text of svg.querySelectorAll('text:not(.num)')) sizes.push(text.getAttribute('font-size') * scale);
+              }
+              const charts = [...document.querySelectorAll('figure > .scroll')];
+              const wide = charts.filter(box => box.scrollWidth > box.clientWidth);
+              document.documentElement.dataset.probe = [sizes.length > 5, Math.min(...sizes), wide.length > 0,
+                wide.every(box => getComputedStyle(box).overflowX === 'auto' && box.matches('[data-wide]'))].join('|');""")
+            dom, console = self.chromium.dom(probe, "--window-size=390,844")
+            expect(console == [], console)
+            some, least, wide, marked = root_attribute(dom, "data-probe").split("|")
+            expect(some == "true", f"{page.name}: no texts in charts")
+            expect(float(least) >= 10, f"{page.name}: a label is {least} pixels high")
+            expect((wide, marked) == ("true", "true"), f"{page.name}: a chart that does not fit cannot be scrolled")
+
+    def test_tables_show_the_answer(self):
+        """Of a grid with more keys than fit: who it is and what was asked for are in sight at 1440, and stay where the table scrolls."""
+        grid = self.folder / "wide.json"
+        grid.write_text("""{"base": {"ranks": 4, "costs": {"time_unit": "ms", "rank_scale": [1, 1, 1, 1]},
+                                     "memory": {"activation_bytes": 100000000}},
+          "axes": {"schedule": ["1f1b", "zb-h1"], "costs.forward": [1, 1.5], "costs.backward_input": [1, 1.5],
+                   "costs.backward_weight": [1, 1.5], "costs.transfer.latency": [0, 0.1], "costs.rank_scale.1": [1, 1.1],
+                   "costs.rank_scale.2": [1, 1.1], "costs.rank_scale.3": [1, 1.1]},
+          "derive": {"microbatches": "8*ranks", "costs.recompute": "costs.forward"}}""")
+        sweep = self.folder / "wide.jsonl"
+        subprocess.run([self.program, "sweep", str(grid), "-o", str(sweep), "-q", "--force"], check=True, cwd=ROOT)
+        page = self.report("wide.html", str(sweep))
+        probe = with_probe(page, """
+          const box = document.querySelector('#sweep-best .scroll');
+          const table = box.querySelector('table');
+          const heads = [...table.tHead.rows[0].cells];
+          const right = name => heads.find(one => one.textContent === name).getBoundingClientRect().right;
+          const seen = ['schedule', 'makespan', 'peak_activation_bytes'].every(name => right(name) <= box.getBoundingClientRect().right);
+          const cells = [...table.tBodies[0].rows[0].cells].slice(0, 2);
+          box.style.width = '300px';
+          box.scrollLeft = 400;
+          const rest = cells.map(cell => Math.round(cell.getBoundingClientRect().left - box.getBoundingClientRect().left));
+          document.documentElement.dataset.probe = [seen, box.scrollLeft, ...rest].join('|');""")
+        dom, console = self.chromium.dom(probe, "--window-size=1440,900")
+        expect(console == [], console)
+        expect(root_attribute(dom, "data-probe") == "true|400|0|44", root_attribute(dom, "data-probe"))
 
     def test_prints_on_light_paper(self):
         page = self.report("print.html", "configs/seed/1f1b.json")

@@ -240,6 +240,17 @@ TEST_CASE("A comparison has one scale, linked, and says what is better") {
     CHECK(number(*found[i], "x") + number(*found[i], "width") <= kPlotUnits * 27 / 33 + 1);
 }
 
+TEST_CASE("A comparison shows what is left below a limit, as in the terminal") {
+  // The first rank of 1F1B holds p = 4 activations, that of GPipe all m = 8: 5 of 9 and 1 of 9 are left.
+  std::list<LoadedRun> runs;
+  runs.push_back(run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 9})"), "1f1b.json"));
+  runs.push_back(run_of(config("gpipe", 4, 8, R"(, "memory": {"limit_bytes": 9})"), "gpipe.json"));
+  const XmlDocument page = read_xml(html_of(compare_page(runs, Medium::Html)));
+  CHECK(has_text(page, "tr", "headroom_bytes5 activations of a stage1 activation of a stage"));
+  CHECK_THAT(markdown_of(compare_page(runs, Medium::Markdown)),
+             Catch::Matchers::Contains("headroom\\_bytes"));
+}
+
 TEST_CASE("Runs on unequal clocks have scales of their own") {
   std::list<LoadedRun> runs;
   runs.push_back(run_of(config("1f1b", 2, 4), "units.json"));

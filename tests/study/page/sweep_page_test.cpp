@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "study/page/point_heaps.hpp"
 #include "study/page/sweep_map.hpp"
 #include "study/page/sweep_scatter.hpp"
 #include "study/sweep/scale.hpp"
@@ -85,14 +86,57 @@ TEST_CASE("a winner map in letters has ties and cells without an answer") {
   REQUIRE(map);
   CHECK(map_text(*map) ==
         "ranks\n"
-        "    8       x\n"
+        "    8   .   x\n"
         "    4  A=   B\n"
         "        8  16  microbatches\n");
   const std::string svg = map_svg(table, *map);
   CHECK(occurrences(svg, "class=\"no-answer\"") == 1);
+  CHECK(occurrences(svg, "class=\"no-point\"") == 1);
+  CHECK(map_signs(*map) ==
+        " Hatched: shared, +n by so many more. Crossed out: no point has an answer. A dotted frame: left out "
+        "by the grid.");
   CHECK(occurrences(svg, "class=\"tie-line\"") == 1);
   CHECK_THAT(svg, Contains("1f1b +1"));
   CHECK(letters_of(27) == "AB");
+}
+
+TEST_CASE("cells that the grid or a condition leaves out are not called refused") {
+  const ResultTable table = table_of({"makespan"}, R"(
+    schedule=gpipe ranks=4 microbatches=8  : makespan=33.0
+    schedule=1f1b  ranks=4 microbatches=16 : makespan=60.0
+    schedule=gpipe ranks=8 microbatches=16 : illegal no
+  )");
+  SweepQuestion question;
+  question.where = {"makespan < 50"};
+  const std::string page = markdown(table, question);
+  CHECK_THAT(page,
+             Contains("| no point has an answer | x | 1 |\n| left out by the conditions above | - | 1 |\n"
+                      "| left out by the grid | . | 1 |\n"));
+  sweep::Header part = table.header();
+  part.points = 99;
+  ResultTable unfinished(part);
+  for (const sweep::ResultLine& line : test::lines_of("schedule=a ranks=4 microbatches=8 : makespan=1.0\n"
+                                                      "schedule=b ranks=8 microbatches=9 : makespan=1.0"))
+    unfinished.add(line, {});
+  CHECK_THAT(markdown(unfinished), Contains("| not in this part of the result | . | 2 |"));
+}
+
+TEST_CASE("what is derived is told, and stands behind what it is derived from") {
+  const ResultTable table = table_of({"makespan", "peak_live"}, R"(
+    costs.forward=2 ranks=4 : makespan=33.0 peak_live=4
+    costs.forward=1 ranks=8 : makespan=23.0 peak_live=8
+  )",
+                                     "{}", R"([{"key": "ranks", "points": 2}])");
+  SweepQuestion question;
+  question.metrics = {"peak_live"};
+  const std::string page = markdown(table, question);
+  CHECK_THAT(page, Contains("## Sweep of ranks\n"));
+  CHECK_THAT(page, Contains("Derived from the axes: costs.forward."));
+  CHECK_THAT(page, Contains("Lowest peak\\_live: 4 with ranks 4"));
+  // What was asked for comes before the other metrics.
+  CHECK_THAT(page, Contains("| no. | ranks | peak\\_live | makespan | costs.forward | point |"));
+  CHECK_THAT(page, Contains("| ranks | 2 | 4, 8 |\n\nDerived: costs.forward, 1, 2."));
+  CHECK_THAT(page, !Contains("| costs.forward | 2 |"));
 }
 
 TEST_CASE("conditions, groups and numbers of points are the reader's choice") {
@@ -143,6 +187,58 @@ TEST_CASE("a page says when it has a part of a sweep only") {
   CHECK_THAT(markdown(part), Contains("not finished: 0 of 9 points") && Contains("No point has an answer."));
   header.shard = sweep::Shard{2, 3};
   CHECK_THAT(markdown(ResultTable(header)), Contains("shard 2/3 only"));
+}
+
+TEST_CASE("thousands of points keep the colours and marks of their series") {
+  // Every makespan comes once with each schedule; peak_bytes takes ten values, so that points stand beside each other, not on top.
+  sweep::Header header;
+  header.metrics = {"makespan", "peak_bytes"};
+  header.base_json = "{}";
+  header.points = 3780;
+  ResultTable table(header);
+  const char* const schedules[] = {"\"a\"", "\"b\"", "\"c\""};
+  sweep::ResultLine line;
+  line.status = "ok";
+  for (std::size_t i = 0; i < header.points; ++i) {
+    line.point = i;
+    line.config = {{"schedule", schedules[i % 3]}, {"ranks", std::to_string(i / 3)}};
+    line.metrics = {{"makespan", std::to_string(100 + i / 3)}, {"peak_bytes", std::to_string(1 + i % 10)}};
+    table.add(line, {});
+  }
+  const std::vector<sweep::Row> rows = select_rows(table, {});
+  const Scatter picture = scatter(table, rows, {}, {"peak_bytes", "makespan", "schedule", "s"});
+  CHECK(picture.merged);
+  CHECK_THAT(picture.svg, !Contains("muted-ink\" x=\"0"));
+  const std::size_t points = picture.svg.find("class=\"points\"");
+  const std::string legend = picture.svg.substr(0, points);
+  const std::string marks = picture.svg.substr(points);
+  // A mark for each name of the legend, of another shape and colour each.
+  CHECK_THAT(legend, !Contains(">schedule<"));
+  CHECK_THAT(scatter(table, rows, {}, {"peak_bytes", "makespan", "ranks", "s"}).svg,
+             Contains(">ranks</text>"));
+  for (const char* mark : {"#s-m0\" x", "#s-m1\" x", "#s-m2\" x"}) CHECK(occurrences(legend, mark) == 1);
+  for (const char* colour : {"class=\"s0 fill\"", "class=\"s1 fill\"", "class=\"s2 fill\""}) {
+    CHECK(occurrences(legend, colour) == 1);
+    CHECK(occurrences(marks, colour) > 100);
+  }
+  CHECK(occurrences(marks, "<use") <= 2000);
+}
+
+TEST_CASE("points on top of each other are one heap, as few as are asked for") {
+  std::vector<PlacedPoint> points;
+  for (std::uint32_t i = 0; i < 100; ++i) points.push_back({10.0 * (i % 10), 0, i / 50, i});
+  // Ten places, two series, five points of a series at each place.
+  const auto fine = point_heaps(points, 20);
+  REQUIRE(fine.size() == 20);
+  CHECK(fine.front().count == 5);
+  CHECK(fine.front().first.row == 0);
+  CHECK(fine[11].first.row == 51);
+  CHECK(fine[11].x == 10);
+  const auto coarse = point_heaps(points, 7);
+  CHECK(coarse.size() <= 7);
+  CHECK(coarse.front().count >= coarse.back().count);
+  CHECK(point_heaps(points, 1).size() == 2);  // series are never mixed
+  CHECK(point_heaps({}, 5).empty());
 }
 
 TEST_CASE("a page does not grow with the number of points") {

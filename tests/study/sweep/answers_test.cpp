@@ -128,6 +128,89 @@ TEST_CASE("a map of one key is one row high, without a key there is none") {
   CHECK_THROWS_AS(winner_map(table, all(table), {"ranks", "ranks", "", ""}), InputError);
 }
 
+TEST_CASE("cells without a winner say why") {
+  // The grid has ranks * microbatches <= 64 only: (8, 16) is no point of it.
+  const ResultTable table = table_of({"makespan"}, R"(
+    schedule=gpipe ranks=4 microbatches=8  : makespan=33.0
+    schedule=gpipe ranks=4 microbatches=16 : makespan=60.0
+    schedule=gpipe ranks=8 microbatches=8  : illegal no
+    schedule=1f1b  ranks=8 microbatches=8  : illegal no
+  )");
+  const Where here;
+  const RowFilter filters[] = {{table, Expression::parse("microbatches < 16", here), here}};
+  const auto map = winner_map(table, select_rows(table, filters), {});
+  REQUIRE(map);
+  CHECK(kind_of(map->at(0, 0)) == CellKind::Won);
+  CHECK(kind_of(map->at(1, 0)) == CellKind::NotAsked);
+  CHECK(kind_of(map->at(0, 1)) == CellKind::NoAnswer);
+  CHECK(kind_of(map->at(1, 1)) == CellKind::NoPoint);
+  CHECK(map->whole_grid);
+}
+
+namespace {
+
+/// Microbatches and the time of a forward follow from the ranks.
+const char* const kDerived = R"(
+  schedule=gpipe ranks=4 microbatches=32 costs.forward=2 : makespan=40.0 bubble_ratio=0.2
+  schedule=1f1b  ranks=4 microbatches=32 costs.forward=2 : makespan=39.0 bubble_ratio=0.1
+  schedule=gpipe ranks=8 microbatches=64 costs.forward=1 : makespan=70.0 bubble_ratio=0.4
+  schedule=1f1b  ranks=8 microbatches=64 costs.forward=1 : makespan=69.0 bubble_ratio=0.3
+)";
+
+}  // namespace
+
+TEST_CASE("what a grid derives is none of its axes") {
+  const ResultTable table = table_of({"makespan", "bubble_ratio"}, kDerived, "{}",
+                                     R"([{"key": "schedule", "points": 2}, {"key": "ranks", "points": 2}])");
+  CHECK(table.is_derived("microbatches"));
+  CHECK_FALSE(table.is_derived("ranks"));
+  CHECK(varying_keys(table) == std::vector<std::string>{"schedule", "ranks"});
+  CHECK(table.title(0) == "gpipe, ranks 4");
+  const auto map = winner_map(table, all(table), {});
+  REQUIRE(map);
+  CHECK(map->what == "schedule");
+  CHECK(map->x.key == "ranks");
+  CHECK(map->y.key.empty());
+  // One may still ask for it.
+  CHECK(winner_map(table, all(table), {"microbatches", "", "", ""})->x.key == "microbatches");
+  // Points that differ in ranks differ in what follows from them too, and that is no other axis: 30 in both groups.
+  const auto found = sensitivities(table, all(table), "makespan");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].key == "ranks");
+  CHECK(found[0].mean_range == 30);
+  CHECK(found[1].key == "schedule");
+  // Work that is derived differs all the same.
+  CHECK(default_metric(table_of({"makespan", "bubble_ratio"}, kDerived, "{}",
+                                R"([{"key": "schedule", "points": 2}])")) == "bubble_ratio");
+}
+
+TEST_CASE("keys of a zip are one axis") {
+  const ResultTable table =
+      table_of({"makespan"}, R"(
+    chunks=1 ranks=4 microbatches=16 : makespan=10.0
+    chunks=1 ranks=8 microbatches=32 : makespan=14.0
+    chunks=2 ranks=4 microbatches=16 : makespan=8.0
+    chunks=2 ranks=8 microbatches=32 : makespan=13.0
+  )",
+               "{}", R"([{"key": "chunks", "points": 2}, {"keys": ["ranks", "microbatches"], "points": 2}])");
+  CHECK(table.move_together("ranks", "microbatches"));
+  const auto map = winner_map(table, all(table), {});
+  REQUIRE(map);
+  CHECK(map->x.key == "microbatches");
+  CHECK(map->y.key.empty());  // ranks would give a diagonal
+  const auto found = sensitivities(table, all(table), "makespan");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].key == "ranks and microbatches");
+  CHECK(found[0].mean_range == 4.5);  // (4 + 5) / 2
+}
+
+TEST_CASE("axes of a union are named once") {
+  const ResultTable table = table_of(
+      {}, "a=1 : illegal no\nb=1 c=2 : illegal no", "{}",
+      R"([[{"key": "a", "points": 1}], [{"key": "a", "points": 2}, {"keys": ["b", "c"], "points": 1}]])");
+  CHECK(table.axes() == std::vector<std::vector<std::string>>{{"a"}, {"b", "c"}});
+}
+
 TEST_CASE("many values along a side are put into ranges") {
   std::string text;
   for (int i = 0; i <= 240; ++i) {
