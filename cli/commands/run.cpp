@@ -193,8 +193,9 @@ ExitCode run_program(const RunArguments& arguments) {
   require_consistent(arguments.work);
   require_backend(arguments);
   executor::RunOptions options = run_options(arguments);
-  const Launch launch = launch_of(arguments.launch, executor::net::variable);
+  Launch launch = launch_of(arguments.launch, executor::net::variable);
   end_with_launcher();
+  if (launch.world) launch.world->met = tell_launcher_that_all_met;
   const Screen screen = arguments.output.screen();
   require_outputs(arguments, launch);
 
