@@ -9,6 +9,7 @@ Exits 77 where what the test needs is not installed or not allowed, saying what.
 import argparse
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -105,7 +106,7 @@ def sockets_of(pid):
     return every, {row[9] for row in rows if row[3] == "0A" and row[9] in every}
 
 
-def wait_until_met(pid):
+def wait_until_met(pid, pause=0.3):
     """Until the process has connections and listens no more: the run is under way then. By what /proc says of its sockets."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -114,7 +115,7 @@ def wait_until_met(pid):
         except OSError as gone:
             raise Failed("a rank ended before it began") from gone
         if every and not listening:
-            time.sleep(0.3)
+            time.sleep(pause)
             return
         time.sleep(0.02)
     raise Failed("the ranks did not meet")
@@ -162,6 +163,24 @@ def test_local(pipeloom):
         require("those of the same layers without a pipeline, exactly" in done.stdout, done.stdout)
         ranks = {line.split('"rank":')[1].split(",")[0] for line in timeline.read_text().splitlines() if '"rank":' in line}
         require(ranks == {"0", "1", "2"}, f"the timeline has ranks {ranks}")
+
+
+def test_many(pipeloom):
+    """More ranks than rank 0 may have descriptors, by the soft limit; each is connected to the ranks it exchanges tensors with, and rank 0."""
+    ranks = 24
+    with subprocess.Popen([pipeloom, "run", "--launch", "local", "--ranks", str(ranks), *BUSY, "--steps", "500"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+                          ) as launcher:
+        children = wait_for_children(launcher, ranks)
+        for child in children:
+            wait_until_met(child, pause=0)
+        counts = [len(sockets_of(child)[0]) for child in children]
+        # A chain: rank 0 has 23 lines and a neighbour, the last a line and a neighbour, those between a line and two.
+        require(counts == [24, *[3] * 22, 2], f"the ranks have {counts} sockets")
+        launcher.terminate()
+        launcher.communicate(timeout=PATIENCE)
+        require_gone(children)
 
 
 def test_by_hand(pipeloom):
