@@ -127,7 +127,11 @@ class Children {
       children_[static_cast<std::size_t>(rank)].pid = start(rank, ranks, port, meeting_.for_ranks());
     meeting_.begin();
   }
-  ~Children() { signal_all(SIGKILL); }
+  /// Stopped first: none of them shall see the others end and tell of that.
+  ~Children() {
+    signal_all(SIGSTOP);
+    signal_all(SIGKILL);
+  }
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 

@@ -141,10 +141,14 @@ RankRecord aligned_record(Process& process, const ClockOffset& before, const Clo
   return record;
 }
 
+/// [rank]; times and messages of all are rank 0's.
 std::vector<RankRecord> records_from(const std::vector<net::Bytes>& all, const RunPlan& plan) {
-  std::vector<RankRecord> records;
-  for (Rank rank{0}; rank.at() < all.size(); ++rank)
-    records.push_back(all[rank.at()].empty() ? RankRecord{} : record_from(all[rank.at()], plan, rank));
+  std::vector<RankRecord> records(all.size());
+  for (Rank rank{0}; rank.at() < all.size(); ++rank) {
+    if (all[rank.at()].empty()) continue;
+    records[rank.at()] = record_from(all[rank.at()], plan, rank);
+    if (rank != Rank(0)) move_times(records[rank.at()], records.front());
+  }
   return records;
 }
 
