@@ -1,6 +1,8 @@
 #include "cli/run_launch.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +11,9 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -26,21 +31,24 @@ namespace {
 
 namespace net = executor::net;
 
-/// How long processes have after one has failed.
+/// How long processes that run have after one has failed.
 constexpr std::chrono::seconds kGrace{5};
 
-/// Tells a process that --launch local has started it.
+/// Tells a process that --launch local has started it, and by which process.
 constexpr const char* kLaunched = "PIPELOOM_LAUNCHED";
+/// The descriptor that such a process closes when the ranks have met.
+constexpr const char* kMeeting = "PIPELOOM_MEETING";
 
 /// The environment without what launchers set, and with this rank's place.
-std::vector<std::string> environment_of(int rank, int ranks, std::uint16_t port) {
+std::vector<std::string> environment_of(int rank, int ranks, std::uint16_t port, int meeting) {
   const std::vector<std::pair<std::string, std::string>> own = {{"RANK", std::to_string(rank)},
                                                                 {"WORLD_SIZE", std::to_string(ranks)},
                                                                 {"LOCAL_RANK", std::to_string(rank)},
                                                                 {"LOCAL_WORLD_SIZE", std::to_string(ranks)},
                                                                 {"MASTER_ADDR", "127.0.0.1"},
                                                                 {"MASTER_PORT", std::to_string(port)},
-                                                                {kLaunched, "1"}};
+                                                                {kLaunched, std::to_string(::getpid())},
+                                                                {kMeeting, std::to_string(meeting)}};
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
@@ -59,58 +67,129 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-pid_t start(int rank, int ranks, std::uint16_t port) {
+/// What posix_spawn() does in the new process: one descriptor of ours is handed on.
+class Inherited {
+ public:
+  explicit Inherited(int descriptor) {
+    if (::posix_spawn_file_actions_init(&actions_) != 0 ||
+        ::posix_spawn_file_actions_adddup2(&actions_, descriptor, descriptor) != 0)
+      throw SystemError("the ranks cannot be started: out of memory");
+  }
+  ~Inherited() { ::posix_spawn_file_actions_destroy(&actions_); }
+  Inherited(const Inherited&) = delete;
+  Inherited& operator=(const Inherited&) = delete;
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+pid_t start(int rank, int ranks, std::uint16_t port, int meeting) {
   std::vector<std::string> arguments = own_words("--launch local");
-  std::vector<std::string> variables = environment_of(rank, ranks, port);
+  std::vector<std::string> variables = environment_of(rank, ranks, port, meeting);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(variables);
+  const Inherited inherited(meeting);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, argv.data(), envp.data());
+  const int error = ::posix_spawn(&pid, "/proc/self/exe", inherited.get(), nullptr, argv.data(), envp.data());
   if (error != 0) throw SystemError(fmt::format("rank {} cannot be started: {}", rank, std::strerror(error)));
   return pid;
 }
 
-/// The processes of a run; those that still live when it goes away are ended.
-class Children {
+/// Every rank holds one end of a pipe until the ranks have met: no word of theirs is needed, and whoever dies has let go too.
+class MeetingWatch {
  public:
-  Children(int ranks, std::uint16_t port) {
-    for (int rank = 0; rank < ranks; ++rank) pids_.push_back(start(rank, ranks, port));
-    statuses_.resize(pids_.size());
+  MeetingWatch() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw SystemError(fmt::format("the ranks cannot be started: {}", std::strerror(errno)));
+    ours_ = net::Socket(ends[0]);
+    theirs_ = net::Socket(ends[1]);
   }
-  ~Children() { signal_all(SIGKILL); }
-  Children(const Children&) = delete;
-  Children& operator=(const Children&) = delete;
-
-  void signal_all(int signal) const {
-    for (const pid_t pid : pids_)
-      if (pid > 0) ::kill(pid, signal);
-  }
-  /// Those that have ended since the last time.
-  void collect() {
-    for (std::size_t rank = 0; rank < pids_.size(); ++rank)
-      if (pids_[rank] > 0 && ::waitpid(pids_[rank], &statuses_[rank], WNOHANG) == pids_[rank])
-        pids_[rank] = 0;
-  }
-  [[nodiscard]] bool any_left() const {
-    for (const pid_t pid : pids_)
-      if (pid > 0) return true;
-    return false;
-  }
-  [[nodiscard]] ExitCode code_of(std::size_t rank) const {
-    if (pids_[rank] > 0) return ExitCode::Ok;
-    return WIFEXITED(statuses_[rank]) ? static_cast<ExitCode>(WEXITSTATUS(statuses_[rank]))
-                                      : ExitCode::DeviceFailed;
-  }
-  /// Rank 0's if that is not Ok, else the first that is not.
-  [[nodiscard]] ExitCode code() const {
-    for (std::size_t rank = 0; rank < pids_.size(); ++rank)
-      if (code_of(rank) != ExitCode::Ok) return code_of(rank);
-    return ExitCode::Ok;
+  [[nodiscard]] int for_ranks() const { return theirs_.fd(); }
+  /// The ranks have got it.
+  void begin() { theirs_ = net::Socket(); }
+  [[nodiscard]] bool is_over() const {
+    pollfd end{ours_.fd(), 0, 0};
+    return ::poll(&end, 1, 0) > 0;
   }
 
  private:
-  std::vector<pid_t> pids_;  // 0: has ended
-  std::vector<int> statuses_;
+  net::Socket ours_;
+  net::Socket theirs_;
+};
+
+/// The processes of a run; those that still live when it goes away are ended.
+class Children {
+ public:
+  Children(int ranks, std::uint16_t port) : children_(static_cast<std::size_t>(ranks)) {
+    for (int rank = 0; rank < ranks; ++rank)
+      children_[static_cast<std::size_t>(rank)].pid = start(rank, ranks, port, meeting_.for_ranks());
+    meeting_.begin();
+  }
+  /// Stopped first: none of them shall see the others end and tell of that.
+  ~Children() {
+    signal_all(SIGSTOP);
+    signal_all(SIGKILL);
+  }
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  [[nodiscard]] bool have_met() const { return meeting_.is_over(); }
+  void signal_all(int signal) const {
+    for (const Child& child : children_)
+      if (child.pid > 0) ::kill(child.pid, signal);
+  }
+  /// Those that stand still could not end by themselves.
+  void kill_stopped() const {
+    for (const Child& child : children_)
+      if (child.pid > 0 && child.is_stopped) ::kill(child.pid, SIGKILL);
+  }
+  /// What has become of them since the last time.
+  void collect() {
+    int status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;)
+      for (Child& child : children_)
+        if (child.pid == pid) child.take(status);
+  }
+  [[nodiscard]] bool any_left() const {
+    return std::any_of(children_.begin(), children_.end(), [](const Child& child) { return child.pid > 0; });
+  }
+  /// Rank 0's if that is not Ok, else the first that is not.
+  [[nodiscard]] ExitCode code() const {
+    for (const Child& child : children_)
+      if (child.code() != ExitCode::Ok) return child.code();
+    return ExitCode::Ok;
+  }
+  /// "rank 2 was ended by signal 9 (Killed)", of the first that was; "" if none was.
+  [[nodiscard]] std::string ended_by_signal() const {
+    for (std::size_t rank = 0; rank < children_.size(); ++rank)
+      if (const Child& child = children_[rank]; child.pid == 0 && WIFSIGNALED(child.status))
+        return fmt::format("rank {} was ended by signal {} ({})", rank, WTERMSIG(child.status),
+                           ::strsignal(WTERMSIG(child.status)));
+    return "";
+  }
+
+ private:
+  struct Child {
+    pid_t pid = 0;  // 0: has ended
+    int status = 0;
+    bool is_stopped = false;
+
+    void take(int changed) {
+      is_stopped = WIFSTOPPED(changed);
+      if (is_stopped || WIFCONTINUED(changed)) return;
+      status = changed;
+      pid = 0;
+    }
+    [[nodiscard]] ExitCode code() const {
+      if (pid > 0) return ExitCode::Ok;
+      return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::DeviceFailed;
+    }
+  };
+
+  MeetingWatch meeting_;
+  std::vector<Child> children_;  // [rank]
 };
 
 }  // namespace
@@ -138,7 +217,16 @@ Launch launch_of(const LaunchArguments& arguments, const net::Environment& envir
 }
 
 void end_with_launcher() {
-  if (net::variable(kLaunched)) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto launcher = net::variable(kLaunched);
+  if (!launcher) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Of a launcher that was gone before, nothing is heard any more.
+  if (std::to_string(::getppid()) != *launcher) std::raise(SIGKILL);
+}
+
+void tell_launcher_that_all_met() {
+  if (!net::variable(kLaunched)) return;
+  if (const auto descriptor = net::variable(kMeeting)) ::close(std::stoi(*descriptor));
 }
 
 ExitCode launch_locally(int ranks) {
@@ -147,10 +235,15 @@ ExitCode launch_locally(int ranks) {
   std::optional<std::chrono::steady_clock::time_point> last;
   for (; children.any_left(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
     children.collect();
+    // In a run rank 0 notices and tells; ranks that still look for each other cannot know of one that never comes.
+    if (const std::string death = children.ended_by_signal();
+        !death.empty() && !last && !interrupt.flag() && !children.have_met())
+      throw SystemError(death + " before the ranks had met; if nobody did that, `dmesg` may tell why");
     const bool is_over = interrupt.flag() || children.code() != ExitCode::Ok;
     if (!is_over) continue;
-    if (!last && interrupt.flag()) children.signal_all(SIGTERM);
+    if (!last && interrupt.flag()) children.signal_all(children.have_met() ? SIGTERM : SIGKILL);
     if (!last) last = std::chrono::steady_clock::now() + kGrace;
+    children.kill_stopped();
     if (std::chrono::steady_clock::now() > *last) children.signal_all(SIGKILL);
   }
   interrupt.end_by_signal();

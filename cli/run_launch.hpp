@@ -39,12 +39,15 @@ struct Launch {
 [[nodiscard]] Launch launch_of(const LaunchArguments& arguments,
                                const executor::net::Environment& environment);
 
-/// In a process that launch_locally() started: ends it when that one is gone.
+/// In a process that launch_locally() started: ends it when that one is gone, or was already.
 void end_with_launcher();
+/// In such a process, once the ranks have met: from now on rank 0 tells what happens to the others. REQUIRES: called once.
+void tell_launcher_that_all_met();
 
 /// Starts this program again, with the same arguments, as `ranks` processes that know their rank by RANK, WORLD_SIZE, LOCAL_RANK and
 /// MASTER_ADDR, and waits until all have ended. Interrupting this one interrupts them. The exit code: that of rank 0, or if that is Ok the
-/// first other one. Throws SystemError if they cannot be started.
+/// first other one. Throws SystemError if they cannot be started, or if a signal ends one of them before all have met: it is named, and
+/// the others are ended.
 [[nodiscard]] ExitCode launch_locally(int ranks);
 
 }  // namespace pipeloom::cli

@@ -1,12 +1,18 @@
 #include "executor/replica_reduction.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace pipeloom::executor {
 namespace {
+
+/// Whether a stage's gradient is a sum over its replicas.
+bool has_sums(const Schedule& schedule) {
+  return schedule.placement().replicas() > 1 && !schedule.is_forward_only();
+}
 
 /// The gradient that this rank has of a replica of a stage; empty: it has none.
 std::span<float> own_gradient(RunState& state, Rank rank, Stage stage, Replica replica) {
@@ -39,9 +45,24 @@ bool collect(RunState& state, Rank rank, Stage stage, std::vector<std::vector<fl
 
 }  // namespace
 
+std::vector<Rank> ranks_with_replicas_of(const Schedule& schedule, Rank rank) {
+  std::vector<Rank> ranks;
+  if (!has_sums(schedule)) return ranks;
+  const Placement& placement = schedule.placement();
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
+    std::vector<Rank> holders;
+    for (Replica replica{0}; replica < Replica(placement.replicas()); ++replica)
+      holders.push_back(placement.rank_of(stage, replica));
+    if (std::find(holders.begin(), holders.end(), rank) == holders.end()) continue;
+    std::copy_if(holders.begin(), holders.end(), std::back_inserter(ranks),
+                 [&](Rank holder) { return holder != rank; });
+  }
+  return ranks;
+}
+
 bool reduce_replicas(RunState& state, Rank rank) {
   const Placement& placement = state.schedule().placement();
-  if (placement.replicas() == 1 || state.schedule().is_forward_only()) return true;
+  if (!has_sums(state.schedule())) return true;
   for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
     std::vector<std::vector<float>> parts(static_cast<std::size_t>(placement.replicas()));
     if (!collect(state, rank, stage, parts)) return false;

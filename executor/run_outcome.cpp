@@ -12,15 +12,18 @@ struct Times {
   std::vector<Ticks> end;
 };
 
+void take_times(const RankRecord& record, std::vector<Ticks>& start, std::vector<Ticks>& end) {
+  for (std::size_t i = 0; i < record.end.size(); ++i)
+    if (record.end[i] >= 0) {
+      start[i] = record.start[i];
+      end[i] = record.end[i];
+    }
+}
+
 Times times_of(const RunPlan& plan, const std::vector<RankRecord>& records) {
   const std::size_t all = plan.schedule().num_ops() * static_cast<std::size_t>(plan.all_steps());
   Times times{std::vector<Ticks>(all, -1), std::vector<Ticks>(all, -1)};
-  for (const RankRecord& record : records)
-    for (std::size_t i = 0; i < record.end.size(); ++i)
-      if (record.end[i] >= 0) {
-        times.start[i] = record.start[i];
-        times.end[i] = record.end[i];
-      }
+  for (const RankRecord& record : records) take_times(record, times.start, times.end);
   return times;
 }
 
@@ -75,6 +78,22 @@ std::vector<MeasuredMessage> messages_of(const RunPlan& plan, const std::vector<
 }
 
 }  // namespace
+
+void move_times(RankRecord& from, RankRecord& into) {
+  if (into.end.empty()) {
+    into.start = std::move(from.start);
+    into.end = std::move(from.end);
+  } else {
+    take_times(from, into.start, into.end);
+  }
+  if (into.messages.empty())
+    into.messages = std::move(from.messages);
+  else
+    for (std::size_t i = 0; i < from.messages.size(); ++i) merge(into.messages[i], from.messages[i]);
+  from.start = {};
+  from.end = {};
+  from.messages = {};
+}
 
 RunResult result_of(const RunPlan& plan, std::vector<RankRecord> records) {
   const Times times = times_of(plan, records);

@@ -10,6 +10,9 @@
 
 namespace pipeloom::executor {
 
+/// Gives `into` the times and messages of `from`, which loses them: kept once for each rank, they would be ranks times the whole run.
+void move_times(RankRecord& from, RankRecord& into);
+
 /// The result of a run without failure. `records` are of all ranks, [rank], on one clock.
 [[nodiscard]] RunResult result_of(const RunPlan& plan, std::vector<RankRecord> records);
 

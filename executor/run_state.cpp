@@ -78,7 +78,7 @@ std::string RunState::instruction_text(Rank rank, std::size_t instruction) const
   return entry_text(schedule(), what.index, last);
 }
 
-std::string RunState::last_actions(Rank rank) const {
+std::string RunState::last_actions_of(Rank rank) const {
   const Progress& progress = progress_[rank.at()];
   const std::size_t at = progress.instruction;
   std::string text =
@@ -91,6 +91,13 @@ std::string RunState::last_actions(Rank rank) const {
   return text;
 }
 
+std::vector<std::string> RunState::last_actions() const {
+  std::vector<std::string> lines;
+  for (Rank rank{0}; rank < Rank(schedule().ranks()); ++rank)
+    if (progress_[rank.at()].heard != Progress::kUnknown) lines.push_back(last_actions_of(rank));
+  return lines;
+}
+
 void RunState::fail(Rank rank, const std::string& what) {
   fail_at(rank, progress_[rank.at()].instruction, what);
 }
@@ -100,10 +107,9 @@ void RunState::fail_copy(Rank rank, const std::string& what) {
 }
 
 void RunState::fail_at(Rank rank, std::size_t instruction, const std::string& what) {
-  Failure failure{.rank = rank, .what = what, .message = {}, .last_actions = {}};
+  Failure failure{.rank = rank, .what = what, .message = {}, .last_actions = last_actions()};
   failure.message = fmt::format("rank {} failed in step {} at {}: {}", rank.value(),
                                 progress_[rank.at()].step.load(), instruction_text(rank, instruction), what);
-  for (Rank r{0}; r < Rank(schedule().ranks()); ++r) failure.last_actions.push_back(last_actions(r));
   fail(std::move(failure));
 }
 
@@ -178,11 +184,9 @@ void RunState::look_around() {
   const int over = steps_over();
   if (options().progress) options().progress(over, all_steps());
   if (options().stop == nullptr || !*options().stop) return;
-  Failure failure{.rank = first_, .what = "interrupted", .message = {}, .last_actions = {}};
+  Failure failure{.rank = first_, .what = "interrupted", .message = {}, .last_actions = last_actions()};
   failure.message = fmt::format("interrupted in step {} of {}, {} of them warm-up", over + 1, all_steps(),
                                 options().warmup_steps);
-  for (Rank rank{0}; rank < Rank(schedule().ranks()); ++rank)
-    failure.last_actions.push_back(last_actions(rank));
   fail(std::move(failure));
 }
 

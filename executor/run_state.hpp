@@ -38,6 +38,7 @@ struct Progress {
 
   /// Of a rank of another process: when it was heard of last. What is older than half a timeout says nothing about now.
   static constexpr Ticks kOwn = -1;
+  static constexpr Ticks kUnknown = -2;  // nobody says
   std::atomic<Ticks> heard = kOwn;
 };
 
@@ -46,7 +47,7 @@ struct Failure {
   Rank rank;                              ///< whose
   std::string what;                       ///< what went wrong there
   std::string message;                    ///< names rank, step and instruction too
-  std::vector<std::string> last_actions;  ///< [rank]
+  std::vector<std::string> last_actions;  ///< one per rank of which this process knows
 };
 
 /// What a rank did, as its own process knows it. Of several ranks in one process the first one's has the times and messages of all, which
@@ -116,7 +117,8 @@ class RunState {
  private:
   /// "2F3", or the batch as program_text() writes it.
   [[nodiscard]] std::string instruction_text(Rank rank, std::size_t instruction) const;
-  [[nodiscard]] std::string last_actions(Rank rank) const;
+  [[nodiscard]] std::string last_actions_of(Rank rank) const;
+  [[nodiscard]] std::vector<std::string> last_actions() const;
   void fail_at(Rank rank, std::size_t instruction, const std::string& what);
   /// Steps that all ranks of this process have ended.
   [[nodiscard]] int steps_over() const;

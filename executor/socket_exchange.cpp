@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "executor/replica_reduction.hpp"
 #include "executor/socket_exchange_inside.hpp"
 
 namespace pipeloom::executor {
@@ -222,6 +224,18 @@ void SocketExchange::Inside::finish() {
 std::vector<MeasuredMessage> SocketExchange::Inside::measured() const {
   const std::lock_guard lock(mutex_);
   return times_;
+}
+
+std::vector<int> ranks_to_exchange_with(const RunPlan& plan, Rank own) {
+  std::set<int> ranks;
+  const MessageTable& messages = plan.program.messages();
+  for (MessageId id = 0; id < messages.size(); ++id) {
+    if (messages[id].from_rank == own) ranks.insert(messages[id].to_rank.value());
+    if (messages[id].to_rank == own) ranks.insert(messages[id].from_rank.value());
+  }
+  for (const Rank holder : ranks_with_replicas_of(plan.schedule(), own)) ranks.insert(holder.value());
+  ranks.erase(own.value());
+  return {ranks.begin(), ranks.end()};
 }
 
 SocketExchange::SocketExchange(std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop,

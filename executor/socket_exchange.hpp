@@ -32,11 +32,16 @@
 
 namespace pipeloom::executor {
 
+/// Those to which a rank sends something or from which it gets something, in rising order: messages of the program, and gradients of
+/// replicas (executor/replica_reduction.hpp). Each of them has the rank among its own.
+[[nodiscard]] std::vector<int> ranks_to_exchange_with(const RunPlan& plan, Rank own);
+
 class SocketExchange : public Exchange {
  public:
-  /// The end of one rank. `loop` outlives it and has not started; data[r] is the connection to rank r (its own is not open).
+  /// The end of one rank. `loop` outlives it and has not started; data[r] is the connection to rank r, open for all of
+  /// ranks_to_exchange_with().
   /// `lost` is called on the loop's thread when a connection ends before stop() or finish() was: (rank, reason). That also happens
-  /// when the rank there sends what it cannot mean: the reason then is what it sent. Whoever is told ends the run with stop().
+  /// when the rank there sends what it cannot mean: the reason then is what it sent. Whoever is told sees to it that the run ends, with stop().
   /// What `lost` uses lives as long as the loop, and does not own this exchange.
   SocketExchange(std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop,
                  std::vector<net::Socket> data, std::function<void(Rank, const std::string&)> lost,

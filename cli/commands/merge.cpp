@@ -4,13 +4,13 @@
 #include "cli/console.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
 #include "cli/command.hpp"
+#include "cli/many_files.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 
@@ -24,17 +24,9 @@ struct MergeOptions {
   OutputOptions output;
 };
 
-/// All shards are open at once, and the usual limit of 1024 files is a soft one.
-void allow_many_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 ExitCode run_merge(const MergeOptions& options) {
   require_free(options.out, options.force);
-  allow_many_files();
+  allow_many_files();  // all shards are open at once
   const sweep::MergeSummary summary = sweep::merge(options.files, options.out, options.force);
   if (!options.output.quiet)
     say(fmt::format("{} of {}, complete\n", count_text(summary.points, "point"),

@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/many_files.hpp"
 #include "cli/numbers.hpp"
 #include "cli/run_arguments.hpp"
 #include "cli/run_costs.hpp"
@@ -193,8 +194,12 @@ ExitCode run_program(const RunArguments& arguments) {
   require_consistent(arguments.work);
   require_backend(arguments);
   executor::RunOptions options = run_options(arguments);
-  const Launch launch = launch_of(arguments.launch, executor::net::variable);
+  Launch launch = launch_of(arguments.launch, executor::net::variable);
   end_with_launcher();
+  if (launch.world) {
+    launch.world->met = tell_launcher_that_all_met;
+    allow_many_files();  // rank 0 has a connection to each of the others
+  }
   const Screen screen = arguments.output.screen();
   require_outputs(arguments, launch);
 

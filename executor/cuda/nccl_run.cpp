@@ -38,10 +38,13 @@ class NcclEngine : public ProcessEngine {
   NcclEngine(DeviceWork& work, int device) : ranks_(work), device_(device) {}
   [[nodiscard]] DeviceRanks& ranks() { return ranks_; }
 
+  [[nodiscard]] std::vector<int> peers(const RunPlan& /*plan*/, Rank /*own*/) const override {
+    return {};  // tensors need no sockets; that a process has gone is seen on the crew's
+  }
+
   [[nodiscard]] std::unique_ptr<Exchange> make_exchange(
       std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& /*loop*/, std::vector<net::Socket> /*data*/,
       std::function<void(Rank, const std::string&)> /*lost*/) override {
-    // Tensors need no sockets; that a process has gone is seen on the crew's.
     auto exchange = std::make_unique<NcclExchange>(std::move(plan), own);
     exchange_ = exchange.get();
     return std::make_unique<DeviceMessages>(std::move(exchange));

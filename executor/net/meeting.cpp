@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 
 #include "executor/net/meeting_letters.hpp"
@@ -22,11 +23,12 @@ std::string seconds_text(Clock::duration time) {
 }
 
 /// The rank that calls, if it is one that has not called yet.
-std::optional<int> rank_calling(const Frame& first, std::uint64_t run, const Meeting& meeting) {
+std::optional<int> rank_calling(const Frame& first, std::uint64_t run, const std::vector<int>& ranks,
+                                const Meeting& meeting) {
   try {
     const Call call = call_in(first);
-    const bool is_expected = call.run == run && call.rank > meeting.world.rank &&
-                             call.rank < meeting.world.size &&
+    const bool is_expected = call.run == run &&
+                             std::find(ranks.begin(), ranks.end(), call.rank) != ranks.end() &&
                              !meeting.data[static_cast<std::size_t>(call.rank)].is_open();
     if (is_expected) return call.rank;
   } catch (const MalformedBytes&) {
@@ -61,12 +63,27 @@ std::string names_of(const std::vector<int>& ranks) {
   return text;
 }
 
-void take_calls(Callers& callers, std::uint64_t run, Meeting& meeting, Deadline until) {
+std::vector<int> lower_peers(const Visit& visit) {
+  std::vector<int> ranks;
+  std::copy_if(visit.peers.begin(), visit.peers.end(), std::back_inserter(ranks),
+               [&](int rank) { return rank < visit.world.rank; });
+  return ranks;
+}
+
+std::vector<int> higher_peers(const Visit& visit) {
+  std::vector<int> ranks;
+  std::copy_if(visit.peers.begin(), visit.peers.end(), std::back_inserter(ranks),
+               [&](int rank) { return rank > visit.world.rank; });
+  return ranks;
+}
+
+void take_calls(Callers& callers, std::uint64_t run, const std::vector<int>& ranks, Meeting& meeting,
+                Deadline until) {
   const int own = meeting.world.rank;
-  for (int left = meeting.world.size - 1 - own; left > 0;) {
+  for (std::size_t left = ranks.size(); left > 0;) {
     std::optional<Callers::Caller> caller = callers.next(until, meeting.control);
     if (!caller) break;
-    const std::optional<int> rank = rank_calling(caller->first, run, meeting);
+    const std::optional<int> rank = rank_calling(caller->first, run, ranks, meeting);
     if (!rank) continue;
     try {
       send_frame(caller->socket, letter(Call{run, own}), until);
@@ -78,19 +95,23 @@ void take_calls(Callers& callers, std::uint64_t run, Meeting& meeting, Deadline 
     --left;
   }
   std::vector<int> missing;
-  for (int rank = own + 1; rank < meeting.world.size; ++rank)
+  for (const int rank : ranks)
     if (!meeting.data[static_cast<std::size_t>(rank)].is_open()) missing.push_back(rank);
   if (!missing.empty())
     throw NetworkError(names_of(missing) + " did not connect to rank " + std::to_string(own));
 }
 
-Meeting meet(const World& world, const std::vector<Agreement>& agreements, Deadline deadline) {
+Meeting meet(const World& world, const std::vector<Agreement>& agreements, const std::vector<int>& peers,
+             Deadline deadline) {
   if (world.size < 1 || world.rank < 0 || world.rank >= world.size)
     throw InternalError("a meeting of rank " + std::to_string(world.rank) + " of " +
                         std::to_string(world.size));
-  if (world.size == 1) return empty_meeting(world);
-  const MeetingTimes times = times_until(deadline);
-  return world.rank == 0 ? meet_as_host(world, agreements, times) : meet_as_guest(world, agreements, times);
+  const Visit visit{world, agreements, peers, times_until(deadline)};
+  Meeting meeting = world.size == 1   ? empty_meeting(world)
+                    : world.rank == 0 ? meet_as_host(visit)
+                                      : meet_as_guest(visit);
+  if (world.met) world.met();
+  return meeting;
 }
 
 }  // namespace pipeloom::executor::net

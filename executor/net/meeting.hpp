@@ -20,7 +20,7 @@ namespace pipeloom::executor::net {
 /// with a share of a quarter of the time, at most 1 s, between `come` and the deadline.
 struct MeetingTimes {
   Deadline come;     ///< all ranks have called rank 0
-  Deadline call;     ///< every rank has called all lower ones
+  Deadline call;     ///< every rank has called all lower peers
   Deadline connect;  ///< and been called by all higher ones
   Deadline decide;   ///< rank 0 knows that
   Deadline deadline;
@@ -28,18 +28,29 @@ struct MeetingTimes {
 };
 [[nodiscard]] MeetingTimes times_until(Deadline deadline);
 
+/// Who comes to a meeting, and what for: as meet().
+struct Visit {
+  const World& world;
+  const std::vector<Agreement>& agreements;
+  const std::vector<int>& peers;
+  MeetingTimes times;
+};
+
 /// Both as meet(). REQUIRES: rank 0 of several; another rank.
-[[nodiscard]] Meeting meet_as_host(const World& world, const std::vector<Agreement>& agreements,
-                                   const MeetingTimes& times);
-[[nodiscard]] Meeting meet_as_guest(const World& world, const std::vector<Agreement>& agreements,
-                                    const MeetingTimes& times);
+[[nodiscard]] Meeting meet_as_host(const Visit& visit);
+[[nodiscard]] Meeting meet_as_guest(const Visit& visit);
 
 /// A meeting whose connections all are still missing.
 [[nodiscard]] Meeting empty_meeting(const World& world);
 
-/// Waits for the calls of all higher ranks. Throws NetworkError naming those that did not call `until` then, or until one of the control
+/// Waits for the calls of `ranks`. Throws NetworkError naming those that did not call `until` then, or until one of the control
 /// connections ended.
-void take_calls(Callers& callers, std::uint64_t run, Meeting& meeting, Deadline until);
+void take_calls(Callers& callers, std::uint64_t run, const std::vector<int>& ranks, Meeting& meeting,
+                Deadline until);
+
+/// The peers below or above this rank.
+[[nodiscard]] std::vector<int> lower_peers(const Visit& visit);
+[[nodiscard]] std::vector<int> higher_peers(const Visit& visit);
 
 /// "rank 2", "ranks 2 and 5", "ranks 2, 3 and 5".
 [[nodiscard]] std::string names_of(const std::vector<int>& ranks);

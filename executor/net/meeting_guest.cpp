@@ -10,14 +10,15 @@ namespace {
 
 class Guest {
  public:
-  Guest(const World& world, const std::vector<Agreement>& agreements, const MeetingTimes& times)
-      : times_(times),
-        name_("rank " + std::to_string(world.rank)),
-        host_(to_text(world.master)),
+  explicit Guest(const Visit& visit)
+      : visit_(visit),
+        times_(visit.times),
+        name_("rank " + std::to_string(visit.world.rank)),
+        host_(to_text(visit.world.master)),
         listener_(listen_on(0)),
         callers_(listener_, kMostLetterBytes),
-        hello_{kProtocolVersion, world.rank, world.size, port_of(listener_), agreements},
-        meeting_(empty_meeting(world)) {}
+        hello_{kProtocolVersion, visit.world.rank, visit.world.size, port_of(listener_), visit.agreements},
+        meeting_(empty_meeting(visit.world)) {}
 
   Meeting meet() && {
     call_host();
@@ -98,12 +99,11 @@ class Guest {
     return frame;
   }
 
-  /// Calls all lower ranks, is called by all higher ones, and hears the lower ones' answers: nobody waits for somebody who waits.
+  /// Calls all lower peers, is called by all higher ones, and hears the lower ones' answers: nobody waits for somebody who waits.
   void connect(const Table& table) {
-    const int own = meeting_.world.rank;
-    for (int rank = 0; rank < own; ++rank) call(rank, table);
-    take_calls(callers_, table.run, meeting_, times_.connect);
-    for (int rank = 0; rank < own; ++rank) hear(rank, table);
+    for (const int rank : lower_peers(visit_)) call(rank, table);
+    take_calls(callers_, table.run, higher_peers(visit_), meeting_, times_.connect);
+    for (const int rank : lower_peers(visit_)) hear(rank, table);
   }
 
   [[nodiscard]] Address address(int rank, const Table& table) const {
@@ -121,7 +121,7 @@ class Guest {
     try {
       // It listened before it came to rank 0: who does not answer now never will.
       const Deadline until = std::min(times_.call, Deadline::clock::now() + std::chrono::seconds(10));
-      Socket socket = connect_to(address(rank, table), until);
+      Socket socket = connect_to(address(rank, table), until, &control());
       send_frame(socket, letter(Call{table.run, meeting_.world.rank}), until);
       meeting_.data[static_cast<std::size_t>(rank)] = std::move(socket);
     } catch (const NetworkError& error) {
@@ -139,6 +139,7 @@ class Guest {
     }
   }
 
+  const Visit& visit_;
   const MeetingTimes& times_;
   std::string name_;
   std::string host_;
@@ -151,9 +152,8 @@ class Guest {
 
 }  // namespace
 
-Meeting meet_as_guest(const World& world, const std::vector<Agreement>& agreements,
-                      const MeetingTimes& times) {
-  return Guest(world, agreements, times).meet();
+Meeting meet_as_guest(const Visit& visit) {
+  return Guest(visit).meet();
 }
 
 }  // namespace pipeloom::executor::net

@@ -21,6 +21,9 @@ using Clock = Deadline::clock;
 /// How long ranks that come after the meeting has failed are told why.
 constexpr auto kGrace = 1s;
 
+/// A process that ends lets go of its listener and its connections one after another.
+constexpr auto kLastBreath = 50ms;
+
 /// A letter fits into the system's buffer of a connection that is new.
 constexpr auto kLetterTime = 1s;
 
@@ -36,15 +39,16 @@ bool is_loopback(std::string_view host) {
 
 class Host {
  public:
-  Host(const World& world, const std::vector<Agreement>& agreements, const MeetingTimes& times)
-      : times_(times),
-        own_{kProtocolVersion, 0, world.size, world.master.port, agreements},
-        listener_(listen_on(world.master.port)),
+  explicit Host(const Visit& visit)
+      : visit_(visit),
+        times_(visit.times),
+        own_{kProtocolVersion, 0, visit.world.size, visit.world.master.port, visit.agreements},
+        listener_(listen_on(visit.world.master.port)),
         callers_(listener_, kMostLetterBytes),
-        meeting_(empty_meeting(world)) {
+        meeting_(empty_meeting(visit.world)) {
     table_.run = random_number();
     table_.addresses.resize(meeting_.control.size());
-    table_.addresses.front().port = world.master.port;
+    table_.addresses.front().port = visit.world.master.port;
   }
 
   Meeting meet() && {
@@ -73,20 +77,24 @@ class Host {
   void gather() {
     while (!missing().empty()) {
       std::optional<Callers::Caller> caller = callers_.next(times_.come, meeting_.control);
-      look_after_guests();
-      if (!caller)
+      if (!caller) {
+        look_after_guests(Clock::now());
         throw NetworkError(names_of(missing()) + " did not come to " + to_text(meeting_.world.master) +
                            " within " + times_.all +
                            "; were they started, with the same MASTER_ADDR and MASTER_PORT?");
+      }
       if (const std::optional<Hello> hello = hello_of(*caller)) let_in(*hello, std::move(caller->socket));
     }
   }
 
-  /// Throws NetworkError for one who has gone.
-  void look_after_guests() {
-    for (int rank = 1; rank < own_.size; ++rank)
-      if (guest(rank).is_open() && wait_for(guest(rank).fd(), POLLRDHUP, Clock::now()))
-        throw NetworkError("rank " + std::to_string(rank) + " came and went again");
+  /// Throws NetworkError for one who has gone, or goes before `until`.
+  void look_after_guests(Deadline until) const {
+    std::vector<pollfd> descriptors;
+    for (const Socket& guest : meeting_.control) descriptors.push_back({guest.fd(), POLLRDHUP, 0});
+    if (::poll(descriptors.data(), descriptors.size(), poll_timeout(until)) <= 0) return;
+    const auto gone = std::find_if(descriptors.begin(), descriptors.end(),
+                                   [](const pollfd& guest) { return guest.revents != 0; });
+    throw NetworkError("rank " + std::to_string(gone - descriptors.begin()) + " came and went again");
   }
 
   /// Nothing of a stranger.
@@ -125,40 +133,35 @@ class Host {
     for (int rank = 1; rank < own_.size; ++rank) send(rank, frame);
   }
 
-  /// Every pair connects. Throws NetworkError with the first failure.
+  /// Every pair of peers connects. Throws NetworkError with the first failure.
   void connect() {
     try {
-      take_calls(callers_, table_.run, meeting_, times_.connect);
+      take_calls(callers_, table_.run, higher_peers(visit_), meeting_, times_.connect);
     } catch (const NetworkError&) {
-      look_after_guests();
+      look_after_guests(Clock::now());
       throw;
     }
-    std::vector<int> silent = all_guests();
+    std::vector<int> silent(static_cast<std::size_t>(own_.size) - 1);
+    std::iota(silent.begin(), silent.end(), 1);
     while (!silent.empty()) {
-      const auto speaking =
-          std::find_if(silent.begin(), silent.end(), [&](int rank) { return speaks(rank); });
-      if (speaking != silent.end()) {
-        hear(*speaking);
-        silent.erase(speaking);
-      } else if (!wait_for_any(silent)) {
+      const std::vector<int> speaking = speaking_of(silent);
+      if (speaking.empty())
         throw NetworkError(names_of(silent) + " did not say in time whether the connections to others stand");
-      }
+      for (const int rank : speaking) hear(rank);
+      std::erase_if(silent,
+                    [&](int rank) { return std::binary_search(speaking.begin(), speaking.end(), rank); });
     }
   }
 
-  [[nodiscard]] std::vector<int> all_guests() const {
-    std::vector<int> ranks(static_cast<std::size_t>(own_.size) - 1);
-    std::iota(ranks.begin(), ranks.end(), 1);
-    return ranks;
-  }
-
-  [[nodiscard]] bool speaks(int rank) { return wait_for(guest(rank).fd(), POLLIN, Clock::now()); }
-
-  /// Whether one of them speaks before rank 0 must decide.
-  [[nodiscard]] bool wait_for_any(const std::vector<int>& ranks) {
+  /// Those who have something to say before rank 0 must decide, as soon as one has; in the order of `ranks`.
+  [[nodiscard]] std::vector<int> speaking_of(const std::vector<int>& ranks) {
     std::vector<pollfd> descriptors;
     for (const int rank : ranks) descriptors.push_back({guest(rank).fd(), POLLIN, 0});
-    return ::poll(descriptors.data(), descriptors.size(), poll_timeout(times_.decide)) != 0;
+    (void)::poll(descriptors.data(), descriptors.size(), poll_timeout(times_.decide));
+    std::vector<int> speaking;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (descriptors[i].revents != 0) speaking.push_back(ranks[i]);
+    return speaking;
   }
 
   /// Throws NetworkError for a rank that could not connect.
@@ -166,11 +169,14 @@ class Host {
     std::string failure;
     try {
       const Frame frame = receive_frame(guest(rank), times_.decide, kMostLetterBytes);
-      if (!is(frame, LetterKind::Ready)) failure = text_in(frame);
+      if (is(frame, LetterKind::Ready)) return;
+      failure = text_in(frame);
     } catch (const NetworkError& error) {
       failure = "rank " + std::to_string(rank) + " came and went again: " + error.what();
     }
-    if (!failure.empty()) throw NetworkError(failure);
+    // Who cannot be reached may be one who goes just now.
+    look_after_guests(Clock::now() + kLastBreath);
+    throw NetworkError(failure);
   }
 
   /// Tells all that are here, and those that are on their way.
@@ -200,6 +206,7 @@ class Host {
     }
   }
 
+  const Visit& visit_;
   const MeetingTimes& times_;
   Hello own_;
   Socket listener_;
@@ -211,9 +218,8 @@ class Host {
 
 }  // namespace
 
-Meeting meet_as_host(const World& world, const std::vector<Agreement>& agreements,
-                     const MeetingTimes& times) {
-  return Host(world, agreements, times).meet();
+Meeting meet_as_host(const Visit& visit) {
+  return Host(visit).meet();
 }
 
 }  // namespace pipeloom::executor::net

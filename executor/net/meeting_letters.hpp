@@ -5,7 +5,7 @@
 //   rank r -> rank 0     Hello     who I am, where I listen, what we agree on
 //   rank 0 -> rank r     Welcome   you have reached rank 0
 //   rank 0 -> rank r     Table     the number of this run, where the others listen
-//   rank r -> rank q<r   Call      the first frame of a data connection, and q's answer
+//   rank r -> peer q<r   Call      the first frame of a data connection, and q's answer
 //   rank r -> rank 0     Ready     all my data connections stand
 //                        Failed    they do not: why
 //   rank 0 -> rank r     Go        those of all ranks stand
@@ -24,7 +24,7 @@ namespace pipeloom::executor::net {
 enum class LetterKind : std::uint8_t { Hello = 1, Welcome, Table, Call, Ready, Failed, Go, Reject };
 
 /// Changes with whatever ranks say to each other, here and during a run.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 /// No letter is longer.
 inline constexpr std::uint32_t kMostLetterBytes = 1U << 20;

@@ -15,7 +15,6 @@
 #include <random>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 #include "executor/net/wait.hpp"
 
@@ -201,7 +200,7 @@ std::uint16_t unused_port() {
   throw NetworkError("no port from 20000 to 29999 is free");
 }
 
-Socket connect_to(const Address& address, Deadline deadline) {
+Socket connect_to(const Address& address, Deadline deadline, const Socket* watched) {
   // Long enough for any network that a run can use; another address of the same name gets its turn before the deadline.
   constexpr auto kTry = 1s;
   constexpr auto kLongestPause = 250ms;
@@ -214,9 +213,11 @@ Socket connect_to(const Address& address, Deadline deadline) {
       error = connect_once(*one, std::min(deadline, Clock::now() + kTry), socket);
       if (error == 0) return socket;
     }
-    if (Clock::now() >= deadline)
+    // A descriptor of -1 is only slept on.
+    const bool is_over =
+        wait_for(watched == nullptr ? -1 : watched->fd(), POLLIN, std::min(deadline, Clock::now() + pause));
+    if (is_over || Clock::now() >= deadline)
       throw NetworkError("cannot connect to " + to_text(address) + ": " + words_of(error));
-    std::this_thread::sleep_until(std::min(deadline, Clock::now() + pause));
     pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
   }
 }

@@ -56,8 +56,8 @@ class Socket {
 [[nodiscard]] std::uint16_t unused_port();
 
 /// Tries again, a few milliseconds apart and then slower, until somebody listens there. Throws NetworkError at the deadline (with
-/// the last reason), at once where the name cannot be resolved. TCP_NODELAY is set.
-[[nodiscard]] Socket connect_to(const Address& address, Deadline deadline);
+/// the last reason) or once there is something to read from `watched`, at once where the name cannot be resolved. TCP_NODELAY is set.
+[[nodiscard]] Socket connect_to(const Address& address, Deadline deadline, const Socket* watched = nullptr);
 
 /// The next caller, TCP_NODELAY set; a Socket that is not open at the deadline.
 [[nodiscard]] Socket accept_from(const Socket& listener, Deadline deadline);

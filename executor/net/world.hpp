@@ -18,6 +18,8 @@ struct World {
   int size = 1;
   int local_rank = 0;  ///< among the processes of this machine: which GPU to take
   Address master;      ///< rank 0, as every rank may reach it
+  /// Called by meet() when all have met; empty: nobody wants to know.
+  std::function<void()> met = {};
 };
 
 /// Looks up one variable; nothing if it is not set.
@@ -53,14 +55,16 @@ struct Meeting {
   World world;
   /// [rank] at rank 0, its own not open; at the others only [0] is open.
   std::vector<Socket> control;
-  /// [rank] to each one, its own not open.
+  /// [rank] to each peer; those of others and its own are not open.
   std::vector<Socket> data;
 };
 
 /// Rank 0 listens at the master's port and the others call it; it checks that each rank comes once, that all have the same
 /// size and the same agreements, in the same version of this protocol, and tells everybody where the others listen; then every pair
-/// connects, the higher rank calling the lower. A random number made by rank 0 keeps strangers and other runs out. Nobody has met
-/// until rank 0 knows that all pairs stand. A size of 1 needs no network.
+/// of peers connects, the higher rank calling the lower. A random number made by rank 0 keeps strangers and other runs out. Nobody has
+/// met until rank 0 knows that all pairs stand. A size of 1 needs no network.
+///
+/// `peers`: the ranks with which this one exchanges data, in any order. REQUIRES: a is a peer of b where b is one of a.
 ///
 /// Others reach a rank's machine by the address that rank 0 saw; ranks that rank 0 saw at a loopback address are on its own machine,
 /// and others reach them, and rank 0, by master.host, whatever that means to each. Data listeners take any free port.
@@ -71,6 +75,7 @@ struct Meeting {
 /// at the address who is no rank of this run. Rank 0 gives up somewhat earlier than the deadline (a quarter of the time, at most 1 s), so
 /// that all have its reason; those that come up to a second later too. A stranger who calls rank 0 is sent away, and never waited for.
 /// Looking up a name takes as long as the system takes.
-[[nodiscard]] Meeting meet(const World& world, const std::vector<Agreement>& agreements, Deadline deadline);
+[[nodiscard]] Meeting meet(const World& world, const std::vector<Agreement>& agreements,
+                           const std::vector<int>& peers, Deadline deadline);
 
 }  // namespace pipeloom::executor::net

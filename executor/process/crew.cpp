@@ -28,6 +28,9 @@ int Crew::size() const {
 void Crew::attach(RunState& state) {
   inside_->attach(state);
 }
+void Crew::complain(Rank who, const std::string& what) {
+  inside_->complain(who, what);
+}
 bool Crew::is_told() const {
   return inside_->is_told();
 }
@@ -49,7 +52,7 @@ std::optional<ClockOffset> Crew::align(int rounds) {
     trips.push_back(*trip);
   }
   if (!barrier()) return {};
-  return is_coordinator() ? ClockOffset{.at = inside_->now()} : clock_offset(trips);
+  return trips.empty() ? ClockOffset{.at = inside_->now()} : clock_offset(trips);
 }
 
 void Crew::Inside::share(LetterKind kind, const net::Bytes& own) {

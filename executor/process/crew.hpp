@@ -3,14 +3,18 @@
 // The ranks of a run that are processes: what they tell each other besides tensors. Rank 0 is the coordinator.
 //
 //   barrier     each rank says that it is there, the coordinator that all are
-//   heartbeat   each rank says where it is, the coordinator that it lives
-//   failure     of one rank, told to all with the last actions of each; a process that ends or falls silent is one
+//   heartbeat   each rank says where it is, the coordinator where it is itself; in small crews where everybody is
+//   failure     of one rank, told to all, in small crews with the last actions of each; a process that ends or falls silent is one
 //   clock       repeated round trips to the coordinator
 //   gather      what each rank wrote down, at the end
+//
+// Ranks other than the coordinator tell each other nothing, and what it tells one of them does not grow with the crew: what all together
+// write is proportional to their number.
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "executor/barrier.hpp"
@@ -21,6 +25,13 @@
 #include "executor/run_state.hpp"
 
 namespace pipeloom::executor {
+
+/// In crews of so many everybody knows where everybody is; in larger ones only the coordinator does.
+inline constexpr int kSmallCrew = 16;
+
+/// How often ranks say that they live, where silence of `silence` is death: eight times in it, and not more than ten times a second. The
+/// coordinator hears at most about a thousand a second, however many they are.
+[[nodiscard]] std::chrono::milliseconds time_between_beats(std::chrono::milliseconds silence, int ranks);
 
 /// Speaks over the control connections of a meeting. Its functions are for the thread that runs the process, and barrier() for that of
 /// the rank; everything that comes from outside is handled on the loop's thread.
@@ -41,11 +52,16 @@ class Crew {
   /// `state` does. Without a run nobody hears of a process that ends.
   void attach(RunState& state);
 
+  /// Another rank cannot be reached. Only the coordinator can judge why, and ends the run; where it cannot be reached either, that
+  /// ends the run. On the loop's thread. REQUIRES: attach() was called.
+  void complain(Rank who, const std::string& what);
+
   /// The following are collective: every rank calls them in the same order. They end early, with false or nothing, once the run has
   /// failed.
 
   [[nodiscard]] bool barrier();
-  /// How far the coordinator's clock is ahead of this process's.
+  /// How far the coordinator's clock is ahead of this process's, by so many round trips, which need not be the same number everywhere;
+  /// with none it is taken for the same clock.
   [[nodiscard]] std::optional<ClockOffset> align(int rounds);
   /// At the coordinator what each rank gave, [rank]; empty at the others.
   [[nodiscard]] std::optional<std::vector<net::Bytes>> gather(net::Bytes own);

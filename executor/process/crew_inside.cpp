@@ -8,12 +8,15 @@
 namespace pipeloom::executor {
 namespace {
 
-/// Heartbeats per silence that kills, and the longest time between two.
-constexpr int kBeats = 8;
-constexpr std::chrono::milliseconds kLongestBeat{100};
 constexpr std::chrono::milliseconds kShortestBeat{10};
 
 }  // namespace
+
+std::chrono::milliseconds time_between_beats(std::chrono::milliseconds silence, int ranks) {
+  constexpr int kBeats = 8;
+  const std::chrono::milliseconds longest(std::max(100, ranks));
+  return std::clamp(silence / kBeats, kShortestBeat, longest);
+}
 
 Crew::Inside::Inside(net::Loop& loop, const net::World& world, std::vector<net::Socket> control,
                      const RunClock& clock, std::chrono::milliseconds silence)
@@ -37,9 +40,9 @@ Crew::Inside::Inside(net::Loop& loop, const net::World& world, std::vector<net::
 void Crew::Inside::attach(RunState& state) {
   state_ = &state;
   for (Rank rank{0}; rank < Rank(size()); ++rank)
-    if (rank != rank_) state.progress(rank).heard = clock_.now();
+    if (rank != rank_) state.progress(rank).heard = hears_of(rank) ? clock_.now() : Progress::kUnknown;
   state.on_failure([this](const Failure& failure) { tell(failure); });
-  loop_.every(std::clamp(silence_ / kBeats, kShortestBeat, kLongestBeat), [this] {
+  loop_.every(time_between_beats(silence_, size()), [this] {
     beat();
     look_for_silence();
   });
@@ -72,10 +75,17 @@ bool Crew::Inside::is_told() const {
   return mail_.is_told;
 }
 
-void Crew::Inside::tell(const Failure& failure) {
+void Crew::Inside::complain(Rank who, const std::string& what) {
+  if (is_coordinator()) return state_->fail(who, what);
   beat();  // where this rank is now, in front of the complaint
-  if (!is_coordinator()) return say(Rank(0), failed_letter({failure.rank, failure.what}));
-  say_to_all(stop_letter(failure));
+  say(Rank(0), failed_letter({who, what}));
+}
+
+void Crew::Inside::tell(const Failure& failure) {
+  if (!is_coordinator()) return complain(failure.rank, failure.what);
+  Failure told = failure;
+  if (!is_small()) told.last_actions.clear();
+  say_to_all(stop_letter(told));
   const std::lock_guard lock(mutex_);
   mail_.is_told = true;
 }
@@ -83,23 +93,27 @@ void Crew::Inside::tell(const Failure& failure) {
 void Crew::Inside::beat() {
   std::vector<Whereabouts> all;
   for (Rank rank{0}; rank < Rank(size()); ++rank)
-    if (is_coordinator() || rank == rank_)
+    if (rank == rank_ || (is_coordinator() && is_small()))
       all.push_back(whereabouts(state_->progress(rank), rank, clock_.now()));
   say_to_all(beat_letter(all));
 }
 
 void Crew::Inside::look_for_silence() {
+  const Ticks most = silence_.count() * ticks_per(TimeUnit::Millisecond);
+  std::vector<Rank> silent;
+  for (Rank other{0}; other < Rank(size()); ++other)
+    if (lines_[other.at()].id && clock_.now() - lines_[other.at()].heard > most) silent.push_back(other);
+  if (silent.empty()) return;
   {
     const std::lock_guard lock(mutex_);
     if (mail_.is_over) return;
+    for (const Rank other : silent) mail_.gone[other.at()] = true;  // nobody waits for its last words
+    changed_.notify_all();
   }
-  const Ticks most = silence_.count() * ticks_per(TimeUnit::Millisecond);
-  for (Rank other{0}; other < Rank(size()); ++other)
-    if (lines_[other.at()].id && clock_.now() - lines_[other.at()].heard > most)
-      state_->fail(
-          other,
-          fmt::format("no sign of life for {} s: its process is stopped, or its machine cannot be reached",
-                      static_cast<double>(silence_.count()) / 1000));
+  state_->fail(
+      silent.front(),
+      fmt::format("no sign of life for {} s: its process is stopped, or its machine cannot be reached",
+                  static_cast<double>(silence_.count()) / 1000));
 }
 
 void Crew::Inside::lose(Rank who, const std::string& why) {

@@ -31,7 +31,7 @@ struct CrewMail {
   std::deque<net::Bytes> broadcasts;
   std::deque<RoundTrip> trips;  // ended
   Ticks asked = 0;              // when the one under way began
-  std::vector<bool> gone;       // [rank] its connection has ended
+  std::vector<bool> gone;       // [rank] its connection has ended, or it was silent for too long
   bool is_told = false;         // the coordinator has told everybody of the failure
   bool is_over = false;         // everything is said
   bool stopped = false;
@@ -45,8 +45,12 @@ class Crew::Inside {
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(lines_.size()); }
   [[nodiscard]] bool is_coordinator() const { return rank_ == Rank(0); }
+  [[nodiscard]] bool is_small() const { return size() <= kSmallCrew; }
+  /// Whether somebody tells this process where `other` is.
+  [[nodiscard]] bool hears_of(Rank other) const { return is_coordinator() || is_small() || other == Rank(0); }
   [[nodiscard]] Ticks now() const { return clock_.now(); }
   void attach(RunState& state);
+  void complain(Rank who, const std::string& what);
   /// The coordinator's last word.
   void say_bye();
   void stop();

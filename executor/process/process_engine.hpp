@@ -23,7 +23,9 @@ class ProcessEngine {
   ProcessEngine& operator=(const ProcessEngine&) = delete;
   virtual ~ProcessEngine() = default;
 
-  /// Called once. `loop` outlives the exchange and has not started; data[r] is the connection to rank r (its own is not open). `lost` is to be
+  /// The ranks to which the exchange of this one needs a connection; each of them needs one to it.
+  [[nodiscard]] virtual std::vector<int> peers(const RunPlan& plan, Rank own) const = 0;
+  /// Called once. `loop` outlives the exchange and has not started; data[r] is the connection to rank r, open for peers. `lost` is to be
   /// called when one ends before finish(): (rank, reason).
   [[nodiscard]] virtual std::unique_ptr<Exchange> make_exchange(
       std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop, std::vector<net::Socket> data,

@@ -51,6 +51,9 @@ std::vector<net::Agreement> all_agreements(const RunPlan& plan, std::vector<net:
 /// Ranks on CPUs, tensors over sockets.
 class SocketEngine : public ProcessEngine {
  public:
+  [[nodiscard]] std::vector<int> peers(const RunPlan& plan, Rank own) const override {
+    return ranks_to_exchange_with(plan, own);
+  }
   [[nodiscard]] std::unique_ptr<Exchange> make_exchange(
       std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop, std::vector<net::Socket> data,
       std::function<void(Rank, const std::string&)> lost) override {
@@ -95,7 +98,7 @@ class Process {
                                           std::vector<net::Socket> data) {
     return engine_->make_exchange(
         plan, crew_.rank(), *loop_, std::move(data),
-        [this](Rank rank, const std::string& why) { state_.fail(rank, "its process ended: " + why); });
+        [this](Rank rank, const std::string& why) { crew_.complain(rank, "its process ended: " + why); });
   }
 
   std::shared_ptr<ProcessEngine> engine_;
@@ -125,10 +128,10 @@ std::optional<ClockOffset> compare_clocks(Process& process) {
   Crew& crew = process.crew();
   const RunClock& clock = process.state().clock();
   const auto coordinators = crew.broadcast(identity_of(clock));
-  const auto measured = crew.align(kRoundTrips);
-  if (!coordinators || !measured) return {};
+  if (!coordinators) return {};
   const auto exact = same_machine_offset(clock, *coordinators);
-  return exact ? exact : measured;
+  const auto measured = crew.align(exact ? 0 : kRoundTrips);  // all together, also who has nothing to ask
+  return exact && measured ? exact : measured;
 }
 
 /// The rank's record on the coordinator's clock.
@@ -138,10 +141,14 @@ RankRecord aligned_record(Process& process, const ClockOffset& before, const Clo
   return record;
 }
 
+/// [rank]; times and messages of all are rank 0's.
 std::vector<RankRecord> records_from(const std::vector<net::Bytes>& all, const RunPlan& plan) {
-  std::vector<RankRecord> records;
-  for (Rank rank{0}; rank.at() < all.size(); ++rank)
-    records.push_back(all[rank.at()].empty() ? RankRecord{} : record_from(all[rank.at()], plan, rank));
+  std::vector<RankRecord> records(all.size());
+  for (Rank rank{0}; rank.at() < all.size(); ++rank) {
+    if (all[rank.at()].empty()) continue;
+    records[rank.at()] = record_from(all[rank.at()], plan, rank);
+    if (rank != Rank(0)) move_times(records[rank.at()], records.front());
+  }
   return records;
 }
 
@@ -190,11 +197,10 @@ ProcessResult run_as_process(const Program& program, Work& work, const RunOption
     throw InputError(Where{"WORLD_SIZE"},
                      fmt::format("found {} processes; the schedule has {} ranks: start as many", world.size,
                                  program.schedule().ranks()));
-  const auto process =
-      std::make_shared<Process>(plan, work,
-                                net::meet(world, all_agreements(*plan, agreements),
-                                          std::chrono::steady_clock::now() + timeout_of(options)),
-                                std::move(engine));
+  net::Meeting meeting =
+      net::meet(world, all_agreements(*plan, agreements), engine->peers(*plan, Rank(world.rank)),
+                std::chrono::steady_clock::now() + timeout_of(options));
+  const auto process = std::make_shared<Process>(plan, work, std::move(meeting), std::move(engine));
   const auto before = compare_clocks(*process);
   if (!before) fail(*process, {});
   if (!process->engine().connect(process->crew(), process->state())) fail(*process, *before);

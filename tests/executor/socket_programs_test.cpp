@@ -9,6 +9,7 @@
 #include "executor/gradient_check.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
+#include "executor/socket_exchange.hpp"
 #include "executor/socket_runs.hpp"
 #include "schedules/flavours.hpp"
 #include "sim/message_plans.hpp"
@@ -73,6 +74,31 @@ std::string failure_of(const Program& program, const RunOptions& options, const 
 }
 
 }  // namespace
+
+TEST_CASE("ranks exchange with their neighbours and with who holds the same stages, and both know it") {
+  const auto peers = [](const Program& program, int rank) {
+    BusyWork work(uniform_costs(program.schedule().placement(), {.forward = 1, .backward = 1}), {});
+    return ranks_to_exchange_with(*make_plan(program, work, {}), Rank(rank));
+  };
+  using Ranks = std::vector<int>;
+  const Program chain = async_program("1f1b", 8, 8);
+  CHECK(peers(chain, 0) == Ranks{1});
+  CHECK(peers(chain, 3) == Ranks{2, 4});
+  // The last stage of rank 7's first chunk sends to rank 0's second.
+  const Program ring = async_program("interleaved-1f1b", 8, 8, 2);
+  CHECK(peers(ring, 0) == Ranks{1, 7});
+  // Rank r has stages r and 7-r, and so does rank 7-r.
+  const Program both_ways = async_program("dualpipe", 8, 16);
+  for (int rank = 0; rank < 8; ++rank) {
+    const Ranks found = peers(both_ways, rank);
+    CHECK(std::count(found.begin(), found.end(), 7 - rank) == 1);
+    CHECK(found.size() <= 3);
+    for (const int other : found) {
+      const Ranks back = peers(both_ways, other);
+      CHECK(std::count(back.begin(), back.end(), rank) == 1);
+    }
+  }
+}
 
 TEST_CASE("sockets: every schedule on 2 and 4 ranks, under every queue, with and without handshake") {
   const int p = GENERATE(2, 4);

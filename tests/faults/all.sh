@@ -15,6 +15,8 @@ killed_sweeps 100
 full_disks
 little_memory
 few_threads
+killed_ranks 100
+killed_launchers 100
 odd_inputs
 hostile_names
 end

@@ -15,6 +15,8 @@ killed_sweeps 5
 full_disks
 little_memory
 few_threads
+killed_ranks 5
+killed_launchers 5
 odd_inputs
 hostile_names
 end

@@ -155,6 +155,63 @@ few_threads() {
   check says "at most"
 }
 
+# start_ranks: four processes under --launch local, in the background; $launcher
+start_ranks() {
+  printf '{"schedule": "1f1b", "ranks": 4, "microbatches": 4}' >ranks.json
+  "$pipeloom" run --launch local "$folder/ranks.json" --unit-ms 1 --steps 30 --timeout 100 >out 2>err &
+  launcher=$!
+  sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+}
+
+# Not of this search itself, whose words hold a bracket.
+ranks_left() { grep -qsa "$folder/[r]anks.json" /proc/[0-9]*/cmdline; }
+
+# Waits for at most 10 s.
+no_ranks_left() {
+  local i
+  for ((i = 0; i < 1000; ++i)); do
+    ranks_left || return 0
+    sleep 0.01
+  done
+  return 1
+}
+
+# A rank that is killed at any moment: while it starts, while the ranks meet, in a step.
+killed_ranks() {
+  local round victim launcher
+  local -a ranks
+  begin "ranks that are killed, $1 rounds"
+  for ((round = 0; round < $1; ++round)); do
+    start_ranks
+    read -ra ranks 2>/dev/null <"/proc/$launcher/task/$launcher/children" || ranks=()
+    victim=-1
+    if ((${#ranks[@]} > 0)); then
+      victim=$((RANDOM % ${#ranks[@]}))
+      kill -KILL "${ranks[victim]}" 2>/dev/null || victim=-1
+    fi
+    wait "$launcher" 2>/dev/null
+    status=$?
+    # It may have been over before.
+    if ((status != 0)); then
+      check status_is 3
+      check says "rank $victim "
+    fi
+    check no_ranks_left
+  done
+}
+
+# A launcher that is killed at any moment.
+killed_launchers() {
+  local round launcher
+  begin "launchers that are killed, $1 rounds"
+  for ((round = 0; round < $1; ++round)); do
+    start_ranks
+    kill -KILL "$launcher" 2>/dev/null
+    wait "$launcher" 2>/dev/null
+    check no_ranks_left
+  done
+}
+
 # Inputs that never come, or are no input.
 odd_inputs() {
   begin "pipes, folders and devices as inputs"

@@ -15,7 +15,7 @@ std::vector<Outcome> outcomes_of(const std::vector<Guest>& guests, std::chrono::
   for (std::size_t i = 0; i < guests.size(); ++i)
     threads.emplace_back([&, i] {
       outcomes[i].reason = reason_of([&] {
-        outcomes[i].meeting = meet(guests[i].world, guests[i].agreements, deadline);
+        outcomes[i].meeting = meet(guests[i].world, guests[i].agreements, guests[i].peers, deadline);
         return 0;
       });
     });
@@ -27,7 +27,10 @@ std::vector<Outcome> outcomes_of(const std::vector<Guest>& guests, std::chrono::
 }
 
 Guest guest(int rank, int size, std::uint16_t port, const std::string& host) {
-  return {{rank, size, 0, {host, port}}};
+  Guest guest{.world = {.rank = rank, .size = size, .local_rank = 0, .master = {host, port}}, .peers = {}};
+  for (int other = 0; other < size; ++other)
+    if (other != rank) guest.peers.push_back(other);
+  return guest;
 }
 
 std::vector<Guest> all_ranks(int size, std::uint16_t port, const std::string& host) {

@@ -17,6 +17,7 @@ inline const std::vector<Agreement> kSame = {{"schedule", "zb-h1, p=4, m=8"}, {"
 /// What one process of a meeting says of itself.
 struct Guest {
   World world;
+  std::vector<int> peers;
   std::vector<Agreement> agreements = kSame;
 };
 
@@ -29,6 +30,7 @@ struct Outcome {
 [[nodiscard]] std::vector<Outcome> outcomes_of(const std::vector<Guest>& guests,
                                                std::chrono::milliseconds time = std::chrono::seconds(20));
 
+/// With all others as peers.
 [[nodiscard]] Guest guest(int rank, int size, std::uint16_t port, const std::string& host = "127.0.0.1");
 [[nodiscard]] std::vector<Guest> all_ranks(int size, std::uint16_t port,
                                            const std::string& host = "127.0.0.1");

@@ -1,7 +1,9 @@
 // Ranks that find each other, whoever else is there.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,8 +22,14 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 
-/// Every open connection leads to the rank that it should.
-void check_connections(const std::vector<Outcome>& outcomes) {
+using AreConnected = std::function<bool(std::size_t, std::size_t)>;
+
+bool all_pairs(std::size_t own, std::size_t other) {
+  return own != other;
+}
+
+/// Peers and no others are connected, and every open connection leads to the rank that it should.
+void check_connections(const std::vector<Outcome>& outcomes, const AreConnected& are_peers = all_pairs) {
   const std::size_t size = outcomes.size();
   for (std::size_t own = 0; own < size; ++own) {
     INFO(outcomes[own].reason);
@@ -30,7 +38,7 @@ void check_connections(const std::vector<Outcome>& outcomes) {
     REQUIRE(meeting.control.size() == size);
     REQUIRE(meeting.data.size() == size);
     for (std::size_t other = 0; other < size; ++other) {
-      CHECK(meeting.data[other].is_open() == (other != own));
+      CHECK(meeting.data[other].is_open() == are_peers(own, other));
       CHECK(meeting.control[other].is_open() == (other != own && (own == 0 || other == 0)));
     }
   }
@@ -65,6 +73,29 @@ TEST_CASE("ranks meet, and every pair has its connection") {
   check_connections(outcomes_of(all_ranks(size, free_port())));
 }
 
+TEST_CASE("only ranks that exchange data are connected") {
+  // A ring of 6: ranks 1, 2, .. 5 would have 5 connections each, and have 2.
+  std::vector<Guest> guests = all_ranks(6, free_port());
+  const auto are_neighbours = [](std::size_t a, std::size_t b) {
+    return (a + 1) % 6 == b || (b + 1) % 6 == a;
+  };
+  for (std::size_t own = 0; own < 6; ++own)
+    std::erase_if(guests[own].peers,
+                  [&](int other) { return !are_neighbours(own, static_cast<std::size_t>(other)); });
+  check_connections(outcomes_of(guests), are_neighbours);
+}
+
+TEST_CASE("who waits for the meeting hears of it, once, and only where there was one") {
+  const std::uint16_t port = free_port();
+  std::vector<Guest> guests = all_ranks(3, port);
+  std::atomic<int> met = 0;
+  for (Guest& guest : guests) guest.world.met = [&] { ++met; };
+  const bool all_come = GENERATE(true, false);
+  if (!all_come) guests.pop_back();
+  const std::vector<Outcome> outcomes = outcomes_of(guests, all_come ? 20s : 1s);
+  CHECK(met == (all_come ? 3 : 0));
+}
+
 TEST_CASE("ranks meet by a name") {
   check_connections(outcomes_of(all_ranks(3, free_port(), "localhost")));
 }
@@ -78,7 +109,7 @@ TEST_CASE("ranks meet in any order, some late, and find the port again") {
     for (const int rank : {3, 1, 0, 2}) {
       threads.emplace_back([&, at = static_cast<std::size_t>(rank)] {
         outcomes[at].reason = reason_of([&] {
-          outcomes[at].meeting = meet(guests[at].world, kSame, soon());
+          outcomes[at].meeting = meet(guests[at].world, kSame, guests[at].peers, soon());
           return 0;
         });
       });
@@ -126,7 +157,7 @@ TEST_CASE("what two ranks can differ in") {
   CHECK(difference(host, other).empty());
   other.version = 7;
   CHECK(difference(host, other) ==
-        "rank 2 speaks version 7 of the protocol, rank 0 version 1; start the same program on all ranks");
+        "rank 2 speaks version 7 of the protocol, rank 0 version 2; start the same program on all ranks");
   other.version = kProtocolVersion;
   other.rank = 4;
   CHECK(difference(host, other) == "a process that calls rank 0 says that it is rank 4; allowed are 1 to 3");

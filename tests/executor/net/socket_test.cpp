@@ -102,6 +102,20 @@ TEST_CASE("nobody listens until the deadline") {
         }) == "cannot connect to 127.0.0.1:" + std::to_string(port) + ": Connection refused");
 }
 
+TEST_CASE("nobody listens, and somebody else has something to say") {
+  const std::uint16_t port = free_port();
+  auto [ours, theirs] = connected_pair();
+  // Would try for an hour.
+  const auto call = [&, &watched = ours] { return connect_to({"127.0.0.1", port}, in(1h), &watched); };
+  SECTION("a word") {
+    send_all(theirs, bytes_of("stop"), soon());
+  }
+  SECTION("its end") {
+    theirs = Socket();
+  }
+  CHECK(reason_of(call) == "cannot connect to 127.0.0.1:" + std::to_string(port) + ": Connection refused");
+}
+
 TEST_CASE("a name that nobody knows is refused at once") {
   const auto start = Deadline::clock::now();
   CHECK_THAT(reason_of([] {

@@ -6,6 +6,7 @@
 
 #include "executor/process/clock_offset.hpp"
 #include "executor/process/record_bytes.hpp"
+#include "executor/run_outcome.hpp"
 #include "executor/runs.hpp"
 #include "support/catch.hpp"
 
@@ -68,6 +69,33 @@ TEST_CASE("a record survives its way, and a cut one is refused") {
   CHECK(back.messages[0].sent == MeasuredMessage::kNever);
   for (std::size_t length = 0; length < bytes.size(); ++length)
     CHECK_THROWS_AS(record_from(std::span(bytes).first(length), *plan, rank), net::MalformedBytes);
+}
+
+TEST_CASE("times of all ranks are kept once, and nothing of them is lost") {
+  const auto plan = small_plan();
+  RankRecord first = sample_record(*plan, Rank(0));
+  RankRecord second = sample_record(*plan, Rank(1));
+  // The other end of message 1, and a message that only the second one has seen.
+  second.messages[1] = {.sent = -1, .received = 4, .started = -1, .done = 9, .waited = false};
+  second.messages[2].sent = 7;
+  move_times(second, first);
+  CHECK(first.end[plan->schedule().queue_begin(Rank(0))] == 20);
+  CHECK(first.start[plan->schedule().queue_begin(Rank(1))] == 10);
+  CHECK(first.messages[1].sent == 5);
+  CHECK(first.messages[1].received == 4);
+  CHECK(first.messages[1].started == 6);
+  CHECK(first.messages[1].done == 9);
+  CHECK(first.messages[1].waited);
+  CHECK(first.messages[2].sent == 7);
+  CHECK(second.start.empty());
+  CHECK(second.end.empty());
+  CHECK(second.messages.empty());
+  CHECK(second.peak_bytes == 77);
+  CHECK(second.gradients.losses == std::vector<double>{0.25});
+  RankRecord none;
+  move_times(first, none);
+  CHECK(none.messages[1].done == 9);
+  CHECK(none.end[plan->schedule().queue_begin(Rank(1))] == 20);
 }
 
 TEST_CASE("letters say what was put into them, and refuse what no letter says") {

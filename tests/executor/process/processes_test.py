@@ -9,6 +9,7 @@ Exits 77 where what the test needs is not installed or not allowed, saying what.
 import argparse
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -91,21 +92,52 @@ class Run:
         return ended
 
 
-def wait_for_connections(process, wanted):
-    """Until the process has as many TCP connections: the run is under way then. By what /proc says of its sockets."""
+def sockets_of(pid):
+    """Inodes of the process's sockets: (all, those that listen)."""
+    links = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except OSError:
+            continue  # closed meanwhile
+    every = {link[len("socket:["):-1] for link in links if link.startswith("socket:[")}
+    rows = [line.split() for table in ("tcp", "tcp6") if Path(f"/proc/{pid}/net/{table}").exists()
+            for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
+    return every, {row[9] for row in rows if row[3] == "0A" and row[9] in every}
+
+
+def wait_until_met(pid, pause=0.3):
+    """Until the process has connections and listens no more: the run is under way then. By what /proc says of its sockets."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         try:
-            links = [os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{process.pid}/fd")]
-        except OSError:
-            links = []
-        if sum(link.startswith("socket:") for link in links) >= wanted:
-            time.sleep(0.3)
+            every, listening = sockets_of(pid)
+        except OSError as gone:
+            raise Failed("a rank ended before it began") from gone
+        if every and not listening:
+            time.sleep(pause)
             return
-        if process.poll() is not None:
-            raise Failed(f"a rank ended before it began: {process.communicate()}")
         time.sleep(0.02)
     raise Failed("the ranks did not meet")
+
+
+def wait_for_children(launcher, count):
+    """The processes that --launch local has started, rank 0 first."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        listed = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text()
+        children = [int(pid) for pid in listed.split()]
+        if len(children) == count:
+            return children
+        time.sleep(0.002)
+    raise Failed(f"{len(children)} processes were started")
+
+
+def require_gone(pids):
+    end = time.monotonic() + PATIENCE
+    while any(is_running(pid) for pid in pids):
+        require(time.monotonic() < end, "processes are left")
+        time.sleep(0.02)
 
 
 def require_same_story(ended, parts):
@@ -133,6 +165,24 @@ def test_local(pipeloom):
         require(ranks == {"0", "1", "2"}, f"the timeline has ranks {ranks}")
 
 
+def test_many(pipeloom):
+    """More ranks than rank 0 may have descriptors, by the soft limit; each is connected to the ranks it exchanges tensors with, and rank 0."""
+    ranks = 24
+    with subprocess.Popen([pipeloom, "run", "--launch", "local", "--ranks", str(ranks), *BUSY, "--steps", "500"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+                          ) as launcher:
+        children = wait_for_children(launcher, ranks)
+        for child in children:
+            wait_until_met(child, pause=0)
+        counts = [len(sockets_of(child)[0]) for child in children]
+        # A chain: rank 0 has 23 lines and a neighbour, the last a line and a neighbour, those between a line and two.
+        require(counts == [24, *[3] * 22, 2], f"the ranks have {counts} sockets")
+        launcher.terminate()
+        launcher.communicate(timeout=PATIENCE)
+        require_gone(children)
+
+
 def test_by_hand(pipeloom):
     """RANK, WORLD_SIZE, MASTER_ADDR: rank 0 reports, the others are silent."""
     with Run(pipeloom) as run:
@@ -146,7 +196,7 @@ def test_by_hand(pipeloom):
 def killed(pipeloom, victim):
     with Run(pipeloom) as run:
         run.start_all(3, [*BUSY, "--steps", "500"])
-        wait_for_connections(run.processes[victim], 3)
+        wait_until_met(run.processes[victim].pid)
         run.processes[victim].kill()
         others = [rank for rank in range(3) if rank != victim]
         require_same_story(run.wait(others), [f"rank {victim} failed in step ", "its process ended", f"rank {others[0]}: step "])
@@ -161,7 +211,7 @@ def test_killed(pipeloom):
 def stopped(pipeloom, victim):
     with Run(pipeloom) as run:
         run.start_all(3, [*BUSY, "--steps", "500", "--timeout", "1.5"])
-        wait_for_connections(run.processes[victim], 3)
+        wait_until_met(run.processes[victim].pid)
         run.processes[victim].send_signal(signal.SIGSTOP)
         others = [rank for rank in range(3) if rank != victim]
         require_same_story(run.wait(others), [f"rank {victim} failed in step "])
@@ -174,6 +224,67 @@ def test_stopped(pipeloom):
     """SIGSTOP: silence is a failure, and who wakes up later ends too."""
     for victim in (1, 0):
         stopped(pipeloom, victim)
+
+
+def test_stopped_here(pipeloom):
+    """Under --launch local nobody waits for a process that stands still: not rank 0 for its last words, nor the launcher for its end."""
+    with subprocess.Popen([pipeloom, "run", "--launch", "local", "--ranks", "2", *BUSY, "--steps", "500", "--timeout", "1.5"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as launcher:
+        children = wait_for_children(launcher, 2)
+        wait_until_met(children[1])
+        os.kill(children[1], signal.SIGSTOP)
+        begin = time.monotonic()
+        _, error = launcher.communicate(timeout=PATIENCE)
+        took = time.monotonic() - begin
+        require(launcher.returncode == 3 and "rank 1 failed in step " in error, f"{launcher.returncode} {error}")
+        # Rank 0's patience for last words (2 s) and the launcher's with ranks that end by themselves (5 s) would be 8.5 s.
+        require(took < 6, f"the run ended {took:.1f} s after the stop, with a timeout of 1.5 s")
+        require_gone(children)
+
+
+def test_killed_early(pipeloom):
+    """A rank that dies before the ranks have met: the launcher says which, and does not wait for the others."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder, "run.json")
+        os.mkfifo(config)
+        with subprocess.Popen([pipeloom, "run", config, "--launch", "local", "--unit-ms", "1"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as launcher:
+            config.write_text('{"schedule": "1f1b", "ranks": 4, "microbatches": 4}')
+            children = wait_for_children(launcher, 4)
+            with config.open("w"):  # every rank waits for what is written: nobody meets anybody
+                os.kill(children[2], signal.SIGKILL)
+                _, error = launcher.communicate(timeout=PATIENCE)
+        require(launcher.returncode == 3, f"ended with {launcher.returncode}")
+        require("rank 2 was ended by signal 9 (Killed) before the ranks had met" in error, error)
+        require_gone(children)
+
+
+def test_orphans(pipeloom):
+    """Ranks whose launcher is gone end at once: those that it had started a while ago, and one that was still starting."""
+    with Run(pipeloom) as run:
+        # The launcher that it was told of is not its parent (any more).
+        environment = {**os.environ, "RANK": "1", "WORLD_SIZE": "2", "PIPELOOM_LAUNCHED": "0"}
+        run.processes.append(subprocess.Popen([pipeloom, "run", "--ranks", "2", *BUSY, "--timeout", "300"], env=environment,
+                                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        code, _, error = run.wait([0])[0]
+        require(code == -signal.SIGKILL, f"ended with {code}: {error}")
+    for moment in range(0, 20, 4):
+        with subprocess.Popen([pipeloom, "run", "--launch", "local", "--ranks", "4", *BUSY, "--steps", "500", "--timeout", "300"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as launcher:
+            time.sleep(moment / 1000)
+            launcher.kill()
+        require_gone(processes_of_group(launcher.pid))
+
+
+def processes_of_group(group):
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int((entry / "stat").read_text().rsplit(")", 1)[1].split()[2]) == group:
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
 
 
 def test_port(pipeloom):
@@ -222,20 +333,12 @@ def test_interrupted(pipeloom):
     for number in (signal.SIGTERM, signal.SIGKILL):
         with subprocess.Popen([pipeloom, "run", "--launch", "local", "--ranks", "2", *BUSY, "--steps", "500"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as launcher:
-            children = []
-            end = time.monotonic() + PATIENCE
-            while len(children) < 2 and time.monotonic() < end:
-                listed = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text()
-                children = [int(pid) for pid in listed.split()]
-                time.sleep(0.02)
-            require(len(children) == 2, f"{len(children)} processes were started")
+            children = wait_for_children(launcher, 2)
             time.sleep(0.5)
             launcher.send_signal(number)
             launcher.communicate(timeout=PATIENCE)
             require(launcher.returncode == -number, f"ended with {launcher.returncode}")
-        while any(is_running(pid) for pid in children):
-            require(time.monotonic() < end, "processes are left")
-            time.sleep(0.05)
+        require_gone(children)
 
 
 def is_running(pid):
@@ -326,7 +429,7 @@ def test_namespaces(pipeloom):
             require("exactly" in ended[0][1], ended[0][1])
         with Run(pipeloom) as run:
             start_in(hosts, run, [*BUSY, "--steps", "500", "--timeout", "1.5"])
-            wait_for_connections(run.processes[0], 4)
+            wait_until_met(run.processes[0].pid)
             hosts.ip("-n", hosts.name(0), "link", "set", "p2", "down")
             ended = run.wait(range(3))
             require(all(code == 3 for code, _, _ in ended), str(ended))
