@@ -59,12 +59,13 @@ void refuse_contradictions(const io::RunConfig& config, const schedules::Generat
   if (static_cast<long long>(params.microbatches) * params.slices * params.updates > kMaxIndex)
     throw InputError(
         config.microbatches_where,
-        fmt::format("microbatches * slices * updates = {} passes; at most {} are allowed",
+        fmt::format("microbatches * slices * updates = {} passes; at most {} are allowed: take fewer",
                     static_cast<long long>(params.microbatches) * params.slices * params.updates, kMaxIndex));
   const auto stages = static_cast<long long>(params.ranks) * params.chunks;
   if (stages > kMaxIndex)
-    throw InputError(config.chunks ? config.chunks_where : config.ranks_where,
-                     fmt::format("ranks * chunks = {} stages; at most {} are allowed", stages, kMaxIndex));
+    throw InputError(
+        config.chunks ? config.chunks_where : config.ranks_where,
+        fmt::format("ranks * chunks = {} stages; at most {} are allowed: take fewer", stages, kMaxIndex));
 }
 
 /// What ops cost and hold where the schedule puts them, before their order is known. A schedule that is refused anyway has none.

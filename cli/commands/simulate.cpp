@@ -113,7 +113,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   else
     print(page(run, options, screen));
   if (!run.over_limit) return ExitCode::Ok;
-  say("error: " + study::over_limit_text(*run.over_limit) + '\n');
+  say("error: " + study::over_limit_text(*run.over_limit, run.memory) + '\n');
   return ExitCode::AnswerIsNo;
 }
 

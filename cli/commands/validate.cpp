@@ -155,7 +155,7 @@ Findings examine(const ValidateOptions& options) {
   }
   out.schedule = run.schedule;
   out.warnings = run.warnings;
-  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit));
+  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit, run.memory));
   const Schedule& s = *out.schedule;
   const std::string refusal =
       torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());

@@ -84,7 +84,8 @@ Format dot_format() {
     // A schedule that hangs has a graph, and a cycle to look at; one with missing or doubled ops has none.
     const auto problems = validate_structure(*run.schedule);
     if (!problems.empty())
-      throw ScheduleError("no dependency graph of an illegal schedule: " + problems.front().message);
+      throw ScheduleError("no dependency graph of an illegal schedule: " + problems.front().message +
+                          "; `pipeloom validate` lists all that is wrong");
     stream << to_dot(Dag(*run.schedule));
   };
   return out;

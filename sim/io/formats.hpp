@@ -15,6 +15,7 @@
 #include "sim/costs.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/report.hpp"
+#include "sim/io/timeline_reader.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
 #include "sim/timeline.hpp"
@@ -67,7 +68,7 @@ struct Format {
   /// Empty if the format cannot be read. Throws InputError.
   std::function<Imported(std::string_view text, const std::string& name)> read;
   /// Empty if the format holds no times that can be read back. Throws InputError.
-  std::function<Timeline(std::string_view text, const std::string& name)> read_timeline;
+  std::function<TimelineFile(std::string_view text, const std::string& name)> read_timeline;
   /// Empty if the format cannot be written. The stream is binary.
   std::function<void(std::ostream&, const Exported&)> write;
   /// Whether a file that begins like this may be of this format. Empty: never recognised by content.

@@ -7,8 +7,6 @@
 using namespace pipeloom;
 using namespace pipeloom::cli;
 using study::headroom_text;
-using study::memory_cell;
-using study::memory_text;
 
 TEST_CASE("bytes in units of 1000, and of 1024 in parentheses") {
   CHECK(bytes_text(0) == "0 B");
