@@ -1,7 +1,6 @@
 #include "study/make_schedule.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -15,21 +14,6 @@
 
 namespace pipeloom::study {
 namespace {
-
-// Bytes per op while a run is evaluated: the op itself, engine and measuring scratch; per op and step two times; and the
-// dependency graph on which bound and critical path are found.
-constexpr double kBytesPerOp = 8 + 32;
-constexpr double kBytesPerTime = 16;
-constexpr double kBytesPerGraphEntry = 128;
-
-double bytes_needed(double ops, int steps, const Limits& limits) {
-  return ops * (kBytesPerOp + kBytesPerTime * steps + (limits.with_metrics ? kBytesPerGraphEntry : 0));
-}
-
-/// The machine is asked only where the limits do not say.
-double allowed_bytes(const Limits& limits) {
-  return limits.max_memory ? *limits.max_memory : default_max_memory();
-}
 
 /// Options that the schedule does not know, one by one: a wish that has no effect is a mistake.
 void refuse_unused_options(const io::RunConfig& config, const schedules::Generator& generator) {
@@ -148,7 +132,7 @@ std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const L
   require_same(config.ranks_where, "ranks", config.ranks, schedule.ranks(), path);
   require_same(config.microbatches_where, "microbatches", config.microbatches, schedule.microbatches(), path);
   require_same(config.chunks_where, "chunks", config.chunks.value_or(0), schedule.placement().chunks(), path);
-  check_size(static_cast<double>(schedule.num_ops()), config.step.count, limits, path);
+  check_size(size_of(schedule, config, limits), limits, path);
   describe_file(schedule, std::string(io::kCustomSchedule), effective);
   effective.options = config.options;
   if (config.options.forward_only)
@@ -157,17 +141,6 @@ std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const L
 }
 
 }  // namespace
-
-double default_max_memory() {
-  return 0.75 * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
-void check_size(double ops, int steps, const Limits& limits, const std::string& what) {
-  const double need = bytes_needed(ops, steps, limits);
-  const double limit = allowed_bytes(limits);
-  if (need > limit)
-    throw InputError::too_large(fmt::format("{} ({:.3g} ops)", what, ops * steps), need, limit);
-}
 
 schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found) {
   schedules::Params params;
@@ -246,8 +219,9 @@ SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits) {
   const int kinds = params.forward_only ? 1 : extras + (generator.requirements.splits_backward ? 3 : 2);
   const double ops = static_cast<double>(kinds) * params.ranks * params.chunks * params.microbatches *
                      params.slices * params.updates;
-  if (bytes_needed(ops, config.step.count, limits) > allowed_bytes(limits))
-    check_size(ops, config.step.count, limits,
+  const RunSize size{ops, static_cast<double>(params.ranks) * params.chunks, simulated_steps(config, limits)};
+  if (!fits(size, limits))
+    check_size(size, limits,
                fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
                            params.chunks, params.microbatches));
   if (generator.requirements.needs_terms) plan.terms = resolve_terms(config, plan);

@@ -75,6 +75,8 @@ void write(const ConvertOptions& options, const io::Format& format, const io::Ex
 void convert_run(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
   study::Limits limits = options.input.limits();
   limits.with_metrics = format.needs_metrics;
+  limits.text_per_time = format.bytes_per_op;
+  if (format.picture) limits.bytes_per_time = draw::kIndexBytesPerEntry;
   const study::Evaluation run = evaluate(input, limits);
   options.output.warn(run.warnings);
   if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, run.memory)});

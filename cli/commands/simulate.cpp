@@ -9,7 +9,9 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
+#include "sim/draw/marks.hpp"
 #include "sim/draw/terminal.hpp"
+#include "sim/io/formats.hpp"
 #include "study/at_place.hpp"
 #include "study/run_tables.hpp"
 
@@ -103,8 +105,11 @@ ExitCode run_simulate(const SimulateOptions& options) {
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
   const RunInput input = read_input(options.input);
-  const study::Evaluation run =
-      study::at_place(input.name, [&] { return evaluate(input, options.input.limits()); });
+  study::Limits limits = options.input.limits();
+  limits.with_all_steps = options.chart || parts.timeline;
+  if (options.chart) limits.bytes_per_time = draw::kIndexBytesPerEntry;
+  if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
+  const study::Evaluation run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
   const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);

@@ -144,12 +144,15 @@ Findings examine(const ValidateOptions& options) {
   }
   (void)examine_torch({}, input.name, {}, options.load);
   // The proof that a configuration can run is to run it.
+  study::Limits limits = options.input.limits();
+  limits.with_metrics = false;
+  limits.with_all_steps = false;
   study::Evaluation run;
   try {
-    run = evaluate(input, options.input.limits());
+    run = evaluate(input, limits);
   } catch (const study::MessageProblem& hang) {
     io::EffectiveConfig effective;
-    out.schedule = study::make_schedule(input.config, options.input.limits(), effective);
+    out.schedule = study::make_schedule(input.config, limits, effective);
     out.message_hang = hang;
     return out;
   }

@@ -54,6 +54,9 @@ struct Imported {
   std::shared_ptr<const ActionLists> actions = nullptr;
 };
 
+/// Of a report with its timeline.
+inline constexpr int kReportBytesPerOp = 73;
+
 struct Format {
   std::string name;                     ///< "torch-compute", as --from and --to spell it
   std::vector<std::string> extensions;  ///< {".csv"}: the extensions for which it is taken; may be empty
@@ -62,7 +65,8 @@ struct Format {
   bool needs_metrics = false;           ///< and a measured one: Exported::report is there
   bool binary = false;                  ///< not for a terminal
   bool picture = false;                 ///< Exported::picture changes it
-  bool lowers = false;                  ///< Exported::lowering changes it
+  int bytes_per_op = 0;  ///< of text, about, for every op of every step; 0 for what does not grow with them
+  bool lowers = false;   ///< Exported::lowering changes it
   /// Of a format that is no schedule: what to do with such a file, for the error that says so.
   std::string read_instead = {};
   /// Empty if the format cannot be read. Throws InputError.

@@ -146,11 +146,13 @@ TEST_CASE("times with more digits than a tick holds are rounded with one warning
 
 TEST_CASE("what is wrong is named with its place") {
   const std::string good = "{\"rank\":0,\"op\":\"0F0\",\"start\":0,\"end\":1}\n";
-  CHECK(why("") == "t.jsonl: error: the file has no rows; a timeline has one for each op");
+  CHECK(why("") ==
+        "t.jsonl: error: the file has no rows; a timeline has one for each op: give one that `pipeloom "
+        "convert` or "
+        "`run -o` has written");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":0.5,\"end\":2}\n") ==
         "t.jsonl:2:1: error: 0F1 starts before 0F0 of the same rank has ended; only ops that start and end "
-        "together "
-        "may overlap");
+        "together may overlap: correct one of the times");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":2}\n") ==
         "t.jsonl:2:1: error: the row has no end; every row needs rank, op, start and end");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"start\":2,\"end\":1}\n") ==
@@ -165,8 +167,30 @@ TEST_CASE("what is wrong is named with its place") {
         "t.jsonl:2:9: error: rank is '-1'; allowed is a whole number from 0 to 1048575");
   CHECK(why(good + "{\"rank\":0,\"op\":\"0F1\",\"strat\":1,\"end\":3}\n").find("did you mean 'start'") !=
         std::string::npos);
-  CHECK(why(good + "{\"step\":2,\"rank\":0,\"op\":\"0F0\",\"start\":1,\"end\":3}\n").find("3 steps") !=
-        std::string::npos);
+  CHECK(why(good + "{\"step\":2,\"rank\":0,\"op\":\"0F0\",\"start\":1,\"end\":3}\n") ==
+        "t.jsonl:2:1: error: step 2 takes 3 steps of a row at least, but the file has 2 rows; add the rows "
+        "that are "
+        "missing, or correct the number");
+  CHECK(why("{\"rank\":9,\"op\":\"0F0\",\"start\":0,\"end\":1}\n") ==
+        "t.jsonl:1:1: error: rank 9 takes 10 ranks of a row at least, but the file has 1 row; add the rows "
+        "that are "
+        "missing, or correct the number");
+  CHECK(why(good + "{\"step\":1,\"rank\":0,\"op\":\"0F1\",\"start\":1,\"end\":3}\n") ==
+        "t.jsonl:2:1: error: step 0 has no 0F1 on rank 0, and every step runs the same ops; add it there, or "
+        "leave "
+        "this one out");
   CHECK(why(good + good).find("0F0") != std::string::npos);
-  CHECK(why(good + "{\"rank\":0,").find("t.jsonl:2:11") != std::string::npos);
+  CHECK(why(good + "{\"rank\":0,\"rank\":1,") ==
+        "t.jsonl:2:18: error: the row has rank twice; keep one of them");
+  CHECK(
+      why(good + "{\"rank\":0,") ==
+      "t.jsonl:2:11: error: found the end of the line where a name in quotes is expected; write rows such as "
+      "{\"rank\":0,\"op\":\"0F0\",\"start\":0,\"end\":1}");
+  CHECK(why("rank,op,start,end\n0,0F0,0,1,2\n") ==
+        "t.jsonl:2:11: error: more cells than the 4 of the header; leave them out, or name their columns "
+        "there");
+  // A row of a report that was written anew goes over several lines: each value has its own.
+  CHECK(why("{\"schema_version\": 1, \"timeline\": [{\"rank\": 0,\n \"op\": \"0F0\", \"start\": 0,\n "
+            "\"end\": \"x\"}]}")
+            .starts_with("t.jsonl:3:9: error: end is 'x'"));
 }

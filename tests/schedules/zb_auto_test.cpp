@@ -230,6 +230,21 @@ TEST_CASE("zb-auto: where the limit comes from") {
   CHECK(limit_of(params) == std::vector<Bytes>{50 - 7 - 2, 40 - 5 - 2 - 3});
   params.memory_limit = MemoryLimit{.bytes = 33, .microbatches = {}};
   CHECK(limit_of(params) == std::vector<Bytes>{33, 33});
+  {
+    // Without sizes, and with times for all of a rank's layers, two chunks hold half of an activation each: 3 are 6 halves.
+    const Placement v = Placement::wave(2, 2);
+    MemoryModel halves = default_memory(v);
+    halves.parts = halves.passes = 2;
+    params.memory_limit = MemoryLimit{.bytes = 3, .microbatches = {}};
+    const ActivationLimit limit = activation_limit(params, v, halves);
+    CHECK(limit.bytes == std::vector<Bytes>{6, 6});
+    CHECK(limit.text == "3 activations of a stage on every rank");
+    halves.activation.assign(4, 1'000'000'000);
+    halves.parts = 1;
+    params.memory_limit = microbatches(1);
+    CHECK(activation_limit(params, v, halves).text ==
+          "1 microbatch, 2.0 GB (1.9 GiB) of activations on every rank");
+  }
   params.memory_limit = microbatches(1.55);
   CHECK(limit_of(params) == std::vector<Bytes>{15, 15});  // 15.5, rounded down
   params.memory_limit.reset();
