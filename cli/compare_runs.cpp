@@ -24,8 +24,7 @@ std::string number_text(double value) {
 
 std::string value_text(const MetricRow& row, double value, const ComparedRun& run, TimeUnit unit) {
   if (row.unit == "time_unit") return format_ticks(static_cast<Ticks>(value), unit);
-  if (row.unit == "bytes" && run.memory != nullptr)
-    return study::memory_text(*run.memory, static_cast<Bytes>(value));
+  if (row.unit == "bytes" && run.memory != nullptr) return memory_text_of_bytes(*run.memory, value);
   return row.unit == "ratio" ? ratio_text(value) : number_text(value);
 }
 

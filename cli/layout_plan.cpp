@@ -119,15 +119,12 @@ class Planner {
     layout::LayoutModel model;
     if (request_.model.layers > 0) model = {request_.model.layers, request_.model.mtp};
     const int chunks = static_cast<int>(layout.stages.size()) / request_.ranks;
-    try {
-      auto contents = layout::contents_of(layout, request_.ranks, model);
-      if (request_.chunks && *request_.chunks != chunks)
-        throw InputError(fmt::format("it has {} stages, {} per rank, but --chunks is {}; leave --chunks out",
-                                     layout.stages.size(), chunks, *request_.chunks));
-      return contents;
-    } catch (const InputError& error) {
-      throw InputError(Where{"--megatron-layout"}, error.what());
-    }
+    auto contents = layout::contents_of(layout, request_.ranks, model);
+    if (request_.chunks && *request_.chunks != chunks)
+      throw InputError(Where{"--megatron-layout"},
+                       fmt::format("it has {} stages, {} per rank, but --chunks is {}; leave --chunks out",
+                                   layout.stages.size(), chunks, *request_.chunks));
+    return contents;
   }
 
   [[nodiscard]] layout::WeightedModel weighted_model() const {

@@ -8,10 +8,8 @@
 
 namespace pipeloom::cli {
 
-using study::bytes_text;
 using study::count_text;
 using study::ratio_text;
-using study::short_bytes_text;
 using study::time_text;
 using study::TimeFormat;
 

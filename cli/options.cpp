@@ -91,14 +91,14 @@ void require_choice(std::string_view option, const std::string& value,
 }
 
 Ticks parse_time(std::string_view option, const std::string& text, TimeUnit unit) {
-  auto ticks = parse_time_literal(text);
-  if (const auto plain = parse_ticks(text, unit); plain) ticks = plain->value;
-  if (!ticks || *ticks <= 0)
+  auto time = parse_time_literal(text);
+  if (const auto plain = parse_ticks(text, unit); plain) time = plain;
+  if (!time || time->value <= 0)
     throw InputError(
         Where{std::string(option)},
         fmt::format("found '{}'; allowed is a time above 0: a number of {}, or a text such as 500ms",
                     shortened(text, 64), name_of(unit)));
-  return *ticks;
+  return time->value;
 }
 
 int parse_count(std::string_view option, const std::string& text, int least, int most) {

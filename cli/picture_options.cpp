@@ -42,9 +42,10 @@ Span parse_range(std::string_view text, TimeUnit unit, Span all) {
                                                    shortened(text, 64), format_ticks(all.start, unit),
                                                    format_ticks(all.end, unit)));
   if (range.start >= all.end)
-    throw InputError(Where{"--range"},
-                     fmt::format("'{}' shows nothing: the run goes from {} to {}", shortened(text, 64),
-                                 format_ticks(all.start, unit), format_ticks(all.end, unit)));
+    throw InputError(
+        Where{"--range"},
+        fmt::format("'{}' shows nothing: the run goes from {} to {}; give a part of that",
+                    shortened(text, 64), format_ticks(all.start, unit), format_ticks(all.end, unit)));
   return range;
 }
 

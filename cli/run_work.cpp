@@ -28,7 +28,10 @@ constexpr int kMostWidth = 1 << 14;
 std::size_t busy_elements(const WorkArguments& arguments) {
   if (!arguments.message_size) return 1;
   const double bytes = parse_size(*arguments.message_size, "--message-size");
-  if (bytes > kMostBytes) throw InputError(Where{"--message-size"}, "more than 1 GiB; give less");
+  if (bytes > kMostBytes)
+    throw InputError(Where{"--message-size"},
+                     fmt::format("found {}; at most {} are sent: give less", estimated_bytes_text(bytes),
+                                 estimated_bytes_text(kMostBytes)));
   return std::max<std::size_t>(1, static_cast<std::size_t>(bytes) / sizeof(float));
 }
 

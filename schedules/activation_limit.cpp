@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/memory_text.hpp"
 #include "sim/units.hpp"
 
 namespace pipeloom::schedules {
@@ -11,10 +12,11 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-std::string bytes_text(const std::vector<Bytes>& bytes) {
-  const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
-  return *least == *most ? fmt::format("{} bytes of activations on every rank", *most)
-                         : fmt::format("{} to {} bytes of activations by rank", *least, *most);
+std::string limits_text(const MemoryModel& memory, const std::vector<Bytes>& limits) {
+  const auto [least, most] = std::minmax_element(limits.begin(), limits.end());
+  return *least == *most
+             ? fmt::format("{} on every rank", activations_text(memory, *most))
+             : fmt::format("{} to {} by rank", memory_text(memory, *least), activations_text(memory, *most));
 }
 
 /// "1.5 microbatches"
@@ -44,14 +46,14 @@ ActivationLimit what_memory_leaves(const Placement& placement, const MemoryModel
     const Bytes beside = beside_activations(placement, memory, rank);
     if (beside >= limit)
       throw ScheduleError(
-          fmt::format("memory.limit_bytes = {} leaves nothing for activations on rank {}: static, receive "
+          fmt::format("memory.limit_bytes ({}) leaves nothing for activations on rank {}: static, receive "
                       "and logits bytes take "
                       "{}; raise the limit, or use more ranks",
-                      limit, rank.value(), beside));
+                      memory_text(memory, limit), rank.value(), memory_text(memory, beside)));
     out.bytes.push_back(limit - beside);
   }
-  out.text =
-      fmt::format("memory.limit_bytes less static, receive and logits bytes: {}", bytes_text(out.bytes));
+  out.text = fmt::format("memory.limit_bytes less static, receive and logits bytes: {}",
+                         limits_text(memory, out.bytes));
   return out;
 }
 
@@ -73,7 +75,7 @@ ActivationLimit limit_of_microbatches(Scale microbatches, const Placement& place
   const auto bytes = static_cast<Bytes>(std::min<Wide>(wide, kMaxTicks));
   ActivationLimit out;
   out.bytes.assign(static_cast<std::size_t>(placement.ranks()), bytes);
-  out.text = fmt::format("{}, {}", count_text(microbatches), bytes_text(out.bytes));
+  out.text = fmt::format("{}, {}", count_text(microbatches), limits_text(memory, out.bytes));
   return out;
 }
 
@@ -85,7 +87,7 @@ ActivationLimit activation_limit(const Params& params, const Placement& placemen
     const Wide units = Wide{*params.memory_limit->bytes} * memory.parts;
     out.bytes.assign(static_cast<std::size_t>(placement.ranks()),
                      static_cast<Bytes>(std::min<Wide>(units, kMaxTicks)));
-    out.text = bytes_text({*params.memory_limit->bytes});
+    out.text = limits_text(memory, out.bytes);
     return out;
   }
   if (params.memory_limit && params.memory_limit->microbatches)
@@ -113,10 +115,14 @@ void require_summable(const Params& params, const Terms& terms) {
     throw ScheduleError("the activations of all microbatches add up to too many bytes; use smaller numbers");
 }
 
-std::string microbatches_text(int microbatches, Bytes each) {
-  const Wide bytes = Wide{microbatches} * each;
-  return fmt::format("{} ({} bytes)", count_text(microbatches * kUnitScale),
-                     static_cast<Bytes>(std::min<Wide>(bytes, kMaxTicks)));
+std::string activations_text(const MemoryModel& memory, Bytes units) {
+  return memory_text(memory, units) + (counts_activations(memory) ? "" : " of activations");
+}
+
+std::string microbatches_text(int microbatches, const Placement& placement, const MemoryModel& memory) {
+  const Wide units = Wide{microbatches} * microbatch_bytes(placement, memory);
+  return fmt::format("{} ({})", count_text(microbatches * kUnitScale),
+                     memory_text(memory, static_cast<Bytes>(std::min<Wide>(units, kMaxTicks))));
 }
 
 }  // namespace pipeloom::schedules

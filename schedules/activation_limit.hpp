@@ -14,7 +14,7 @@ namespace pipeloom::schedules {
 
 struct ActivationLimit {
   std::vector<Bytes> bytes;  ///< [rank]
-  std::string text;          ///< "8 microbatches, 296 bytes on every rank"
+  std::string text;          ///< "8 microbatches, 8 activations of a stage on every rank"
 };
 
 /// `microbatches`, in units of 1e-9, of microbatch_bytes() on every rank, rounded down to the byte.
@@ -30,7 +30,11 @@ struct ActivationLimit {
 /// overflow. REQUIRES: one slot per stage.
 void require_summable(const Params& params, const Terms& terms);
 
-/// "7 microbatches (259 bytes)", for advice.
-[[nodiscard]] std::string microbatches_text(int microbatches, Bytes each);
+/// "4.0 GB (3.7 GiB) of activations"; "8 activations of a stage".
+[[nodiscard]] std::string activations_text(const MemoryModel& memory, Bytes units);
+
+/// "7 microbatches (7 activations of a stage)", for advice.
+[[nodiscard]] std::string microbatches_text(int microbatches, const Placement& placement,
+                                            const MemoryModel& memory);
 
 }  // namespace pipeloom::schedules

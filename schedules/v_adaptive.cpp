@@ -30,10 +30,10 @@ namespace {
                          const LeastLimit& least) {
   const Bytes bytes = *std::max_element(least.bytes.begin(), least.bytes.end());
   const Bytes each = std::max<Bytes>(1, microbatch_bytes(v_placement(params), terms.memory));
-  throw ScheduleError(fmt::format(
-      "v-adaptive has no order within {}; the least limit that has one is {} bytes on every rank: set "
-      "options.memory_limit.microbatches = {}",
-      limit.text, bytes, (bytes + each - 1) / each));
+  throw ScheduleError(
+      fmt::format("v-adaptive has no order within {}; the least limit that has one is {} on every rank: set "
+                  "options.memory_limit.microbatches = {}",
+                  limit.text, activations_text(terms.memory, bytes), (bytes + each - 1) / each));
 }
 
 /// The order of zbv-auto where it is cheaper: it too is within the limit.

@@ -62,10 +62,10 @@ int least_microbatches(const Params& params, const Terms& terms, int most, const
 [[noreturn]] void refuse(const Params& params, const Terms& terms, const ActivationLimit& limit) {
   const int least = least_microbatches(params, terms, std::max(params.ranks, params.microbatches),
                                        [](const auto& order) { return order.has_value(); });
-  throw ScheduleError(fmt::format(
-      "zb-auto has no order within {}; the least limit that has one is {}: set "
-      "options.memory_limit.microbatches = {}",
-      limit.text, microbatches_text(least, microbatch_bytes(linear_placement(params), terms.memory)), least));
+  throw ScheduleError(
+      fmt::format("zb-auto has no order within {}; the least limit that has one is {}: set "
+                  "options.memory_limit.microbatches = {}",
+                  limit.text, microbatches_text(least, linear_placement(params), terms.memory), least));
 }
 
 /// Below p microbatches: what the limit costs, and which one would do.
@@ -87,7 +87,7 @@ void warn_about_poor_order(const Params& params, const Terms& terms, const Activ
                   "memory (v-half, "
                   "v-min) or raise the limit",
                   limit.text, static_cast<double>(cost) / static_cast<double>(good->cost),
-                  microbatches_text(least, microbatch_bytes(linear_placement(params), terms.memory))));
+                  microbatches_text(least, linear_placement(params), terms.memory)));
 }
 
 Schedule to_schedule(const ZbAutoOrder& order, const Params& params) {

@@ -22,6 +22,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 #include "schedules/zbv_auto_order.hpp"
+#include "sim/memory_text.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -49,17 +50,19 @@ int held_by_v_min(int ranks) {
   return (ranks + 4) / 3;
 }
 
-/// "v-half, which holds 3 microbatches (12 bytes), runs within it": the nearest schedule that keeps the limit.
-std::string what_works(const Params& params, Bytes limit, Bytes each) {
+/// "v-half, which holds 3 microbatches (6 activations of a stage), runs within it": the nearest schedule that keeps the limit.
+std::string what_works(const Params& params, Bytes limit, const Placement& placement,
+                       const MemoryModel& memory) {
+  const Bytes each = microbatch_bytes(placement, memory);
+  const auto text = [&](int microbatches) { return microbatches_text(microbatches, placement, memory); };
   const auto row = [&](const char* name, int microbatches) {
-    return fmt::format("{}, which holds {}, runs within it", name, microbatches_text(microbatches, each));
+    return fmt::format("{}, which holds {}, runs within it", name, text(microbatches));
   };
   const int half = held_by_v_half(params.ranks);
   const int least = held_by_v_min(params.ranks);
   if (limit / std::max<Bytes>(each, 1) >= half) return row("v-half", half);
   if (limit / std::max<Bytes>(each, 1) >= least) return row("v-min", least);
-  return fmt::format("v-half holds {} and v-min {}", microbatches_text(half, each),
-                     microbatches_text(least, each));
+  return fmt::format("v-half holds {} and v-min {}", text(half), text(least));
 }
 
 void require_room(const Params& params, const Terms& terms, const ActivationLimit& limit) {
@@ -67,11 +70,11 @@ void require_room(const Params& params, const Terms& terms, const ActivationLimi
   const auto needed = limit_of_microbatches(params.ranks * kUnitScale, placement, terms.memory);
   const Bytes least = *std::min_element(limit.bytes.begin(), limit.bytes.end());
   if (least >= needed.bytes.front()) return;
-  const Bytes each = microbatch_bytes(placement, terms.memory);
   throw ScheduleError(
       fmt::format("zbv-auto needs room for {} on every rank, and the limit is {}; {}; or raise the "
                   "limit",
-                  microbatches_text(params.ranks, each), limit.text, what_works(params, least, each)));
+                  microbatches_text(params.ranks, placement, terms.memory), limit.text,
+                  what_works(params, least, placement, terms.memory)));
 }
 
 Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
@@ -80,9 +83,9 @@ Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
   require_room(params, terms, limit);
   auto found = zbv_auto_order(terms, params.ranks, params.microbatches, limit.bytes, asked_for(params));
   if (const auto* shortage = std::get_if<ZbvAutoShortage>(&found))
-    throw ScheduleError(
-        fmt::format("zbv-auto needs {} bytes of activations on rank {}, and the limit is {}; raise it",
-                    shortage->needed, shortage->rank.value(), shortage->limit));
+    throw ScheduleError(fmt::format("zbv-auto needs {} on rank {}, and the limit is {}; raise it",
+                                    activations_text(terms.memory, shortage->needed), shortage->rank.value(),
+                                    memory_text(terms.memory, shortage->limit)));
   auto& result = std::get<ZbvAutoResult>(found);
   emission.limit = limit.text;
   emission.setting = name_of(result.best.setting);

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/literals.hpp"
 #include "sim/printable.hpp"
 
 namespace pipeloom {
@@ -64,14 +65,6 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
   std::vector<std::string> out;
   for (const auto& [distance, place] : ranked) out.push_back(valid[place]);
   return out;
-}
-
-/// Sizes for people: "1.5 GiB".
-std::string readable_bytes(double bytes) {
-  static constexpr const char* kSuffix[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  std::size_t i = 0;
-  for (; bytes >= 1024 && i + 1 < std::size(kSuffix); ++i) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, i == 0 ? 0 : 1, kSuffix[i]);
 }
 
 }  // namespace
@@ -147,7 +140,7 @@ InputError InputError::exists(std::string_view path) {
 TooLargeError InputError::too_large(std::string_view what, double need_bytes, double limit_bytes) {
   return TooLargeError(
       fmt::format("{} would need about {}, more than the {} allowed; make it smaller or raise --max-memory",
-                  what, readable_bytes(need_bytes), readable_bytes(limit_bytes)));
+                  what, estimated_bytes_text(need_bytes), estimated_bytes_text(limit_bytes)));
 }
 
 SystemError SystemError::cannot_write(std::string_view path, std::string_view reason) {

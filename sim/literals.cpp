@@ -1,6 +1,10 @@
 #include "sim/literals.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cctype>
+#include <cmath>
 #include <string>
 
 namespace pipeloom {
@@ -55,16 +59,29 @@ std::optional<std::int64_t> scaled(std::string_view number, std::int64_t factor)
   return static_cast<std::int64_t>(product);
 }
 
+using Units = std::array<const char*, 7>;
+
+/// At most one decimal.
+std::string in_units(double value, double step, const Units& units) {
+  std::size_t unit = 0;
+  // 999.95 would be shown as 1000.0.
+  for (; std::abs(value) >= step - 0.05 && unit + 1 < units.size(); ++unit) value /= step;
+  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, units[unit]);
+}
+
+std::string in_decimal_units(double bytes) {
+  static constexpr Units kUnits = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  return in_units(bytes, 1000, kUnits);
+}
+
 }  // namespace
 
-std::optional<Ticks> parse_time_literal(std::string_view text) {
+std::optional<FixedPoint> parse_time_literal(std::string_view text) {
   const auto parts = split(text);
   if (!parts) return std::nullopt;
   const auto unit = time_unit_named(parts->unit);
   if (!unit || unit == TimeUnit::Unit) return std::nullopt;
-  const auto ticks = parse_ticks(parts->number, *unit);
-  if (!ticks) return std::nullopt;
-  return ticks->value;
+  return parse_ticks(parts->number, *unit);
 }
 
 std::optional<Bytes> parse_bytes_literal(std::string_view text) {
@@ -87,6 +104,20 @@ std::optional<std::int64_t> parse_rate_literal(std::string_view text) {
                   factor_of(std::string_view(unit).substr(0, unit.size() - ending.size()), false) * bits);
   }
   return std::nullopt;
+}
+
+std::string bytes_text(Bytes bytes) {
+  return estimated_bytes_text(static_cast<double>(bytes));
+}
+
+std::string short_bytes_text(Bytes bytes) {
+  return in_decimal_units(static_cast<double>(bytes));
+}
+
+std::string estimated_bytes_text(double bytes) {
+  static constexpr Units kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  const std::string decimal = in_decimal_units(bytes);
+  return std::abs(bytes) < 1024 ? decimal : fmt::format("{} ({})", decimal, in_units(bytes, 1024, kUnits));
 }
 
 }  // namespace pipeloom

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "sim/error.hpp"
 #include "sim/max_plus.hpp"
@@ -28,6 +29,26 @@ std::vector<Ticks> next_ready(const Totals& totals, const Steps& steps) {
     std::fill(ready.begin(), ready.end(), *std::max_element(ready.begin(), ready.end()));
   for (Ticks& time : ready) time = later(time, steps.optimizer);
   return ready;
+}
+
+/// By how much later all ranks are ready than before, if it is as much for all: every further step is then the one before, so much later.
+std::optional<Ticks> common_delay(const std::vector<Ticks>& before, const std::vector<Ticks>& after) {
+  const auto was = [&before](std::size_t rank) { return before.empty() ? Ticks{0} : before[rank]; };
+  const Ticks delay = after.front() - was(0);
+  for (std::size_t rank = 1; rank < after.size(); ++rank)
+    if (after[rank] - was(rank) != delay) return std::nullopt;
+  return delay;
+}
+
+/// Fills the steps from `step` on, each the one before it `delay` later. All ranks are ready for the first of them at `ready`.
+void repeat_step(Timeline& timeline, int step, Ticks delay, Ticks ready) {
+  const std::size_t num_ops = timeline.schedule->num_ops();
+  for (; step < timeline.steps; ++step) {
+    ready = later(ready, delay);
+    const std::size_t begin = timeline.index(step, 0);
+    for (std::vector<Ticks>* times : {&timeline.start, &timeline.end})
+      for (std::size_t i = begin; i < begin + num_ops; ++i) (*times)[i] = (*times)[i - num_ops] + delay;
+  }
 }
 
 /// One step as a max-plus linear map: ready times in, ready times of the next step out.
@@ -106,6 +127,7 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
   const std::size_t num_ops = schedule->num_ops();
   timeline.start.resize(num_ops * static_cast<std::size_t>(steps.count));
   timeline.end.resize(timeline.start.size());
+  timeline.schedule = schedule;
   const MemoryModel memory = default_memory(schedule->placement());
   Simulator simulator;
   std::vector<Ticks> ready;
@@ -116,9 +138,13 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
     const Totals totals = require_totals(
         simulator.evaluate(*schedule, costs, memory, part(timeline.start), part(timeline.end), ready),
         *schedule);
-    ready = next_ready(totals, steps);
+    std::vector<Ticks> next = next_ready(totals, steps);
+    if (const auto delay = common_delay(ready, next)) {
+      repeat_step(timeline, step + 1, *delay, *std::max_element(next.begin(), next.end()));
+      break;
+    }
+    ready = std::move(next);
   }
-  timeline.schedule = std::move(schedule);
   return timeline;
 }
 

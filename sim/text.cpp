@@ -72,8 +72,9 @@ int slices_of(const Queues& queues, int microbatches) {
     throw InputError(
         "some ops name a sequence slice (0F0.1) and others do not (0F0); name it everywhere or nowhere");
   if (static_cast<std::int64_t>(microbatches) * slices > kMaxIndex)
-    throw InputError(fmt::format("{} microbatches of {} slices are more than the {} units allowed",
-                                 microbatches, slices, kMaxIndex));
+    throw InputError(
+        fmt::format("{} microbatches of {} slices are more than the {} units allowed; take fewer",
+                    microbatches, slices, kMaxIndex));
   return std::max(slices, 1);
 }
 
@@ -128,7 +129,7 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
     if (replica_of_path.size() == 255 && !replica_of_path.contains(own))
       throw InputError(
           "stages move between ranks from microbatch to microbatch; at most 255 "
-          "different placements (replicas) are allowed");
+          "different placements (replicas) are allowed: correct the orders");
     const auto [found, added] =
         replica_of_path.emplace(own, static_cast<std::uint8_t>(replica_of_path.size()));
     if (added) rank_of_slot.insert(rank_of_slot.end(), own.begin(), own.end());

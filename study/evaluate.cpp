@@ -7,6 +7,8 @@
 #include "schedules/generator.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/simulator.hpp"
+#include "sim/tick_sum.hpp"
+#include "sim/time_limits.hpp"
 #include "sim/validate.hpp"
 #include "study/messages.hpp"
 #include "study/origins.hpp"
@@ -20,6 +22,12 @@ void take_messages(MessageRun messages, Evaluation& out) {
   out.program_run = std::move(messages.run);
   out.messages = std::move(messages.summary);
   out.facts = std::move(messages.facts);
+}
+
+/// No step takes longer than the first, whose ranks all start at once: where so many of those fit, all do.
+void require_steps_fit(const Timeline& timeline, const Steps& steps) {
+  const Ticks longest = later(span_of(timeline).end, steps.optimizer);
+  if (timeline.steps < steps.count && TickSum::times(longest, steps.count) > kMaxTicks) refuse_times();
 }
 
 void measure_timeline(const Limits& limits, Evaluation& out) {
@@ -63,10 +71,13 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   out.costs = out.effective.resolved.costs;
   out.memory = out.effective.memory;
   out.steps = config.step;
+  Steps simulated = out.steps;
+  simulated.count = simulated_steps(config, limits);
   if (config.costs.transfer.model == cost::TransferModel::Latency)
-    out.timeline = simulate(out.schedule, out.costs, out.steps);
+    out.timeline = simulate(out.schedule, out.costs, simulated);
   else
-    take_messages(run_messages(out.schedule, config.costs.transfer, out.costs, out.steps, framework), out);
+    take_messages(run_messages(out.schedule, config.costs.transfer, out.costs, simulated, framework), out);
+  require_steps_fit(out.timeline, out.steps);
   out.over_limit = find_over_limit(out.timeline, out.memory);
   if (limits.with_metrics) measure_timeline(limits, out);
   return out;
@@ -110,7 +121,7 @@ Evaluation evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std
                              const io::RunConfig& config, const Limits& limits) {
   require_valid(*schedule);
   if (config.options.forward_only) schedule = std::make_shared<const Schedule>(forward_only(*schedule));
-  check_size(*schedule, config, limits, name);
+  check_size(size_of(*schedule, config, limits), limits, name);
   io::EffectiveConfig effective;
   describe_file(*schedule, name, effective);
   effective.options.recompute = config.options.recompute;

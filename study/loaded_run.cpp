@@ -31,7 +31,9 @@ LoadedRun load_run(InputTexts input, const Limits& limits, TimeUnit unit) {
   out.title = shortened(input.file.value_or(""), kMaxTitle);
   if (input.file && !input.text) input.text = io::read_file(*input.file, io::kMaxTimelineBytes);
   if (input.text && io::looks_like_timeline(*input.text)) {
-    out.read = io::read_timeline(*input.text, input.file.value_or(""), unit);
+    io::TimelineFile file = io::read_timeline(*input.text, input.file.value_or(""), unit);
+    out.read = std::move(file.timeline);
+    out.read_warnings = std::move(file.warnings);
     return out;
   }
   const RunInput read = read_input(input);

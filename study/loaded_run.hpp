@@ -20,11 +20,16 @@ struct LoadedRun {
   std::optional<Evaluation> evaluation;
   /// The timeline that was read; empty for a simulated run.
   Timeline read;
+  /// Lines for stderr, without "warning:": what the reader of that timeline says.
+  std::vector<std::string> read_warnings;
   /// Idle spans of the first step, [rank]; empty where causes are not known.
   std::vector<std::vector<IdleSpan>> idle;
 
   [[nodiscard]] bool simulated() const { return evaluation.has_value(); }
   [[nodiscard]] const Timeline& timeline() const { return evaluation ? evaluation->timeline : read; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const {
+    return evaluation ? evaluation->warnings : read_warnings;
+  }
   [[nodiscard]] const Metrics* metrics() const { return evaluation ? &evaluation->metrics : nullptr; }
 };
 

@@ -1,7 +1,6 @@
 #include "study/make_schedule.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -15,40 +14,6 @@
 
 namespace pipeloom::study {
 namespace {
-
-/// What an evaluation keeps per op besides its two times per step, and what measuring it takes more.
-struct Heft {
-  double kept;
-  double measuring;
-};
-// The op itself, its tensor's producer, cells and tables.
-constexpr Heft kQueueWalk = {8 + 8, 0};
-// An order of all entries, with the chains before and after each.
-constexpr Heft kEntryOrder = {8 + 8, 40};
-// The program of sends and receives, its run, and its graph of waits.
-constexpr Heft kMessages = {8 + 32, 128};
-constexpr double kBytesPerTime = 16;
-
-double bytes_needed(double ops, int steps, const Heft& heft, const Limits& limits) {
-  return ops * (heft.kept + kBytesPerTime * steps + (limits.with_metrics ? heft.measuring : 0));
-}
-
-const Heft& heft_of(const io::RunConfig& config, bool ties_microbatches) {
-  if (config.costs.transfer.model != cost::TransferModel::Latency) return kMessages;
-  return ties_microbatches ? kEntryOrder : kQueueWalk;
-}
-
-/// The machine is asked only where the limits do not say.
-double allowed_bytes(const Limits& limits) {
-  return limits.max_memory ? *limits.max_memory : default_max_memory();
-}
-
-void require_room(double ops, int steps, const Heft& heft, const Limits& limits, const std::string& what) {
-  const double need = bytes_needed(ops, steps, heft, limits);
-  const double limit = allowed_bytes(limits);
-  if (need > limit)
-    throw InputError::too_large(fmt::format("{} ({:.3g} ops)", what, ops * steps), need, limit);
-}
 
 /// Options that the schedule does not know, one by one: a wish that has no effect is a mistake.
 void refuse_unused_options(const io::RunConfig& config, const schedules::Generator& generator) {
@@ -78,12 +43,13 @@ void refuse_contradictions(const io::RunConfig& config, const schedules::Generat
   if (static_cast<long long>(params.microbatches) * params.slices * params.updates > kMaxIndex)
     throw InputError(
         config.microbatches_where,
-        fmt::format("microbatches * slices * updates = {} passes; at most {} are allowed",
+        fmt::format("microbatches * slices * updates = {} passes; at most {} are allowed: take fewer",
                     static_cast<long long>(params.microbatches) * params.slices * params.updates, kMaxIndex));
   const auto stages = static_cast<long long>(params.ranks) * params.chunks;
   if (stages > kMaxIndex)
-    throw InputError(config.chunks ? config.chunks_where : config.ranks_where,
-                     fmt::format("ranks * chunks = {} stages; at most {} are allowed", stages, kMaxIndex));
+    throw InputError(
+        config.chunks ? config.chunks_where : config.ranks_where,
+        fmt::format("ranks * chunks = {} stages; at most {} are allowed: take fewer", stages, kMaxIndex));
 }
 
 /// What ops cost and hold where the schedule puts them, before their order is known. A schedule that is refused anyway has none.
@@ -166,7 +132,7 @@ std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const L
   require_same(config.ranks_where, "ranks", config.ranks, schedule.ranks(), path);
   require_same(config.microbatches_where, "microbatches", config.microbatches, schedule.microbatches(), path);
   require_same(config.chunks_where, "chunks", config.chunks.value_or(0), schedule.placement().chunks(), path);
-  check_size(schedule, config, limits, path);
+  check_size(size_of(schedule, config, limits), limits, path);
   describe_file(schedule, std::string(io::kCustomSchedule), effective);
   effective.options = config.options;
   if (config.options.forward_only)
@@ -175,17 +141,6 @@ std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const L
 }
 
 }  // namespace
-
-double default_max_memory() {
-  return 0.75 * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
-void check_size(const Schedule& schedule, const io::RunConfig& config, const Limits& limits,
-                const std::string& what) {
-  const bool ties = schedule.has_groups() || schedule.has_copies() || config.options.offload.on;
-  require_room(static_cast<double>(schedule.num_ops()), config.step.count, heft_of(config, ties), limits,
-               what);
-}
 
 schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found) {
   schedules::Params params;
@@ -264,11 +219,12 @@ SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits) {
   const int kinds = params.forward_only ? 1 : extras + (generator.requirements.splits_backward ? 3 : 2);
   const double ops = static_cast<double>(kinds) * params.ranks * params.chunks * params.microbatches *
                      params.slices * params.updates;
-  const Heft& heft = heft_of(config, generator.requirements.overlaps || config.options.offload.on);
-  if (bytes_needed(ops, config.step.count, heft, limits) > allowed_bytes(limits))
-    require_room(ops, config.step.count, heft, limits,
-                 fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
-                             params.chunks, params.microbatches));
+  const RunSize size{ops, static_cast<double>(params.ranks) * params.chunks, simulated_steps(config, limits),
+                     walk_of(config, generator.requirements.overlaps || config.options.offload.on)};
+  if (!fits(size, limits))
+    check_size(size, limits,
+               fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
+                           params.chunks, params.microbatches));
   if (generator.requirements.needs_terms) plan.terms = resolve_terms(config, plan);
   return plan;
 }

@@ -2,11 +2,7 @@
 
 // From a configuration to the schedule that it names.
 
-#include <cstddef>
-#include <functional>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "schedules/generator.hpp"
@@ -14,25 +10,9 @@
 #include "sim/io/run_config.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"
+#include "study/run_size.hpp"
 
 namespace pipeloom::study {
-
-/// What a run may cost.
-struct Limits {
-  /// Bytes; no value takes three quarters of the machine's memory.
-  std::optional<double> max_memory;
-  /// The critical path is left out of runs with more entries than this.
-  std::size_t critical_path_entries = std::size_t{1} << 22;
-  /// The lower bound is left out (its name is then "") of runs with more entries than this.
-  std::size_t bound_entries = std::numeric_limits<std::size_t>::max();
-  /// Told now and then how far the search for an order is, 0 to 1; false ends it with schedules::SearchEnded. May be empty.
-  std::function<bool(double)> progress = {};
-  /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
-  bool with_metrics = true;
-};
-
-/// Three quarters of physical memory, in bytes.
-[[nodiscard]] double default_max_memory();
 
 /// Which generator makes a configuration's schedule, and from what.
 struct SchedulePlan {
@@ -58,9 +38,6 @@ struct SchedulePlan {
 /// none, or if options have changed the queues since.
 [[nodiscard]] IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule);
 
-/// Throws InputError if evaluating this schedule, known as `what`, would need more memory than the limits allow.
-void check_size(const Schedule& schedule, const io::RunConfig& config, const Limits& limits,
-                const std::string& what);
 /// The generator's parameters that a configuration means, with the defaults of the name that was typed.
 [[nodiscard]] schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found);
 /// Shape and origins of a schedule that a file says.

@@ -218,14 +218,11 @@ std::string summary_page(const Evaluation& run, const SummaryStyle& style) {
   return out;
 }
 
-std::string over_limit_text(const OverLimit& over) {
-  // Relative sizes are no bytes: they are told as they were given.
-  const bool real = over.limit >= kLeastRealBytes || over.bytes >= kLeastRealBytes;
-  const auto text = [real](Bytes bytes) { return real ? bytes_text(bytes) : fmt::format("{}", bytes); };
+std::string over_limit_text(const OverLimit& over, const MemoryModel& model) {
   return fmt::format(
       "over the memory limit: rank {} needs {} at {}, the limit is {}; take a schedule or a placement with "
       "fewer live activations, or raise memory.limit_bytes",
-      over.rank.value(), text(over.bytes), to_text(over.op), text(over.limit));
+      over.rank.value(), memory_text(model, over.bytes), to_text(over.op), memory_text(model, over.limit));
 }
 
 }  // namespace pipeloom::study

@@ -37,6 +37,6 @@ struct SummaryStyle {
 [[nodiscard]] std::string summary_page(const Evaluation& run, const SummaryStyle& style);
 
 /// "over the memory limit: rank 0 needs 81.1 GB (75.5 GiB) at 0F3, the limit is 80.0 GB (74.5 GiB); ..."
-[[nodiscard]] std::string over_limit_text(const OverLimit& over);
+[[nodiscard]] std::string over_limit_text(const OverLimit& over, const MemoryModel& model);
 
 }  // namespace pipeloom::study

@@ -59,7 +59,7 @@ void record(const SuiteCase& one, const Evaluation& run, const std::vector<std::
   out.timeline = fingerprint_of_times(run.timeline);
   out.time_unit = name_of(run.timeline.unit);
   if (!run.over_limit) return;
-  out.error = over_limit_text(*run.over_limit);
+  out.error = over_limit_text(*run.over_limit, run.memory);
   out.findings.push_back(finding(one, "over-memory", {}, out.error));
 }
 
@@ -99,8 +99,10 @@ std::vector<CaseResult> run_all(const Suite& suite, const CheckOptions& options)
   for (const SuiteCase& one : suite.cases)
     if (selected(one, options)) out.push_back(run_case(one, suite.metrics, options.limits));
   if (out.empty())
-    throw InputError(Where{suite.path}, fmt::format("no case matches '{}'; the suite has {} cases",
-                                                    shortened(options.only, 80), suite.cases.size()));
+    throw InputError(
+        Where{suite.path},
+        fmt::format("no case matches '{}'; the suite has {} cases: give --only a part of the name of one",
+                    shortened(options.only, 80), suite.cases.size()));
   return out;
 }
 

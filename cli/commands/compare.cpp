@@ -39,8 +39,7 @@ ComparePage page_of(const CompareOptions& options) {
 ExitCode compare_runs(const CompareOptions& options, const std::vector<study::CompareRule>& rules) {
   const std::list<study::LoadedRun> loaded =
       study::load_runs(options.files, options.input, options.input.limits());
-  for (const study::LoadedRun& run : loaded)
-    if (run.evaluation) options.output.warn(run.evaluation->warnings);
+  for (const study::LoadedRun& run : loaded) options.output.warn(run.warnings());
   const auto runs = study::compared(loaded);
   const auto rows = study::compare_all_metrics(runs);
   std::vector<RunVerdict> verdicts;

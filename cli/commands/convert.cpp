@@ -49,9 +49,14 @@ const io::Format& target_format(const ConvertOptions& options) {
   if (format == nullptr)
     throw InputError(Where{options.file == "-" ? "standard output" : options.file},
                      "the name does not tell the format; give --to FORMAT (see `pipeloom convert --help`)");
-  if (!format->write) throw InputError(fmt::format("the format {} can only be read", format->name));
+  if (!format->write)
+    throw InputError(
+        Where{"--to"},
+        fmt::format("the format {} can only be read; `pipeloom convert --help` lists those that are written",
+                    format->name));
   if (format->binary && options.file == "-" && stdout_is_terminal())
     throw InputError(
+        Where{"standard output"},
         fmt::format("{} is not for a terminal; redirect standard output or name a file", format->name));
   if (!format->picture && options.picture.given())
     throw InputError(
@@ -70,9 +75,11 @@ void write(const ConvertOptions& options, const io::Format& format, const io::Ex
 void convert_run(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
   study::Limits limits = options.input.limits();
   limits.with_metrics = format.needs_metrics;
+  limits.text_per_time = format.bytes_per_op;
+  if (format.picture) limits.bytes_per_time = draw::kIndexBytesPerEntry;
   const study::Evaluation run = evaluate(input, limits);
   options.output.warn(run.warnings);
-  if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit)});
+  if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, run.memory)});
   const io::Report report = run.report();
   draw::SceneOptions picture = options.picture.scene_options(run.timeline);
   std::vector<std::vector<IdleSpan>> idle;
@@ -150,8 +157,10 @@ void convert_timeline(const ConvertOptions& options, const io::Format& format, c
         fmt::format("{} takes a simulated run, and this file holds times only; `pipeloom compare` "
                     "shows what they tell",
                     format.name));
-  const Timeline timeline =
+  const io::TimelineFile read =
       io::read_timeline(text, *options.input.file, TimeUnit::Unit, io::Partial::LastStep);
+  const Timeline& timeline = read.timeline;
+  options.output.warn(read.warnings);
   if (const std::string failure = io::failure_of_partial(text); !failure.empty())
     options.output.warn({fmt::format("only the ops that ended in the step in which a run failed: {}",
                                      shortened(failure, 256))});

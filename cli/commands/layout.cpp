@@ -252,7 +252,7 @@ Ticks layer_time(const char* option, const Text& text, const LayerCosts& costs, 
     throw InputError(Where{option}, fmt::format("{} is a real time, but --time-unit is unit, which has no "
                                                 "length; give s, ms, us or ns, or a plain number",
                                                 shortened(*text, 64)));
-  return *real;
+  return real->value;
 }
 
 LayerCosts layer_costs(const LayoutOptions& options) {
@@ -289,7 +289,8 @@ ExitCode run_layout(const LayoutOptions& options) {
   const LayerCosts costs = layer_costs(options);
   const LayoutPlan plan = plan_layout(request);
   if (format == "megatron-layout" && plan.megatron_layout.empty())
-    throw InputError(Where{"--format"}, "there is no layout string for this: " + plan.megatron_refusal);
+    throw InputError(Where{"--format"}, "there is no layout string for this: " + plan.megatron_refusal +
+                                            "; print modules or torch instead");
   if (options.costs_out)
     io::write_file(*options.costs_out, overwrite_if(options.force),
                    [&](std::ostream& out) { out << costs_json(plan, costs); });

@@ -77,12 +77,11 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
     runs = study::load_runs(options.files, options.input, options.input.limits());
   Result result;
   for (const study::LoadedRun& run : runs) {
-    if (!run.evaluation) continue;
-    options.output.warn(run.evaluation->warnings);
-    if (!run.evaluation->over_limit) continue;
+    options.output.warn(run.warnings());
+    if (!run.evaluation || !run.evaluation->over_limit) continue;
     result.over_limit = true;
     say(fmt::format("{}{}error: {}\n", run.title, run.title.empty() ? "" : ": ",
-                    study::over_limit_text(*run.evaluation->over_limit)));
+                    study::over_limit_text(*run.evaluation->over_limit, run.evaluation->memory)));
   }
   result.page = runs.size() == 1 ? study::page::run_page(runs.front(), medium)
                                  : study::page::compare_page(runs, medium);

@@ -9,7 +9,9 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
+#include "sim/draw/marks.hpp"
 #include "sim/draw/terminal.hpp"
+#include "sim/io/formats.hpp"
 #include "study/at_place.hpp"
 #include "study/run_tables.hpp"
 
@@ -105,6 +107,9 @@ ExitCode run_simulate(const SimulateOptions& options) {
   const RunInput input = read_input(options.input);
   study::Limits limits = options.input.limits();
   limits.with_metrics = options.report_in_file() || options.report_on_stdout() || !options.output.quiet;
+  limits.with_all_steps = options.chart || parts.timeline;
+  if (options.chart) limits.bytes_per_time = draw::kIndexBytesPerEntry;
+  if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
   const study::Evaluation run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
   const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
@@ -114,7 +119,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   else
     print(page(run, options, screen));
   if (!run.over_limit) return ExitCode::Ok;
-  say("error: " + study::over_limit_text(*run.over_limit) + '\n');
+  say("error: " + study::over_limit_text(*run.over_limit, run.memory) + '\n');
   return ExitCode::AnswerIsNo;
 }
 

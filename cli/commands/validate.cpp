@@ -146,18 +146,19 @@ Findings examine(const ValidateOptions& options) {
   // The proof that a configuration can run is to run it.
   study::Limits limits = options.input.limits();
   limits.with_metrics = false;
+  limits.with_all_steps = false;
   study::Evaluation run;
   try {
     run = evaluate(input, limits);
   } catch (const study::MessageProblem& hang) {
     io::EffectiveConfig effective;
-    out.schedule = study::make_schedule(input.config, options.input.limits(), effective);
+    out.schedule = study::make_schedule(input.config, limits, effective);
     out.message_hang = hang;
     return out;
   }
   out.schedule = run.schedule;
   out.warnings = run.warnings;
-  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit));
+  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit, run.memory));
   const Schedule& s = *out.schedule;
   const std::string refusal =
       torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());

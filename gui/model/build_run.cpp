@@ -183,10 +183,12 @@ RunPtr build_run(study::Evaluation evaluation, std::string title, RunSource sour
   return run;
 }
 
-RunPtr build_timed_run(Timeline timeline, std::string title, std::string file) {
+RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,
+                       std::vector<std::string> warnings) {
   auto run = new_run(std::move(title), RunSource::TimelineFile, std::move(file));
   run->schedule = timeline.schedule;
   run->timeline = std::move(timeline);
+  run->warnings = std::move(warnings);
   run->idle = all_idle_spans(run->timeline, no_hops(*run->schedule));
   index_run(*run);
   return run;

@@ -31,7 +31,8 @@ void index_run(RunModel& run);
                                std::string file);
 
 /// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
-[[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file);
+[[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,
+                                     std::vector<std::string> warnings = {});
 
 /// slack[i] of op index i: how much later it could start with the makespan unchanged. Empty where nothing says: measured runs, runs
 /// that hang, runs whose messages block or queue, more than kMaxSlackEntries entries. O(ops), about 0.3 us each: a job's work.

@@ -158,18 +158,18 @@ void CompareModel::align_clocks(Session& session) {
     const OpenRun* open = session.find_run(pair.run);
     if (open == nullptr || pair.offsets.empty()) continue;
     any = true;
-    session.jobs.submit(fmt::format("align/{}", pair.run),
-                        [this, &session, read = open->run, offsets = pair.offsets](const Cancelled&) {
-                          RunPtr set = build_timed_run(study::with_offsets(read->timeline, offsets),
-                                                       read->title + " (clocks set)", read->file);
-                          return Jobs::Finish([this, &session, read, set] {
-                            for (OpenRun& other : session.runs) {
-                              if (other.run->id != read->id) continue;
-                              other.run = set;
-                              as_read_[set->id] = read;
-                            }
-                          });
-                        });
+    session.jobs.submit(fmt::format("align/{}", pair.run), [this, &session, read = open->run,
+                                                            offsets = pair.offsets](const Cancelled&) {
+      RunPtr set = build_timed_run(study::with_offsets(read->timeline, offsets),
+                                   read->title + " (clocks set)", read->file, read->warnings);
+      return Jobs::Finish([this, &session, read, set] {
+        for (OpenRun& other : session.runs) {
+          if (other.run->id != read->id) continue;
+          other.run = set;
+          as_read_[set->id] = read;
+        }
+      });
+    });
   }
   if (!any)
     throw InputError(Where{"align-clocks"}, "none of the runs was measured: simulated clocks are one");

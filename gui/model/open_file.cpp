@@ -46,8 +46,11 @@ RunPtr open_schedule(const study::RunInput& input) {
 }
 
 OpenedFile open_text(std::string text, const std::string& path, Configurations configurations) {
-  if (io::looks_like_timeline(text))
-    return run_of(build_timed_run(io::read_timeline(text, path), name_of_file(path), path));
+  if (io::looks_like_timeline(text)) {
+    io::TimelineFile read = io::read_timeline(text, path);
+    return run_of(
+        build_timed_run(std::move(read.timeline), name_of_file(path), path, std::move(read.warnings)));
+  }
   study::InputTexts texts;
   texts.file = path;
   texts.text = text;

@@ -17,6 +17,7 @@
 #include "study/evaluate.hpp"
 #include "study/hang_page.hpp"
 #include "study/messages.hpp"
+#include "study/run_tables.hpp"
 #include "study/torch_page.hpp"
 
 namespace pipeloom::gui {
@@ -107,12 +108,8 @@ bool holds_orders(const std::string& text, const std::string& path) {
 void add_limits(const RunModel& run, ProblemReport& out) {
   if (run.over_limit) {
     const OverLimit& over = *run.over_limit;
-    Problem problem = problem_of(
-        Problem::Kind::Error, "over-limit",
-        fmt::format(
-            "over the memory limit: rank {} needs {} bytes at {}, the limit is {} bytes; take a schedule "
-            "or a placement with fewer live activations, or raise memory.limit_bytes",
-            over.rank.value(), over.bytes, to_text(over.op.with_joined(false)), over.limit));
+    Problem problem =
+        problem_of(Problem::Kind::Error, "over-limit", study::over_limit_text(over, *run.memory));
     problem.rank = over.rank;
     problem.op = over.op.with_joined(false);
     out.problems.push_back(std::move(problem));

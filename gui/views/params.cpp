@@ -13,6 +13,7 @@
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
+#include "sim/memory_text.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -91,8 +92,9 @@ void draw_over_limit(Ui& ui) {
   for (const OpenRun& open : ui.session.runs)
     if (open.live && open.run->over_limit) {
       const OverLimit& over = *open.run->over_limit;
-      problem_text(ui, fmt::format("over the memory limit: rank {} needs {} of {} bytes", over.rank.value(),
-                                   over.bytes, over.limit));
+      problem_text(ui, fmt::format("over the memory limit: rank {} needs {}, the limit is {}",
+                                   over.rank.value(), memory_text(*open.run->memory, over.bytes),
+                                   memory_text(*open.run->memory, over.limit)));
     }
 }
 

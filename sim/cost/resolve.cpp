@@ -284,8 +284,8 @@ MemoryModel resolve_memory(const MemorySpec& spec, const Placement& placement) {
         throw InputError(
             numbers.where,
             fmt::format("on stage {} {} = {} is more than memory.activation_bytes = {}; it is {}",
-                        placement.stage_of(slot).value(), numbers.key, part, model.activation[slot.at()],
-                        what));
+                        placement.stage_of(slot).value(), numbers.key, bytes_number(model, part),
+                        bytes_number(model, model.activation[slot.at()]), what));
     };
     require_part(spec.released_at_input, model.released_at_input[slot.at()],
                  "the part of the activations that the end of I frees");

@@ -31,6 +31,9 @@ struct DrawnEntry {
   std::size_t count = 1;
 };
 
+/// What TimelineIndex keeps for each.
+inline constexpr double kIndexBytesPerEntry = sizeof(DrawnEntry) + sizeof(BusyByKind);
+
 /// Something to draw in a row: one entry, or several that are too narrow to be told apart.
 struct Mark {
   Ticks start = 0;

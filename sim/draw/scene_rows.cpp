@@ -218,28 +218,61 @@ Colour SceneBuilder::plain_colour(Rank rank, OpKind kind) const {
              : kind_colour(options_.theme, kind);
 }
 
-void SceneBuilder::add_shared_row(const Row& row) {
-  const Span range = scene_.time.range;
-  const auto bins = std::max<std::int64_t>(1, static_cast<std::int64_t>(scene_.time.width / kBinWidth));
-  const int ranks = (row.last - row.first.value()).value();
-  const auto span_of_bin = [&](std::int64_t bin) {
-    return Span{range.start + multiply_divide(range.length(), bin, bins),
-                range.start + multiply_divide(range.length(), bin + 1, bins)};
-  };
-  std::vector<BusyByKind> busy(static_cast<std::size_t>(bins));
-  for (std::int64_t bin = 0; bin < bins; ++bin) {
-    const Span span = span_of_bin(bin);
-    BusyByKind& sum = busy[static_cast<std::size_t>(bin)];
-    for (Rank rank = row.first; rank < row.last; ++rank) {
-      const BusyByKind one = index_.busy(rank, span.start, span.end);
-      for (std::size_t k = 0; k < kOpKinds; ++k) sum[k] += one[k];
-    }
+namespace {
+
+/// A range cut into equal bins.
+struct Bins {
+  Span range;
+  std::int64_t count = 1;
+
+  [[nodiscard]] Span span_of(std::int64_t bin) const {
+    return {range.start + multiply_divide(range.length(), bin, count),
+            range.start + multiply_divide(range.length(), bin + 1, count)};
   }
+  /// The bin that holds `time`. REQUIRES: it is within the range.
+  [[nodiscard]] std::int64_t at(Ticks time) const {
+    const double share = static_cast<double>(time - range.start) / static_cast<double>(range.length()) *
+                         static_cast<double>(count);
+    auto bin = std::clamp<std::int64_t>(static_cast<std::int64_t>(share), 0, count - 1);
+    while (bin > 0 && span_of(bin).start > time) --bin;
+    while (bin + 1 < count && span_of(bin).end <= time) ++bin;
+    return bin;
+  }
+};
+
+/// Adds what the rank does to the bins. It goes from one bin in which something runs to the next: of many ranks most are idle nearly
+/// everywhere.
+void add_busy(const TimelineIndex& index, Rank rank, const Bins& bins, std::vector<BusyByKind>& busy) {
+  const auto entries = index.entries(rank);
+  Ticks seen = bins.range.start;
+  auto entry = entries.begin();
+  for (;;) {
+    entry =
+        std::partition_point(entry, entries.end(), [seen](const DrawnEntry& one) { return one.end <= seen; });
+    if (entry == entries.end() || entry->start >= bins.range.end) return;
+    const std::int64_t bin = bins.at(std::max(seen, entry->start));
+    const Span span = bins.span_of(bin);
+    const BusyByKind one = index.busy(rank, span.start, span.end);
+    BusyByKind& sum = busy[static_cast<std::size_t>(bin)];
+    for (std::size_t k = 0; k < kOpKinds; ++k) sum[k] += one[k];
+    if (bin + 1 == bins.count) return;
+    seen = span.end;
+  }
+}
+
+}  // namespace
+
+void SceneBuilder::add_shared_row(const Row& row) {
+  const Bins bins{scene_.time.range,
+                  std::max<std::int64_t>(1, static_cast<std::int64_t>(scene_.time.width / kBinWidth))};
+  const int ranks = (row.last - row.first.value()).value();
+  std::vector<BusyByKind> busy(static_cast<std::size_t>(bins.count));
+  for (Rank rank = row.first; rank < row.last; ++rank) add_busy(index_, rank, bins, busy);
   for (const OpKind kind : kAllOpKinds) {
-    for (std::int64_t bin = 0; bin < bins; ++bin) {
+    for (std::int64_t bin = 0; bin < bins.count; ++bin) {
       const BusyByKind& sum = busy[static_cast<std::size_t>(bin)];
       if (sum[index_of(kind)] == 0) continue;
-      const Span span = span_of_bin(bin);
+      const Span span = bins.span_of(bin);
       add_bar(row, span, sum, span.length() * ranks, kind, plain_colour(row.first, kind));
     }
   }

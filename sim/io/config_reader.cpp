@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sim/io/rounding.hpp"
 #include "sim/literals.hpp"
 
 namespace pipeloom::io {
@@ -87,11 +88,7 @@ std::int64_t ConfigReader::fixed_of(const Value& value, const std::string& key, 
                                                     : std::string()));
   if (value.text()[0] == '-' && number->value != 0) fail(value, key, allowed);
   if (number->rounded && !may_round) fail(value, key, allowed);
-  if (number->rounded) {
-    const std::string place = value.where().text();
-    shared_->warnings.push_back(fmt::format("{}{}{} is {}, more digits than are kept; it was rounded", place,
-                                            place.empty() ? "" : ": ", key, value.described()));
-  }
+  if (number->rounded) shared_->warnings.push_back(rounded_warning(value.where(), key, value.described()));
   return number->value;
 }
 
@@ -143,7 +140,8 @@ Ticks ConfigReader::time_of_literal(const Value& value, const std::string& key) 
         fmt::format("{} is {}, a real time, but costs.time_unit is \"unit\", which has no length; "
                     "set it to s, ms, us or ns, or give a plain number",
                     key, value.described()));
-  return *ticks;
+  if (ticks->rounded) shared_->warnings.push_back(rounded_warning(value.where(), key, value.described()));
+  return ticks->value;
 }
 
 Scale ConfigReader::scale_of(const Value& value, const std::string& key) const {

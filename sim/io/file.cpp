@@ -18,6 +18,7 @@
 
 #include "sim/error.hpp"
 #include "sim/io/process.hpp"
+#include "sim/literals.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -133,15 +134,17 @@ mode_t default_mode() {
 
 void require_at_most(std::size_t limit, std::size_t size, const std::string& path) {
   if (size > limit)
-    throw InputError(Where{path}, fmt::format("the file holds more than {} bytes, the most that is read; "
+    throw InputError(Where{path}, fmt::format("the file holds more than {}, the most that is read; "
                                               "give a smaller one",
-                                              limit));
+                                              bytes_text(static_cast<Bytes>(limit))));
 }
 
-/// Waits until somebody has the other end of a named pipe open, or had: open() itself would wait for ever.
+// How long the other end of a named pipe is waited for: open() itself would wait for ever.
+constexpr int kTries = 300;
+constexpr int kPauseMs = 10;
+
+/// Waits until somebody has the other end of a named pipe open, or had.
 void require_writer(int fd, const std::string& path) {
-  constexpr int kTries = 300;
-  constexpr int kPauseMs = 10;
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw InputError::cannot_read(path, std::strerror(errno));
   const Descriptor out(ends[0]);
@@ -152,7 +155,7 @@ void require_writer(int fd, const std::string& path) {
     // Takes nothing, and tells a writer that is slow (EAGAIN) from none (0).
     if (::tee(fd, in.get(), 1, SPLICE_F_NONBLOCK) != 0) return;
   }
-  throw InputError::cannot_read(path, "nobody writes to this pipe");
+  throw InputError::cannot_read(path, "nobody writes to this pipe, so start its writer");
 }
 
 }  // namespace
@@ -165,6 +168,23 @@ int open_to_read(const std::string& path) {
   if (::fstat(file.get(), &info) == 0 && S_ISFIFO(info.st_mode)) require_writer(file.get(), path);
   ::fcntl(file.get(), F_SETFL, 0);
   return file.release();
+}
+
+int open_to_write(const std::string& path) {
+  for (int i = 0; i < kTries; ++i) {
+    // Not waiting here is for named pipes, which then say that nobody reads; other files know no difference.
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.get() >= 0) {
+      ::fcntl(file.get(), F_SETFL, 0);
+      return file.release();
+    }
+    const int reason = errno;
+    struct stat info {};
+    const bool lacks_reader = reason == ENXIO && ::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
+    if (!lacks_reader) throw SystemError::cannot_write(path, std::strerror(reason));
+    ::poll(nullptr, 0, kPauseMs);
+  }
+  throw SystemError::cannot_write(path, "nobody reads from this pipe; start its reader, or name a file");
 }
 
 std::string read_file(const std::string& path, std::size_t limit) {
@@ -199,8 +219,7 @@ void write_file(const std::string& path, Overwrite overwrite,
   struct stat info {};
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && !S_ISREG(info.st_mode)) {
-    const Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (device.get() < 0) throw SystemError::cannot_write(path, std::strerror(errno));
+    const Descriptor device(open_to_write(path));
     write_to(device.get(), path, write);
     return;
   }

@@ -21,6 +21,9 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 /// within some seconds.
 [[nodiscard]] int open_to_read(const std::string& path);
 
+/// The same of a device or pipe to write to. Throws SystemError.
+[[nodiscard]] int open_to_write(const std::string& path);
+
 /// May an existing file be replaced?
 enum class Overwrite : bool { No, Yes };
 

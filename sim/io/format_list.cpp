@@ -47,6 +47,7 @@ Format timeline_format() {
   out.extensions = {".jsonl"};
   out.summary = "start and end of every op, one JSON object per line";
   out.needs_times = true;
+  out.bytes_per_op = 50;
   out.write = [](std::ostream& stream, const Exported& run) { write_timeline_jsonl(stream, *run.timeline); };
   reads_times(out);
   return out;
@@ -57,6 +58,7 @@ Format csv_format() {
   out.name = "csv";
   out.summary = "start and end of every op, as a table";
   out.needs_times = true;
+  out.bytes_per_op = 20;
   out.write = [](std::ostream& stream, const Exported& run) { write_timeline_csv(stream, *run.timeline); };
   reads_times(out);
   return out;
@@ -67,6 +69,7 @@ Format report_format() {
   out.name = "report";
   out.summary = "the report of `simulate --json`, with orders and timeline";
   out.needs_times = true;
+  out.bytes_per_op = kReportBytesPerOp;
   out.needs_metrics = true;
   out.write = [](std::ostream& stream, const Exported& run) {
     write_report(stream, *run.report, {true, true});
@@ -84,7 +87,8 @@ Format dot_format() {
     // A schedule that hangs has a graph, and a cycle to look at; one with missing or doubled ops has none.
     const auto problems = validate_structure(*run.schedule);
     if (!problems.empty())
-      throw ScheduleError("no dependency graph of an illegal schedule: " + problems.front().message);
+      throw ScheduleError("no dependency graph of an illegal schedule: " + problems.front().message +
+                          "; `pipeloom validate` lists all that is wrong");
     stream << to_dot(Dag(*run.schedule));
   };
   return out;

@@ -67,7 +67,9 @@ Imported read_schedule(std::string_view text, const std::string& path, std::stri
   if (format == nullptr)
     throw InputError(
         Where{path},
-        fmt::format("this is no schedule in a format that is known; readable formats: {}", readable));
+        fmt::format(
+            "this is no schedule in a format that is known; readable formats: {}; --from says which it is",
+            readable));
   if (!format->read && !format->read_instead.empty())
     throw InputError(Where{path},
                      fmt::format("the format {} holds no schedule: {}", format->name, format->read_instead));

@@ -15,6 +15,7 @@
 #include "sim/costs.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/report.hpp"
+#include "sim/io/timeline_reader.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
 #include "sim/timeline.hpp"
@@ -53,6 +54,9 @@ struct Imported {
   std::shared_ptr<const ActionLists> actions = nullptr;
 };
 
+/// Of a report with its timeline.
+inline constexpr int kReportBytesPerOp = 73;
+
 struct Format {
   std::string name;                     ///< "torch-compute", as --from and --to spell it
   std::vector<std::string> extensions;  ///< {".csv"}: the extensions for which it is taken; may be empty
@@ -61,13 +65,14 @@ struct Format {
   bool needs_metrics = false;           ///< and a measured one: Exported::report is there
   bool binary = false;                  ///< not for a terminal
   bool picture = false;                 ///< Exported::picture changes it
-  bool lowers = false;                  ///< Exported::lowering changes it
+  int bytes_per_op = 0;  ///< of text, about, for every op of every step; 0 for what does not grow with them
+  bool lowers = false;   ///< Exported::lowering changes it
   /// Of a format that is no schedule: what to do with such a file, for the error that says so.
   std::string read_instead = {};
   /// Empty if the format cannot be read. Throws InputError.
   std::function<Imported(std::string_view text, const std::string& name)> read;
   /// Empty if the format holds no times that can be read back. Throws InputError.
-  std::function<Timeline(std::string_view text, const std::string& name)> read_timeline;
+  std::function<TimelineFile(std::string_view text, const std::string& name)> read_timeline;
   /// Empty if the format cannot be written. The stream is binary.
   std::function<void(std::ostream&, const Exported&)> write;
   /// Whether a file that begins like this may be of this format. Empty: never recognised by content.

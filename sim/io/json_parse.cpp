@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "sim/io/json_value.hpp"
+#include "sim/literals.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -192,12 +193,14 @@ class TreeBuilder {
 
 Document Document::parse(std::string_view text, std::string name) {
   if (text.size() > kMaxDocumentBytes)
-    throw InputError(Where{name},
-                     fmt::format("{} bytes of JSON; at most {} are read", text.size(), kMaxDocumentBytes));
+    throw InputError(Where{name}, fmt::format("{} of JSON; at most {} are read: split it",
+                                              bytes_text(static_cast<Bytes>(text.size())),
+                                              bytes_text(static_cast<Bytes>(kMaxDocumentBytes))));
   // The parser would take a NUL for the end of the text and ignore what follows.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     const auto [line, column] = PlaceFinder(text).at(nul);
-    throw InputError(Where{std::move(name), line, column}, "a NUL byte; this is not a text file");
+    throw InputError(Where{std::move(name), line, column},
+                     "a NUL byte; this is not a text file: give JSON in UTF-8");
   }
   TreeBuilder builder(text, std::move(name));
   Json::sax_parse(text.begin(), text.end(), &builder, Json::input_format_t::json, true, true);

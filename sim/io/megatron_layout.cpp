@@ -16,8 +16,9 @@ namespace {
 void write_megatron_layout(std::ostream& out, const Placement& placement) {
   const std::string refusal = layout::layout_refusal(placement);
   if (!refusal.empty())
-    throw InputError(Where{"megatron-layout"},
-                     fmt::format("there is no layout string for this placement: {}", refusal));
+    throw InputError(
+        Where{"megatron-layout"},
+        fmt::format("there is no layout string for this placement: {}; write another format", refusal));
   const std::vector<int> layers(static_cast<std::size_t>(placement.stages()), 1);
   out << layout::to_text(layout::layout_of(layout::contents_of(layers))) << '\n';
 }

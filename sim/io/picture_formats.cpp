@@ -34,6 +34,7 @@ Format chrome_format() {
   out.extensions = {".trace.json"};
   out.summary = "Chrome trace, for Perfetto and chrome://tracing";
   out.needs_times = true;
+  out.bytes_per_op = 190;
   out.write = [](std::ostream& stream, const Exported& run) {
     ChromeTraceOptions options;
     if (run.full_trace) options.flows = options.counters = true;

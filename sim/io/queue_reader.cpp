@@ -17,13 +17,15 @@ constexpr std::size_t kMaxGroup = 64;
 
 void QueueReader::begin_rank() {
   if (queues_.size() == static_cast<std::size_t>(kMaxIndex))
-    throw InputError(where_, fmt::format("more than {} ranks; at most that many are allowed", kMaxIndex));
+    throw InputError(
+        where_, fmt::format("more than {} ranks; at most that many are allowed: leave some out", kMaxIndex));
   queues_.emplace_back();
 }
 
 void QueueReader::add(std::span<const Op> ops, const Where& where) {
   if (ops.size() > kMaxGroup)
-    throw InputError(where, fmt::format("a group of {} ops; at most {} may overlap", ops.size(), kMaxGroup));
+    throw InputError(
+        where, fmt::format("a group of {} ops; at most {} may overlap: split it", ops.size(), kMaxGroup));
   for (std::size_t i = 0; i < ops.size(); ++i) {
     stages_ = std::max(stages_, ops[i].stage().value() + 1);
     microbatches_ = std::max(microbatches_, ops[i].microbatch().value() + 1);
@@ -44,8 +46,9 @@ int QueueReader::slices_for(int microbatches) const {
         where_,
         "some ops name a sequence slice (0F0.1) and others do not (0F0); name it everywhere or nowhere");
   if (static_cast<std::int64_t>(microbatches) * slices_ > kMaxIndex)
-    throw InputError(where_, fmt::format("{} microbatches of {} slices are more than the {} units allowed",
-                                         microbatches, slices_, kMaxIndex));
+    throw InputError(
+        where_, fmt::format("{} microbatches of {} slices are more than the {} units allowed; take fewer",
+                            microbatches, slices_, kMaxIndex));
   return slices_;
 }
 

@@ -53,7 +53,10 @@ bool is_group(const TimelineRow& a, const TimelineRow& b) {
 class Sorted {
  public:
   Sorted(std::vector<TimelineRow> rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {
-    if (rows_.empty()) throw InputError(Where{name_}, "the file has no rows; a timeline has one for each op");
+    if (rows_.empty())
+      throw InputError(Where{name_},
+                       "the file has no rows; a timeline has one for each op: give one that `pipeloom "
+                       "convert` or `run -o` has written");
     // Stable: ops that take no time stay in the order of the file.
     std::stable_sort(rows_.begin(), rows_.end(), [](const TimelineRow& a, const TimelineRow& b) {
       if (a.step != b.step) return a.step < b.step;
@@ -61,12 +64,12 @@ class Sorted {
       return a.start < b.start;
     });
     steps_ = rows_.back().step + 1;
-    for (const TimelineRow& row : rows_) ranks_ = std::max(ranks_, row.rank + 1);
-    if (static_cast<std::size_t>(steps_) > rows_.size() || static_cast<std::size_t>(ranks_) > rows_.size())
-      throw InputError(
-          Where{name_},
-          fmt::format("{} steps and {} ranks, but only {} rows; the file is incomplete or a number is wrong",
-                      steps_, ranks_, rows_.size()));
+    require_rows_for("step", rows_.back(), steps_);
+    const auto last_rank =
+        std::max_element(rows_.begin(), rows_.end(),
+                         [](const TimelineRow& a, const TimelineRow& b) { return a.rank < b.rank; });
+    ranks_ = last_rank->rank + 1;
+    require_rows_for("rank", *last_rank, ranks_);
   }
 
   [[nodiscard]] int steps() const { return steps_; }
@@ -86,6 +89,19 @@ class Sorted {
   }
 
  private:
+  /// Every step and every rank has a row at least. `row` has the largest number of all.
+  void require_rows_for(std::string_view what, const TimelineRow& row, int count) const {
+    if (static_cast<std::size_t>(count) <= rows_.size()) return;
+    throw InputError(
+        Where{name_, static_cast<int>(row.line), 1},
+        fmt::format("{0} {1} takes {2} {0}s of a row at least, but the file has {3}; add the rows "
+                    "that are missing, or correct the number",
+                    what, count - 1, count, count_of_rows()));
+  }
+  [[nodiscard]] std::string count_of_rows() const {
+    return fmt::format("{} row{}", rows_.size(), rows_.size() == 1 ? "" : "s");
+  }
+
   std::vector<TimelineRow> rows_;
   std::string name_;
   int steps_ = 0;
@@ -99,7 +115,7 @@ void require_one_after_another(RowSpan rows, const std::string& name) {
     if (before != nullptr && row.start < before->end && !is_group(*before, row))
       throw InputError(Where{name, static_cast<int>(row.line), 1},
                        fmt::format("{} starts before {} of the same rank has ended; only ops that start and "
-                                   "end together may overlap",
+                                   "end together may overlap: correct one of the times",
                                    to_text(row.op), to_text(before->op)));
     before = &row;
   }
@@ -173,7 +189,10 @@ class Filler {
       std::size_t op = begin + k;
       if (k >= count || !(schedule.ops()[op] == row.op)) op = index_.of(row.op, rank);
       if (op == schedule.num_ops())
-        fail(row, fmt::format("step 0 has no {} on rank {}", to_text(row.op), rank.value()));
+        fail(row,
+             fmt::format("step 0 has no {} on rank {}, and every step runs the same ops; add it there, or "
+                         "leave this one out",
+                         to_text(row.op), rank.value()));
       const std::size_t at = timeline_->index(step, op);
       if (timeline_->start[at] != kUnset)
         fail(row, fmt::format("{} stands twice in step {}; leave one of them out", to_text(row.op), step));
@@ -183,7 +202,8 @@ class Filler {
     if (rows.size() != count)
       throw InputError(
           Where{name_, rows.empty() ? 0 : static_cast<int>(rows[rows.size() - 1].line), rows.empty() ? 0 : 1},
-          fmt::format("rank {} has {} ops in step {}, but {} in step 0; every step runs the same ops",
+          fmt::format("rank {} has {} ops in step {}, but {} in step 0; every step runs the same ops: "
+                      "complete it, or leave the step out",
                       rank.value(), rows.size(), step, count));
   }
 
@@ -210,7 +230,7 @@ std::string failure_of_partial(std::string_view text) {
   return read_jsonl_rows(line, "", TimeUnit::Unit).partial;
 }
 
-Timeline read_timeline(std::string_view text, const std::string& name, TimeUnit unit, Partial partial) {
+TimelineFile read_timeline(std::string_view text, const std::string& name, TimeUnit unit, Partial partial) {
   const std::string_view line = first_line(text);
   TimelineRows read = is_csv(line)      ? read_csv_rows(text, name, unit)
                       : is_report(text) ? read_report_rows(text, name)
@@ -224,7 +244,8 @@ Timeline read_timeline(std::string_view text, const std::string& name, TimeUnit 
     keep_last_step(read.rows);
   }
   const Sorted sorted(std::move(read.rows), name);
-  Timeline timeline;
+  TimelineFile out;
+  Timeline& timeline = out.timeline;
   timeline.schedule = std::make_shared<const Schedule>(schedule_of(sorted, name));
   timeline.steps = sorted.steps();
   timeline.unit = read.unit;
@@ -237,7 +258,8 @@ Timeline read_timeline(std::string_view text, const std::string& name, TimeUnit 
     require_one_after_another(rows, name);
     filler.fill(step, Rank(rank), rows);
   });
-  return timeline;
+  if (!read.rounded.empty()) out.warnings.push_back(read.rounded);
+  return out;
 }
 
 }  // namespace pipeloom::io

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/timeline.hpp"
 
@@ -31,13 +32,20 @@ enum class Partial : bool {
   LastStep,  ///< the step that failed, as far as it got: a schedule of the ops that ended, in pictures and tables
 };
 
+/// A timeline as a file holds it.
+struct TimelineFile {
+  Timeline timeline;
+  /// "file:line:column: ..." for stderr: one line for all times with more digits than a tick holds, at the first of them.
+  std::vector<std::string> warnings;
+};
+
 /// Why the run failed whose timeline begins like this; empty if it did not.
 [[nodiscard]] std::string failure_of_partial(std::string_view text);
 
 /// Throws InputError with file, line and column for whatever cannot be read: a row without one of its fields, an end before its start, an op
 /// that stands twice, ops of one rank that overlap without starting and ending together, a step that lacks an op of the first.
 /// The earliest start of all may be anything: times count from there. O(rows log rows); 1e6 rows take about 0.4 s.
-[[nodiscard]] Timeline read_timeline(std::string_view text, const std::string& name,
-                                     TimeUnit unit = TimeUnit::Unit, Partial partial = Partial::Refuse);
+[[nodiscard]] TimelineFile read_timeline(std::string_view text, const std::string& name,
+                                         TimeUnit unit = TimeUnit::Unit, Partial partial = Partial::Refuse);
 
 }  // namespace pipeloom::io

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "sim/io/json_value.hpp"
+#include "sim/io/rounding.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::io {
@@ -22,6 +23,12 @@ constexpr FieldName kFields[] = {{"rank", RowReader::Rank},
                                  {"start", RowReader::Start},
                                  {"end", RowReader::End},
                                  {"step", RowReader::Step}};
+
+std::string_view name_of(unsigned field) {
+  for (const FieldName& one : kFields)
+    if (one.field == field) return one.name;
+  return {};
+}
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(kBlank);
@@ -75,7 +82,12 @@ class ObjectScanner {
   [[noreturn]] void fail(std::string_view wanted) const {
     const std::string found =
         at_ < line_.size() ? fmt::format("'{}'", shortened(line_.substr(at_, 8), 8)) : "the end of the line";
-    throw InputError(reader_->at(at_ + 1), fmt::format("found {} where {} is expected", found, wanted));
+    throw InputError(
+        reader_->at(at_ + 1),
+        fmt::format(
+            "found {} where {} is expected; write rows such as {{\"rank\":0,\"op\":\"0F0\",\"start\":0,"
+            "\"end\":1}}",
+            found, wanted));
   }
   void expect(char c, std::string_view wanted) {
     if (!take(c)) fail(wanted);
@@ -127,7 +139,7 @@ std::int32_t RowReader::number(std::string_view text, std::string_view what, std
   return value;
 }
 
-Ticks RowReader::time(std::string_view text, std::string_view what, std::size_t column) const {
+Ticks RowReader::time(std::string_view text, std::string_view what, std::size_t column) {
   const auto ticks = parse_ticks(text, unit_);
   // Half the range each, so that differences of two fit.
   if (!ticks || ticks->value > kMaxTicks / 2 || ticks->value < -kMaxTicks / 2) {
@@ -135,11 +147,20 @@ Ticks RowReader::time(std::string_view text, std::string_view what, std::size_t 
     throw InputError(at(column), fmt::format("{} is '{}'; allowed is a decimal number from -{} to {} in {}",
                                              what, shortened(text, kShown), most, most, name_of(unit_)));
   }
+  if (ticks->rounded && num_rounded_++ == 0)
+    first_rounded_ = rounded_warning(at(column), what, shortened(text, kShown));
   return ticks->value;
 }
 
+std::string RowReader::rounded() const {
+  if (num_rounded_ < 2) return first_rounded_;
+  return fmt::format("{}, and so {} {} more", first_rounded_, num_rounded_ == 2 ? "was" : "were",
+                     num_rounded_ - 1);
+}
+
 void RowReader::set(unsigned field, std::string_view text, std::size_t column) {
-  if ((seen_ & field) != 0) throw InputError(at(column), "the row has this field twice");
+  if ((seen_ & field) != 0)
+    throw InputError(at(column), fmt::format("the row has {} twice; keep one of them", name_of(field)));
   seen_ |= field;
   switch (field) {
     case Rank:
@@ -165,19 +186,21 @@ void RowReader::set(unsigned field, std::string_view text, std::size_t column) {
 }
 
 TimelineRow RowReader::finish() const {
+  const Where row{where_.file, static_cast<int>(row_.line), 1};
   if ((seen_ & kNeeded) != kNeeded)
     for (const FieldName& field : kFields)
       if ((seen_ & field.field) == 0)
         throw InputError(
-            at(1), fmt::format("the row has no {}; every row needs rank, op, start and end", field.name));
+            row, fmt::format("the row has no {}; every row needs rank, op, start and end", field.name));
   if (row_.end < row_.start)
-    throw InputError(at(1), fmt::format("{} ends before it starts; correct one of the times, or swap them",
-                                        to_text(row_.op)));
+    throw InputError(row, fmt::format("{} ends before it starts; correct one of the times, or swap them",
+                                      to_text(row_.op)));
   return row_;
 }
 
 TimelineRows read_jsonl_rows(std::string_view text, const std::string& name, TimeUnit unit) {
-  TimelineRows out{{}, unit, {}};
+  TimelineRows out;
+  out.unit = unit;
   RowReader reader(Where{name}, unit);
   bool first = true;
   for_each_line(text, [&](int number, std::string_view line) {
@@ -204,11 +227,13 @@ TimelineRows read_jsonl_rows(std::string_view text, const std::string& name, Tim
     first = false;
     if (!is_header) out.rows.push_back(reader.finish());
   });
+  out.rounded = reader.rounded();
   return out;
 }
 
 TimelineRows read_csv_rows(std::string_view text, const std::string& name, TimeUnit unit) {
-  TimelineRows out{{}, unit, {}};
+  TimelineRows out;
+  out.unit = unit;
   RowReader reader(Where{name}, unit);
   std::vector<unsigned> columns;
   for_each_line(text, [&](int number, std::string_view line) {
@@ -226,13 +251,16 @@ TimelineRows read_csv_rows(std::string_view text, const std::string& name, TimeU
       } else if (cell < columns.size()) {
         reader.set(columns[cell], value, begin + 1);
       } else {
-        throw InputError(reader.at(begin + 1),
-                         fmt::format("more cells than the {} of the header", columns.size()));
+        throw InputError(
+            reader.at(begin + 1),
+            fmt::format("more cells than the {} of the header; leave them out, or name their columns there",
+                        columns.size()));
       }
       begin = end + 1;
     }
     if (!header) out.rows.push_back(reader.finish());
   });
+  out.rounded = reader.rounded();
   return out;
 }
 
@@ -253,10 +281,12 @@ TimelineRows read_report_rows(std::string_view text, const std::string& name) {
       if (field == 0)
         throw InputError::unknown_name(where, "field", row.keys()[i].name,
                                        {"step", "rank", "op", "start", "end"});
+      reader.go_to(where.line);
       reader.set(field, row.items()[i].text(), static_cast<std::size_t>(where.column));
     }
     out.rows.push_back(reader.finish());
   }
+  out.rounded = reader.rounded();
   return out;
 }
 

@@ -26,6 +26,8 @@ struct TimelineRows {
   TimeUnit unit = TimeUnit::Unit;
   /// Why the run that wrote it failed; empty: it did not.
   std::string partial;
+  /// What is said of times that were rounded; empty: none was.
+  std::string rounded;
 };
 
 /// Rows of each form. Throw InputError as read_timeline().
@@ -48,6 +50,8 @@ class RowReader {
     seen_ = 0;
     where_.line = line;
   }
+  /// The row goes on in this line.
+  void go_to(int line) { where_.line = line; }
   void set(unsigned field, std::string_view text, std::size_t column);
   /// Throws InputError if a field is missing, or the end is before the start.
   [[nodiscard]] TimelineRow finish() const;
@@ -55,15 +59,19 @@ class RowReader {
     return {where_.file, where_.line, static_cast<int>(column)};
   }
   void set_unit(TimeUnit unit) { unit_ = unit; }
+  /// What is said of times that were rounded so far: one line, at the first of them. Empty: none was.
+  [[nodiscard]] std::string rounded() const;
 
  private:
   [[nodiscard]] std::int32_t number(std::string_view text, std::string_view what, std::size_t column) const;
-  [[nodiscard]] Ticks time(std::string_view text, std::string_view what, std::size_t column) const;
+  [[nodiscard]] Ticks time(std::string_view text, std::string_view what, std::size_t column);
 
   Where where_;
   TimeUnit unit_;
   TimelineRow row_;
   unsigned seen_ = 0;
+  std::string first_rounded_;
+  std::size_t num_rounded_ = 0;
 };
 
 }  // namespace pipeloom::io

@@ -95,7 +95,9 @@ class CsvReader {
  private:
   void read_row(std::string_view row) {
     if (lists_.ranks() == kMaxIndex)
-      throw InputError(where_, fmt::format("more than {} ranks; at most that many are allowed", kMaxIndex));
+      throw InputError(
+          where_,
+          fmt::format("more than {} ranks; at most that many are allowed: leave some out", kMaxIndex));
     lists_.begin_rank();
     if (wanted_ != Wanted::ActionsOnly) queues_.begin_rank();
     const char* const begin = row.data();
@@ -126,8 +128,8 @@ class CsvReader {
       text = trimmed(text.substr(1, text.size() - 2));
     if (text.empty()) {
       if (++blank_cells_ > kMaxBlankCells)
-        throw InputError(where_,
-                         fmt::format("more than {} blank cells; this is no schedule", kMaxBlankCells));
+        throw InputError(where_, fmt::format("more than {} blank cells; this is no schedule: leave them out",
+                                             kMaxBlankCells));
       lists_.add(Action());
       return;
     }
@@ -215,8 +217,10 @@ class CsvReader {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || value >= kMaxIndex)
       throw InputError(
-          where_, fmt::format("'{}' has a number of {} or more; stages and microbatches must be below that",
-                              shortened(cell, 60), kMaxIndex));
+          where_,
+          fmt::format(
+              "'{}' has a number of {} or more; stages and microbatches must be below that: correct it",
+              shortened(cell, 60), kMaxIndex));
     return value;
   }
 

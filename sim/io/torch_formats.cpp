@@ -27,7 +27,8 @@ ActionLists program_of(const Exported& run, const torch::Homes& homes) {
   const ActionLists drawn = to_actions(*run.schedule, run.idle_cells);
   torch::Transfers transfers = torch::add_transfers(drawn, homes);
   if (transfers.stuck)
-    throw ScheduleError("the schedule hangs, so it has no steps: " + describe(*transfers.stuck, drawn));
+    throw ScheduleError("the schedule hangs, so it has no steps: " + describe(*transfers.stuck, drawn) +
+                        "; `pipeloom validate` says what to move");
   return std::move(transfers.lists);
 }
 
@@ -36,11 +37,12 @@ void write_steps(std::ostream& stream, const Exported& run) {
   const ActionLists program = program_of(run, homes);
   if (!torch::fits(program, homes))
     throw ScheduleError(
-        "a message names a stage or microbatch that no computation has, so there are no steps to the end");
+        "a message names a stage or microbatch that no computation has, so there are no steps to the end; "
+        "`pipeloom validate` names it");
   const torch::DryRun dry = torch::dry_run(program, homes);
   if (dry.stuck)
     throw ScheduleError("the messages deadlock, so there are no steps to the end: " +
-                        describe(*dry.stuck, program));
+                        describe(*dry.stuck, program) + "; `pipeloom validate` says what to move");
   write_torch_actions(stream, dry.grid);
 }
 

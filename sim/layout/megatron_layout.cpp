@@ -13,9 +13,21 @@ namespace {
 
 constexpr std::string_view kLetters = "EtmL";
 
+/// Letters and |, each with the column it was read at.
+struct Letters {
+  std::string text;
+  std::vector<int> columns;
+
+  void append(const Letters& other) {
+    text += other.text;
+    columns.insert(columns.end(), other.columns.begin(), other.columns.end());
+  }
+};
+
 class Parser {
  public:
-  Parser(std::string_view text, std::string source) : text_(text), source_(std::move(source)) {}
+  Parser(std::string_view text, std::string source)
+      : text_(text), source_(source.empty() ? "layout" : std::move(source)) {}
 
   MegatronLayout parse() {
     for (skip_commas(); !at_end(); skip_commas()) {
@@ -26,12 +38,15 @@ class Parser {
     }
     MegatronLayout layout;
     layout.stages.emplace_back();
-    for (const char letter : letters_) {
+    for (const char letter : letters_.text) {
       if (letter == '|')
         layout.stages.emplace_back();
       else
         layout.stages.back() += letter;
     }
+    layout.source = source_;
+    layout.columns = std::move(letters_.columns);
+    layout.columns.push_back(column(text_.size()));
     return layout;
   }
 
@@ -43,8 +58,10 @@ class Parser {
     while (!at_end() && peek() == ',') ++at_;
   }
 
+  [[nodiscard]] static int column(std::size_t at) { return static_cast<int>(at) + 1; }
+
   [[noreturn]] void fail(std::size_t at, const std::string& message) const {
-    throw InputError(Where{source_.empty() ? "layout" : source_, 1, static_cast<int>(at) + 1}, message);
+    throw InputError(Where{source_, 1, column(at)}, message);
   }
 
   [[noreturn]] void fail_at_unknown() const {
@@ -59,18 +76,19 @@ class Parser {
   }
 
   /// One letter or |, and its repeat, behind `out`.
-  void read_letter(std::string& out) {
+  void read_letter(Letters& out) {
     if (peek() != '|' && kLetters.find(peek()) == std::string_view::npos) fail_at_unknown();
     const std::size_t begin = at_;
     const char letter = text_[at_++];
     const std::int64_t count = read_repeat().value_or(1);
-    require_room(begin, count, out.size());
-    out.append(static_cast<std::size_t>(count), letter);
+    require_room(begin, count, out.text.size());
+    out.text.append(static_cast<std::size_t>(count), letter);
+    out.columns.insert(out.columns.end(), static_cast<std::size_t>(count), column(begin));
   }
 
   void read_group() {
     const std::size_t begin = at_++;
-    std::string inner;
+    Letters inner;
     for (skip_commas(); !at_end() && peek() != ')'; skip_commas()) {
       if (peek() == '(')
         fail(at_, "a group in a group; Megatron-LM does not read that: write the inner one out");
@@ -78,13 +96,13 @@ class Parser {
     }
     if (at_end()) fail(begin, "the group is not closed; write (...)*n");
     ++at_;
-    if (inner.empty()) fail(begin, "the group is empty; leave it out");
+    if (inner.text.empty()) fail(begin, "the group is empty; leave it out");
     const auto count = read_repeat();
     if (!count) fail(begin, "the group has no repeat, and Megatron-LM reads none without; write (...)*n");
     std::int64_t size = 0;
-    if (__builtin_mul_overflow(static_cast<std::int64_t>(inner.size()), *count, &size)) size = kMaxCount;
-    require_room(begin, size, letters_.size());
-    for (std::int64_t i = 0; i < *count; ++i) letters_ += inner;
+    if (__builtin_mul_overflow(static_cast<std::int64_t>(inner.text.size()), *count, &size)) size = kMaxCount;
+    require_room(begin, size, letters_.text.size());
+    for (std::int64_t i = 0; i < *count; ++i) letters_.append(inner);
   }
 
   /// "*12"; the number of a count too large for any layout is kMaxCount.
@@ -101,7 +119,8 @@ class Parser {
 
   void require_room(std::size_t at, std::int64_t more, std::size_t before) const {
     if (more <= kMaxLayoutLetters - static_cast<std::int64_t>(before)) return;
-    fail(at, fmt::format("the layout would grow to {}{} letters and stages here; at most {} are read",
+    fail(at, fmt::format("the layout would grow to {}{} letters and stages here; at most {} are read; give "
+                         "smaller repeats",
                          more >= kMaxCount ? "more than " : "",
                          std::min(more, kMaxCount) + static_cast<std::int64_t>(before), kMaxLayoutLetters));
   }
@@ -112,12 +131,24 @@ class Parser {
   std::string_view text_;
   std::string source_;
   std::size_t at_ = 0;
-  std::string letters_;
+  Letters letters_;
 };
 
 int count(const std::vector<StageContent>& contents, int StageContent::*part) {
   return std::accumulate(contents.begin(), contents.end(), 0,
                          [part](int sum, const StageContent& stage) { return sum + stage.*part; });
+}
+
+/// The letter of this kind that stands elsewhere than it must; where there is none, the place that it should have.
+Where place_of_misplaced(const MegatronLayout& layout, char letter, bool first) {
+  const std::size_t last_stage = layout.stages.size() - 1;
+  const std::size_t home = first ? 0 : last_stage;
+  const std::size_t position = first || layout.stages[home].empty() ? 0 : layout.stages[home].size() - 1;
+  for (std::size_t stage = 0; stage < layout.stages.size(); ++stage)
+    for (std::size_t i = 0; i < layout.stages[stage].size(); ++i)
+      if (layout.stages[stage][i] == letter && (stage != home || i != position))
+        return layout.place(stage, i);
+  return layout.place(home, first ? 0 : layout.stages[home].size());
 }
 
 void require_once(const MegatronLayout& layout, char letter, const char* what, bool first) {
@@ -128,15 +159,20 @@ void require_once(const MegatronLayout& layout, char letter, const char* what, b
   if (found == 1 && in_place) return;
   const std::string_view where = first ? "first" : "last";
   throw InputError(
+      place_of_misplaced(layout, letter, first),
       fmt::format("the layout has {} times {} ({}){}; write it once, as the {} letter of the {} stage", found,
                   letter, what, found == 1 ? fmt::format(", but not {}", where) : "", where, where));
 }
 
-StageContent content_of(const std::string& letters, std::size_t stage) {
-  if (!std::is_sorted(letters.begin(), letters.end(),
-                      [](char a, char b) { return kLetters.find(a) < kLetters.find(b); }))
-    throw InputError(fmt::format("stage {} is '{}'; the order within a stage is E, t, m, L", stage,
-                                 shortened(letters, 40)));
+StageContent content_of(const MegatronLayout& layout, std::size_t stage) {
+  const std::string& letters = layout.stages[stage];
+  const auto unsorted = std::is_sorted_until(
+      letters.begin(), letters.end(), [](char a, char b) { return kLetters.find(a) < kLetters.find(b); });
+  if (unsorted != letters.end())
+    throw InputError(
+        layout.place(stage, static_cast<std::size_t>(unsorted - letters.begin())),
+        fmt::format("stage {} is '{}', with {} behind {}; the order within a stage is E, t, m, L", stage,
+                    shortened(letters, 40), *unsorted, *(unsorted - 1)));
   StageContent content;
   content.embedding = letters.starts_with('E');
   content.layers = static_cast<int>(std::count(letters.begin(), letters.end(), 't'));
@@ -145,36 +181,55 @@ StageContent content_of(const std::string& letters, std::size_t stage) {
   return content;
 }
 
-void require_count(int found, std::optional<int> wanted, const char* letter, const char* what) {
+void require_count(const MegatronLayout& layout, int found, std::optional<int> wanted, char letter,
+                   const char* what) {
   if (wanted && found != *wanted)
-    throw InputError(fmt::format("the layout has {} times {}, the model {} {} layers; they must be the same",
+    throw InputError(layout.place(0),
+                     fmt::format("the layout has {} times {}, the model {} {} layers; they must be the same: "
+                                 "correct one of them",
                                  found, letter, *wanted, what));
 }
 
-void require_mtp_in_place(const std::vector<StageContent>& contents, int ranks) {
+void require_mtp_in_place(const MegatronLayout& layout, const std::vector<StageContent>& contents,
+                          int ranks) {
   const auto holds = [](const StageContent& stage) { return stage.mtp > 0; };
+  const auto place_of = [&](std::vector<StageContent>::const_iterator found, char letter) {
+    const auto stage = static_cast<std::size_t>(found - contents.begin());
+    return layout.place(stage, layout.stages[stage].find(letter));
+  };
   const auto first = std::find_if(contents.begin(), contents.end(), holds);
   if (first == contents.end()) return;
-  if (std::any_of(first + 1, contents.end(), [](const StageContent& stage) { return stage.layers > 0; }))
+  const auto decoder =
+      std::find_if(first + 1, contents.end(), [](const StageContent& stage) { return stage.layers > 0; });
+  if (decoder != contents.end())
     throw InputError(
+        place_of(decoder, 't'),
         "a decoder layer (t) stands behind an MTP layer (m); put the MTP layers behind all of them");
-  if (std::any_of(first + 1, contents.end(), holds))
-    throw InputError("the MTP layers (m) stand in several stages; put them into one");
+  if (const auto second = std::find_if(first + 1, contents.end(), holds); second != contents.end())
+    throw InputError(place_of(second, 'm'), "the MTP layers (m) stand in several stages; put them into one");
   const auto stage = static_cast<int>(first - contents.begin());
   const int chunks = static_cast<int>(contents.size()) / ranks;
   if (stage / ranks != chunks - 1)
     throw InputError(
+        place_of(first, 'm'),
         fmt::format("the MTP layers (m) are in stage {}, chunk {} of rank {}; they must be in the last "
                     "chunk of a rank, which are stages {} to {}",
                     stage, stage / ranks, stage % ranks, (chunks - 1) * ranks, contents.size() - 1));
   if (ranks > 1 && stage % ranks == 0)
-    throw InputError(
-        fmt::format("the MTP layers (m) are in stage {}, on rank 0; Megatron-LM takes them on any other "
-                    "rank only",
-                    stage));
+    throw InputError(place_of(first, 'm'),
+                     fmt::format("the MTP layers (m) are in stage {}, on rank 0; Megatron-LM takes them on "
+                                 "any other rank only: put them into a later stage",
+                                 stage));
 }
 
 }  // namespace
+
+Where MegatronLayout::place(std::size_t stage, std::size_t letter) const {
+  if (columns.empty()) return {};
+  std::size_t at = letter;
+  for (std::size_t k = 0; k < stage; ++k) at += stages[k].size() + 1;
+  return {source, 1, columns[at]};
+}
 
 MegatronLayout parse_megatron_layout(std::string_view text, const std::string& source) {
   return Parser(text, source).parse();
@@ -192,15 +247,16 @@ MegatronLayout layout_of(const std::vector<StageContent>& contents) {
 std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks, const LayoutModel& model) {
   const std::size_t stages = layout.stages.size();
   if (stages % static_cast<std::size_t>(ranks) != 0)
-    throw InputError(fmt::format(
-        "the layout has {} stages, no multiple of {} ranks; stages are separated by |", stages, ranks));
+    throw InputError(layout.place(0), fmt::format("the layout has {} stages, no multiple of {} ranks; stages "
+                                                  "are separated by |: add some, or take some away",
+                                                  stages, ranks));
   require_once(layout, 'E', "embedding", true);
   require_once(layout, 'L', "loss", false);
   std::vector<StageContent> contents;
-  for (std::size_t k = 0; k < stages; ++k) contents.push_back(content_of(layout.stages[k], k));
-  require_count(count(contents, &StageContent::layers), model.layers, "t", "decoder");
-  require_count(count(contents, &StageContent::mtp), model.mtp, "m", "MTP");
-  require_mtp_in_place(contents, ranks);
+  for (std::size_t k = 0; k < stages; ++k) contents.push_back(content_of(layout, k));
+  require_count(layout, count(contents, &StageContent::layers), model.layers, 't', "decoder");
+  require_count(layout, count(contents, &StageContent::mtp), model.mtp, 'm', "MTP");
+  require_mtp_in_place(layout, contents, ranks);
   return contents;
 }
 

@@ -30,7 +30,14 @@ inline constexpr std::int64_t kMaxLayoutLetters = std::int64_t{1} << 20;
 /// A layout, expanded: one text of letters per stage, {"Ettt", "tt", .., "m", "L"}. Never without a stage.
 struct MegatronLayout {
   std::vector<std::string> stages;
-  friend bool operator==(const MegatronLayout&, const MegatronLayout&) = default;
+  /// Of a layout that was read: where from, and the columns of its letters and of the | between stages, in order. Else empty.
+  std::string source = {};
+  std::vector<int> columns = {};
+
+  /// Where letter `letter` of a stage was read; behind its last one, the | that ends the stage. Unknown for a layout that was made.
+  [[nodiscard]] Where place(std::size_t stage, std::size_t letter = 0) const;
+  /// The same letters in the same stages, wherever they stood.
+  friend bool operator==(const MegatronLayout& a, const MegatronLayout& b) { return a.stages == b.stages; }
 };
 
 /// Reads a layout string. `source` is where it comes from ("--megatron-layout", a file): errors name it with line 1 and the
@@ -54,7 +61,7 @@ struct LayoutModel {
 /// The stages' contents, after Megatron-LM's checks for `ranks` ranks: the number of stages is a multiple of the ranks; one E,
 /// the first letter of the first stage; one L, the last letter of the last stage; decoder and MTP layers as many as
 /// the model has; MTP layers in one stage, behind all decoder layers, in the last chunk of its rank, and not on rank 0
-/// unless it is the only one. Throws InputError with the first that does not hold.
+/// unless it is the only one. Throws InputError with the first that does not hold, at the place of a layout that was read.
 [[nodiscard]] std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks,
                                                     const LayoutModel& model = {});
 

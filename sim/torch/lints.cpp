@@ -44,7 +44,7 @@ class Linter {
       Parameters& of_stage = parameters_[action.stage().at()];
       if (of_stage.state == State::Gathering)
         add("unshard-unused", of_stage.step,
-            fmt::format("{}UNSHARD: nothing uses the gathered parameters before the row ends",
+            fmt::format("{}UNSHARD: nothing uses the gathered parameters before the row ends; leave it out",
                         action.stage().value()));
       of_stage = {};
     }
@@ -54,7 +54,9 @@ class Linter {
     std::sort(unused.begin(), unused.end());
     for (const Action recv : unused)
       add("receive-unused", posted_.at(recv.key()).step,
-          to_text(recv) + ": no computation behind it uses what it receives");
+          to_text(recv) +
+              ": no computation behind it uses what it receives; leave it out, or put it before its "
+              "computation");
     posted_.clear();
     sent_.clear();
     done_.clear();
@@ -69,7 +71,7 @@ class Linter {
   void look(Action action) {
     if (action.stage().at() >= parameters_.size())
       return add("no-such-stage", step_,
-                 fmt::format("{} is of a stage without computations", to_text(action)));
+                 fmt::format("{} is of a stage without computations; leave it out", to_text(action)));
     if (is_of_stage(action.kind()))
       look_at_parameters(action);
     else if (is_op(action.kind()))
@@ -82,13 +84,16 @@ class Linter {
     Parameters& of_stage = parameters_[action.stage().at()];
     if (action.kind() == ActionKind::Unshard) {
       if (of_stage.state != State::Sharded)
-        add("unshard-resident", step_, to_text(action) + ": the parameters are gathered already");
+        add("unshard-resident", step_,
+            to_text(action) + ": the parameters are gathered already; leave it out");
       of_stage = {State::Gathering, step_};
     } else if (action.kind() == ActionKind::Reshard) {
       if (of_stage.state == State::Sharded && !of_stage.told)
-        add("reshard-absent", step_, to_text(action) + ": the parameters are not gathered");
+        add("reshard-absent", step_, to_text(action) + ": the parameters are not gathered; leave it out");
       if (of_stage.state == State::Gathering)
-        add("reshard-unused", step_, to_text(action) + ": no computation has waited for the gather");
+        add("reshard-unused", step_,
+            to_text(action) +
+                ": no computation has waited for the gather; put it behind one that uses the parameters");
       of_stage = {State::Sharded, step_, true};
     }
   }
@@ -101,11 +106,12 @@ class Linter {
     const std::string text = to_text(message.with_joined(false));
     if (peer < 0 || static_cast<std::size_t>(peer) >= rank_of_stage_.size())
       add("no-peer", step_,
-          fmt::format("{}: stage {} is the {} one, so nobody {} this message", text, message.stage().value(),
-                      up ? "last" : "first", receives ? "sends" : "receives"));
+          fmt::format("{}: stage {} is the {} one, so nobody {} this message; leave it out", text,
+                      message.stage().value(), up ? "last" : "first", receives ? "sends" : "receives"));
     else if (rank_of_stage_[static_cast<std::size_t>(peer)] == rank_)
       add("no-peer", step_,
-          fmt::format("{}: stage {} is on this rank too, where tensors are handed over without a message",
+          fmt::format("{}: stage {} is on this rank too, where tensors are handed over without a message; "
+                      "leave it out",
                       text, peer));
     else
       return true;
@@ -114,7 +120,8 @@ class Linter {
 
   void look_at_receive(Action recv) {
     if (!posted_.try_emplace(recv.key(), Posted{recv.with_joined(false), step_}).second)
-      add("receive-twice", step_, to_text(recv) + " is posted again before a computation used the first");
+      add("receive-twice", step_,
+          to_text(recv) + " is posted again before a computation used the first; leave one of them out");
   }
 
   void look_at_send(Action send) {
@@ -124,9 +131,10 @@ class Linter {
                                        done_.contains(send.as(ActionKind::BackwardInput, send.stage()).key());
     if (!made)
       add("send-before-compute", step_,
-          fmt::format("{} stands before the {} that makes its message", to_text(send),
+          fmt::format("{} stands before the {} that makes its message; put it behind that", to_text(send),
                       is_forward ? "forward" : "backward"));
-    if (!sent_.insert(send.key()).second) add("send-twice", step_, to_text(send) + " stands twice");
+    if (!sent_.insert(send.key()).second)
+      add("send-twice", step_, to_text(send) + " stands twice; leave one of them out");
   }
 
   void look_at_computation(Action part) {
@@ -138,9 +146,11 @@ class Linter {
           to_text(part) +
               (of_stage.reshards
                    ? fmt::format(": the parameters of its stage were freed at step {}, and no {}UNSHARD "
-                                 "stands between",
+                                 "stands between; add it",
                                  of_stage.step, part.stage().value())
-                   : ": the parameters of its stage are not gathered"));
+                   : fmt::format(
+                         ": the parameters of its stage are not gathered; put {}UNSHARD in front of it",
+                         part.stage().value())));
     }
     if (of_stage.state == State::Gathering) of_stage.state = State::Resident;
     const bool is_forward = part.kind() == ActionKind::Forward;
@@ -153,7 +163,8 @@ class Linter {
     if (posted_.erase(recv.key()) > 0) return;
     if (rank_of_stage_[static_cast<std::size_t>(neighbour)] != rank_)
       add("compute-before-receive", step_,
-          fmt::format("{} stands before {}, which brings its input", to_text(part), to_text(recv)));
+          fmt::format("{} stands before {}, which brings its input; put it behind that", to_text(part),
+                      to_text(recv)));
   }
 
   Rank rank_;

@@ -42,21 +42,24 @@ class RowReader {
     const auto key = action.as(ActionKind::Forward, action.stage()).key();
     if (kind == ActionKind::Forward) {
       const auto [found, added] = open_.try_emplace(key, Open{lifetimes_.size()});
-      if (!added) return problem(action, "stands twice");
+      if (!added) return problem(action, "stands twice; leave one of them out");
       lifetimes_.push_back({action.stage(), action.microbatch(), position, position, 0});
       return;
     }
     const auto found = open_.find(key);
-    if (found == open_.end()) return problem(action, "has no F before it");
+    if (found == open_.end()) return problem(action, "has no F before it; add the F, or leave this out");
     Open& open = found->second;
     if (kind == ActionKind::BackwardInput) {
-      if (open.has_input || open.released) return problem(action, "comes after another backward of it");
+      if (open.has_input || open.released)
+        return problem(action, "comes after another backward of it; leave one of them out");
       open.has_input = true;
       return;
     }
-    if (open.released) return problem(action, "releases what is released");
-    if (kind == ActionKind::BackwardWeight && !open.has_input) return problem(action, "has no I before it");
-    if (kind == ActionKind::Backward && open.has_input) return problem(action, "comes after an I of it");
+    if (open.released) return problem(action, "releases what is released; leave one of its backwards out");
+    if (kind == ActionKind::BackwardWeight && !open.has_input)
+      return problem(action, "has no I before it; add the I, or write B");
+    if (kind == ActionKind::Backward && open.has_input)
+      return problem(action, "comes after an I of it; write W");
     open.released = true;
     ++released_;
     lifetimes_[open.lifetime].last = position;
@@ -68,7 +71,7 @@ class RowReader {
     for (std::size_t i = 0; i < lifetimes_.size(); ++i)
       if (released[i] == 0)
         problem(Action(ActionKind::Forward, lifetimes_[i].stage, lifetimes_[i].microbatch),
-                "is never released by a B or W");
+                "is never released by a B or W; add one");
   }
 
   void problem(Action action, std::string_view what) {

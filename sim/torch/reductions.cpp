@@ -29,7 +29,9 @@ void read_reductions(Rank rank, std::span<const Action> row, std::vector<Reduced
       if (kind == ActionKind::ReduceGrad && reduced.reduction)
         lints.push_back(
             {"reduce-twice", rank, step,
-             in_row(rank, step, to_text(action) + " stands twice, so its gradients are scaled twice")});
+             in_row(rank, step,
+                    to_text(action) +
+                        " stands twice, so its gradients are scaled twice; leave one of them out")});
       if (kind == ActionKind::ReduceGrad && !reduced.reduction) reduced.reduction = step;
     }
     if (!action.joined()) ++step;
@@ -51,17 +53,18 @@ std::vector<Lint> reduction_lints(const ActionLists& lists, const std::vector<Ra
       if (!reduced.reduction)
         lints.push_back(
             {"reduce-missing", rank, last,
-             in_row(rank, last,
-                    fmt::format("no {0}REDUCE_GRAD follows the last backward of stage {0}, so its "
-                                "gradients stay as many times too large as there are microbatches",
-                                stage))});
+             in_row(
+                 rank, last,
+                 fmt::format("no {0}REDUCE_GRAD follows the last backward of stage {0}, so its "
+                             "gradients stay as many times too large as there are microbatches; add it there",
+                             stage))});
       else if (*reduced.reduction < last)
         lints.push_back(
             {"reduce-early", rank, *reduced.reduction,
              in_row(
                  rank, *reduced.reduction,
                  fmt::format("{}REDUCE_GRAD stands before the last backward of its stage at step {}, whose "
-                             "gradients are added unscaled",
+                             "gradients are added unscaled; put it behind that",
                              stage, last))});
     }
   }

@@ -80,8 +80,10 @@ std::optional<WaitProblem> reduction_problem(Rank rank, std::span<const Action> 
     const std::int32_t stage = part.stage().value();
     if (part.kind() == ActionKind::ReduceGrad) {
       if (pending != kNone)
-        return fmt::format("{} starts while {}REDUCE_GRAD has no WAIT_REDUCE_GRAD yet", to_text(part),
-                           pending);
+        return fmt::format(
+            "{0} starts while {1}REDUCE_GRAD has no WAIT_REDUCE_GRAD yet; put {1}WAIT_REDUCE_GRAD in front "
+            "of it",
+            to_text(part), pending);
       pending = stage;
       pending_step = step;
     } else if (part.kind() == ActionKind::WaitReduceGrad) {
@@ -95,7 +97,7 @@ std::optional<WaitProblem> reduction_problem(Rank rank, std::span<const Action> 
   if (auto problem = first_problem(rank, row, look)) return problem;
   if (pending == kNone) return std::nullopt;
   return WaitProblem{rank, pending_step,
-                     fmt::format("{0}REDUCE_GRAD has no {0}WAIT_REDUCE_GRAD behind it", pending)};
+                     fmt::format("{0}REDUCE_GRAD has no {0}WAIT_REDUCE_GRAD behind it; add it", pending)};
 }
 
 /// Every send once, and one wait behind it.
@@ -104,12 +106,13 @@ std::optional<WaitProblem> send_problem(Rank rank, std::span<const Action> row) 
   std::unordered_set<std::uint64_t> seen;
   const auto look = [&](Action part, std::size_t step) -> std::string {
     if (is_send(part.kind())) {
-      if (!seen.insert(part.key()).second) return to_text(part) + " stands twice";
+      if (!seen.insert(part.key()).second) return to_text(part) + " stands twice; leave one of them out";
       open.emplace(part.key(), step);
     } else if (is_send_wait(part.kind())) {
       const Action send = part.as(send_of(part.kind()), part.stage());
       if (open.erase(send.key()) == 0)
-        return fmt::format("{} has no {} before it to wait for", to_text(part), to_text(send));
+        return fmt::format("{} has no {} before it to wait for; put it behind that, or leave it out",
+                           to_text(part), to_text(send));
     }
     return {};
   };
@@ -117,7 +120,7 @@ std::optional<WaitProblem> send_problem(Rank rank, std::span<const Action> row) 
   if (open.empty()) return std::nullopt;
   return first_problem(rank, row, [&](Action part, std::size_t) {
     return open.contains(part.with_joined(false).key())
-               ? fmt::format("{} has no {} behind it", to_text(part),
+               ? fmt::format("{} has no {} behind it; add it", to_text(part),
                              to_text(part.as(wait_of(part.kind()), part.stage())))
                : std::string();
   });

@@ -182,7 +182,7 @@ Verdict verdict_of(const ActionLists& lists, const LoadingRun& run) {
     if (const auto twice = second_send(lists, verdict.rank_of_stage)) {
       refuse_lowering(verdict,
                       fmt::format("rank {}, step {}: a computation whose output is sent stands twice, and "
-                                  "no output is sent twice",
+                                  "no output is sent twice; leave one of them out",
                                   twice->rank.value(), twice->step));
       verdict.place = twice;
     }

@@ -41,8 +41,7 @@ std::string value_text(const MetricRow& row, double value, TimeUnit unit,
   if (row.unit == "time_unit") return time_text(static_cast<Ticks>(value), unit);
   if (row.unit == "ratio") return percent(value);
   if (row.unit == "bytes")
-    return memory == nullptr ? bytes_text(static_cast<Bytes>(value))
-                             : memory_text(*memory, static_cast<Bytes>(value));
+    return memory == nullptr ? bytes_text(static_cast<Bytes>(value)) : memory_text_of_bytes(*memory, value);
   return fmt::format("{}", value);
 }
 

@@ -98,7 +98,8 @@ Section ranks_section(const Evaluation& run, Medium medium) {
 }
 
 void add_warnings(const Evaluation& run, Page& page) {
-  if (run.over_limit) page.lead.emplace_back(Paragraph{over_limit_text(*run.over_limit), Tone::Bad});
+  if (run.over_limit)
+    page.lead.emplace_back(Paragraph{over_limit_text(*run.over_limit, run.memory), Tone::Bad});
   for (const std::string& warning : run.warnings) page.lead.emplace_back(Paragraph{warning, Tone::Warning});
 }
 

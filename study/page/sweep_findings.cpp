@@ -25,8 +25,8 @@ constexpr std::size_t kMaxConditions = 64;
 std::vector<Row> chosen_rows(const ResultTable& table, const std::vector<std::string>& conditions) {
   const Where where{"--where"};
   if (conditions.size() > kMaxConditions)
-    throw InputError(where, fmt::format("there are {} conditions; at most {} are read", conditions.size(),
-                                        kMaxConditions));
+    throw InputError(where, fmt::format("there are {} conditions; at most {} are read: join some with &&",
+                                        conditions.size(), kMaxConditions));
   std::vector<sweep::RowFilter> filters;
   for (const std::string& text : conditions)
     filters.emplace_back(table, sweep::Expression::parse(text, where), where);
@@ -53,9 +53,11 @@ std::vector<std::string> asked_metrics(const ResultTable& table, const std::vect
   for (const std::string& name : out) {
     const sweep::Column& column = table.metric(name, {"--metric"});
     if (std::count(out.begin(), out.end(), name) > 1)
-      throw InputError(Where{"--metric"}, fmt::format("{} is named twice", name));
+      throw InputError(Where{"--metric"}, fmt::format("{} is named twice; name it once", name));
     if (!column.is_number())
-      throw InputError(Where{"--metric"}, fmt::format("{} has texts among its values", name));
+      throw InputError(
+          Where{"--metric"},
+          fmt::format("{} has texts among its values, which have no order; name a metric of numbers", name));
   }
   if (out.empty() && !default_metric(table).empty()) out.push_back(default_metric(table));
   if (out.size() == 1)

@@ -98,7 +98,8 @@ Operand number_operand(std::string_view text) {
   if (const auto nano = parse_nano(text)) return Operand::number(*nano);
   if (const auto rounded = parse_fixed(text, static_cast<std::int64_t>(kOne)))
     return Operand::number(rounded->value);
-  throw InputError(fmt::format("{} is beyond the numbers of expressions, 9.2e18", text));
+  throw InputError(
+      fmt::format("{} is beyond the numbers of expressions, 9.2e18; ask for points without it", text));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void Evaluator::State::evaluate(const io::RunConfig& config, Outcome& out) {
   const study::Evaluation& run = point.measure(*last, config, grown);
   if (grown) cache->grown(last_key, *last, false);
   out.status = run.over_limit ? Status::OverMemory : Status::Ok;
-  if (run.over_limit) out.error = study::over_limit_text(*run.over_limit);
+  if (run.over_limit) out.error = study::over_limit_text(*run.over_limit, run.memory);
   for (const study::Metric* metric : metrics) out.metrics.push_back(metric->text(run));
 }
 

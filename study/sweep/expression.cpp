@@ -85,7 +85,8 @@ class ExpressionRun {
 
   void require_number(const Operand& operand, std::string_view what) const {
     if (operand.is_text)
-      fail(fmt::format("the text '{}' stands where {} needs a number", shortened(operand.text, 40), what));
+      fail(fmt::format("the text '{}' stands where {} needs a number; texts take == and != only",
+                       shortened(operand.text, 40), what));
   }
 
   static bool equal(const Operand& a, const Operand& b) {
@@ -103,14 +104,15 @@ class ExpressionRun {
     require_number(b, name);
     const auto value = calculate(code, a.nano, b.nano);
     if (!value)
-      fail(fmt::format("{} {} {} is beyond 9.2e18, the largest number", nano_text(a.nano), name,
-                       nano_text(b.nano)));
+      fail(fmt::format("{} {} {} is beyond 9.2e18, the largest number; use smaller ones", nano_text(a.nano),
+                       name, nano_text(b.nano)));
     a.nano = *value;
   }
 
   [[nodiscard]] std::optional<Nano> calculate(Code code, Nano a, Nano b) const {
     if ((code == Code::Divide || code == Code::Modulo) && b == 0)
-      fail(fmt::format("{} {} 0 has no value", nano_text(a), name_of(code)));
+      fail(fmt::format("{} {} 0 has no value; ask first, as in x != 0 && 1 / x < 2", nano_text(a),
+                       name_of(code)));
     switch (code) {
       case Code::Add:
         return in_range(a + b);

@@ -32,7 +32,7 @@ void require_keys(const Value& object, const std::string& what, const std::vecto
 
 void require_at_most(std::size_t count, std::size_t limit, const char* what, const Where& where) {
   if (count > limit)
-    throw InputError(where, fmt::format("{} {}; at most {} are allowed", count, what, limit));
+    throw InputError(where, fmt::format("{} {}; at most {} are allowed: leave some out", count, what, limit));
 }
 
 /// A whole number from `least` to 9.2e18.

@@ -72,7 +72,9 @@ class Linker {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     if (names.size() == kMaxNames)
-      throw InputError(where, fmt::format("expressions use more than {} keys; that is too many", kMaxNames));
+      throw InputError(
+          where,
+          fmt::format("expressions use more than {} keys; at most that many are read: use fewer", kMaxNames));
     names.push_back(name);
     wheres_.push_back(where);
     return names.size() - 1;

@@ -158,9 +158,9 @@ void ResultFile::open(Existing existing) {
   regular_ = !is_there || S_ISREG(info.st_mode);
   if (!regular_) require_file();
   // Only O_EXCL finds out which of two sweeps that start at once has made the file.
-  const bool must_be_new = regular_ && existing == Existing::Refuse;
-  const int mode = regular_ ? O_RDWR | O_CREAT | (must_be_new ? O_EXCL : 0) : O_WRONLY;
-  descriptor_ = ::open(path_.c_str(), mode | O_CLOEXEC, 0666);
+  const int must_be_new = existing == Existing::Refuse ? O_EXCL : 0;
+  descriptor_ = regular_ ? ::open(path_.c_str(), O_RDWR | O_CREAT | must_be_new | O_CLOEXEC, 0666)
+                         : io::open_to_write(path_);
   if (descriptor_ < 0 && errno == EEXIST) refuse_existing(path_);
   if (descriptor_ < 0) throw SystemError::cannot_write(path_, std::strerror(errno));
   if (regular_) lock(descriptor_, path_);

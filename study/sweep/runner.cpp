@@ -58,7 +58,10 @@ class Crew {
         threads_.emplace_back([this, &worker] { work(worker); });
         ++working_;
       } catch (const std::system_error& error) {
-        if (threads_.empty()) throw SystemError(fmt::format("cannot start a thread: {}", error.what()));
+        if (threads_.empty())
+          throw SystemError(fmt::format(
+              "cannot start a thread: {}; end other programs, or raise the limit of processes (ulimit -u)",
+              error.what()));
         break;
       }
     }

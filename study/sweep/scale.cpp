@@ -38,8 +38,7 @@ double round_step(double least, Marks marks) {
 std::string metric_number(std::string_view metric, double value, std::string_view time_unit) {
   const std::string_view unit = unit_of(metric);
   if (unit == "ratio") return study::ratio_text(value);
-  if (unit == "bytes" && std::abs(value) < 9e18)
-    return study::bytes_text(static_cast<Bytes>(std::llround(value)));
+  if (unit == "bytes" && std::abs(value) < 9e18) return bytes_text(static_cast<Bytes>(std::llround(value)));
   const std::string text = fmt::format("{:.6g}", value);
   return unit == "time_unit" && !time_unit.empty() ? fmt::format("{} {}", text, time_unit) : text;
 }
@@ -115,7 +114,7 @@ std::vector<double> Scale::log_marks(std::size_t about) const {
 }
 
 std::string Scale::mark_text(double value) const {
-  if (marks_ == Marks::Bytes && std::abs(value) < 9e18) return study::bytes_text(static_cast<Bytes>(value));
+  if (marks_ == Marks::Bytes && std::abs(value) < 9e18) return bytes_text(static_cast<Bytes>(value));
   return fmt::format("{:.6g}", value);
 }
 

@@ -75,8 +75,9 @@ void check(const std::vector<CountedKey>& keys, const MapQuestion& question) {
   }
   const auto twice = [](const std::string& a, const std::string& b) { return !a.empty() && a == b; };
   if (twice(question.x, question.y) || twice(question.x, question.what) || twice(question.y, question.what))
-    throw InputError(fmt::format("a map needs three different keys; found {}, {} and {}", question.x,
-                                 question.y, question.what));
+    throw InputError(fmt::format(
+        "a map needs three different keys; found {}, {} and {}: name others by --x, --y and --winner",
+        question.x, question.y, question.what));
 }
 
 /// Where a row stands along an axis.
@@ -168,8 +169,9 @@ std::optional<WinnerMap> winner_map(const ResultTable& table, const std::vector<
       question.y.empty() ? one_place(table.rows()) : placed(question.y, table.column(question.y, {}), all);
   const Levels contenders = levels_of(what, all);
   if (contenders.example.size() > kMaxContenders)
-    throw InputError(fmt::format("{} has {} values; at most {} can compete in a map", question.what,
-                                 contenders.example.size(), kMaxContenders));
+    throw InputError(
+        fmt::format("{} has {} values; at most {} can compete in a map: leave some out by --where",
+                    question.what, contenders.example.size(), kMaxContenders));
 
   WinnerMap map{std::move(x.axis),  std::move(y.axis), question.what, question.metric, {}, {}, {},
                 table.is_complete()};

@@ -1,14 +1,14 @@
 #include "cli/numbers.hpp"
 
 #include "sim/error.hpp"
+#include "sim/literals.hpp"
+#include "sim/memory_text.hpp"
 #include "study/memory_text.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
 using namespace pipeloom::cli;
 using study::headroom_text;
-using study::memory_cell;
-using study::memory_text;
 
 TEST_CASE("bytes in units of 1000, and of 1024 in parentheses") {
   CHECK(bytes_text(0) == "0 B");
@@ -116,6 +116,11 @@ TEST_CASE("memory without sizes is told in activations") {
   CHECK(memory_text(model, 11) == "5.5 activations of a stage");
   CHECK(bytes_number(model, 11) == "5.5");
   CHECK(bytes_number(model, 10) == "5");
+  CHECK(memory_text_of_bytes(model, 5.5) == "5.5 activations of a stage");  // as metrics give it
+  model.static_bytes = {2'000'000'000, 0};                                  // in halves of a byte
+  CHECK(memory_text(model, 2'000'000'011) == "1.0 GB (953.7 MiB)");
+  CHECK(memory_cell(model, 2'000'000'011) == "1.0 GB");
+  model.static_bytes = {0, 0};
   model.passes = model.parts = 1;
   CHECK(memory_text(model, 1) == "1 activation of a stage");
   model.activation = {37, 37};  // relative, as in the papers' tables

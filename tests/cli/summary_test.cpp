@@ -58,8 +58,10 @@ TEST_CASE("one rank more than fit still leaves a full table") {
 
 TEST_CASE("over the limit: rank, op, bytes, limit") {
   const OverLimit over{Rank(2), forward(Stage(2), Microbatch(5)), 12, 10};
-  CHECK(
-      over_limit_text(over).starts_with("over the memory limit: rank 2 needs 12 at 2F5, the limit is 10; "));
+  MemoryModel model = default_memory(Placement::linear(4));
+  model.static_bytes[0] = 4096;  // sizes are real ones
+  CHECK(over_limit_text(over, model)
+            .starts_with("over the memory limit: rank 2 needs 12 B at 2F5, the limit is 10 B; "));
 }
 
 TEST_CASE("a range of time, either side open") {

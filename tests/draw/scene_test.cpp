@@ -167,7 +167,21 @@ TEST_CASE("more ranks than pixels share rows", "[draw]") {
   CHECK(scene.rows.size() < 200);
   CHECK(scene.rows.front().first == Rank(0));
   CHECK(scene.rows.back().last == Rank(300));
-  CHECK_FALSE(shapes_of<Rectangle>(scene, Role::Merged).empty());
+  // Stage r runs from r to r + 1: a row of ranks a to b - 1 is busy from a to b, to a bin of some pixels, and nowhere else.
+  constexpr double kBin = 4;
+  const auto bars = shapes_of<Rectangle>(scene, Role::Merged);
+  for (const Row& row : scene.rows) {
+    double left = scene.width;
+    double right = 0;
+    for (const Rectangle& bar : bars)
+      if (bar.y >= row.y - 0.01 && bar.y < row.y + row.height) {
+        left = std::min(left, bar.x);
+        right = std::max(right, bar.x + bar.width);
+      }
+    CAPTURE(row.first.value());
+    CHECK(left == Approx(scene.time.x_of(row.first.value() * kUnit)).margin(kBin));
+    CHECK(right == Approx(scene.time.x_of(row.last.value() * kUnit)).margin(kBin));
+  }
 }
 
 TEST_CASE("the memory strip has its peak where most activations are alive", "[draw]") {

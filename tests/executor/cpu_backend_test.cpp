@@ -143,7 +143,7 @@ TEST_CASE("a measured timeline is written and read back") {
   const RunResult run = run_on_cpu(program, work, {.warmup_steps = 0, .steps = 2});
   std::ostringstream out;
   io::write_timeline_jsonl(out, run.timeline);
-  const Timeline read = io::read_timeline(out.str(), "measured.jsonl", TimeUnit::Millisecond);
+  const Timeline read = io::read_timeline(out.str(), "measured.jsonl", TimeUnit::Millisecond).timeline;
   CHECK(read.steps == 2);
   REQUIRE(read.schedule->num_ops() == run.timeline.schedule->num_ops());
   for (Rank rank{0}; rank < Rank(4); ++rank)

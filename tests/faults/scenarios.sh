@@ -221,6 +221,10 @@ odd_inputs() {
   patience=10 status "$pipeloom" simulate fifo.json
   check status_is 2
   check says "nobody writes to this pipe"
+  printf '{"schedule": "gpipe", "ranks": 2, "microbatches": 2}' >gpipe.json
+  patience=10 status "$pipeloom" convert gpipe.json pipe --to svg
+  check status_is 3
+  check says "nobody reads from this pipe"
   status "$pipeloom" simulate .
   check status_is 2
   status "$pipeloom" simulate /dev/zero

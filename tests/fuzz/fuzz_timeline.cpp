@@ -26,9 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)io::looks_like_timeline(text);
   try {
-    const Timeline timeline = io::read_timeline(text, "timeline.jsonl");
+    const Timeline timeline = io::read_timeline(text, "timeline.jsonl").timeline;
     const std::string first = written(timeline);
-    if (written(io::read_timeline(first, "again", timeline.unit)) != first) std::abort();
+    if (written(io::read_timeline(first, "again", timeline.unit).timeline) != first) std::abort();
   } catch (const InputError&) {
     // refused with a place
   }

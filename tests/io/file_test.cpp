@@ -68,6 +68,18 @@ TEST_CASE("a named pipe that nobody writes is refused, and one with a writer is 
   writer.join();
 }
 
+TEST_CASE("a named pipe that nobody reads is refused, and one with a reader is written") {
+  const Folder folder;
+  const std::string pipe = folder.file("p");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_AS(put(pipe, Overwrite::No, "text"), SystemError);
+  std::string read;
+  std::thread reader([&] { std::ifstream(pipe) >> read; });
+  put(pipe, Overwrite::No, "text");
+  reader.join();
+  CHECK(read == "text");
+}
+
 TEST_CASE("a file that appears while another is written is not lost") {
   const Folder folder;
   const std::string path = folder.file("a");
@@ -123,10 +135,10 @@ TEST_CASE("what cannot be read says why") {
   CHECK(reason(folder.file(""), 10).find("Is a directory") != std::string::npos);
   put(folder.file("a"), Overwrite::No, "12345678901");
   CHECK(reason(folder.file("a"), 10) ==
-        "the file holds more than 10 bytes, the most that is read; give a smaller one");
+        "the file holds more than 10 B, the most that is read; give a smaller one");
   // Endless: the limit ends it.
   CHECK(reason("/dev/zero", 10) ==
-        "the file holds more than 10 bytes, the most that is read; give a smaller one");
+        "the file holds more than 10 B, the most that is read; give a smaller one");
   CHECK(reason(folder.file("a"), 11) == "read");
   CHECK_THROWS_AS(put(folder.file("no/such/folder"), Overwrite::No, "x"), SystemError);
 }

@@ -56,7 +56,8 @@ TEST_CASE("a byte order mark and comments of both kinds are passed over") {
 
 TEST_CASE("what is no JSON gets one line with its place") {
   CHECK(error_of("{\"a\": 1, \"a\": 2}") == "f:1:10: error: the key 'a' appears twice; keep one of them");
-  CHECK(error_of(std::string("{}\0x", 4)) == "f:1:3: error: a NUL byte; this is not a text file");
+  CHECK(error_of(std::string("{}\0x", 4)) ==
+        "f:1:3: error: a NUL byte; this is not a text file: give JSON in UTF-8");
   CHECK(error_of(std::string(65, '[')) ==
         "f:1:65: error: nested deeper than the 64 levels that are read; write it flatter");
   CHECK(error_of("{\"a\": \n\n 1e999}").substr(0, 30) == "f:3:6: error: this is not JSON");

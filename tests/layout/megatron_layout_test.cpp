@@ -151,6 +151,31 @@ TEST_CASE("layout checks: MTP layers") {
   CHECK_THAT(check("Et|t|m|L", 2), Contains("stage 2, on rank 0"));
 }
 
+TEST_CASE("layout checks: each says where") {
+  const auto place = [](const std::string& text, int ranks, LayoutModel model = {}) {
+    try {
+      (void)contents_of(parse_megatron_layout(text, "--megatron-layout"), ranks, model);
+    } catch (const InputError& error) {
+      return error.where().text();
+    }
+    return std::string("taken");
+  };
+  CHECK(place("Et|tL", 2) == "taken");
+  CHECK(place("Et|t|L", 2) == "--megatron-layout:1:1");
+  CHECK(place("tE|tL", 2) == "--megatron-layout:1:2");   // the E that is not first
+  CHECK(place("Et|EtL", 2) == "--megatron-layout:1:4");  // the second E
+  CHECK(place("tt|tL", 2) == "--megatron-layout:1:1");   // where the E must be
+  CHECK(place("Et|tt", 2) == "--megatron-layout:1:6");   // behind the last letter
+  CHECK(place("EtL|t", 2) == "--megatron-layout:1:3");   // the L that is not last
+  CHECK(place("Et|tL", 2, {.layers = 3}) == "--megatron-layout:1:1");
+  CHECK(place("Emt|L", 2) == "--megatron-layout:1:3");      // the t behind m
+  CHECK(place("Et|m|t|L", 4) == "--megatron-layout:1:6");   // the t
+  CHECK(place("Et|t|m|mL", 4) == "--megatron-layout:1:8");  // the second m
+  CHECK(place("Et|t|m|L", 2) == "--megatron-layout:1:6");   // the m
+  // What a repeat makes stands where its letter does: (t|)*2 gives stages 1 and 2 the t at column 5.
+  CHECK(place("Em|(t|)*2,L", 4) == "--megatron-layout:1:5");
+}
+
 TEST_CASE("layouts say loop placements only") {
   CHECK(layout_refusal(Placement::loop(4, 3)).empty());
   CHECK(layout_refusal(Placement::linear(4)).empty());

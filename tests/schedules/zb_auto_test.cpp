@@ -208,9 +208,9 @@ TEST_CASE("zb-auto: the names of the papers") {
   const Terms terms = unit_terms(Placement::linear(4));
   const Params params{.ranks = 4, .microbatches = 12};
   CHECK(make_under("zb-1p", terms, params).said.limit ==
-        "4 microbatches, 8 bytes of activations on every rank");
+        "4 microbatches, 4 activations of a stage on every rank");
   CHECK(make_under("zb-2p", terms, params).said.limit ==
-        "8 microbatches, 16 bytes of activations on every rank");
+        "8 microbatches, 8 activations of a stage on every rank");
   CHECK(make_under("zb-auto", terms, params).schedule == make_under("zb-1p", terms, params).schedule);
 }
 
@@ -230,13 +230,30 @@ TEST_CASE("zb-auto: where the limit comes from") {
   CHECK(limit_of(params) == std::vector<Bytes>{50 - 7 - 2, 40 - 5 - 2 - 3});
   params.memory_limit = MemoryLimit{.bytes = 33, .microbatches = {}};
   CHECK(limit_of(params) == std::vector<Bytes>{33, 33});
+  {
+    // Without sizes, and with times for all of a rank's layers, two chunks hold half of an activation each: 3 are 6 halves.
+    const Placement v = Placement::wave(2, 2);
+    MemoryModel halves = default_memory(v);
+    halves.parts = halves.passes = 2;
+    params.memory_limit = MemoryLimit{.bytes = 3, .microbatches = {}};
+    const ActivationLimit limit = activation_limit(params, v, halves);
+    CHECK(limit.bytes == std::vector<Bytes>{6, 6});
+    CHECK(limit.text == "3 activations of a stage on every rank");
+    halves.activation.assign(4, 1'000'000'000);
+    halves.parts = 1;
+    params.memory_limit = microbatches(1);
+    CHECK(activation_limit(params, v, halves).text ==
+          "1 microbatch, 2.0 GB (1.9 GiB) of activations on every rank");
+  }
   params.memory_limit = microbatches(1.55);
   CHECK(limit_of(params) == std::vector<Bytes>{15, 15});  // 15.5, rounded down
   params.memory_limit.reset();
   terms.memory.limit = {50, 10};
   CHECK(refusal_of("zb-auto", terms, params) ==
-        "memory.limit_bytes = 10 leaves nothing for activations on rank 1: static, receive and logits bytes "
-        "take 10; "
+        // Of 10 each: the largest activation counts as one.
+        "memory.limit_bytes (1 activation of a stage) leaves nothing for activations on rank 1: static, "
+        "receive "
+        "and logits bytes take 1 activation of a stage; "
         "raise the limit, or use more ranks");
   // On a V a rank holds both chunks of a microbatch.
   CHECK(microbatch_bytes(Placement::wave(2, 2), unit_terms(Placement::wave(2, 2)).memory) == 4);
@@ -277,8 +294,9 @@ TEST_CASE("zb-auto: limits that are too low are refused or warned about, with on
   CHECK(make_under("zb-auto", terms, params).said.warnings.empty());
   params.memory_limit = MemoryLimit{.bytes = 1, .microbatches = {}};
   CHECK(refusal_of("zb-auto", terms, params) ==
-        "zb-auto has no order within 1 bytes of activations on every rank; the least limit that has one is 1 "
-        "microbatch (2 bytes): set options.memory_limit.microbatches = 1");
+        "zb-auto has no order within 0.5 activations of a stage on every rank; the least limit that has one "
+        "is 1 "
+        "microbatch (1 activation of a stage): set options.memory_limit.microbatches = 1");
   params.memory_limit = microbatches(2);
   const Made poor = make_under("zb-auto", terms, params);
   REQUIRE(poor.said.warnings.size() == 1);
@@ -297,16 +315,20 @@ TEST_CASE("zb-auto: limits that are too low are refused or warned about, with on
 TEST_CASE("zbv-auto: under p activations it names the schedule that works") {
   const Terms terms = unit_terms(Placement::wave(8, 2));
   Params params{.ranks = 8, .microbatches = 24, .chunks = 2, .memory_limit = microbatches(6)};
-  CHECK(refusal_of("zbv-auto", terms, params) ==
-        "zbv-auto needs room for 8 microbatches (32 bytes) on every rank, and the limit is 6 microbatches, "
-        "24 bytes of "
-        "activations on every rank; v-half, which holds 5 microbatches (20 bytes), runs within it; or raise "
-        "the limit");
+  CHECK(
+      refusal_of("zbv-auto", terms, params) ==
+      // Each of 4 bytes: both of a rank's stages, of which one is an activation.
+      "zbv-auto needs room for 8 microbatches (16 activations of a stage) on every rank, and the limit is 6 "
+      "microbatches, 12 activations of a stage on every rank; v-half, which holds 5 microbatches (10 "
+      "activations "
+      "of a stage), runs within it; or raise the limit");
   params.memory_limit = microbatches(4.5);
   CHECK(refusal_of("zbv-auto", terms, params)
-            .find("v-min, which holds 4 microbatches (16 bytes), runs within it") != std::string::npos);
+            .find("v-min, which holds 4 microbatches (8 activations of a stage), runs within it") !=
+        std::string::npos);
   params.memory_limit = microbatches(3);
-  CHECK(refusal_of("zbv-auto", terms, params).find("v-half holds 5 microbatches (20 bytes) and v-min 4") !=
+  CHECK(refusal_of("zbv-auto", terms, params)
+            .find("v-half holds 5 microbatches (10 activations of a stage) and v-min 4") !=
         std::string::npos);
 }
 

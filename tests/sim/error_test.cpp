@@ -69,7 +69,7 @@ TEST_CASE("messages say what to do") {
              Contains("out.svg") && Contains("disk full"));
   // 3 * 2^30 bytes and 512 bytes
   CHECK_THAT(std::string(InputError::too_large("the timeline", 3221225472.0, 512.0).what()),
-             Contains("the timeline would need about 3.0 GiB") && Contains("512 B"));
+             Contains("the timeline would need about 3.2 GB (3.0 GiB), more than the 512 B allowed"));
 }
 
 }  // namespace pipeloom

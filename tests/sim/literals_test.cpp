@@ -5,12 +5,28 @@
 #include "support/catch.hpp"
 
 namespace pipeloom {
+namespace {
+
+/// Of a text that is a time and says no more than is kept.
+Ticks ticks_of(const char* text) {
+  const auto time = parse_time_literal(text);
+  REQUIRE(time);
+  CHECK_FALSE(time->rounded);
+  return time->value;
+}
+
+}  // namespace
 
 TEST_CASE("times with a unit are ticks of a picosecond") {
-  CHECK(parse_time_literal("23.6ms") == 23'600'000'000);
-  CHECK(parse_time_literal("1.5 s") == 1'500'000'000'000);
-  CHECK(parse_time_literal("40us") == 40'000'000);
-  CHECK(parse_time_literal("7ns") == 7'000);
+  CHECK(ticks_of("23.6ms") == 23'600'000'000);
+  CHECK(ticks_of("1.5 s") == 1'500'000'000'000);
+  CHECK(ticks_of("40us") == 40'000'000);
+  CHECK(ticks_of("7ns") == 7'000);
+  // A tick is a picosecond: the seventh digit of a nanosecond is none.
+  const auto fine = parse_time_literal("1.2345678ns");
+  REQUIRE(fine);
+  CHECK(fine->value == 1'235);
+  CHECK(fine->rounded);
   for (const char* text : {"", "23.6", "ms", "-1ms", "1unit", "1 minute", "1f1b", "1..5s", "80GB"})
     CHECK_FALSE(parse_time_literal(text));
 }

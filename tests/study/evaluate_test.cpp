@@ -7,6 +7,7 @@
 #include "sim/io/json_value.hpp"
 #include "sim/text.hpp"
 #include "study/metrics_table.hpp"
+#include "study/run_tables.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
@@ -151,13 +152,64 @@ TEST_CASE("runs that are too large are refused before anything is allocated") {
   limits.max_memory = 1e9;
   const std::string line =
       error_of(R"({"schedule": "1f1b", "ranks": 1048576, "microbatches": 1048576})", limits);
-  // 2 ops for each of 2^40 pairs, 8 + 32 + 16 + 128 bytes each: 2^41 * 184 = 368 TiB.
+  // 2 ops for each of 2^40 pairs, 8 + 32 + 16 + 128 bytes each: 2^41 * 184 = 368 TiB; 1.5 KiB for each of 2^20 stages is nothing beside.
   CHECK(line ==
         "error: 1f1b with ranks = 1048576, chunks = 1, microbatches = 1048576 (2.2e+12 ops) would need about "
-        "368.0 TiB, "
-        "more than the 953.7 MiB allowed; make it smaller or raise --max-memory");
+        "404.6 TB (368.0 TiB), more than the 1.0 GB (953.7 MiB) allowed; make it smaller or raise "
+        "--max-memory");
   CHECK(error_of(R"({"schedule": "interleaved-1f1b", "ranks": 1048576, "microbatches": 1, "chunks": 2})") ==
         "c:1:81: error: ranks * chunks = 2097152 stages; at most 1048576 are allowed");
+}
+
+TEST_CASE("steps that nobody looks at are neither simulated nor counted") {
+  // 4 ops per step. All 2^20 steps: 4 (8 + 32 + 16 2^20 + 128) + 1536 bytes, 67 MB; the first alone: 2.3 kB.
+  const std::string many =
+      R"({"schedule": "1f1b", "ranks": 1, "microbatches": 2, "costs": {"forward": 1, "backward": 2},
+      "step": {"optimizer": 1, "count": 1048576}})";
+  study::Limits limits;
+  limits.max_memory = 1e6;
+  CHECK(
+      error_of(many, limits) ==
+      "error: 1f1b with ranks = 1, chunks = 1, microbatches = 2 (4 ops, 1048576 steps) would need about 67.1 "
+      "MB (64.0 MiB), more than the 1.0 MB (976.6 KiB) allowed; make it smaller or raise --max-memory");
+  limits.with_all_steps = false;
+  const auto first = study::evaluate(config_of(many), limits);
+  CHECK(first.timeline.steps == 1);
+  CHECK(first.effective.step.count == 1048576);
+  CHECK(first.metrics.step_time == 7'000'000'000);
+  // What all of them would pass is refused as before: 1048576 * (5000 + 1) > 2^62 / 1e9 = 4.6e9.
+  CHECK(
+      error_of(
+          R"({"schedule": "1f1b", "ranks": 1, "microbatches": 1, "costs": {"forward": 2000, "backward": 3000},
+      "step": {"optimizer": 1, "count": 1048576}})",
+          limits)
+          .find("add up to more than 2^62 ticks") != std::string::npos);
+}
+
+TEST_CASE("files that nobody could read back are refused before anything is simulated") {
+  study::Limits limits;
+  limits.max_memory = 1e12;
+  limits.text_per_time = 50;
+  // 2 ops for each of 2^26 pairs, 50 bytes of text each: 6.7e9 bytes.
+  CHECK(error_of(R"({"schedule": "1f1b", "ranks": 8192, "microbatches": 8192})", limits) ==
+        "error: 1f1b with ranks = 8192, chunks = 1, microbatches = 8192 (1.34e+08 ops) would fill a file of "
+        "about "
+        "6.7 GB (6.2 GiB); at most 2.1 GB (2.0 GiB) are written, as no more is read: take fewer steps, "
+        "microbatches "
+        "or ranks, or draw a picture");
+}
+
+TEST_CASE("a limit is told as the table tells memory") {
+  // Nobody gave sizes, and times are for all of a rank's layers: each of its two stages holds half an activation. Rank 0 begins with 11
+  // forwards, of which the seventh makes 3.5.
+  const auto evaluation = run(R"({"schedule": "interleaved-1f1b", "ranks": 4, "microbatches": 8, "chunks": 2,
+      "costs": {"per": "rank", "forward": 1, "backward": 2}, "memory": {"limit_bytes": 3}})");
+  REQUIRE(evaluation.over_limit);
+  CHECK(study::over_limit_text(*evaluation.over_limit, evaluation.memory)
+            .starts_with(
+                "over the memory limit: rank 0 needs 3.5 activations of a stage at 4F2, the limit is 3 "
+                "activations of a stage; "));
+  CHECK(Json::parse(report_text(evaluation))["memory"]["over_limit"]["bytes"] == 3.5);
 }
 
 TEST_CASE("more memory than the limit is in the report") {

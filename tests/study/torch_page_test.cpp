@@ -61,7 +61,7 @@ TEST_CASE("torch page: a message where the pipeline ends is told, and nothing el
       of("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1RECV_B0,1B0,1SEND_B0\n", torch::Target::Legacy);
   REQUIRE(codes(blamed) == Codes{"no-peer"});
   CHECK(blamed.lints[0].message ==
-        "rank 1, step 2: 1RECV_B0: stage 1 is the last one, so nobody sends this message");
+        "rank 1, step 2: 1RECV_B0: stage 1 is the last one, so nobody sends this message; leave it out");
 }
 
 TEST_CASE("torch page: a message within a rank") {
@@ -82,7 +82,7 @@ TEST_CASE("torch page: which releases load a file") {
   CHECK(older.ok());
   CHECK(older.releases.back().verdict.exception == "ValueError");
   CHECK(older.releases.back().verdict.message ==
-        "rank 0, step 4: 0REDUCE_GRAD has no 0WAIT_REDUCE_GRAD behind it");
+        "rank 0, step 4: 0REDUCE_GRAD has no 0WAIT_REDUCE_GRAD behind it; add it");
   const auto oldest = of("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n");
   CHECK(releases(oldest) == "legacy ");
   CHECK(oldest.ok());

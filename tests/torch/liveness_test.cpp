@@ -64,15 +64,16 @@ TEST_CASE("liveness: what the rule has no answer for") {
     CHECK(live.ranks[0].slots == 0);
     return live.problems.empty() ? std::string() : live.problems.front();
   };
-  CHECK(problem("0F0 0F0 0B0") == "rank 0: 0F0 stands twice");
-  CHECK(problem("0F0 0B0 0B0") == "rank 0: 0B0 releases what is released");
-  CHECK(problem("0B0") == "rank 0: 0B0 has no F before it");
-  CHECK(problem("0B0 0F0") == "rank 0: 0B0 has no F before it");
-  CHECK(problem("0F0 0W0") == "rank 0: 0W0 has no I before it");
-  CHECK(problem("0F0") == "rank 0: 0F0 is never released by a B or W");
-  CHECK(problem("0F0 0I0") == "rank 0: 0F0 is never released by a B or W");
-  CHECK(problem("0F0 0I0 0I0 0W0") == "rank 0: 0I0 comes after another backward of it");
-  CHECK(problem("0F0 0I0 0B0") == "rank 0: 0B0 comes after an I of it");
+  CHECK(problem("0F0 0F0 0B0") == "rank 0: 0F0 stands twice; leave one of them out");
+  CHECK(problem("0F0 0B0 0B0") == "rank 0: 0B0 releases what is released; leave one of its backwards out");
+  CHECK(problem("0B0") == "rank 0: 0B0 has no F before it; add the F, or leave this out");
+  CHECK(problem("0B0 0F0") == "rank 0: 0B0 has no F before it; add the F, or leave this out");
+  CHECK(problem("0F0 0W0") == "rank 0: 0W0 has no I before it; add the I, or write B");
+  CHECK(problem("0F0") == "rank 0: 0F0 is never released by a B or W; add one");
+  CHECK(problem("0F0 0I0") == "rank 0: 0F0 is never released by a B or W; add one");
+  CHECK(problem("0F0 0I0 0I0 0W0") ==
+        "rank 0: 0I0 comes after another backward of it; leave one of them out");
+  CHECK(problem("0F0 0I0 0B0") == "rank 0: 0B0 comes after an I of it; write W");
 }
 
 }  // namespace pipeloom::torch

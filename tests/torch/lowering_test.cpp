@@ -185,14 +185,16 @@ TEST_CASE("torch lowering: what 2.15 refuses about waits") {
     return found ? fmt::format("{},{}: {}", found->rank.value(), found->step, found->message) : "";
   };
   CHECK(problem("0REDUCE_GRAD 0WAIT_REDUCE_GRAD 0SEND_F0 0WAIT_SEND_F0").empty());
-  CHECK(problem("0F0 0REDUCE_GRAD") == "0,1: 0REDUCE_GRAD has no 0WAIT_REDUCE_GRAD behind it");
+  CHECK(problem("0F0 0REDUCE_GRAD") == "0,1: 0REDUCE_GRAD has no 0WAIT_REDUCE_GRAD behind it; add it");
   CHECK(problem("0REDUCE_GRAD 1REDUCE_GRAD") ==
-        "0,1: 1REDUCE_GRAD starts while 0REDUCE_GRAD has no WAIT_REDUCE_GRAD yet");
+        "0,1: 1REDUCE_GRAD starts while 0REDUCE_GRAD has no WAIT_REDUCE_GRAD yet; put 0WAIT_REDUCE_GRAD in "
+        "front of it");
   CHECK(problem("0WAIT_REDUCE_GRAD") ==
         "0,0: 0WAIT_REDUCE_GRAD waits for a reduction that is not under way; put it behind 0REDUCE_GRAD");
-  CHECK(problem("0F0 | 0SEND_F0 0F0 0SEND_F0") == "1,2: 0SEND_F0 stands twice");
-  CHECK(problem("0SEND_F0") == "0,0: 0SEND_F0 has no 0WAIT_SEND_F0 behind it");
-  CHECK(problem("0WAIT_SEND_B3") == "0,0: 0WAIT_SEND_B3 has no 0SEND_B3 before it to wait for");
+  CHECK(problem("0F0 | 0SEND_F0 0F0 0SEND_F0") == "1,2: 0SEND_F0 stands twice; leave one of them out");
+  CHECK(problem("0SEND_F0") == "0,0: 0SEND_F0 has no 0WAIT_SEND_F0 behind it; add it");
+  CHECK(problem("0WAIT_SEND_B3") ==
+        "0,0: 0WAIT_SEND_B3 has no 0SEND_B3 before it to wait for; put it behind that, or leave it out");
   CHECK(problem("0SEND_F0 | 0WAIT_REDUCE_GRAD").starts_with("1,0"));  // reductions of all ranks come first
 }
 
