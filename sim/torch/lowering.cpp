@@ -32,8 +32,8 @@ void require_resident_groups(const ActionLists& lists, int max_active_stages) {
 void require_lookaheads(const Lookahead& lookahead, int ranks) {
   if (lookahead.kind == Lookahead::Kind::ByRank &&
       lookahead.by_rank.size() != static_cast<std::size_t>(ranks))
-    throw InputError(fmt::format("unshard_lookahead has {} numbers for {} ranks; give one for each",
-                                 lookahead.by_rank.size(), ranks));
+    throw InputError(fmt::format("unshard_lookahead takes one number per rank, {} here, not {}", ranks,
+                                 lookahead.by_rank.size()));
 }
 
 ResidencyOptions residency_of(const LowerOptions& options) {

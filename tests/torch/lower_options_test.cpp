@@ -60,7 +60,7 @@ TEST_CASE("torch options: stages are gathered no further ahead than asked, and s
         "1RESHARD 0B0 1WAIT_REDUCE_GRAD 0REDUCE_GRAD 0RESHARD 0WAIT_REDUCE_GRAD\n");
   CHECK(lowered({}).starts_with("0UNSHARD 1UNSHARD 2UNSHARD 0F0 "));
   CHECK_THROWS_WITH(lowered({Lookahead::Kind::ByRank, {1, 1}}),
-                    "unshard_lookahead has 2 numbers for 1 ranks; give one for each");
+                    "unshard_lookahead takes one number per rank, 1 here, not 2");
   const Lookahead automatic{Lookahead::Kind::Auto};
   CHECK(automatic.of(Rank(0), 4) == 2);
   CHECK(automatic.of(Rank(2), 4) == 4);
