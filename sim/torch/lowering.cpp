@@ -5,107 +5,11 @@
 #include <algorithm>
 
 #include "sim/error.hpp"
+#include "sim/torch/send_budget.hpp"
 #include "sim/torch/send_waits.hpp"
 
 namespace pipeloom::torch {
 namespace {
-
-/// One row under the UNSHARD/RESHARD rule: a window over the cells to come that holds just enough distinct stages, moved
-/// along cell by cell.
-class ResidentRow {
- public:
-  ResidentRow(const ResidencyOptions& options, int stages, int units)
-      : options_(options),
-        units_(units),
-        uses_(static_cast<std::size_t>(stages), 0),
-        active_(static_cast<std::size_t>(stages), 0),
-        backwards_(static_cast<std::size_t>(stages), 0) {}
-
-  /// The tables are as they were when this returns, ready for the next row.
-  void lower(std::span<const Action> row, ActionLists& out) {
-    row_ = row;
-    ahead_ = 0;
-    distinct_ = 0;
-    for_each_cell(row, [&](std::size_t first, std::size_t last) {
-      const auto cell = row.subspan(first, last - first);
-      if (cell[0].is_idle()) return;
-      look_ahead();
-      reshard(out);
-      unshard(out);
-      out.add_cell(cell);
-      if (options_.reduce_grad) reduce(cell, out);
-      leave(cell);
-    });
-    if (options_.reshard_at_end) reshard(out);
-    leaving_.clear();
-    for (const Action action : row) {
-      active_[action.stage().at()] = 0;
-      backwards_[action.stage().at()] = 0;
-    }
-  }
-
- private:
-  void look_ahead() {
-    while (ahead_ < row_.size() && distinct_ < options_.max_active_stages) {
-      bool more = true;
-      for (; more; ++ahead_) {
-        more = row_[ahead_].joined() && ahead_ + 1 < row_.size();
-        if (row_[ahead_].is_idle()) continue;
-        const Stage stage = row_[ahead_].stage();
-        if (uses_[stage.at()]++ > 0) continue;
-        ++distinct_;
-        entering_.push_back(stage);
-      }
-    }
-  }
-
-  void leave(std::span<const Action> cell) {
-    for (const Action part : cell) {
-      if (--uses_[part.stage().at()] > 0) continue;
-      --distinct_;
-      leaving_.push_back(part.stage());
-    }
-  }
-
-  void reshard(ActionLists& out) {
-    std::sort(leaving_.begin(), leaving_.end());
-    for (const Stage stage : leaving_) {
-      if (uses_[stage.at()] > 0) continue;
-      active_[stage.at()] = 0;
-      out.add(Action(ActionKind::Reshard, stage));
-    }
-    leaving_.clear();
-  }
-
-  void unshard(ActionLists& out) {
-    for (const Stage stage : entering_) {
-      if (active_[stage.at()] != 0) continue;
-      active_[stage.at()] = 1;
-      out.add(Action(ActionKind::Unshard, stage));
-    }
-    entering_.clear();
-  }
-
-  void reduce(std::span<const Action> cell, ActionLists& out) {
-    for (const Action part : cell) {
-      if (part.kind() != ActionKind::Backward && part.kind() != ActionKind::BackwardWeight) continue;
-      if (++backwards_[part.stage().at()] != units_) continue;
-      out.add(Action(ActionKind::ReduceGrad, part.stage()));
-      if (options_.wait_reduce_grad) out.add(Action(ActionKind::WaitReduceGrad, part.stage()));
-    }
-  }
-
-  std::span<const Action> row_;
-  ResidencyOptions options_;
-  std::int32_t units_;
-  std::vector<std::int32_t> uses_;  // by stage: cells of the window that use it
-  std::vector<std::uint8_t> active_;
-  std::vector<std::int32_t> backwards_;
-  std::vector<Stage> entering_;
-  std::vector<Stage> leaving_;
-  std::size_t ahead_ = 0;  // the window ends here
-  int distinct_ = 0;
-};
 
 /// PyTorch 2.15 keeps all stages of a group resident at once, or refuses.
 void require_resident_groups(const ActionLists& lists, int max_active_stages) {
@@ -124,7 +28,49 @@ void require_resident_groups(const ActionLists& lists, int max_active_stages) {
   }
 }
 
+/// One look-ahead for every rank, where they are given one by one.
+void require_lookaheads(const Lookahead& lookahead, int ranks) {
+  if (lookahead.kind == Lookahead::Kind::ByRank &&
+      lookahead.by_rank.size() != static_cast<std::size_t>(ranks))
+    throw InputError(fmt::format("unshard_lookahead takes one number per rank, {} here, not {}", ranks,
+                                 lookahead.by_rank.size()));
+}
+
+ResidencyOptions residency_of(const LowerOptions& options) {
+  const bool old = options.target == Target::Legacy;
+  const bool newest = options.target == Target::V215;
+  ResidencyOptions out;
+  out.max_active_stages = options.max_active_stages;
+  out.lookahead = options.lookahead;
+  out.reshard_at_end = !old;
+  out.reshard_as_gathered = newest;
+  out.reduce_grad = !old;
+  if (newest) out.reduce_wait = options.defer_reduce_waits ? ReduceWait::Late : ReduceWait::AtOnce;
+  return out;
+}
+
+/// Why the target has nothing of what only 2.15 has; "" if it is 2.15, or if nothing of it is asked for.
+std::string refusal_before_215(const LowerOptions& options) {
+  if (options.target == Target::V215) return {};
+  const std::string_view name = name_of(options.target);
+  if (options.max_active_stages != kMaxActiveStages)
+    return fmt::format("PyTorch {} always keeps {} stages resident, not {}; take the target 2.15", name,
+                       kMaxActiveStages, options.max_active_stages);
+  if (options.lookahead != Lookahead())
+    return fmt::format(
+        "PyTorch {} gathers every stage that may be resident; take the target 2.15 for another look-ahead",
+        name);
+  if (options.defer_reduce_waits || options.max_open_sends)
+    return fmt::format("PyTorch {} has no waits that could be moved; take the target 2.15", name);
+  return {};
+}
+
 }  // namespace
+
+int Lookahead::of(Rank rank, int max_active_stages) const {
+  if (kind == Kind::ByRank) return by_rank[rank.at()];
+  return kind == Kind::Full ? max_active_stages : std::min(rank.value() + 2, max_active_stages);
+}
 
 int stages_of(std::span<const Action> cell) {
   std::vector<Stage> stages;
@@ -150,9 +96,13 @@ std::string refusal(const LowerOptions& options) {
   if (options.max_active_stages < 1)
     return fmt::format("max_active_stages is {}; at least one stage must be resident",
                        options.max_active_stages);
-  if (options.max_active_stages != kMaxActiveStages && options.target != Target::V215)
-    return fmt::format("PyTorch {} always keeps {} stages resident, not {}; take the target 2.15",
-                       name_of(options.target), kMaxActiveStages, options.max_active_stages);
+  for (const int stages : options.lookahead.by_rank)
+    if (stages < 1 || stages > options.max_active_stages)
+      return fmt::format("unshard_lookahead has {}; allowed is 1 to the {} stages that may be resident",
+                         stages, options.max_active_stages);
+  if (options.max_open_sends && *options.max_open_sends < 1)
+    return fmt::format("max_outstanding_sends is {}; a rank must be able to send", *options.max_open_sends);
+  if (std::string text = refusal_before_215(options); !text.empty()) return text;
   if (options.defer_receives && options.target < Target::V213)
     return fmt::format("PyTorch {} cannot defer receives; take the target 2.13 or a later one",
                        name_of(options.target));
@@ -164,17 +114,19 @@ ActionLists lower(const Schedule& schedule, const LowerOptions& options) {
   const Homes homes(schedule);
   ActionLists lists = to_actions(schedule);
   if (options.merge) lists = merge_backwards(lists);
-  const bool old = options.target == Target::Legacy;
   const bool waits = options.target == Target::V215;
+  require_lookaheads(options.lookahead, lists.ranks());
   if (waits) require_resident_groups(lists, options.max_active_stages);
-  lists = add_residency(lists, homes, {options.max_active_stages, !old, !old, waits});
+  lists = add_residency(lists, homes, residency_of(options));
   Transfers transfers = add_transfers(lists, homes);
   if (transfers.stuck)
     throw ScheduleError(
         fmt::format("the schedule hangs, so it cannot be lowered: {}", describe(*transfers.stuck, lists)));
-  if (waits) transfers.lists = add_send_waits(transfers.lists, homes);
-  if (!options.defer_receives) return std::move(transfers.lists);
-  return defer_receives(std::move(transfers.lists), homes);
+  lists = std::move(transfers.lists);
+  if (waits) lists = add_send_waits(lists, homes);
+  if (options.defer_receives) lists = defer_receives(std::move(lists), homes);
+  if (options.max_open_sends) lists = limit_open_sends(lists, homes, *options.max_open_sends);
+  return lists;
 }
 
 ActionLists merge_backwards(const ActionLists& lists) {
@@ -204,17 +156,6 @@ ActionLists merge_backwards(const ActionLists& lists) {
         out.add_cell(row.subspan(first, last - first));
     });
     release();
-  }
-  return out;
-}
-
-ActionLists add_residency(const ActionLists& lists, const Homes& homes, const ResidencyOptions& options) {
-  ActionLists out;
-  out.reserve(lists.num_actions() + lists.num_actions() / 8);
-  ResidentRow row(options, homes.stages(), homes.units());
-  for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
-    out.begin_rank();
-    row.lower(lists.row(rank), out);
   }
   return out;
 }

@@ -40,11 +40,29 @@ inline constexpr std::array<Target, 5> kAllTargets = {Target::Legacy, Target::V2
 /// n, PyTorch's default for the stages whose parameters are gathered at a time.
 inline constexpr int kMaxActiveStages = 3;
 
+/// How many distinct stages ahead a rank gathers, its residency window aside: PyTorch's unshard_lookahead.
+struct Lookahead {
+  enum class Kind : std::uint8_t {
+    Full,  ///< as many as may be resident
+    Auto,  ///< rank 0 two, every rank behind it one more, at most as many as may be resident
+    ByRank,
+  };
+  Kind kind = Kind::Full;
+  std::vector<int> by_rank = {};  ///< of ByRank, 1 .. max_active_stages each
+
+  [[nodiscard]] int of(Rank rank, int max_active_stages) const;
+  friend bool operator==(const Lookahead&, const Lookahead&) = default;
+};
+
+/// All but the first and the last two need V215.
 struct LowerOptions {
   Target target = Target::V215;
-  int max_active_stages = kMaxActiveStages;  ///< other values need V215
-  bool defer_receives = false;               ///< needs V213 or later
-  bool merge = false;                        ///< merge_backwards() first; no release does so by itself
+  int max_active_stages = kMaxActiveStages;
+  Lookahead lookahead = {};
+  bool defer_reduce_waits = false;  ///< WAIT_REDUCE_GRAD before the rank's next reduction, not behind its own
+  std::optional<int> max_open_sends = {};  ///< limit_open_sends() last
+  bool defer_receives = false;             ///< needs V213 or later
+  bool merge = false;                      ///< merge_backwards() first; no release does so by itself
 
   friend bool operator==(const LowerOptions&, const LowerOptions&) = default;
 };
@@ -55,25 +73,34 @@ struct LowerOptions {
 /// Why no release named by `options.target` can be asked for this; "" if it can.
 [[nodiscard]] std::string refusal(const LowerOptions& options);
 
-/// All passes of a release, blanks dropped. Throws InputError with refusal()'s text, or if V215 could not keep all stages of a group
-/// resident, and ScheduleError if the order hangs. O(ops).
+/// All passes of a release, blanks dropped. Throws InputError with refusal()'s text, if V215 could not keep all stages of a group
+/// resident, if a look-ahead is not one for every rank, or as limit_open_sends(), and ScheduleError if the order hangs. O(ops).
 ///
-/// V215: add_residency() with the waits for reductions, add_transfers(), add_send_waits(), and defer_receives() if asked for.
+/// V215: add_residency() with the waits for reductions, add_transfers(), add_send_waits(), and defer_receives() and
+/// limit_open_sends() if asked for.
 [[nodiscard]] ActionLists lower(const Schedule& schedule, const LowerOptions& options = {});
 
 /// I directly followed by W of the same stage and microbatch becomes B; blanks are dropped.
 [[nodiscard]] ActionLists merge_backwards(const ActionLists& lists);
 
-/// UNSHARD and RESHARD: before each cell the next `max_active_stages` distinct stages of the row are resident (a group's
-/// stages count together, so it may be more), the others are freed, in rising order. Blanks are dropped. With `reshard_at_end`
-/// what is left is freed after the last cell.
-/// With `reduce_grad` each stage's REDUCE_GRAD stands behind the cell with its last B or W, with `wait_reduce_grad` its
-/// WAIT_REDUCE_GRAD behind that.
+/// What follows REDUCE_GRAD.
+enum class ReduceWait : std::uint8_t {
+  None,
+  AtOnce,  ///< its WAIT_REDUCE_GRAD
+  Late,    ///< its wait stands before the next REDUCE_GRAD of the rank, or ends the row
+};
+
+/// UNSHARD and RESHARD: before each cell the next `max_active_stages` distinct stages of the row may stay resident (a group's
+/// stages count together, so it may be more) and the others are freed, in rising order or in that of their gathers; then the next
+/// `lookahead` distinct stages are gathered. Blanks are dropped. With `reshard_at_end` what is left is freed after the last cell.
+/// With `reduce_grad` each stage's REDUCE_GRAD stands behind the cell with its last B or W, with its wait as `reduce_wait` says.
 struct ResidencyOptions {
   int max_active_stages = kMaxActiveStages;
+  Lookahead lookahead = {};
   bool reshard_at_end = true;
+  bool reshard_as_gathered = false;
   bool reduce_grad = true;
-  bool wait_reduce_grad = false;
+  ReduceWait reduce_wait = ReduceWait::None;
 };
 [[nodiscard]] ActionLists add_residency(const ActionLists& lists, const Homes& homes,
                                         const ResidencyOptions& options = {});

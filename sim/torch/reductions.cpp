@@ -10,14 +10,14 @@ namespace {
 /// What a row has of one stage; positions count cells.
 struct Reduced {
   std::optional<std::size_t> last_backward;
-  std::optional<std::size_t> reduction;
+  std::optional<std::size_t> reduction;  // of those that find gradients
 };
 
 std::string in_row(Rank rank, std::size_t step, const std::string& what) {
   return fmt::format("rank {}, step {}: {}", rank.value(), step, what);
 }
 
-/// One row: fills `of_stage`, and tells of reductions that stand twice.
+/// One row: fills `of_stage`, and tells of reductions that find no gradients yet, and of those that stand twice.
 void read_reductions(Rank rank, std::span<const Action> row, std::vector<Reduced>& of_stage,
                      std::vector<Lint>& lints) {
   std::size_t step = 0;
@@ -26,13 +26,21 @@ void read_reductions(Rank rank, std::span<const Action> row, std::vector<Reduced
     if (!action.is_idle() && action.stage().at() < of_stage.size()) {
       Reduced& reduced = of_stage[action.stage().at()];
       if (kind == ActionKind::Backward || kind == ActionKind::BackwardWeight) reduced.last_backward = step;
-      if (kind == ActionKind::ReduceGrad && reduced.reduction)
+      if (kind == ActionKind::ReduceGrad && !reduced.last_backward)
+        lints.push_back(
+            {"reduce-unused", rank, step,
+             in_row(rank, step,
+                    to_text(action) +
+                        " stands before any backward of its stage, so there is nothing to scale; with "
+                        "FSDP it frees parameters that are still needed")});
+      else if (kind == ActionKind::ReduceGrad && reduced.reduction)
         lints.push_back(
             {"reduce-twice", rank, step,
              in_row(rank, step,
                     to_text(action) +
                         " stands twice, so its gradients are scaled twice; leave one of them out")});
-      if (kind == ActionKind::ReduceGrad && !reduced.reduction) reduced.reduction = step;
+      else if (kind == ActionKind::ReduceGrad)
+        reduced.reduction = step;
     }
     if (!action.joined()) ++step;
   }

@@ -10,10 +10,6 @@
 namespace pipeloom::torch {
 namespace {
 
-ActionKind wait_of(ActionKind send) {
-  return send == ActionKind::SendForward ? ActionKind::WaitSendForward : ActionKind::WaitSendBackward;
-}
-
 /// The rows of add_send_waits(), one at a time.
 class SendWaits {
  public:
@@ -137,6 +133,10 @@ std::optional<WaitProblem> first_of_rows(const ActionLists& lists, const Problem
 
 ActionKind send_of(ActionKind wait) {
   return wait == ActionKind::WaitSendForward ? ActionKind::SendForward : ActionKind::SendBackward;
+}
+
+ActionKind wait_of(ActionKind send) {
+  return send == ActionKind::SendForward ? ActionKind::WaitSendForward : ActionKind::WaitSendBackward;
 }
 
 ActionLists add_send_waits(const ActionLists& lists, const Homes& homes) {

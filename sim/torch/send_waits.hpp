@@ -13,6 +13,8 @@ namespace pipeloom::torch {
 
 /// SEND_F of WAIT_SEND_F, SEND_B of WAIT_SEND_B. REQUIRES: is_send_wait(wait).
 [[nodiscard]] ActionKind send_of(ActionKind wait);
+/// The other way round. REQUIRES: is_send(send).
+[[nodiscard]] ActionKind wait_of(ActionKind send);
 
 /// A wait for every send: WAIT_SEND_F behind the cell with the B or I of its stage and microbatch, which proves that the output was
 /// taken; all others at the end of the row, in the order of their sends. REQUIRES: fits(lists, homes); no send stands twice.

@@ -162,7 +162,7 @@ std::string class_refusal(std::string_view name, int ranks, int chunks, int micr
 }
 
 bool Lint::only_sharded() const {
-  return code.find("shard") != std::string::npos;
+  return code.find("shard") != std::string::npos || code == "reduce-unused";
 }
 
 Verdict verdict_of(const ActionLists& lists, const LoadingRun& run) {

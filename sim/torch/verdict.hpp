@@ -65,7 +65,7 @@ struct Verdict {
 struct Lint {
   /// "receive-twice", "receive-unused", "compute-before-receive", "send-before-compute", "send-twice", "no-peer", "mispaired",
   /// "forward-order", "unshard-resident", "reshard-absent", "reshard-unused", "compute-sharded", "unshard-unused", "reduce-missing",
-  /// "reduce-twice", "reduce-early", "no-such-stage".
+  /// "reduce-twice", "reduce-early", "reduce-unused", "no-such-stage".
   std::string code;
   Rank rank;
   std::size_t step = 0;  ///< cell of the row, blanks counted
@@ -84,7 +84,7 @@ struct Lint {
                                               const std::vector<Rank>& rank_of_stage);
 
 /// From 2.10 on REDUCE_GRAD also scales the gradients, so a stage has it once, behind its last B or W; else they come out wrong, without
-/// an error. In row order.
+/// an error. One before the first B or W scales nothing and matters with FSDP only. In row order.
 [[nodiscard]] std::vector<Lint> reduction_lints(const ActionLists& lists,
                                                 const std::vector<Rank>& rank_of_stage);
 

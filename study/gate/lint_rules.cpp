@@ -42,6 +42,7 @@ constexpr LintRule kRules[] = {
     {"reduce-early", "Gradients are reduced before the last backward of their stage."},
     {"reduce-missing", "The gradients of a stage are never reduced."},
     {"reduce-twice", "The gradients of a stage are reduced twice."},
+    {"reduce-unused", "Gradients are reduced before a stage has any; with FSDP that frees its parameters."},
     {"refused", "The schedule does not take these parameters."},
     {"reshard-absent", "Parameters are given back that are not gathered."},
     {"reshard-unused", "Parameters are given back before a computation waited for them."},

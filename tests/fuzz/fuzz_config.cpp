@@ -1,19 +1,36 @@
-// Any bytes as a configuration: read, and if they are one that is small, run it.
+// Any bytes as a configuration: read, and if they are one that is small, run it, and show the run in every way.
 
 #include <cstddef>
 #include <cstdint>
-#include <sstream>
-#include <string>
 #include <string_view>
+#include <utility>
 
+#include "gui/model/build_run.hpp"
 #include "sim/error.hpp"
 #include "sim/io/json_value.hpp"
-#include "sim/io/report.hpp"
 #include "sim/io/run_config.hpp"
 #include "study/evaluate.hpp"
+#include "study/messages.hpp"
+#include "tests/fuzz/pages.hpp"
+#include "tests/fuzz/window.hpp"
+
+namespace {
+
+using namespace pipeloom;
+
+void show(study::Evaluation run) {
+  if (run.schedule->num_ops() > fuzz::kMostOps) {
+    (void)run.report();
+    return;
+  }
+  fuzz::check_lowering(*run.schedule);
+  fuzz::check_formats(run);
+  fuzz::check_window(gui::build_run(std::move(run), "fuzz", gui::RunSource::Configuration, ""));
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace pipeloom;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     const io::Document document = io::Document::parse(text, "config.json");
@@ -21,13 +38,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     study::Limits limits;
     limits.max_memory = 1 << 20;
     if (config.ranks > 64 || config.chunks.value_or(1) > 64) return 0;
-    const study::Evaluation run = study::evaluate(config, limits);
-    std::ostringstream report;
-    io::write_report(report, run.report(), {true, true});
+    show(study::evaluate(config, limits));
   } catch (const InternalError&) {
     throw;  // a bug, whatever the input
+  } catch (const study::MessageProblem& problem) {
+    fuzz::require_one_line(problem.line());
+    fuzz::require(!study::message_hang_page(problem, true).empty());
+    fuzz::require(!study::message_hang_json(problem).empty());
   } catch (const Error& error) {
-    if (error.line().find('\n') != std::string::npos) __builtin_trap();
+    fuzz::require_one_line(error.line());
   }
   return 0;
 }

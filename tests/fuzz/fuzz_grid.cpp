@@ -1,4 +1,5 @@
-// Any bytes as a grid and as an expression. What is read holds its promises: a point's document is a configuration with the same key.
+// Any bytes as a grid and as an expression. What is read holds its promises: a point's document is a configuration with the same key, and
+// a small one runs.
 
 #include <algorithm>
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "sim/error.hpp"
+#include "study/evaluate.hpp"
 #include "study/sweep/expression.hpp"
 #include "study/sweep/grid.hpp"
 
@@ -36,8 +38,13 @@ void check_point(const Grid& grid, const Combination& point) {
     require_one_line(error);  // a derived value of the wrong type
   }
   try {
-    (void)grid.config(point);
-  } catch (const InputError& error) {
+    const io::RunConfig config = grid.config(point);
+    study::Limits limits;
+    limits.max_memory = 1 << 17;
+    if (config.ranks <= 16 && config.chunks.value_or(1) <= 16) (void)study::evaluate(config, limits);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
     require_one_line(error);
   }
 }

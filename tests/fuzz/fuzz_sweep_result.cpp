@@ -1,22 +1,25 @@
-// Any bytes as the lines of a sweep's result, in both formats: what is read is written back as it was.
+// Any bytes as the lines of a sweep's result, in both formats: what is read is written back as it was, and its points are asked about
+// and drawn.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "gui/model/sweep_scene.hpp"
 #include "sim/error.hpp"
 #include "study/sweep/result.hpp"
 #include "study/sweep/result_text.hpp"
+#include "study/sweep/table.hpp"
+#include "tests/fuzz/require.hpp"
 
 namespace {
 
 using namespace pipeloom;
-
-void require(bool holds) {
-  if (!holds) __builtin_trap();
-}
+using fuzz::require;
 
 /// Runs what may refuse its input, which it must do in one line.
 template <class Read>
@@ -24,7 +27,7 @@ void attempt(const Read& read) {
   try {
     read();
   } catch (const InputError& error) {
-    require(error.line().find('\n') == std::string::npos);
+    fuzz::require_one_line(error.line());
   }
 }
 
@@ -53,15 +56,37 @@ void read_as_csv(std::string_view line) {
   }
 }
 
+/// The text up to its next line break, which is taken out of it too.
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+/// All lines as one result, as the window shows it.
+void show(std::string_view whole) {
+  attempt([whole] {
+    std::string_view text = whole;
+    sweep::ResultTable table(sweep::read_header(take_line(text), {"r.jsonl", 1}));
+    for (int line = 2; !text.empty(); ++line)
+      table.add(sweep::read_line(take_line(text), {"r.jsonl", line}), {"r.jsonl", line});
+    table.finish();
+    (void)table.errors();
+    (void)gui::axis_names(table);
+    for (sweep::Row row = 0; row < table.rows(); ++row) require(!table.title(row).empty());
+    (void)gui::SweepScene(std::make_shared<const sweep::ResultTable>(std::move(table)), {});
+  });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::string line = pipeloom::shortened(text, 100);
   require(line.size() <= 100 && pipeloom::sweep::valid_utf8(line) == line.size());
+  show(text);
   while (!text.empty()) {
-    const std::string_view first = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(first.size() + 1, text.size()));
+    const std::string_view first = take_line(text);
     read_as_json(first);
     read_as_csv(first);
   }

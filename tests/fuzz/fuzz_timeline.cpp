@@ -1,15 +1,20 @@
-// Any bytes as a timeline: read, and if that works, written and read again to the same.
+// Any bytes as a timeline: read, and if that works, written and read again to the same, drawn and opened in the window.
 
 #include "sim/io/timeline_reader.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "gui/model/build_run.hpp"
 #include "sim/error.hpp"
 #include "sim/io/timeline_jsonl.hpp"
+#include "sim/memory.hpp"
+#include "tests/fuzz/pages.hpp"
+#include "tests/fuzz/window.hpp"
 
 namespace {
 
@@ -19,6 +24,19 @@ std::string written(const pipeloom::Timeline& timeline) {
   return out.str();
 }
 
+/// As `convert` and the window have it.
+void show(pipeloom::Timeline timeline) {
+  using namespace pipeloom;
+  if (timeline.start.size() > fuzz::kMostOps) return;
+  const MemoryModel memory = default_memory(timeline.schedule->placement());
+  io::Exported exported;
+  exported.schedule = timeline.schedule.get();
+  exported.timeline = &timeline;
+  exported.memory = &memory;
+  fuzz::check_formats(exported);
+  fuzz::check_window(gui::build_timed_run(std::move(timeline), "fuzz", ""));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -26,11 +44,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)io::looks_like_timeline(text);
   try {
-    const Timeline timeline = io::read_timeline(text, "timeline.jsonl").timeline;
+    Timeline timeline = io::read_timeline(text, "timeline.jsonl").timeline;
     const std::string first = written(timeline);
-    if (written(io::read_timeline(first, "again", timeline.unit).timeline) != first) std::abort();
-  } catch (const InputError&) {
-    // refused with a place
+    fuzz::require(written(io::read_timeline(first, "again", timeline.unit).timeline) == first);
+    show(std::move(timeline));
+  } catch (const InputError& error) {
+    fuzz::require_one_line(error.line());
   }
   return 0;
 }

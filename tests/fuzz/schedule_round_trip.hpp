@@ -2,26 +2,25 @@
 
 // What must hold for every schedule that some reader accepts, and for every refusal.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 
+#include "gui/model/build_run.hpp"
 #include "sim/error.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
-#include "sim/memory.hpp"
-#include "sim/metrics.hpp"
 #include "sim/schedule.hpp"
-#include "sim/simulator.hpp"
 #include "sim/validate.hpp"
+#include "study/evaluate.hpp"
+#include "tests/fuzz/pages.hpp"
+#include "tests/fuzz/require.hpp"
+#include "tests/fuzz/window.hpp"
 
 namespace pipeloom::fuzz {
-
-/// A promise is broken: stop, so that the fuzzer keeps the input.
-inline void require(bool held) {
-  if (!held) __builtin_trap();
-}
 
 inline std::string json_of(const Schedule& schedule) {
   std::ostringstream out;
@@ -29,15 +28,22 @@ inline std::string json_of(const Schedule& schedule) {
   return out.str();
 }
 
-/// A valid schedule runs to its end, and its JSON form reads back as the same orders.
-inline void check_valid(std::shared_ptr<const Schedule> schedule) {
-  const Costs costs = default_costs(schedule->placement());
-  const MemoryModel memory = default_memory(schedule->placement());
-  const Timeline timeline = simulate(schedule, costs);
-  const Metrics metrics = measure(timeline, costs, memory, {});
-  require(metrics.makespan >= metrics.ideal_time);
+/// A valid schedule runs to its end, its JSON form reads back as the same orders, and everything else can be made of it.
+inline void check_valid(const std::shared_ptr<const Schedule>& schedule) {
+  study::Evaluation run = study::evaluate_schedule(schedule, "fuzz", {});
+  require(run.metrics.makespan >= run.metrics.ideal_time);
   const std::string json = json_of(*schedule);
   require(json_of(io::read_schedule_json(io::Document::parse(json, "again").root())) == json);
+  if (schedule->num_ops() > kMostOps) return;
+  check_lowering(*schedule);
+  check_formats(run);
+  check_window(gui::build_run(std::move(run), "fuzz", gui::RunSource::ScheduleFile, ""));
+}
+
+/// Of one that hangs, the part that ran.
+inline void check_hanging(const std::shared_ptr<const Schedule>& schedule) {
+  const Costs costs = default_costs(schedule->placement());
+  check_window(gui::build_hanging_run(schedule, costs, "fuzz", gui::RunSource::ScheduleFile, ""));
 }
 
 /// Calls a reader that returns a Schedule.
@@ -47,12 +53,14 @@ void check_reader(const Read& read) {
     const auto schedule = std::make_shared<const Schedule>(read());
     // The one-line text may leave almost everything out, and validate() lists every missing op: that is slow, not wrong.
     if (static_cast<std::int64_t>(schedule->stages()) * schedule->microbatches() > 1 << 16) return;
-    if (validate(*schedule).empty()) check_valid(schedule);
+    check_pages(*schedule);
+    const auto diagnostics = validate(*schedule);
+    if (diagnostics.empty()) check_valid(schedule);
+    if (only_hangs(diagnostics) && schedule->num_ops() <= kMostOps) check_hanging(schedule);
   } catch (const InternalError&) {
     throw;  // a bug, whatever the input
   } catch (const Error& error) {
-    require(!error.line().empty());
-    require(error.line().find('\n') == std::string::npos);
+    require_one_line(error.line());
   }
 }
 

@@ -120,6 +120,20 @@ TEST_CASE("torch page: gradients are reduced once, behind the last backward") {
         Codes{"reduce-early"});
 }
 
+TEST_CASE("torch page: a reduction before there are gradients scales nothing and matters with FSDP") {
+  // As 2.15.0 trains it: gradients are as those of the unsplit model.
+  const std::string reduce = "0REDUCE_GRAD,0WAIT_REDUCE_GRAD,";
+  const auto found = of(replaced(kFirst, "0RECV_B0", reduce + "0RECV_B0") + kSecond);
+  CHECK(codes(found) == Codes{"reduce-unused"});
+  CHECK(found.where_wrong() == " with FSDP");
+  CHECK(study::torch_page(found, false)
+            .find("2.15: loads it (compute_comms, p=2, m=2, stages=2) and fails with FSDP") !=
+        std::string::npos);
+  // It does not stand for the one that is missing.
+  const auto missing = of(replaced(replaced(kFirst, reduce, ""), "0RECV_B0", reduce + "0RECV_B0") + kSecond);
+  CHECK(codes(missing) == Codes{"reduce-unused", "reduce-missing"});
+}
+
 TEST_CASE("torch page: an order that only a communicator of one queue hangs on") {
   // 0RECV_B0 stands before the sends that its gradient waits for.
   const auto found = of(replaced(replaced(kFirst, "0RECV_B0,", ""), "0F0", "0RECV_B0,0F0") + kSecond);

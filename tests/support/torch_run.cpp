@@ -306,8 +306,13 @@ bool sharded_raises(const ActionLists& lists) {
   for (int rank = 0; rank < lists.ranks(); ++rank) {
     std::set<int> gathering;
     std::set<int> resident;
+    std::set<int> has_gradients;
     for (const Action action : lists.row(Rank(rank))) {
       const int stage = stage_of(action);
+      if (action.kind() == ActionKind::Backward || action.kind() == ActionKind::BackwardWeight)
+        has_gradients.insert(stage);
+      // It ends the step of the stage: the next computation finds its parameters freed.
+      if (action.kind() == ActionKind::ReduceGrad && has_gradients.count(stage) == 0) return true;
       if (action.kind() == ActionKind::Unshard) {
         if (gathering.count(stage) + resident.count(stage) > 0) return true;
         gathering.insert(stage);

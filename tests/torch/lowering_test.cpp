@@ -80,7 +80,7 @@ TEST_CASE("torch lowering: 8 of the recorded deferred lists receive a message as
 }
 
 TEST_CASE("torch lowering: 2.15, its own lists") {
-  const auto lists = recorded::lists_of_215();
+  const auto lists = recorded::lists_of_file("release_2.15");
   int compared = 0;
   for (const auto& [name, want] : lists) {
     INFO(name);

@@ -121,9 +121,9 @@ const std::vector<TorchSchedule>& torch_schedules() {
   return schedules;
 }
 
-std::map<std::string, ActionLists> lists_of_215() {
+std::map<std::string, ActionLists> lists_of_file(const std::string& file) {
   std::map<std::string, ActionLists> out;
-  for (const auto& [name, text] : parts_of("release_2.15")) out.emplace(name, lists_of(text));
+  for (const auto& [name, text] : parts_of(file)) out.emplace(name, lists_of(text));
   return out;
 }
 

@@ -33,8 +33,8 @@ struct TorchSchedule {
 };
 const std::vector<TorchSchedule>& torch_schedules();
 
-/// The parts of release_2.15.txt by name, "<shape>.<kind>".
-std::map<std::string, ActionLists> lists_of_215();
+/// The parts of a file of tests/golden/torch_lowered/ by name, "<shape>.<kind>". `file` is without its extension.
+std::map<std::string, ActionLists> lists_of_file(const std::string& file);
 
 /// A file of tests/golden/torch_lowered/custom/ and what PyTorch does with it.
 struct CustomFile {

@@ -10,8 +10,23 @@ import subprocess
 import sys
 import tempfile
 
-FORMATS = {"compute": ["--to", "torch-compute"], "comms": ["--to", "torch-comms"],
-           "defer": ["--to", "torch-comms", "--defer-receives", "--allow-swaps", "-q"]}
+ONES = "1 for each rank"
+LOWERED = ["--to", "torch-comms"]
+FORMATS = {
+    "compute": ["--to", "torch-compute"],
+    "comms": LOWERED,
+    "defer": [*LOWERED, "--defer-receives", "--allow-swaps", "-q"],
+    "active1": [*LOWERED, "--max-active-stages", "1"],
+    "active2": [*LOWERED, "--max-active-stages", "2"],
+    "sends1": [*LOWERED, "--max-outstanding-sends", "1"],
+    "sends2": [*LOWERED, "--max-outstanding-sends", "2"],
+    "sends2_defer": [*LOWERED, "--max-outstanding-sends", "2", "--defer-receives", "--allow-swaps", "-q"],
+    "ahead_auto": [*LOWERED, "--unshard-lookahead", "auto"],
+    "ahead_one": [*LOWERED, "--unshard-lookahead", ONES],
+    "late": [*LOWERED, "--defer-reduce-grad-wait"],
+    "all": [*LOWERED, "--max-active-stages", "2", "--max-outstanding-sends", "3", "--unshard-lookahead", ONES,
+            "--defer-reduce-grad-wait"],
+}
 
 
 def read_parts(path):
@@ -28,6 +43,8 @@ def read_parts(path):
 
 def written(pipeloom, config, arguments):
     run = subprocess.run([pipeloom, "convert", config, "-", *arguments], capture_output=True, text=True, check=False)
+    if run.returncode == 2 and "PyTorch 2.15 refuses" in run.stderr:
+        return ["refused"]
     if run.returncode != 0:
         return [run.stderr.strip()]
     return [row.replace('""', "") for row in run.stdout.replace("\r", "").splitlines()]
@@ -45,9 +62,12 @@ def main():
         schedule, ranks, chunks, microbatches = re.fullmatch(r"(\w+)_pp(\d+)_v(\d+)_mb(\d+)", shape).groups()
         with open(config, "w", encoding="utf-8") as file:
             json.dump({"schedule": schedule, "ranks": int(ranks), "chunks": int(chunks), "microbatches": int(microbatches)}, file)
-        arguments = FORMATS[kind] + ([] if kind == "compute" else ["--target", target])
+        arguments = [",".join(["1"] * int(ranks)) if one is ONES else one for one in FORMATS[kind]]
+        arguments += ([] if kind == "compute" else ["--target", target])
         counts[kind] += 1
         got = written(pipeloom, config, arguments)
+        if rows == ["refused"]:
+            counts[kind + " refused"] += 1
         if got != rows:
             counts[kind + " different"] += 1
             cell = next(((r, c) for r in range(min(len(rows), len(got)))

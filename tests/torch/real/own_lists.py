@@ -4,7 +4,8 @@
 
 SHAPES names shapes, separated by commas, as in the headings; all of the grid if left out. The form is that of tests/golden/torch_lowered: parts
 that begin with `== <Schedule>_pp<P>_v<V>_mb<M>.<kind>`, one line per rank, cells separated by commas, an empty cell is blank. Kinds: `compute`;
-`comms`, lowered; `defer`, lowered with receives deferred (releases that can). Nothing is run and no process group is made.
+`comms`, lowered; `defer`, lowered with receives deferred; of shapes of up to MOST_RANKS ranks those of OPTIONS; all of them from releases that can.
+A list that is refused is the line `refused`. Nothing is run and no process group is made.
 """
 import importlib
 import importlib.util
@@ -33,11 +34,23 @@ def import_schedules():
 
 schedules = import_schedules()
 V_SHAPED = ("ZBVZeroBubble", "DualPipeV")
+MOST_RANKS = 5
+OPTIONS = {
+    "active1": {"max_active_stages": 1},
+    "active2": {"max_active_stages": 2},
+    "sends1": {"max_outstanding_sends": 1},
+    "sends2": {"max_outstanding_sends": 2},
+    "sends2_defer": {"max_outstanding_sends": 2, "defer_pp_recv": True},
+    "ahead_auto": {"unshard_lookahead": "auto"},
+    "ahead_one": {"unshard_lookahead": 1},
+    "late": {"defer_reduce_grad_wait": True},
+    "all": {"max_active_stages": 2, "max_outstanding_sends": 3, "unshard_lookahead": 1, "defer_reduce_grad_wait": True},
+}
 
 
 def grid():
     """(class, ranks, stages per rank, microbatches)"""
-    for ranks in (1, 2, 3, 4, 5, 8, 11):
+    for ranks in range(1, 12):
         for chunks in (1, 2, 3, 5):
             for microbatches in {3, ranks, 2 * ranks, 2 * ranks + 1}:
                 for name in ("LoopedBFS", "Interleaved1F1B", "InterleavedZeroBubble"):
@@ -58,13 +71,19 @@ def lists_of(name, ranks, chunks, microbatches):
     made = getattr(schedules, f"Schedule{name}")(stages, microbatches)
     compute = {rank: list(row) for rank, row in made.pipeline_order.items()}
     yield "compute", compute
-    for kind, options in (("comms", {}), ("defer", {"defer_pp_recv": True})):
+    kinds = {"comms": {}, "defer": {"defer_pp_recv": True}, **(OPTIONS if ranks <= MOST_RANKS else {})}
+    for kind, options in kinds.items():
+        if isinstance(options.get("unshard_lookahead"), int):  # of every rank
+            options = {**options, "unshard_lookahead": (options["unshard_lookahead"],) * ranks}
         try:
             runtime = schedules._PipelineScheduleRuntime(stages, microbatches, **options)
         except TypeError:  # a release that cannot
             continue
-        runtime._prepare_schedule_with_comms({rank: list(row) for rank, row in compute.items()})
-        yield kind, runtime.pipeline_order_with_comms
+        try:
+            runtime._prepare_schedule_with_comms({rank: list(row) for rank, row in compute.items()})
+            yield kind, runtime.pipeline_order_with_comms
+        except ValueError:
+            yield kind, None
 
 
 def main():
@@ -76,6 +95,9 @@ def main():
         try:
             for kind, rows in lists_of(name, ranks, chunks, microbatches):
                 print(f"== {shape}.{kind}")
+                if rows is None:
+                    print("refused")
+                    continue
                 for rank in range(ranks):
                     print(",".join("" if cell is None else str(cell) for cell in rows[rank]))
         except ValueError as refusal:

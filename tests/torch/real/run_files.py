@@ -9,10 +9,14 @@ that torch is imported once. Outcomes:
     wrong    a step ends with another loss or other gradients
     refuses  the file is not loaded
     raises   a step ends with an exception
-    hangs    nothing of that within the time limit
+    hangs    all ranks that are not done have slept for PIPELOOM_TORCH_LIMIT seconds (10)
+
+How long a step takes does not count: a busy machine makes nothing hang.
 """
 import csv
 import os
+import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -25,7 +29,7 @@ from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
 WIDTH = 3
 ROWS = 2  # of a microbatch
-LIMIT = float(os.environ.get("PIPELOOM_TORCH_LIMIT", "20"))
+LIMIT = float(os.environ.get("PIPELOOM_TORCH_LIMIT", "10"))
 TOLERANCE = 1e-9
 
 
@@ -52,10 +56,8 @@ def expected(stages, microbatches):
     return loss.item(), [[q.grad.clone() for q in model[s].parameters()] for s in range(stages)]
 
 
-def stages_of(path, form):
+def stages_of(path):
     """Per rank the stages of its row."""
-    import re
-
     out = []
     with open(path, newline="") as file:
         for row in csv.reader(file):
@@ -71,7 +73,7 @@ class Refused(Exception):
 def step_of_rank(rank, path, form, stages, microbatches, store, world):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
-    own = stages_of(path, form)[rank]
+    own = stages_of(path)[rank]
     modules = {s: layer(s) for s in own}
     parts = [PipelineStage(modules[s], s, stages, torch.device("cpu"), group=dist.group.WORLD) for s in own]
     try:
@@ -113,8 +115,33 @@ def child(rank, pipe, *case):
     os._exit(0)
 
 
+def is_at_work(pid):
+    """Whether the rank runs, or would if the machine let it. Waiting for a message it sleeps."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0] in "RD"
+
+
+def said_by(children, reader):
+    """What the ranks wrote, a line each, until all have, one of them failed, or they stand still."""
+    text, since = "", time.monotonic()
+    while time.monotonic() - since < LIMIT:
+        try:
+            got = os.read(reader, 1 << 16).decode()
+            if not got:
+                break
+            text += got
+        except BlockingIOError:
+            time.sleep(0.005)
+        if any(line.startswith(("refuses", "raises")) for line in text.splitlines()):
+            time.sleep(0.05)
+            break
+        if any(is_at_work(pid) for pid in children):
+            since = time.monotonic()
+    return text.splitlines()
+
+
 def outcome(path, form, stages, microbatches):
-    world = len(stages_of(path, form))
+    world = len(stages_of(path))
     folder = tempfile.mkdtemp(prefix="pipeloom-torch-")
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
@@ -125,27 +152,13 @@ def outcome(path, form, stages, microbatches):
             child(rank, writer, path, form, stages, microbatches, folder + "/store", world)
         children.append(pid)
     os.close(writer)
-    text, limit = "", time.monotonic() + LIMIT
-    order = ("refuses", "raises", "wrong", "right")
-    while time.monotonic() < limit:
-        try:
-            got = os.read(reader, 1 << 16)
-            if not got:
-                break
-            text += got.decode()
-        except BlockingIOError:
-            time.sleep(0.005)
-        if any(line.startswith(("refuses", "raises")) for line in text.splitlines()):
-            time.sleep(0.05)
-            break
+    lines = said_by(children, reader)
     for pid in children:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        os.kill(pid, signal.SIGKILL)  # one that has ended is there until it is waited for
         os.waitpid(pid, 0)
     os.close(reader)
-    lines = text.splitlines()
+    shutil.rmtree(folder)
+    order = ("refuses", "raises", "wrong", "right")
     for kind in order[:2]:
         for line in lines:
             if line.startswith(kind):
