@@ -99,10 +99,10 @@ std::vector<CaseResult> run_all(const Suite& suite, const CheckOptions& options)
   for (const SuiteCase& one : suite.cases)
     if (selected(one, options)) out.push_back(run_case(one, suite.metrics, options.limits));
   if (out.empty())
-    throw InputError(
-        Where{suite.path},
-        fmt::format("no case matches '{}'; the suite has {} cases: give --only a part of the name of one",
-                    shortened(options.only, 80), suite.cases.size()));
+    throw InputError(Where{suite.path},
+                     fmt::format("no case matches '{}'; the suite has {} cases: give --only the name of one, "
+                                 "where * and ? stand for any text",
+                                 shortened(options.only, 80), suite.cases.size()));
   return out;
 }
 

@@ -290,7 +290,7 @@ ExitCode run_layout(const LayoutOptions& options) {
   const LayoutPlan plan = plan_layout(request);
   if (format == "megatron-layout" && plan.megatron_layout.empty())
     throw InputError(Where{"--format"}, "there is no layout string for this: " + plan.megatron_refusal +
-                                            "; print modules or torch instead");
+                                            "; print modules or the table instead");
   if (options.costs_out)
     io::write_file(*options.costs_out, overwrite_if(options.force),
                    [&](std::ostream& out) { out << costs_json(plan, costs); });

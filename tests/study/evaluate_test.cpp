@@ -158,7 +158,7 @@ TEST_CASE("runs that are too large are refused before anything is allocated") {
         "404.6 TB (368.0 TiB), more than the 1.0 GB (953.7 MiB) allowed; make it smaller or raise "
         "--max-memory");
   CHECK(error_of(R"({"schedule": "interleaved-1f1b", "ranks": 1048576, "microbatches": 1, "chunks": 2})") ==
-        "c:1:81: error: ranks * chunks = 2097152 stages; at most 1048576 are allowed");
+        "c:1:81: error: ranks * chunks = 2097152 stages; at most 1048576 are allowed: take fewer");
 }
 
 TEST_CASE("steps that nobody looks at are neither simulated nor counted") {
