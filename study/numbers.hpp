@@ -6,15 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/bytes_text.hpp"
 #include "sim/tick_sum.hpp"
 #include "sim/units.hpp"
 
 namespace pipeloom::study {
 
-/// "4 B", "81.1 GB (75.5 GiB)": one decimal, units of 1000, and of 1024 in parentheses.
-[[nodiscard]] std::string bytes_text(Bytes bytes);
-/// "81.1 GB", for cells of tables.
-[[nodiscard]] std::string short_bytes_text(Bytes bytes);
+using pipeloom::bytes_text;
+using pipeloom::short_bytes_text;
 
 /// "4.734 s", "33.5 ms": four digits that count, in the largest unit that leaves at least one in front of the point; "33.0" for the abstract
 /// unit. May be negative.
