@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/model/build_run.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/schedule_editor.hpp"
+#include "schedules/generator.hpp"
 #include "sim/error.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
@@ -17,6 +19,7 @@
 #include "study/evaluate.hpp"
 #include "study/hang_page.hpp"
 #include "study/messages.hpp"
+#include "study/run_tables.hpp"
 #include "study/torch_page.hpp"
 
 namespace pipeloom::gui {
@@ -107,12 +110,7 @@ bool holds_orders(const std::string& text, const std::string& path) {
 void add_limits(const RunModel& run, ProblemReport& out) {
   if (run.over_limit) {
     const OverLimit& over = *run.over_limit;
-    Problem problem = problem_of(
-        Problem::Kind::Error, "over-limit",
-        fmt::format(
-            "over the memory limit: rank {} needs {} bytes at {}, the limit is {} bytes; take a schedule "
-            "or a placement with fewer live activations, or raise memory.limit_bytes",
-            over.rank.value(), over.bytes, to_text(over.op.with_joined(false)), over.limit));
+    Problem problem = problem_of(Problem::Kind::Error, "over-limit", study::over_limit_text(over));
     problem.rank = over.rank;
     problem.op = over.op.with_joined(false);
     out.problems.push_back(std::move(problem));
@@ -159,9 +157,10 @@ ProblemReport examine_run(const RunModel& run) {
   return out;
 }
 
-ProblemReport examine_configuration(const io::RunConfig& config) {
+ProblemReport examine_configuration(const io::RunConfig& config, const Cancelled& cancelled) {
   try {
-    study::Limits limits;
+    require_shown(config);
+    study::Limits limits = window_limits(cancelled);
     limits.with_metrics = false;
     (void)study::evaluate(config, limits);
     return {};
@@ -171,6 +170,8 @@ ProblemReport examine_configuration(const io::RunConfig& config) {
     out.setting = problem.remedy();
     out.page = study::message_hang_page(problem, false);
     return out;
+  } catch (const schedules::SearchEnded&) {
+    return {};
   } catch (const Error& error) {
     return refused(error, "refused");
   }
