@@ -410,3 +410,25 @@ TEST_CASE("a gap is tinted and named once, however narrow the ops around it", "[
       [](const ChartQuad& quad) { return quad.y0 == kY && quad.x0 == kX + 2 && quad.x1 == kX + 53; });
   CHECK(tints == 1);
 }
+
+TEST_CASE("runs with times of two kinds have a ruler each, and a word", "[chart]") {
+  auto measured = std::make_shared<RunModel>(*run_of(kScene));
+  measured->title = "measured";
+  measured->timeline.unit = TimeUnit::Millisecond;
+  index_run(*measured);  // the copy's times stand elsewhere
+  Chart chart(measured);
+  open_in(chart.session, run_of(kScene));
+  chart.session.range = MeasuredRange{2 * kOne, 5 * kOne};
+  chart.draw();
+  // Both runs take 9: the scales from 0 to 9 have the same marks, and each says what they are of.
+  CHECK(chart.labels("(ms)") == 1);
+  CHECK(chart.labels("(units)") == 1);
+  CHECK(chart.labels("4") == 2);
+  CHECK(chart.labels("scene: times cannot be compared: ms here, abstract units there; set costs.time_unit") ==
+        1);
+  CHECK(chart.labels("measured") == 1);
+  const auto told =
+      std::any_of(chart.list.front_labels.begin(), chart.list.front_labels.end(),
+                  [&](const auto& label) { return chart.list.text_of(label) == "3 ms | 3 units"; });
+  CHECK(told);
+}
