@@ -23,6 +23,8 @@ namespace pipeloom::gui {
 namespace {
 
 constexpr double kMaxOps = 2e6;
+/// A schedule of as many ranks takes some tenths of a second, however few its ops.
+constexpr int kMaxRowRanks = 1 << 14;
 constexpr double kMaxSearchedOps = 1000;
 constexpr const char* kOpCosts[] = {"costs.forward", "costs.backward", "costs.backward_input",
                                     "costs.backward_weight", "costs.recompute"};
@@ -171,7 +173,8 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     const io::RunConfig config = config_of(own);
     row.chunks = chunks_of(own);
     const double ops = 3.0 * config.ranks * config.microbatches * row.chunks;
-    if (ops > kMaxOps) return refused(std::move(row), "too large for the table; choose it to simulate it");
+    if (ops > kMaxOps || config.ranks > kMaxRowRanks)
+      return refused(std::move(row), "too large for the table; choose it to simulate it");
     const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
     if (takes.slow_search && ops > kMaxSearchedOps)
       return refused(std::move(row), "its search takes a while; choose it to simulate it");

@@ -45,7 +45,7 @@ struct ScheduleRow {
 /// The same with ranks and microbatches, which `custom` has in its file, as the live run has them.
 [[nodiscard]] Assignments with_shape(const Session& session, Assignments assignments);
 
-/// One row. Runs of more than 2e6 ops, by their shape, are left out. Throws nothing.
+/// One row. Runs of more than 2e6 ops or 16,384 ranks are left out. Throws nothing.
 [[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
                                        const Cancelled& cancelled = {});
 

@@ -307,7 +307,9 @@ TEST_CASE("the memory curve reaches its height and marks its peak", "[chart]") {
   Chart chart(kScene);
   auto run = std::make_shared<RunModel>(*chart.run);
   run->memory = default_memory(run->schedule->placement());
-  run->memory->limit.assign(static_cast<std::size_t>(run->schedule->ranks()), 1);
+  constexpr Bytes kActivation = 1'500'000'000;
+  run->memory->activation.assign(run->memory->activation.size(), kActivation);
+  run->memory->limit.assign(static_cast<std::size_t>(run->schedule->ranks()), kActivation);
   index_run(*run);
   chart.session.runs.front().run = run;
   chart.session.view.show_memory = true;
@@ -319,7 +321,7 @@ TEST_CASE("the memory curve reaches its height and marks its peak", "[chart]") {
   CHECK(chart.colour_at(kX + 300, top + 2) == make_ink(true).memory_fill);
   CHECK(chart.colour_at(kX + 800, top + 2) != make_ink(true).memory_fill);
   // Above the limit.
-  CHECK(chart.labels("2 B") == 1);
+  CHECK(chart.labels("3.0 GB") == 1);
   const double limit = std::round(strip.bottom() - strip.height / 1.12 / 2);
   CHECK(chart.colour_at(kX + 1, limit) == make_ink(true).memory_limit);
 }

@@ -120,6 +120,10 @@ TEST_CASE("a schedule that refuses the shape says why, a run that is too large i
   large["ranks"] = "1024";
   large["microbatches"] = "1000";  // 3 p m = 3.07e6 ops
   CHECK(evaluate_row(large, "1f1b").refusal.find("too large") != std::string::npos);
+  // Few ops, but too many ranks.
+  CHECK(
+      evaluate_row({{"schedule", "\"1f1b\""}, {"ranks", "32768"}, {"microbatches", "1"}}, "gpipe").refusal ==
+      "too large for the table; choose it to simulate it");
 }
 
 TEST_CASE("the table follows the configuration, sorted") {
