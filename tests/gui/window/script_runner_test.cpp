@@ -6,6 +6,8 @@
 #include <string>
 
 #include "gui/app.hpp"
+#include "gui/model/command.hpp"
+#include "gui/model/config_model.hpp"
 #include "gui/model/script.hpp"
 #include "support/catch.hpp"
 
@@ -42,6 +44,28 @@ TEST_CASE("a refusal that was expected and does not come fails the script") {
 TEST_CASE("a run that is too large is refused, and the window goes on") {
   CHECK(failure_of("expect-error the window shows up to\nset ranks 1048576\nexpect /runs/0/ranks == 4\n")
             .empty());
+}
+
+TEST_CASE("a long search says how far it is while frames go on, and can be stopped") {
+  const ImGuiScope scope;
+  App app(open_null({1280, 720}));
+  Session& session = app.session();
+  while (!session.idle()) app.frame();
+  // Some minutes of searching.
+  session.part<ConfigModel>().replace(session, {{"schedule", "\"v-adaptive\""},
+                                                {"ranks", "32"},
+                                                {"microbatches", "128"},
+                                                {"costs.forward", "1"},
+                                                {"costs.backward_input", "1.3"},
+                                                {"costs.backward_weight", "0.7"}});
+  const std::size_t before = app.frames();
+  while (!session.jobs.progress()) app.frame();
+  CHECK(*session.jobs.progress() < 1);
+  CHECK(app.frames() > before);
+  CHECK(dump_state(app).find("\"progress\": null") == std::string::npos);
+  run_command(session, "stop");
+  while (!session.jobs.idle()) app.frame();
+  CHECK(session.runs.front().run->ranks() == 4);  // the example
 }
 
 }  // namespace
