@@ -114,6 +114,13 @@ void draw_count(Ui& ui, const io::ConfigKey& key, const std::string& help) {
   if (button(ui, id_of(key) + "/reset", "x", "Back to the default")) assign(ui, key.path, "");
 }
 
+/// An element of an array as people type it: 1.5, 23.6ms.
+std::string plain(std::string element) {
+  std::erase_if(element, [](char c) { return c == '[' || c == ']' || c == '"'; });
+  while (element.starts_with(' ')) element.erase(0, 1);
+  return element;
+}
+
 bool is_table(const std::string& value) {
   return value.starts_with('[');
 }
@@ -124,8 +131,7 @@ void draw_cell(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>&
   const auto at = static_cast<std::size_t>(stage);
   const std::string path = fmt::format("{}.{}", key.path, stage);
   const std::string id = "params/" + path;
-  std::string now = at < elements.size() ? elements[at] : "";
-  std::erase_if(now, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  const std::string now = at < elements.size() ? plain(elements[at]) : "";
   std::string text = typing.contains(id) ? typing[id] : now;
   const bool finished = text_field(ui, id, text, "", fmt::format("stage {}", stage));
   if (ImGui::IsItemActive())
@@ -151,14 +157,6 @@ void draw_cells(Ui& ui, const io::ConfigKey& key, int stages) {
       }
 }
 
-/// The scalar once per stage.
-std::string spread(const std::string& value, int stages) {
-  std::string out = "[";
-  for (int stage = 0; stage < stages; ++stage)
-    out += (stage == 0 ? "" : ",") + (value.empty() ? std::string("1") : value);
-  return out + "]";
-}
-
 void draw_stage_table(Ui& ui, const io::ConfigKey& key, int stages, const std::string& help) {
   const std::string now = config(ui).value(std::string(key.path));
   const bool table = is_table(now);
@@ -170,9 +168,8 @@ void draw_stage_table(Ui& ui, const io::ConfigKey& key, int stages, const std::s
   if (small_button(ui, id_of(key) + "/stages", table ? "one" : "[ ]",
                    table ? "One value for all stages" : "A value for each stage")) {
     const auto elements = split(now, ',');
-    std::string first = elements.empty() ? "" : elements.front();
-    std::erase_if(first, [](char c) { return c == '['; });
-    assign(ui, key.path, table ? first : spread(now, stages));
+    const std::string first = elements.empty() ? "" : plain(elements.front());
+    assign(ui, key.path, table ? first : array_of(now, stages));
   }
   if (table) draw_cells(ui, key, stages);
 }
@@ -185,6 +182,14 @@ const schedules::Generator* generator_of(const std::string& schedule) {
   } catch (const Error&) {
     return nullptr;
   }
+}
+
+/// How a quantity is typed with its unit, "" for keys that hold none.
+std::string_view literal_hint(const io::ConfigKey& key) {
+  if (key.unit == "time_unit") return ", or typed with one: 23.6ms";
+  if (key.unit == "bytes") return ", or typed with one: 80GB, 75GiB";
+  if (key.unit == "1e9 bit/s") return ", or typed with one: 400Gbit/s";
+  return "";
 }
 
 void draw_widget(Ui& ui, const io::ConfigKey& key, int stages, const std::string& help) {
@@ -231,7 +236,7 @@ bool applies(const io::ConfigKey& key, const std::string& schedule) {
 
 std::string help_of(const io::ConfigKey& key, const RunModel* run) {
   std::string help = fmt::format("{}: {}", key.path, key.help);
-  if (!key.unit.empty()) help += fmt::format("\nunit: {}", key.unit);
+  if (!key.unit.empty()) help += fmt::format("\nunit: {}{}", key.unit, literal_hint(key));
   if (!key.choices.empty()) help += fmt::format("\none of: {}", key.choices);
   if (key.type == io::KeyType::Count && key.maximum > 0)
     help += fmt::format("\na whole number from {}", key.minimum);

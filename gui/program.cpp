@@ -13,6 +13,7 @@
 
 #include "gui/app.hpp"
 #include "gui/model/command.hpp"
+#include "gui/model/open_file.hpp"
 #include "gui/model/preferences.hpp"
 #include "gui/model/script.hpp"
 #include "gui/script_runner.hpp"
@@ -48,7 +49,10 @@ constexpr const char* kFooter =
 void add_options(CLI::App& app, Options& options) {
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version", std::string(kVersion), "Print the version");
-  app.add_option("FILE", options.files, "Configurations, schedules or timelines to open; the first is on top")
+  app.add_option(
+         "FILE", options.files,
+         "Configurations, schedules or timelines to open, stacked from the top in this order; the first "
+         "configuration is the one under edit")
       ->type_name("FILE");
   app.add_option("--script", options.script, "Run the commands of this file, - for standard input")
       ->type_name("FILE");
@@ -146,7 +150,7 @@ ExitCode run_program(int argc, char** argv) {
   if (options.scale > 0) app.session().preferences.scale = options.scale;
   if (!options.theme.empty()) require_command(app.session(), "theme", options.theme);
   if (!options.palette.empty()) require_command(app.session(), "colours", options.palette);
-  for (const std::string& file : options.files) run_command(app.session(), "open", file);
+  app.session().part<FileOpener>().open_named(options.files);
   app.ui().items.record(!options.state.empty());
   const ExitCode code = run_app(app, options, script);
   settings.save(app.session());

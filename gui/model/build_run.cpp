@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <utility>
 
 #include "gui/model/lane_index.hpp"
 #include "gui/model/message_lanes.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/dependency.hpp"
+#include "sim/error.hpp"
 #include "sim/hang.hpp"
 #include "sim/simulator.hpp"
 
@@ -135,8 +137,34 @@ std::uint64_t next_run_id() {
   return ++last;
 }
 
-study::Limits window_limits() {
+void require_shown(int ranks, double ops, const std::string& what) {
+  if (ranks <= kMostShownRanks && ops <= kMostShownOps) return;
+  throw InputError(
+      fmt::format("{} has {} ranks and {:.3g} ops; the window shows up to {} ranks and {:.3g} ops; "
+                  "make it smaller, or take `pipeloom simulate`",
+                  what, ranks, ops, kMostShownRanks, kMostShownOps));
+}
+
+void require_shown(const io::RunConfig& config) {
   study::Limits limits;
+  limits.max_memory = std::numeric_limits<double>::infinity();  // the window's own limit is lower
+  const study::SchedulePlan plan = study::plan_schedule(config, limits);
+  if (plan.found.generator == nullptr) return;
+  const schedules::Params& params = plan.params;
+  const int kinds = params.forward_only ? 1 : plan.found.generator->requirements.splits_backward ? 3 : 2;
+  const int extras = (config.options.recompute.on ? 1 : 0) + (config.options.offload.on ? 2 : 0);
+  require_shown(params.ranks,
+                static_cast<double>(kinds + extras) * params.ranks * params.chunks * params.microbatches *
+                    params.slices * params.updates * config.step.count,
+                plan.found.generator->name);
+}
+
+study::Limits window_limits(const Cancelled& cancelled) {
+  study::Limits limits;
+  limits.progress = [cancelled](double share) {
+    cancelled.report(share);
+    return !cancelled;
+  };
   limits.critical_path_entries = std::size_t{1} << 21;
   limits.bound_entries = std::size_t{1} << 21;
   return limits;

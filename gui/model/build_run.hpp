@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/model/jobs.hpp"
 #include "gui/model/run_model.hpp"
 #include "study/evaluate.hpp"
 
@@ -19,9 +20,19 @@ namespace pipeloom::gui {
 /// span_, lanes and message_lanes.
 void index_run(RunModel& run);
 
+/// More is not shown: every rank is a row that each frame looks at, and ops take some 100 bytes each.
+inline constexpr int kMostShownRanks = 1 << 17;
+inline constexpr double kMostShownOps = 1.6e7;
+
+/// Throws InputError for a run that is larger than the window shows.
+void require_shown(int ranks, double ops, const std::string& what);
+/// The same of a configuration, counted from its shape before anything is made. Throws as study::plan_schedule() does, too.
+void require_shown(const io::RunConfig& config);
+
 /// What runs of the window may cost: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes
 /// 128 bytes per entry. With this, evaluating and building 1e7 ops stay below a gigabyte.
-[[nodiscard]] study::Limits window_limits();
+/// The search for an order reports to `cancelled` and asks it; it ends with schedules::SearchEnded.
+[[nodiscard]] study::Limits window_limits(const Cancelled& cancelled = {});
 
 /// "1f1b p=4 m=8", with "v=2" where a rank has more than one stage.
 [[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);

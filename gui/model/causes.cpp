@@ -9,7 +9,9 @@
 #include "gui/model/chart_words.hpp"
 #include "gui/model/op_walk.hpp"
 #include "gui/model/select.hpp"
-#include "sim/draw/axis.hpp"
+#include "sim/literals.hpp"
+#include "sim/memory_text.hpp"
+#include "study/memory_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -75,8 +77,9 @@ void add_simulated(const RunModel& run, std::vector<MetricLine>& lines) {
                              static_cast<double>(m.lower_bound.value)),
                      "How much slower than the lower bound this run is."});
   if (m.ranks.empty()) return;
+  const Bytes peak = m.ranks[m.peak_rank.at()].memory.peak_bytes;
   lines.push_back({"peak memory",
-                   draw::bytes_text(m.ranks[m.peak_rank.at()].memory.peak_bytes) + " on rank " +
+                   (run.memory ? memory_text(*run.memory, peak) : bytes_text(peak)) + " on rank " +
                        std::to_string(m.peak_rank.value()),
                    "Most bytes that a rank holds at once: activations, static, buffers."});
 }

@@ -3,6 +3,7 @@
 // How build_chart_list works inside: one builder, its steps spread over chart_*.cpp. Not for other folders.
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,9 +37,14 @@ class ChartListBuilder {
     Rgba edge = 0;
   };
 
-  // chart_list.cpp: ruler, headings, rows.
-  void add_ruler();
+  // chart_rulers.cpp: rulers, headings.
+  void add_rulers();
+  void add_axis(const Box& ruler, TimeUnit unit, const std::vector<Strip>& through);
+  [[nodiscard]] Strip body_of(std::size_t block) const;
+  [[nodiscard]] std::string title_of(const ChartBlock& block) const;
   void add_titles();
+
+  // chart_list.cpp: rows.
   void add_row(const ChartRow& row);
   [[nodiscard]] RowLane lane_of(const ChartRow& row, ChartLane lane) const;
 

@@ -9,56 +9,29 @@ namespace {
 
 using draw::Colour;
 using draw::Theme;
-using Kinds = std::array<Colour, kOpKinds>;
-
-// F, B, I, W, R, O, L. Tol's "high contrast" and "bright" schemes, spread in lightness: printed grey, neighbours still differ.
-constexpr Kinds kSafeLight = {Colour{0x00, 0x44, 0x88}, Colour{0xdd, 0xaa, 0x33}, Colour{0xbb, 0x55, 0x66},
-                              Colour{0x88, 0xcc, 0xee}, Colour{0x66, 0x33, 0x55}, Colour{0x44, 0x99, 0x77},
-                              Colour{0xcc, 0xdd, 0xaa}};
-constexpr Kinds kSafeDark = {Colour{0x3d, 0x82, 0xd0}, Colour{0xee, 0xbb, 0x44}, Colour{0xcc, 0x66, 0x77},
-                             Colour{0xaa, 0xdd, 0xf4}, Colour{0x99, 0x66, 0x99}, Colour{0x44, 0xaa, 0x88},
-                             Colour{0xdd, 0xee, 0xbb}};
 
 constexpr Colour grey(std::uint8_t level) {
   return {level, level, level};
 }
-constexpr Kinds kGreyLight = {grey(0x46), grey(0x8c), grey(0x6a), grey(0xb4),
-                              grey(0x30), grey(0x9e), grey(0xc6)};
-constexpr Kinds kGreyDark = {grey(0x7a), grey(0xc4), grey(0x9e), grey(0xee),
-                             grey(0x5c), grey(0xb0), grey(0xd8)};
+
+draw::Palette palette_of(std::string_view name) {
+  return draw::palette_named(name).value_or(draw::Palette::Default);
+}
 
 Colour ground_of(Theme theme) {
   return draw::surface_of(theme).row;
 }
 
-/// Shades of kinds as exported pictures have them: lighter on light ground, darker on dark ground.
-Colour shaded(Theme theme, Colour full, int shade, int shades) {
-  const int levels = std::clamp(shades, 1, 4);
-  if (levels == 1) return full;
-  const double most = theme == Theme::Light ? 0.55 : 0.45;
-  return draw::blend(full, draw::surface_of(theme).background, most * (shade % levels) / (levels - 1));
-}
-
-Colour greyed(Colour colour) {
-  const auto level = std::lround(0.299 * colour.red + 0.587 * colour.green + 0.114 * colour.blue);
-  return grey(static_cast<std::uint8_t>(level));
-}
-
 }  // namespace
 
 Colour kind_colour(std::string_view palette, Theme theme, OpKind kind, int shade, int shades) {
-  const bool light = theme == Theme::Light;
-  if (palette == "colour-blind")
-    return shaded(theme, (light ? kSafeLight : kSafeDark)[index_of(kind)], shade, shades);
-  if (palette == "greyscale")
-    return shaded(theme, (light ? kGreyLight : kGreyDark)[index_of(kind)], shade, shades);
-  return draw::kind_colour(theme, kind, shade, shades);
+  return draw::kind_colour(theme, kind, shade, shades, palette_of(palette));
 }
 
 Colour gap_colour(std::string_view palette, Theme theme, IdleCause cause) {
   // Calmer than in a printed picture: the ops are what is looked at.
   const Colour colour = draw::blend(draw::idle_colour(theme, cause), ground_of(theme), 0.35);
-  return palette == "greyscale" ? greyed(colour) : colour;
+  return palette_of(palette) == draw::Palette::Greyscale ? draw::greyed(colour) : colour;
 }
 
 Colour message_colour(std::string_view palette, Theme theme, bool gradient) {
@@ -145,8 +118,7 @@ void ChartColours::make_series(const RunModel& run) {
   paints_.clear();
   for (const OpKind kind : kAllOpKinds) {
     for (int index = 0; index < count; ++index) {
-      const Colour fill = draw::series_colour(theme, index, count, kind);
-      paints_.push_back(paint(key_.palette == "greyscale" ? greyed(fill) : fill));
+      paints_.push_back(paint(draw::series_colour(theme, index, count, kind, palette_of(key_.palette))));
     }
   }
 }
@@ -162,7 +134,7 @@ void ChartColours::make_slack_ramp() {
     const double share = static_cast<double>(level) / 255;
     const Colour fill =
         share < 0.35 ? draw::blend(hot, warm, share / 0.35) : draw::blend(warm, cool, (share - 0.35) / 0.65);
-    ramp_[level] = paint(grey_only ? greyed(fill) : fill);
+    ramp_[level] = paint(grey_only ? draw::greyed(fill) : fill);
   }
 }
 

@@ -24,8 +24,7 @@ using Rgba = std::uint32_t;
   return rgba(colour.red, colour.green, colour.blue, alpha);
 }
 
-/// "default" is that of exported pictures; "colour-blind" differs in lightness as well as in hue; "greyscale" in lightness only.
-/// Unknown names are the default. Theme: colours that vanish on one background have another version there.
+/// By the name of a draw::Palette; unknown names are the default. Theme: colours that vanish on one background have another version there.
 [[nodiscard]] draw::Colour kind_colour(std::string_view palette, draw::Theme theme, OpKind kind,
                                        int shade = 0, int shades = 1);
 /// Of gaps; greys in "greyscale".

@@ -107,8 +107,10 @@ void hit_rows(const ChartLayout& layout, double x, double y, Hit& hit) {
   hit.area = ChartArea::RowSpace;
   if (row == nullptr) {
     for (std::size_t i = 0; i < layout.blocks.size(); ++i) {
-      if (!scrolling || !layout.blocks[i].title.holds(y)) continue;
-      hit.area = ChartArea::Title;
+      const ChartBlock& block = layout.blocks[i];
+      const bool title = block.title.holds(y);
+      if (!scrolling || !(title || (!header && block.ruler.holds(y)))) continue;
+      hit.area = title ? ChartArea::Title : ChartArea::Ruler;
       hit.block = i;
     }
     return;

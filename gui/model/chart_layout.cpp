@@ -6,6 +6,7 @@
 
 #include "gui/model/chart_words.hpp"
 #include "sim/draw/scene.hpp"
+#include "study/compare.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -128,6 +129,9 @@ class Builder {
   }
 
   [[nodiscard]] bool has_titles() const { return session_.runs.size() > 1; }
+  [[nodiscard]] bool has_own_ruler(const RunModel& run) const {
+    return !study::same_clock(session_.runs.front().run->timeline, run.timeline);
+  }
   [[nodiscard]] bool hidden(int rank) const { return view_.hidden.contains(rank); }
 
   /// The height at which everything fits, if it is not too small for eyes.
@@ -141,6 +145,7 @@ class Builder {
     double strips = 0;
     for (const OpenRun& open : session_.runs) {
       if (has_titles()) fixed += (kTitleHeight + kBlockGap) * scale_;
+      if (has_own_ruler(*open.run)) fixed += kRulerHeight * scale_;
       const double each = strips_of(view_, *open.run);
       for (int rank = 0; rank < open.run->ranks(); ++rank) {
         if (hidden(rank)) continue;
@@ -195,7 +200,7 @@ class Builder {
     out_.rows.clear();
     out_.blocks.clear();
     for (std::size_t i = 0; i < session_.runs.size(); ++i)
-      out_.blocks.push_back({session_.runs[i].run, i, {}, 0, 0});
+      out_.blocks.push_back({session_.runs[i].run, i, {}, {}, 0, 0});
     double y = out_.plot.y0;
     for (const int rank : view_.pinned)
       for (std::size_t block = 0; block < out_.blocks.size(); ++block)
@@ -217,6 +222,10 @@ class Builder {
         block.title = {y, std::round(kTitleHeight * scale_)};
         y = block.title.bottom();
       }
+      if (has_own_ruler(*block.run)) {
+        block.ruler = {y, std::round(kRulerHeight * scale_)};
+        y = block.ruler.bottom();
+      }
       block.first_row = out_.rows.size();
       for (int rank = 0; rank < block.run->ranks(); ++rank)
         if (!hidden(rank) && !view_.pinned.contains(rank)) y = add_row(index, rank, y, false);
@@ -232,7 +241,10 @@ class Builder {
     const bool scrolls = out_.content_height > out_.body.height + 0.5;
     out_.scroll = scrolls ? std::clamp(std::round(view_.scroll), 0.0, out_.max_scroll()) : 0;
     if (scrolls) place_side_strips();
-    for (ChartBlock& block : out_.blocks) block.title.y -= out_.scroll;
+    for (ChartBlock& block : out_.blocks) {
+      block.title.y -= out_.scroll;
+      block.ruler.y -= out_.scroll;
+    }
     for (std::size_t i = out_.pinned_rows; i < out_.rows.size(); ++i) {
       ChartRow& row = out_.rows[i];
       row.all.y -= out_.scroll;

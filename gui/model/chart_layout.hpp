@@ -43,6 +43,7 @@ struct Strip {
   double height = 0;
   [[nodiscard]] double bottom() const { return y + height; }
   [[nodiscard]] bool holds(double at) const { return at >= y && at < y + height; }
+  friend bool operator==(const Strip&, const Strip&) = default;
 };
 
 /// The strips of a rank's row, from the top. A message is under way between ranks: its bar stands in the sender's Send and the
@@ -68,6 +69,9 @@ struct ChartBlock {
   std::size_t index = 0;
   /// Its line of heading; height 0 where there is one run only.
   Strip title;
+  /// Its own ruler, below the title, where the one on top says nothing of its times: one of them is in abstract units, the other is not.
+  /// Height 0 elsewhere.
+  Strip ruler;
   /// Rows [first_row, last_row) of ChartLayout::rows that scroll; its pinned ones stand before all blocks.
   std::size_t first_row = 0;
   std::size_t last_row = 0;
@@ -83,7 +87,7 @@ enum class ChartArea : std::uint8_t {
   None,
   Legend,     ///< Hit::kind if on an entry
   Minimap,    ///< Hit::time on the scale of the whole span
-  Ruler,      ///< Hit::time
+  Ruler,      ///< the one on top or a block's own: Hit::time
   Title,      ///< of a block
   RowHeader,  ///< Hit::rank, Hit::button
   Lane,       ///< Hit::rank, lane, time; op or gap where there is one (Work and Copies)

@@ -7,7 +7,6 @@
 #include "gui/model/chart_builder.hpp"
 #include "gui/model/chart_pointer.hpp"
 #include "gui/model/op_walk.hpp"
-#include "sim/draw/axis.hpp"
 
 namespace pipeloom::gui {
 
@@ -67,7 +66,7 @@ ChartListBuilder::ChartListBuilder(Session& session, const ChartLayout& layout, 
 
 void ChartListBuilder::build() {
   add_legend();
-  add_ruler();
+  add_rulers();
   add_titles();
   add_headers();
   add_scroll_bar();
@@ -116,45 +115,6 @@ bool ChartListBuilder::label_inside(const Box& box, std::string_view text, Rgba 
   label(list_.labels, (box.x0 + box.x1 - width) / 2, (box.y0 + box.y1 - fonts_.small.height) / 2, text,
         colour);
   return true;
-}
-
-void ChartListBuilder::add_ruler() {
-  if (layout_.blocks.empty()) return;
-  const auto start = static_cast<Ticks>(std::floor(from_));
-  const Span span{start, std::max(start + 1, static_cast<Ticks>(std::ceil(to_)))};
-  const ChartFont& font = fonts_.small;
-  const draw::TimeAxis axis = draw::fitted_time_axis(
-      span, layout_.blocks.front().run->timeline.unit, layout_.plot.width(), 36 * scale_,
-      [&](const std::string& text) { return static_cast<double>(font.width(text)); });
-  const Box& ruler = layout_.ruler;
-  for (const draw::AxisTick& tick : axis.ticks) {
-    const double x = std::round(layout_.x_of(static_cast<double>(tick.time)));
-    if (x < layout_.plot.x0 || x >= layout_.plot.x1) continue;
-    quad(list_.ground, {x, ruler.y1 - 4 * scale_, x + 1, layout_.plot.y1}, ink_.grid);
-    const double width = font.width(tick.label);
-    const double left = std::clamp(x - width / 2, ruler.x0, std::max(ruler.x0, ruler.x1 - width));
-    label(list_.labels, left, ruler.y1 - 5 * scale_ - font.height, tick.label, ink_.muted);
-  }
-  const std::string title = draw::axis_title(axis.unit);
-  label(list_.labels, layout_.headers.x0 + 6 * scale_, ruler.y1 - 5 * scale_ - font.height,
-        title.substr(title.find('(')), ink_.muted);
-}
-
-void ChartListBuilder::add_titles() {
-  for (const ChartBlock& block : layout_.blocks) {
-    Box box{layout_.headers.x0, std::max(block.title.y, layout_.body.y), layout_.plot.x1,
-            std::min(block.title.bottom(), layout_.plot.y1)};
-    if (box.empty()) continue;
-    quad(list_.ground, box, ink_.background);
-    const double y = block.title.y + (block.title.height - fonts_.normal.height) / 2;
-    if (y < layout_.body.y || y + fonts_.normal.height > layout_.plot.y1) continue;
-    const bool active = block.index == session_.active;
-    if (active)
-      quad(list_.ground, {box.x0, box.y0 + 3 * scale_, box.x0 + 3 * scale_, box.y1 - 3 * scale_},
-           ink_.accent);
-    label(list_.labels, box.x0 + 8 * scale_, y, block.run->title, active ? ink_.text : ink_.muted,
-          ChartFace::Normal);
-  }
 }
 
 ChartListBuilder::RowLane ChartListBuilder::lane_of(const ChartRow& row, ChartLane which) const {

@@ -31,6 +31,15 @@ double middle_of(const ChartLayout& layout, const ChartRow& row) {
   return std::clamp(work.y + work.height / 2, top, layout.plot.y1);
 }
 
+/// A stretch of time, once for each kind of unit on screen.
+std::string length_text(const ChartLayout& layout, Ticks length) {
+  std::string text = duration_text(length, layout.blocks.front().run->timeline.unit);
+  const auto other = std::find_if(layout.blocks.begin(), layout.blocks.end(),
+                                  [](const ChartBlock& block) { return block.ruler.height > 0; });
+  if (other != layout.blocks.end()) text += " | " + duration_text(length, other->run->timeline.unit);
+  return text;
+}
+
 }  // namespace
 
 /// Outlines of boxes; where ops are narrower, a mark at the foot of the row, once per pixel.
@@ -201,8 +210,7 @@ void ChartListBuilder::add_range() {
   const auto start = static_cast<double>(session_.range->start);
   const auto end = static_cast<double>(session_.range->end);
   shade(start, end, tint | 0x20000000U, tint | 0xB0000000U);
-  const std::string text =
-      duration_text(session_.range->end - session_.range->start, layout_.blocks.front().run->timeline.unit);
+  const std::string text = length_text(layout_, session_.range->end - session_.range->start);
   const double width = fonts_.small.width(text);
   const double middle = (clamp_x(layout_.x_of(start)) + clamp_x(layout_.x_of(end)) - width) / 2;
   if (layout_.x_of(end) <= plot.x0 || layout_.x_of(start) >= plot.x1) return;

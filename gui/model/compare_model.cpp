@@ -36,14 +36,15 @@ PairComparison compare_pair(const RunModel& a, const RunModel& b, const study::C
   PairComparison out;
   out.run = b.id;
   out.ops = study::compare_ops(from, to, std::min(step, from.steps - 1), std::min(step, to.steps - 1));
-  out.tints = std::make_shared<const std::vector<std::int8_t>>(tints_of_steps(from, to, out.ops));
   out.in_run.assign(from.schedule->num_ops(), PairComparison::kNotInRun);
   for (std::size_t op = 0; op < out.ops.match.size(); ++op)
     if (out.ops.match[op] != study::kUnmatched)
       out.in_run[out.ops.match[op]] = static_cast<std::uint32_t>(op);
   if (!study::same_clock(from, to)) {
     out.lines.push_back(study::clock_difference(from, to));
+    out.ops.largest.clear();
   } else {
+    out.tints = std::make_shared<const std::vector<std::int8_t>>(tints_of_steps(from, to, out.ops));
     const std::string work = study::work_difference(from, to);
     if (!work.empty()) out.lines.push_back(work);
     out.lines.push_back(study::explain_idle(causes_a, causes_b, from.unit));
@@ -120,7 +121,8 @@ void CompareModel::apply_tints(Session& session) const {
   auto& chart = session.part<ChartPart>();
   chart.tints.clear();
   if (!difference_ || !result_) return;
-  for (const PairComparison& pair : result_->pairs) chart.tints[pair.run] = pair.tints;
+  for (const PairComparison& pair : result_->pairs)
+    if (pair.tints) chart.tints[pair.run] = pair.tints;
 }
 
 void CompareModel::show_difference(Session& session, bool on) {

@@ -25,7 +25,7 @@ struct PairComparison {
   std::vector<std::string> lines;
   /// How far each rank's clock is ahead; only of runs whose times were read.
   std::vector<Ticks> offsets;
-  /// By position in timeline.start, every step against the same step of the baseline (or its last).
+  /// By position in timeline.start, every step against the same step of the baseline (or its last). Null where times cannot be compared.
   std::shared_ptr<const std::vector<std::int8_t>> tints;
 };
 

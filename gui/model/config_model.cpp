@@ -12,6 +12,7 @@
 #include "gui/model/build_run.hpp"
 #include "gui/model/config_presets.hpp"
 #include "gui/model/open_file.hpp"
+#include "schedules/generator.hpp"
 #include "sim/io/config_keys.hpp"
 #include "sim/io/file.hpp"
 #include "study/evaluate.hpp"
@@ -47,13 +48,18 @@ std::vector<Fix> fix_of_remedy(const std::string& remedy) {
 
 Outcome simulate_config(const Assignments& assignments, const std::string& file, const Cancelled& cancelled) {
   try {
-    study::Evaluation run = study::evaluate(config_of(assignments), window_limits());
+    const io::RunConfig config = config_of(assignments);
+    require_shown(config);
+    study::Evaluation run = study::evaluate(config, window_limits(cancelled));
+    if (cancelled) return {};
     std::string title = title_of(run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, file), "", {}};
   } catch (const study::MessageProblem& problem) {
     return {nullptr, problem.line(), fix_of_remedy(problem.remedy())};
   } catch (const Error& error) {
     return {nullptr, error.line(), find_fixes(assignments, cancelled)};
+  } catch (const schedules::SearchEnded&) {
+    return {};
   } catch (const std::bad_alloc&) {
     return {nullptr, "error: out of memory; make the run smaller", {}};
   }
@@ -81,15 +87,14 @@ void resolve_files(Assignments& assignments, const std::string& path) {
 }  // namespace
 
 ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), presets_(preset_names()) {
-  session.part<FileOpener>().on_configuration = [](Session& where, const OpenedFile& opened,
-                                                   const std::string& path) {
-    try {
-      where.part<ConfigModel>().load(where, path, opened.text);
-    } catch (const Error& error) {
-      where.say(error.line(), MessageKind::Problem);
-    }
-  };
+  (void)update(session);
+}
+
+bool ConfigModel::update(Session& session) {
+  // The example is for those who name no configuration.
+  if (started_ || session.part<FileOpener>().opens_named()) return false;
   simulate(session);
+  return true;
 }
 
 std::string ConfigModel::value(const std::string& path) const {
@@ -105,11 +110,15 @@ std::string ConfigModel::value(const std::string& path) const {
 }
 
 void ConfigModel::change(Session& session, Assignments next, const std::string& gesture) {
-  if (next == now_) return;
+  if (next == now_ && started_) return;
   const auto now = std::chrono::steady_clock::now();
   const bool grows =
       !gesture.empty() && gesture == gesture_ && now - last_edit_at_ < kGesture && !undo_.empty();
-  if (!grows) undo_.push_back(now_);
+  // Nothing was there before the first simulation that an undo could bring back.
+  if (!grows && started_) {
+    undo_.push_back(now_);
+    session.part<EditHistory>().note(*this);
+  }
   if (undo_.size() > kUndoSteps) undo_.erase(undo_.begin());
   redo_.clear();
   gesture_ = gesture;
@@ -170,12 +179,10 @@ void ConfigModel::step(Session& session, std::vector<Assignments>& from, std::ve
 }
 
 void ConfigModel::undo(Session& session) {
-  last_undo_at_ = std::chrono::steady_clock::now();
   step(session, undo_, redo_);
 }
 
 void ConfigModel::redo(Session& session) {
-  last_edit_at_ = std::chrono::steady_clock::now();
   step(session, redo_, undo_);
 }
 
@@ -210,6 +217,7 @@ void ConfigModel::load_preset(Session& session, const std::string& name) {
 
 void ConfigModel::simulate(Session& session) {
   ++revision_;
+  started_ = true;
   session.jobs.cancel("schedules");  // its rows are of the configuration before
   session.jobs.submit(
       "simulate",
@@ -222,10 +230,20 @@ void ConfigModel::simulate(Session& session) {
       });
 }
 
+void ConfigModel::stop(Session& session) {
+  session.jobs.cancel("simulate");
+  shown_revision_ = revision_;
+}
+
 void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,
                          std::vector<Fix> fixes) {
   shown_revision_ = revision;
-  problem_ = without_prefix(std::move(problem));
+  const std::string before = std::exchange(problem_, without_prefix(std::move(problem)));
+  // The panel may be closed, and scripts judge a command by what was said.
+  if (!problem_.empty())
+    session.say(problem_, MessageKind::Problem);
+  else if (!before.empty() && session.message.text == before)
+    session.say("");
   fixes_ = std::move(fixes);
   if (run) session.show_live(std::move(run));
 }

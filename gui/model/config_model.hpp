@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gui/model/edit_history.hpp"
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
 #include "sim/io/file.hpp"
@@ -45,6 +46,9 @@ struct Fix {
 /// A value as people type it: "zb-h1" for "\"zb-h1\"".
 [[nodiscard]] std::string shown_value(const std::string& json);
 
+/// A value as people type it, once for each stage, as an array: "[1.5,1.5]", "[\"23.6ms\",\"23.6ms\"]"; "" is 1.
+[[nodiscard]] std::string array_of(const std::string& value, int stages);
+
 /// Which changes make a refused configuration legal, at most four: the nearest other microbatches, ranks, chunks and counts among the
 /// options, ranks and microbatches together where neither alone helps; tables made as long as the shape wants them; a key left out. Tries
 /// make the schedule, so this is a job's work; nothing for runs of more than 2e5 passes, or once `cancelled`.
@@ -52,8 +56,9 @@ struct Fix {
 /// What a fix makes of a configuration.
 [[nodiscard]] Assignments with_fix(Assignments assignments, const Fix& fix);
 
-class ConfigModel : public Part {
+class ConfigModel : public Part, public Undoable {
  public:
+  /// Begins with an example, unless files are being opened whose names stood on the command line: one of them may be a configuration.
   explicit ConfigModel(Session& session);
 
   [[nodiscard]] const Assignments& assignments() const { return now_; }
@@ -72,12 +77,10 @@ class ConfigModel : public Part {
   void start_anew(Session& session);
   /// REQUIRES: index < fixes().size().
   void take_fix(Session& session, std::size_t index);
-  void undo(Session& session);
-  void redo(Session& session);
-  [[nodiscard]] bool can_undo() const { return !undo_.empty(); }
-  [[nodiscard]] bool can_redo() const { return !redo_.empty(); }
-  [[nodiscard]] std::chrono::steady_clock::time_point last_edit_at() const { return last_edit_at_; }
-  [[nodiscard]] std::chrono::steady_clock::time_point last_undo_at() const { return last_undo_at_; }
+  void undo(Session& session) override;
+  void redo(Session& session) override;
+  [[nodiscard]] bool can_undo() const override { return !undo_.empty(); }
+  [[nodiscard]] bool can_redo() const override { return !redo_.empty(); }
 
   /// The configuration of a file takes the place of the one under edit, as one step. Throws InputError if it is none.
   void load(Session& session, const std::string& path, const std::string& text);
@@ -103,6 +106,9 @@ class ConfigModel : public Part {
   /// Simulates again; edits do it themselves.
   void simulate(Session& session);
 
+  bool update(Session& session) override;
+  void stop(Session& session) override;
+  [[nodiscard]] bool idle() const override { return started_; }
   [[nodiscard]] std::string_view state_key() const override { return "config"; }
   [[nodiscard]] std::string state_json(const Session& session) const override;
 
@@ -118,13 +124,13 @@ class ConfigModel : public Part {
   std::vector<Assignments> redo_;
   std::string gesture_;  // key of the edit that may still grow
   std::chrono::steady_clock::time_point last_edit_at_;
-  std::chrono::steady_clock::time_point last_undo_at_;
   std::string file_;
   std::vector<std::string> presets_;
   std::string problem_;
   std::vector<Fix> fixes_;
   std::uint64_t revision_ = 1;
   std::uint64_t shown_revision_ = 0;
+  bool started_ = false;  // something was simulated
 };
 
 }  // namespace pipeloom::gui

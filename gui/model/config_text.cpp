@@ -106,6 +106,14 @@ std::string shown_value(const std::string& json) {
   return value.is_string() ? value.get<std::string>() : json;
 }
 
+std::string array_of(const std::string& value, int stages) {
+  const Json number = value.empty() ? Json(1) : Json::parse(value, nullptr, false);
+  const std::string element = number.is_discarded() ? Json(value).dump() : value.empty() ? "1" : value;
+  std::string out = "[";
+  for (int stage = 0; stage < stages; ++stage) out += (stage == 0 ? "" : ",") + element;
+  return out + "]";
+}
+
 Assignments assignments_of(const io::Value& root) {
   io::require_known_keys(root, "");
   Assignments out;

@@ -10,6 +10,7 @@
 #include "gui/model/select.hpp"
 #include "sim/memory.hpp"
 #include "sim/text.hpp"
+#include "study/memory_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -118,8 +119,10 @@ Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t posit
                                  first % run.schedule->num_ops() + (last - first)));
   add("cost", cost_source(run, position));
   if (extras.slack) add("slack", time_text(run, *extras.slack) + (*extras.slack == 0 ? ", critical" : ""));
-  if (extras.before && extras.after)
-    add("memory", fmt::format("{} before, {} after, in bytes", *extras.before, *extras.after));
+  if (extras.before && extras.after && run.memory)
+    add("memory", fmt::format("{} before, {} after{}", study::memory_cell(*run.memory, *extras.before),
+                              study::memory_cell(*run.memory, *extras.after),
+                              study::counts_activations(*run.memory) ? ", in activations of a stage" : ""));
   for (const Neighbour& one : walk.predecessors(run, position))
     out.predecessors.push_back(line_of(run, one, "there at"));
   for (const Neighbour& one : walk.successors(run, position))

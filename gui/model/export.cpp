@@ -8,12 +8,14 @@
 #include <ostream>
 
 #include "gui/model/chart_part.hpp"
+#include "sim/draw/scene_stack.hpp"
 #include "sim/error.hpp"
 #include "sim/io/cairo_picture.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/svg.hpp"
 #include "sim/text.hpp"
+#include "study/compare.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -22,10 +24,12 @@ namespace {
 constexpr double kPaperScale = 300.0 / 96;
 constexpr double kUsualScale = 2;
 
-draw::ColourBy colour_by(GanttColour colour) {
+/// No value: pictures have no such colours, and are coloured by kind.
+std::optional<draw::ColourBy> colour_by(GanttColour colour) {
+  if (colour == GanttColour::Kind) return draw::ColourBy::Kind;
   if (colour == GanttColour::Stage) return draw::ColourBy::Stage;
   if (colour == GanttColour::Microbatch) return draw::ColourBy::Microbatch;
-  return draw::ColourBy::Kind;
+  return std::nullopt;
 }
 
 /// The whole ticks that the view shows of a run; no value if it shows nothing of it.
@@ -42,7 +46,7 @@ struct RankRange {
   std::vector<bool> shown;  ///< [rank]
 };
 
-/// The ranks of a run whose rows are on screen; where no chart was drawn, those that the filter leaves.
+/// The ranks of a run whose rows are on screen, none where they are scrolled away; where no chart was drawn, those that the filter leaves.
 RankRange visible_ranks(Session& session, const RunModel& run) {
   RankRange out;
   out.shown.assign(static_cast<std::size_t>(run.ranks()), false);
@@ -54,10 +58,14 @@ RankRange visible_ranks(Session& session, const RunModel& run) {
         block == nullptr ? !session.view.hidden.contains(rank) : row != nullptr && layout.is_visible(*row);
   }
   const auto first = std::find(out.shown.begin(), out.shown.end(), true);
-  if (first == out.shown.end()) return {0, run.ranks(), std::vector<bool>(out.shown.size(), true)};
+  if (first == out.shown.end()) return out;
   out.first = static_cast<int>(first - out.shown.begin());
   out.last = static_cast<int>(out.shown.rend() - std::find(out.shown.rbegin(), out.shown.rend(), true));
   return out;
+}
+
+InputError nothing_in_view() {
+  return {Where{"export"}, "nothing of the run is in view; press Home, or export all"};
 }
 
 const RunModel& require_run(const Session& session) {
@@ -96,7 +104,9 @@ void for_each_visible(const RunModel& run, const std::vector<bool>& shown, Span 
 }
 
 void write_picture(const ExportJob& job, const io::Format& format, std::ostream& out) {
-  const draw::Scene scene = draw::build_scene(job.run->timeline, job.scene);
+  std::vector<draw::StackedTimeline> stack;
+  for (const ExportJob::Run& each : job.stack) stack.push_back({&each.run->timeline, each.scene});
+  const draw::Scene scene = draw::build_stacked_scene(stack);
   const ExportSize& size = job.options.size;
   if (format.name == "svg") return io::write_svg(out, scene);
   if (format.name == "pdf") return io::write_pdf(out, scene);
@@ -107,20 +117,22 @@ void write_picture(const ExportJob& job, const io::Format& format, std::ostream&
 
 /// Rows of what is visible, as the format `csv` writes them.
 void write_visible_csv(const ExportJob& job, std::ostream& out) {
-  const RunModel& run = *job.run;
+  const RunModel& run = *job.active.run;
+  if (!job.active.scene.range) throw nothing_in_view();
   const bool steps = run.timeline.steps > 1;
   out << (steps ? "step,rank,op,start,end\n" : "rank,op,start,end\n");
-  for_each_visible(run, job.shown, *job.scene.range, [&](Rank rank, std::size_t op, std::size_t at) {
-    if (steps) out << at / run.schedule->num_ops() << ',';
-    out << rank.value() << ',' << to_text(run.schedule->ops()[op].with_joined(false)) << ','
-        << format_ticks(run.timeline.start[at], run.timeline.unit) << ','
-        << format_ticks(run.timeline.end[at], run.timeline.unit) << '\n';
-    return true;
-  });
+  for_each_visible(run, job.active.shown, *job.active.scene.range,
+                   [&](Rank rank, std::size_t op, std::size_t at) {
+                     if (steps) out << at / run.schedule->num_ops() << ',';
+                     out << rank.value() << ',' << to_text(run.schedule->ops()[op].with_joined(false)) << ','
+                         << format_ticks(run.timeline.start[at], run.timeline.unit) << ','
+                         << format_ticks(run.timeline.end[at], run.timeline.unit) << '\n';
+                     return true;
+                   });
 }
 
 void write_other(const ExportJob& job, const io::Format& format, std::ostream& out) {
-  const RunModel& run = *job.run;
+  const RunModel& run = *job.active.run;
   io::Exported exported;
   const Costs costs = run.costs ? *run.costs : default_costs(run.schedule->placement());
   const MemoryModel memory = run.memory ? *run.memory : default_memory(run.schedule->placement());
@@ -139,41 +151,84 @@ void write_other(const ExportJob& job, const io::Format& format, std::ostream& o
   format.write(out, exported);
 }
 
+/// What a picture of a run looks like, but for its range.
+draw::SceneOptions scene_of(const Session& session, const RunModel& run, const ExportOptions& options) {
+  const Preferences& preferences = session.preferences;
+  const ViewState& view = session.view;
+  draw::SceneOptions scene;
+  scene.width = options.size.width_pixels();
+  scene.height = options.size.height_pixels();
+  scene.colour_by = colour_by(view.colour).value_or(draw::ColourBy::Kind);
+  scene.theme = options.dark.value_or(preferences.dark) ? draw::Theme::Dark : draw::Theme::Light;
+  scene.palette = draw::palette_named(preferences.palette).value_or(draw::Palette::Default);
+  scene.patterns = preferences.hatching;
+  scene.show_memory = view.show_memory && run.memory.has_value();
+  scene.show_idle_causes = view.show_idle && run.costs.has_value() && !run.idle.empty();
+  scene.show_critical_path = view.show_critical && run.costs.has_value() && !run.critical.empty();
+  scene.costs = run.costs ? &*run.costs : nullptr;
+  scene.memory = run.memory ? &*run.memory : nullptr;
+  scene.idle = scene.show_idle_causes ? &run.idle : nullptr;
+  scene.critical = scene.show_critical_path ? &run.critical : nullptr;
+  scene.title = run.title;
+  return scene;
+}
+
+/// A run in a time range; only its ranks on screen, or all of them.
+ExportJob::Run export_run(Session& session, const RunPtr& run, const ExportOptions& options,
+                          std::optional<Span> range) {
+  ExportJob::Run out{run, scene_of(session, *run, options), {}};
+  out.scene.range = range;
+  out.shown.assign(static_cast<std::size_t>(run->ranks()), true);
+  if (!options.view_only) return out;
+  const RankRange ranks = visible_ranks(session, *run);
+  out.shown = ranks.shown;
+  out.scene.first_rank = ranks.first;
+  out.scene.num_ranks = ranks.last - ranks.first;
+  return out;
+}
+
+/// From the first start to the last end of what a picture shows.
+Span span_of(const Session& session, const ExportOptions& options) {
+  Span all = session.active_run()->span();
+  if (options.active_only) return all;
+  for (const OpenRun& open : session.runs) {
+    all.start = std::min(all.start, open.run->span().start);
+    all.end = std::max(all.end, open.run->span().end);
+  }
+  return all;
+}
+
+/// The runs of a picture: all on one time scale, as in the window.
+std::vector<ExportJob::Run> export_stack(Session& session, const ExportOptions& options) {
+  const Span all = span_of(session, options);
+  const std::optional<Span> range = options.view_only ? visible_span(session.view, all) : all;
+  std::vector<ExportJob::Run> stack;
+  for (std::size_t i = 0; i < session.runs.size() && range; ++i) {
+    if (options.active_only && i != session.active) continue;
+    ExportJob::Run run = export_run(session, session.runs[i].run, options, range);
+    const bool any = std::find(run.shown.begin(), run.shown.end(), true) != run.shown.end();
+    if (any) stack.push_back(std::move(run));
+  }
+  if (stack.empty()) throw nothing_in_view();
+  for (ExportJob::Run& run : stack)
+    if (!study::same_clock(stack.front().run->timeline, run.run->timeline))
+      run.scene.title += ": " + study::clock_difference(stack.front().run->timeline, run.run->timeline);
+  stack.back().scene.caption = options.caption;
+  return stack;
+}
+
 }  // namespace
 
 ExportJob export_job(Session& session, const ExportOptions& options) {
   const RunModel& run = require_run(session);
-  const Preferences& preferences = session.preferences;
-  const ViewState& view = session.view;
   ExportJob job;
-  job.run = session.runs[session.active].run;
   job.options = options;
-  job.shown.assign(static_cast<std::size_t>(run.ranks()), true);
-  draw::SceneOptions& scene = job.scene;
-  scene.range = run.span();
-  if (options.view_only) {
-    const RankRange ranks = visible_ranks(session, run);
-    job.shown = ranks.shown;
-    scene.first_rank = ranks.first;
-    scene.num_ranks = ranks.last - ranks.first;
-    scene.range = visible_span(view, run.span());
-    if (!scene.range)
-      throw InputError(Where{"export"}, "nothing of the run is in view; press Home, or export all");
-  }
-  scene.width = options.size.width_pixels();
-  scene.height = options.size.height_pixels();
-  scene.colour_by = colour_by(view.colour);
-  scene.theme = options.dark.value_or(preferences.dark) ? draw::Theme::Dark : draw::Theme::Light;
-  scene.patterns = preferences.hatching || preferences.palette == "greyscale";
-  scene.show_memory = view.show_memory && run.memory.has_value();
-  scene.show_idle_causes = view.show_idle && run.costs.has_value() && !run.idle.empty();
-  scene.show_critical_path = view.show_critical && run.costs.has_value() && !run.critical.empty();
-  scene.costs = job.run->costs ? &*job.run->costs : nullptr;
-  scene.memory = job.run->memory ? &*job.run->memory : nullptr;
-  scene.idle = scene.show_idle_causes ? &job.run->idle : nullptr;
-  scene.critical = scene.show_critical_path ? &job.run->critical : nullptr;
-  scene.title = run.title;
-  scene.caption = options.caption;
+  const std::optional<Span> range =
+      options.view_only ? visible_span(session.view, run.span()) : std::optional(run.span());
+  job.active = export_run(session, session.runs[session.active].run, options, range);
+  job.stack = export_stack(session, options);
+  if (!colour_by(session.view.colour)) job.colours_left_out = name_of(session.view.colour);
+  if (!session.part<ChartPart>().tints.empty()) job.colours_left_out = "differences";
   return job;
 }
 
@@ -187,6 +242,17 @@ void write_export(const ExportJob& job, const std::string& path, io::Overwrite o
     else
       write_other(job, format, out);
   });
+}
+
+std::string what_is_written(const Session& session, const ExportJob& job, const std::string& path) {
+  const std::size_t open = session.runs.size();
+  if (!format_of(path).picture || job.options.active_only)
+    return open > 1 ? fmt::format("{}, the active one of {} runs", job.active.run->title, open) : "";
+  std::string out = job.stack.size() > 1 ? fmt::format("{} runs", job.stack.size()) : "";
+  if (!job.colours_left_out.empty())
+    out += fmt::format("{}coloured by kind, as pictures have no colours of {}", out.empty() ? "" : ", ",
+                       job.colours_left_out);
+  return out;
 }
 
 std::string visible_rows(Session& session, std::size_t most) {
@@ -212,18 +278,19 @@ void ExportPart::start(Session& session, const std::string& to, const ExportOpti
                        io::Overwrite overwrite) {
   (void)format_of(to);
   auto job = std::make_shared<const ExportJob>(export_job(session, with));
-  session.jobs.submit("export", [this, &session, job, to, overwrite](const Cancelled&) -> Jobs::Finish {
+  const std::string what = what_is_written(session, *job, to);
+  session.jobs.submit("export", [this, &session, job, to, overwrite, what](const Cancelled&) -> Jobs::Finish {
     std::string problem;
     try {
       write_export(*job, to, overwrite);
     } catch (const Error& error) {
       problem = error.line();
     }
-    return [this, &session, to, problem] {
+    return [this, &session, to, problem, what] {
       if (!problem.empty()) return session.say(problem, MessageKind::Problem);
       ++written_;
       last_ = to;
-      session.say("wrote " + to);
+      session.say("wrote " + to + (what.empty() ? "" : ": " + what));
     };
   });
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The timelines as files: pictures (SVG, PNG, PDF) and tables (CSV), of what is seen or of everything.
+// The timelines as files, of what is seen or of everything: pictures (SVG, PNG, PDF) of all runs on screen, in the window's colours, and
+// tables (CSV) of the active run.
 
 #include <cstddef>
 #include <optional>
@@ -32,8 +33,10 @@ struct ExportSize {
 };
 
 struct ExportOptions {
-  /// What is visible (time range, ranks that are not hidden), or the whole run.
+  /// What is visible (time range, ranks that are not hidden), or the whole runs.
   bool view_only = false;
+  /// Leaves the other runs on screen out of a picture.
+  bool active_only = false;
   ExportSize size;
   std::string caption;
   /// No value: that of the window. Pictures for paper want light.
@@ -42,20 +45,31 @@ struct ExportOptions {
 
 /// What a writer needs of a session, and nothing that changes meanwhile: made on the frame thread, used by a job.
 struct ExportJob {
-  RunPtr run;
+  struct Run {
+    RunPtr run;
+    draw::SceneOptions scene;
+    /// [rank]: whether tables have its rows.
+    std::vector<bool> shown;
+  };
   ExportOptions options;
-  draw::SceneOptions scene;
-  /// [rank]: whether tables have its rows.
-  std::vector<bool> shown;
+  /// What tables are of.
+  Run active;
+  /// What pictures show, from the top.
+  std::vector<Run> stack;
+  /// What the window colours ops by, where pictures cannot: "slack". Else "".
+  std::string colours_left_out;
 };
 
-/// Throws InputError if no run is active, or nothing of it is in view and only that is wanted.
+/// Throws InputError if no run is active, or nothing is in view and only that is wanted.
 [[nodiscard]] ExportJob export_job(Session& session, const ExportOptions& options);
 
 /// Writes by the path's extension: .svg, .png, .pdf, .csv (a row per op), .jsonl, .trace.json and whatever `convert` writes from times. Throws
 /// InputError for a file that is there and may not be replaced, for other extensions (naming those there are) and for pictures that are too large, SystemError
 /// if the disk refuses.
 void write_export(const ExportJob& job, const std::string& path, io::Overwrite overwrite);
+/// What is written, where that is not plain: "3 runs", "1f1b p=4 m=8, the active one of 3 runs"; else "".
+[[nodiscard]] std::string what_is_written(const Session& session, const ExportJob& job,
+                                          const std::string& path);
 
 /// The rows that are visible as a table with tabs, heading first: rank, op, start, end, duration; for the clipboard. At most `most` rows,
 /// in order of rank and start.

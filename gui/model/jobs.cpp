@@ -28,15 +28,16 @@ Jobs::~Jobs() {
   thread_.join();
 }
 
-void Jobs::cancel_locked(const std::string& lane) {
-  std::erase_if(waiting_, [&](const Job& job) { return job.lane == lane; });
-  if (running_ && running_->lane == lane) running_->cancelled.set();
+template <class IsMeant>
+void Jobs::cancel_locked(const IsMeant& is_meant) {
+  std::erase_if(waiting_, [&](const Job& job) { return is_meant(job.lane); });
+  if (running_ && is_meant(running_->lane)) running_->cancelled.set();
 }
 
 void Jobs::submit(const std::string& lane, Work work) {
   {
     const std::lock_guard lock(mutex_);
-    cancel_locked(lane);
+    cancel_locked([&](const std::string& other) { return other == lane; });
     waiting_.push_back({lane, std::move(work), {}});
   }
   changed_.notify_one();
@@ -44,7 +45,17 @@ void Jobs::submit(const std::string& lane, Work work) {
 
 void Jobs::cancel(const std::string& lane) {
   const std::lock_guard lock(mutex_);
-  cancel_locked(lane);
+  cancel_locked([&](const std::string& other) { return other == lane; });
+}
+
+void Jobs::cancel_all(std::string_view prefix) {
+  const std::lock_guard lock(mutex_);
+  cancel_locked([&](const std::string& lane) { return lane.starts_with(prefix); });
+}
+
+std::optional<double> Jobs::progress() const {
+  const std::lock_guard lock(mutex_);
+  return running_ && !running_->cancelled ? running_->cancelled.share() : std::nullopt;
 }
 
 bool Jobs::poll() {

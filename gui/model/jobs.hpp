@@ -16,19 +16,30 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace pipeloom::gui {
 
-/// What a job may ask while it works; long loops should, once in a while.
+/// What a job may ask while it works; long loops should, once in a while. Those that know how far they are say so.
 class Cancelled {
  public:
-  Cancelled() : flag_(std::make_shared<std::atomic<bool>>(false)) {}
-  [[nodiscard]] explicit operator bool() const { return flag_->load(std::memory_order_relaxed); }
-  void set() const { flag_->store(true, std::memory_order_relaxed); }
+  [[nodiscard]] explicit operator bool() const { return state_->cancelled.load(std::memory_order_relaxed); }
+  void set() const { state_->cancelled.store(true, std::memory_order_relaxed); }
+  /// How much of the work is done, 0 to 1.
+  void report(double share) const { state_->share.store(share, std::memory_order_relaxed); }
+  /// No value before the first report.
+  [[nodiscard]] std::optional<double> share() const {
+    const double share = state_->share.load(std::memory_order_relaxed);
+    return share < 0 ? std::nullopt : std::optional(share);
+  }
 
  private:
-  std::shared_ptr<std::atomic<bool>> flag_;
+  struct State {
+    std::atomic<bool> cancelled = false;
+    std::atomic<double> share = -1;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 class Jobs {
@@ -47,12 +58,16 @@ class Jobs {
 
   void submit(const std::string& lane, Work work);
   void cancel(const std::string& lane);
+  /// Every lane whose name begins so.
+  void cancel_all(std::string_view prefix);
   /// Runs what finished jobs left to do. True if there was any. Frame thread only.
   bool poll();
   /// Nothing waits, runs, or has a result that poll() did not take.
   [[nodiscard]] bool idle() const;
   /// Jobs that wait or run, by lane: for the status line.
   [[nodiscard]] std::size_t pending() const;
+  /// How much of the job that runs is done, 0 to 1; no value where nothing says.
+  [[nodiscard]] std::optional<double> progress() const;
   /// Seconds of processor time that the background thread has used; for benchmarks and the status line.
   [[nodiscard]] double cpu_seconds() const { return cpu_seconds_.load(); }
 
@@ -67,7 +82,8 @@ class Jobs {
     Cancelled cancelled;
   };
   void run();
-  void cancel_locked(const std::string& lane);
+  template <class IsMeant>
+  void cancel_locked(const IsMeant& is_meant);
 
   std::function<void()> wake_;
   mutable std::mutex mutex_;

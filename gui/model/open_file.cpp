@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include "gui/model/build_run.hpp"
+#include "gui/model/config_model.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/session.hpp"
 #include "gui/model/sweep_model.hpp"
+#include "schedules/generator.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/io/timeline_reader.hpp"
@@ -33,8 +36,9 @@ OpenedFile run_of(RunPtr run) {
 }
 
 /// A schedule that is sound runs; one that only hangs shows how far it gets; any other is refused with its first fault.
-RunPtr open_schedule(const study::RunInput& input) {
+RunPtr open_schedule(const study::RunInput& input, const Cancelled& cancelled) {
   const std::string title = name_of_file(input.name);
+  require_shown(input.schedule->ranks(), static_cast<double>(input.schedule->num_ops()), title);
   if (const auto structure = validate_structure(*input.schedule); !structure.empty())
     throw ScheduleError(io::SchedulePlaces(input.text, input.name).of(structure.front()),
                         structure.front().message);
@@ -42,25 +46,31 @@ RunPtr open_schedule(const study::RunInput& input) {
     const Costs costs = cost::resolve(input.config.costs, *input.schedule).costs;
     return build_hanging_run(input.schedule, costs, title, RunSource::ScheduleFile, input.name);
   }
-  return build_run(study::evaluate(input, window_limits()), title, RunSource::ScheduleFile, input.name);
+  return build_run(study::evaluate(input, window_limits(cancelled)), title, RunSource::ScheduleFile,
+                   input.name);
 }
 
-OpenedFile open_text(std::string text, const std::string& path, Configurations configurations) {
-  if (io::looks_like_timeline(text)) {
-    io::TimelineFile read = io::read_timeline(text, path);
-    return run_of(
-        build_timed_run(std::move(read.timeline), name_of_file(path), path, std::move(read.warnings)));
-  }
+RunPtr open_timeline(io::TimelineFile read, const std::string& path) {
+  const std::string title = name_of_file(path);
+  const Timeline& timeline = read.timeline;
+  require_shown(timeline.schedule->ranks(), static_cast<double>(timeline.start.size()), title);
+  return build_timed_run(std::move(read.timeline), title, path, std::move(read.warnings));
+}
+
+OpenedFile open_text(std::string text, const std::string& path, Configurations configurations,
+                     const Cancelled& cancelled) {
+  if (io::looks_like_timeline(text)) return run_of(open_timeline(io::read_timeline(text, path), path));
   study::InputTexts texts;
   texts.file = path;
   texts.text = text;
   const study::RunInput input = study::read_input(texts);
-  if (input.schedule) return run_of(open_schedule(input));
+  if (input.schedule) return run_of(open_schedule(input, cancelled));
   OpenedFile out;
   out.kind = OpenedFile::Kind::Configuration;
   out.text = std::move(text);
   if (configurations == Configurations::Read) return out;
-  study::Evaluation run = study::evaluate(input, window_limits());
+  require_shown(input.config);
+  study::Evaluation run = study::evaluate(input, window_limits(cancelled));
   std::string title = title_of(run.effective);
   out.run = build_run(std::move(run), std::move(title), RunSource::Configuration, path);
   return out;
@@ -72,10 +82,11 @@ OpenedFile problem_of(std::string line) {
   return out;
 }
 
-OpenedFile read_sweep(const std::string& path, const std::function<bool()>& stop) {
+OpenedFile read_sweep(const std::string& path, const Cancelled& cancelled) {
   OpenedFile out;
   out.kind = OpenedFile::Kind::Sweep;
-  out.sweep = std::make_shared<const sweep::ResultTable>(sweep::ResultTable::read(path, stop));
+  out.sweep = std::make_shared<const sweep::ResultTable>(
+      sweep::ResultTable::read(path, [&cancelled] { return static_cast<bool>(cancelled); }));
   return out;
 }
 
@@ -88,21 +99,23 @@ constexpr std::size_t kMaxFile = std::size_t{2} << 30;
 
 }  // namespace
 
-OpenedFile read_run_text(std::string text, const std::string& path, Configurations configurations) {
+OpenedFile read_run_text(std::string text, const std::string& path, Configurations configurations,
+                         const Cancelled& cancelled) {
   try {
-    return open_text(std::move(text), path, configurations);
+    return open_text(std::move(text), path, configurations, cancelled);
   } catch (const Error& error) {
     return problem_of(error.line());
+  } catch (const schedules::SearchEnded& ended) {
+    return problem_of(fmt::format("{}: {}", path, ended.what()));
   } catch (const std::bad_alloc&) {
     return out_of_memory(path);
   }
 }
 
-OpenedFile read_run_file(const std::string& path, Configurations configurations,
-                         const std::function<bool()>& stop) {
+OpenedFile read_run_file(const std::string& path, Configurations configurations, const Cancelled& cancelled) {
   try {
-    if (sweep::is_result_file(path)) return read_sweep(path, stop);
-    return read_run_text(io::read_file(path, kMaxFile), path, configurations);
+    if (sweep::is_result_file(path)) return read_sweep(path, cancelled);
+    return read_run_text(io::read_file(path, kMaxFile), path, configurations, cancelled);
   } catch (const Error& error) {
     return problem_of(error.line());
   } catch (const std::bad_alloc&) {
@@ -113,13 +126,47 @@ OpenedFile read_run_file(const std::string& path, Configurations configurations,
 void FileOpener::open(Session& session, const std::string& path, bool compared) {
   session.say(fmt::format("opening {}", path));
   // The panel that edits a configuration simulates it itself.
-  const auto todo = on_configuration && !compared ? Configurations::Read : Configurations::Simulate;
+  const auto todo = compared ? Configurations::Simulate : Configurations::Read;
   session.jobs.submit(
       "open/" + path, [this, &session, path, compared, todo](const Cancelled& cancelled) -> Jobs::Finish {
-        auto opened = std::make_shared<OpenedFile>(
-            read_run_file(path, todo, [&] { return static_cast<bool>(cancelled); }));
+        auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled));
         return [this, &session, path, compared, opened] { finish(session, *opened, path, compared); };
       });
+}
+
+void FileOpener::open_named(std::vector<std::string> paths) {
+  named_.insert(named_.end(), std::make_move_iterator(paths.begin()), std::make_move_iterator(paths.end()));
+}
+
+/// One after the other: each takes its place below those before it, and what a file is decides how the next is read.
+bool FileOpener::update(Session& session) {
+  if (named_.empty() || named_under_way_) return false;
+  if (edits_named_ && session.part<ConfigModel>().pending()) return false;
+  const std::string path = std::move(named_.front());
+  named_.pop_front();
+  named_under_way_ = true;
+  if (session.message.kind != MessageKind::Problem) session.say(fmt::format("opening {}", path));
+  const auto todo = edits_named_ ? Configurations::Simulate : Configurations::Read;
+  session.jobs.submit("open named", [this, &session, path, todo](const Cancelled& cancelled) -> Jobs::Finish {
+    auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled));
+    return [this, &session, path, opened] { finish_named(session, *opened, path); };
+  });
+  return true;
+}
+
+void FileOpener::stop(Session& session) {
+  session.jobs.cancel_all("open");
+  named_.clear();
+  named_under_way_ = false;
+}
+
+void FileOpener::finish_named(Session& session, const OpenedFile& opened, const std::string& path) {
+  edits_named_ = edits_named_ || (opened.kind == OpenedFile::Kind::Configuration && !opened.run);
+  const Message before = session.message;
+  finish(session, opened, path, !session.runs.empty());
+  // That another file could be opened does not hide what was wrong with the one before.
+  if (before.kind == MessageKind::Problem) session.message = before;
+  named_under_way_ = false;
 }
 
 namespace {
@@ -140,6 +187,15 @@ void put_on_top(Session& session, RunPtr run) {
   session.active = 0;
 }
 
+/// A file is taken whole or not at all.
+void edit_configuration(Session& session, const OpenedFile& opened, const std::string& path) {
+  try {
+    session.part<ConfigModel>().load(session, path, opened.text);
+  } catch (const Error& error) {
+    session.say(error.line(), MessageKind::Problem);
+  }
+}
+
 }  // namespace
 
 void FileOpener::finish(Session& session, const OpenedFile& opened, const std::string& path, bool compared) {
@@ -151,7 +207,7 @@ void FileOpener::finish(Session& session, const OpenedFile& opened, const std::s
   if (opened.kind == OpenedFile::Kind::Sweep)
     session.part<SweepModel>().show(session, path, opened.sweep);
   else if (!opened.run)
-    on_configuration(session, opened, path);
+    edit_configuration(session, opened, path);
   else if (!replace_open(session, path, opened.run))
     compared ? session.add_run(opened.run, true) : put_on_top(session, opened.run);
   for (const auto& tell : on_opened) tell(session, path);

@@ -2,7 +2,7 @@
 
 // Opening files: whatever Pipeloom reads becomes a run on screen.
 //
-//   configuration                 the parameters, and with them the live run
+//   configuration                 the parameters, and with them the live run; opened below others, a run of its own
 //   schedule (JSON, PyTorch CSV)  a simulated run; one that hangs shows what did run and who waits for whom
 //   timeline, report with one     a run with the file's times
 //   result of a sweep             the panel Sweep
@@ -10,12 +10,14 @@
 // Reading and simulating happen in a job. What is wrong with a file becomes the message, and what was on screen stays.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gui/model/jobs.hpp"
 #include "gui/model/part.hpp"
 #include "gui/model/run_model.hpp"
 #include "study/sweep/table.hpp"
@@ -39,30 +41,44 @@ struct OpenedFile {
 /// What happens to a configuration: it may be somebody else's to simulate.
 enum class Configurations : std::uint8_t { Simulate, Read };
 
-/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs; `stop` ends the reading of a
-/// long result early.
+/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs: the reading of a long result and
+/// the search for an order end early when they are cancelled.
 [[nodiscard]] OpenedFile read_run_file(const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
-                                       const std::function<bool()>& stop = {});
+                                       const Cancelled& cancelled = {});
 /// The same for a text that is already there.
 [[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path,
-                                       Configurations configurations = Configurations::Simulate);
+                                       Configurations configurations = Configurations::Simulate,
+                                       const Cancelled& cancelled = {});
 
 /// Files that are being opened.
 class FileOpener : public Part {
  public:
   explicit FileOpener(Session&) {}
 
-  /// What to do with a configuration that was opened for editing; without it, it is shown as a run. The parameters panel sets it.
-  std::function<void(Session&, const OpenedFile&, const std::string& path)> on_configuration;
   /// Called after a file was opened: for the list of recent files.
   std::vector<std::function<void(Session&, const std::string& path)>> on_opened;
 
   /// Several files may be under way: each has a lane of its own.
   void open(Session& session, const std::string& path, bool compared);
+  /// The files that a command line names, from the top of the stack in this order. The first configuration among them is the one under
+  /// edit; the others are runs of their own.
+  void open_named(std::vector<std::string> paths);
+  /// Some of them are still to come.
+  [[nodiscard]] bool opens_named() const { return !named_.empty() || named_under_way_; }
+
+  bool update(Session& session) override;
+  void stop(Session& session) override;
+  [[nodiscard]] bool idle() const override { return !opens_named(); }
 
  private:
   void finish(Session& session, const OpenedFile& opened, const std::string& path, bool compared);
+  void finish_named(Session& session, const OpenedFile& opened, const std::string& path);
+
+  std::deque<std::string> named_;
+  bool named_under_way_ = false;
+  /// One of the named files is the configuration under edit.
+  bool edits_named_ = false;
 };
 
 /// Opens a file as the run on top, or, `compared`, below those that are there. A path that is open already is read again in its

@@ -19,6 +19,8 @@ class Part {
 
   /// Once per frame, before drawing. True if something changed that another frame must show.
   virtual bool update(Session&) { return false; }
+  /// Gives up what jobs of it are under way: the user does not want to wait.
+  virtual void stop(Session&) {}
   /// Nothing under way besides jobs, such as a file that is waited for to be stable.
   [[nodiscard]] virtual bool idle() const { return true; }
   /// Its key in the state dump, "" for none, and the JSON value there.

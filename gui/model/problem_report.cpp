@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/model/build_run.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/schedule_editor.hpp"
+#include "schedules/generator.hpp"
 #include "sim/error.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
@@ -156,9 +158,10 @@ ProblemReport examine_run(const RunModel& run) {
   return out;
 }
 
-ProblemReport examine_configuration(const io::RunConfig& config) {
+ProblemReport examine_configuration(const io::RunConfig& config, const Cancelled& cancelled) {
   try {
-    study::Limits limits;
+    require_shown(config);
+    study::Limits limits = window_limits(cancelled);
     limits.with_metrics = false;
     (void)study::evaluate(config, limits);
     return {};
@@ -168,6 +171,8 @@ ProblemReport examine_configuration(const io::RunConfig& config) {
     out.setting = problem.remedy();
     out.page = study::message_hang_page(problem, false);
     return out;
+  } catch (const schedules::SearchEnded&) {
+    return {};
   } catch (const Error& error) {
     return refused(error, "refused");
   }

@@ -49,9 +49,9 @@ const ConfigModel* config_model(const Session& session) {
   return nullptr;
 }
 
-ProblemReport examine_assignments(const Assignments& assignments) {
+ProblemReport examine_assignments(const Assignments& assignments, const Cancelled& cancelled) {
   try {
-    return examine_configuration(config_of(assignments));
+    return examine_configuration(config_of(assignments), cancelled);
   } catch (const Error& error) {
     ProblemReport out;
     out.problems.push_back({Problem::Kind::Error, "refused", error.line(), "", {}, {}, {}});
@@ -88,22 +88,23 @@ bool Problems::update(Session& session) {
   edit_ = now.edit;
   config_ = now.config;
   pending_ = true;
-  session.jobs.submit(
-      "problems",
-      [this, &session, model = run == nullptr ? nullptr : session.runs[session.active].run,
-       queues = edited ? editor.queues().snapshot() : QueueSnapshot{},
-       outcome = edited ? editor.outcome() : EditOutcome{},
-       assignments = is_refused ? std::optional(config->assignments())
-                                : std::nullopt](const Cancelled&) -> Jobs::Finish {
-        ProblemReport of_run;
-        if (queues.base)
-          of_run = examine_edit(queues, outcome);
-        else if (model)
-          of_run = examine_run(*model);
-        auto report = std::make_shared<const ProblemReport>(
-            assignments ? joined(examine_assignments(*assignments), std::move(of_run)) : std::move(of_run));
-        return [this, &session, report] { take(session, report); };
-      });
+  session.jobs.submit("problems",
+                      [this, &session, model = run == nullptr ? nullptr : session.runs[session.active].run,
+                       queues = edited ? editor.queues().snapshot() : QueueSnapshot{},
+                       outcome = edited ? editor.outcome() : EditOutcome{},
+                       assignments = is_refused ? std::optional(config->assignments())
+                                                : std::nullopt](const Cancelled& cancelled) -> Jobs::Finish {
+                        ProblemReport of_run;
+                        if (queues.base)
+                          of_run = examine_edit(queues, outcome);
+                        else if (model)
+                          of_run = examine_run(*model);
+                        auto report = std::make_shared<const ProblemReport>(
+                            assignments
+                                ? joined(examine_assignments(*assignments, cancelled), std::move(of_run))
+                                : std::move(of_run));
+                        return [this, &session, report] { take(session, report); };
+                      });
   return true;
 }
 

@@ -61,7 +61,8 @@ struct ProblemReport {
 /// Of a run: what its schedule, limits and warnings say, and of a file what PyTorch would say. Reads the file. For jobs.
 [[nodiscard]] ProblemReport examine_run(const RunModel& run);
 /// Of a configuration that is refused, or whose messages hang: evaluates it. For jobs.
-[[nodiscard]] ProblemReport examine_configuration(const io::RunConfig& config);
+[[nodiscard]] ProblemReport examine_configuration(const io::RunConfig& config,
+                                                  const Cancelled& cancelled = {});
 /// Of a file that may not even be readable. For jobs.
 [[nodiscard]] ProblemReport examine_file(const std::string& path);
 

@@ -165,15 +165,14 @@ void ScheduleEditor::apply_remedy(Session& session) {
         const Schedule schedule = queues.build();
         auto moves = find_unblocking_moves(schedule);
         std::vector<Op> ops;  // the first of each move's entry, in the queues as they are when it is done
-        Schedule changed = schedule;
+        Schedule moved = schedule;
         for (const Move& move : moves.value_or(std::vector<Move>{})) {
           std::size_t position = 0;
-          for_each_entry(changed, changed.queue_begin(move.rank), changed.queue_end(move.rank),
+          for_each_entry(moved, moved.queue_begin(move.rank), moved.queue_end(move.rank),
                          [&](std::size_t first, std::size_t) {
-                           if (position++ == move.from)
-                             ops.push_back(changed.ops()[first].with_joined(false));
+                           if (position++ == move.from) ops.push_back(moved.ops()[first].with_joined(false));
                          });
-          changed = with_move(changed, move);
+          moved = with_move(moved, move);
         }
         return [this, &session, revision, moves = std::move(moves), ops = std::move(ops)] {
           if (!editing() || revision != revision_) return;
@@ -181,9 +180,11 @@ void ScheduleEditor::apply_remedy(Session& session) {
             return session.say("no change of up to three entries was found that lets it run",
                                MessageKind::Problem);
           if (moves->empty()) return session.say("it runs as it is");
-          for (std::size_t i = 0; i < moves->size(); ++i)
+          for (std::size_t i = 0; i < moves->size(); ++i) {
             edits_->move((*moves)[i].rank, ops[i], (*moves)[i].to);
-          edited(session);
+            session.part<EditHistory>().note(*this);
+          }
+          changed(session);
         };
       });
 }
@@ -192,23 +193,24 @@ void ScheduleEditor::undo(Session& session) {
   if (!can_undo()) return;
   const std::string what = edits_->last_edit();
   edits_->undo();
-  const auto latest = last_edit_at_;
-  edited(session);
-  last_edit_at_ = latest;
-  last_undo_at_ = std::chrono::steady_clock::now();
+  changed(session);
   session.say("undone: " + what);
 }
 
 void ScheduleEditor::redo(Session& session) {
   if (!can_redo()) return;
   edits_->redo();
-  edited(session);
+  changed(session);
   session.say("redone: " + edits_->last_edit());
 }
 
 void ScheduleEditor::edited(Session& session) {
+  session.part<EditHistory>().note(*this);
+  changed(session);
+}
+
+void ScheduleEditor::changed(Session& session) {
   drag_.reset();
-  last_edit_at_ = std::chrono::steady_clock::now();
   ++revision_;
   if (edits_->num_edits() > 0) {
     session.say(edits_->last_edit());

@@ -8,13 +8,13 @@
 // make ranks wait for each other show what does run, with the wait cycle. The run from before the edits is kept: undoing all of them,
 // or discarding, shows it again.
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "gui/model/edit_history.hpp"
 #include "gui/model/part.hpp"
 #include "gui/model/queue_edits.hpp"
 #include "gui/model/session.hpp"
@@ -48,7 +48,7 @@ struct DragPreview {
   Ticks time = 0;
 };
 
-class ScheduleEditor : public Part {
+class ScheduleEditor : public Part, public Undoable {
  public:
   explicit ScheduleEditor(Session&) {}
 
@@ -73,14 +73,10 @@ class ScheduleEditor : public Part {
   /// Finds the shortest moves that let the run run (a job), and does them.
   void apply_remedy(Session& session);
 
-  [[nodiscard]] bool can_undo() const { return editing() && edits_->can_undo(); }
-  [[nodiscard]] bool can_redo() const { return editing() && edits_->can_redo(); }
-  void undo(Session& session);
-  void redo(Session& session);
-  /// When the latest edit was made or redone: whoever shares Ctrl+Z undoes what is newer.
-  [[nodiscard]] std::chrono::steady_clock::time_point last_edit_at() const { return last_edit_at_; }
-  /// When the latest undo happened; the same for Ctrl+Shift+Z.
-  [[nodiscard]] std::chrono::steady_clock::time_point last_undo_at() const { return last_undo_at_; }
+  [[nodiscard]] bool can_undo() const override { return editing() && edits_->can_undo(); }
+  [[nodiscard]] bool can_redo() const override { return editing() && edits_->can_redo(); }
+  void undo(Session& session) override;
+  void redo(Session& session) override;
 
   // A drag of an op within its row, in the picture as it is.
   /// False if this is no op of the edited run.
@@ -121,6 +117,8 @@ class ScheduleEditor : public Part {
     Ticks time = 0;
   };
   void edited(Session& session);
+  /// What every change of the queues brings with it, undone ones too.
+  void changed(Session& session);
   void evaluate(Session& session);
   void take(Session& session, EditOutcome outcome);
   void show(Session& session, const RunPtr& run);
@@ -132,8 +130,6 @@ class ScheduleEditor : public Part {
   std::uint64_t revision_ = 0;
   EditOutcome outcome_;
   std::optional<Drag> drag_;
-  std::chrono::steady_clock::time_point last_edit_at_;
-  std::chrono::steady_clock::time_point last_undo_at_;
 };
 
 /// The configuration that a simulated run's costs, memory and step came from; the defaults for a run that has none. What changes queues

@@ -6,18 +6,25 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "gui/model/build_run.hpp"
 #include "schedules/generator.hpp"
+#include "sim/literals.hpp"
+#include "sim/memory_text.hpp"
 #include "study/evaluate.hpp"
+#include "study/memory_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
 constexpr double kMaxOps = 2e6;
+/// A schedule of as many ranks takes some tenths of a second, however few its ops.
+constexpr int kMaxRowRanks = 1 << 14;
 constexpr double kMaxSearchedOps = 1000;
 constexpr const char* kOpCosts[] = {"costs.forward", "costs.backward", "costs.backward_input",
                                     "costs.backward_weight", "costs.recompute"};
@@ -35,16 +42,41 @@ int chunks_of(const Assignments& assignments) {
   }
 }
 
-bool is_number(const std::string& json) {
+/// A number, or one with its unit: 1.5, "23.6ms", "80 GB". Tables and words are none.
+struct Quantity {
   double value = 0;
-  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
-  return error == std::errc{} && end == json.data() + json.size();
+  std::string unit;  ///< "" for a plain number
+};
+
+std::optional<Quantity> quantity_of(const std::string& json) {
+  const std::string text = shown_value(json);
+  Quantity out;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.value);
+  if (error != std::errc{}) return std::nullopt;
+  out.unit.assign(end, text.data() + text.size());
+  const bool literal = parse_time_literal(text) || parse_bytes_literal(text);
+  return out.unit.empty() || literal ? std::optional(out) : std::nullopt;
 }
 
-std::string scaled(const std::string& json, int factor) {
-  double value = 0;
-  std::from_chars(json.data(), json.data() + json.size(), value);
-  return fmt::format("{:.12g}", value * factor);
+std::string scaled(const Quantity& quantity, int factor) {
+  const std::string number = fmt::format("{:.12g}", quantity.value * factor);
+  return quantity.unit.empty() ? number : nlohmann::json(number + quantity.unit).dump();
+}
+
+/// Multiplies what of these keys is there; REQUIRES: can_scale().
+template <std::size_t N>
+void scale(Assignments& assignments, const char* const (&keys)[N], int factor) {
+  for (const char* key : keys)
+    if (const auto found = assignments.find(key); found != assignments.end())
+      found->second = scaled(*quantity_of(found->second), factor);
+}
+
+template <std::size_t N>
+bool can_scale(const Assignments& assignments, const char* const (&keys)[N]) {
+  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+    const auto found = assignments.find(key);
+    return found == assignments.end() || quantity_of(found->second);
+  });
 }
 
 /// Bytes of stages that are a v0-th of a rank; they follow costs.per. Arrays cannot be dealt out again: they stay as they are.
@@ -52,27 +84,19 @@ void give_bytes_per_rank(Assignments& assignments, int v0) {
   if (assignments.count("memory.per") != 0) return;
   constexpr const char* kBytes[] = {"memory.activation_bytes", "memory.released_at_input",
                                     "memory.static_bytes", "memory.stash_bytes"};
-  for (const char* key : kBytes)
-    if (const auto found = assignments.find(key); found != assignments.end() && !is_number(found->second)) {
-      assignments["memory.per"] = "\"stage\"";
-      return;
-    }
-  for (const char* key : kBytes)
-    if (const auto found = assignments.find(key); found != assignments.end())
-      found->second = scaled(found->second, v0);
+  if (can_scale(assignments, kBytes))
+    scale(assignments, kBytes, v0);
+  else
+    assignments["memory.per"] = "\"stage\"";
 }
 
 /// Costs of stages that are a v0-th of a rank, for stages of any size.
 void give_per_rank(Assignments& assignments, int v0) {
   const auto per = assignments.find("costs.per");
   if (per != assignments.end() && per->second != "\"stage\"") return;
-  bool any = false;
-  for (const char* key : kOpCosts) {
-    const auto found = assignments.find(key);
-    if (found == assignments.end()) continue;
-    any = true;
-    if (!is_number(found->second)) return;
-  }
+  if (!can_scale(assignments, kOpCosts)) return;
+  const bool any = std::any_of(std::begin(kOpCosts), std::end(kOpCosts),
+                               [&](const char* key) { return assignments.contains(key); });
   if (!any) {
     // The defaults of a run without costs, spelt out.
     assignments["costs.forward"] = "1";
@@ -80,9 +104,7 @@ void give_per_rank(Assignments& assignments, int v0) {
     assignments["costs.backward_input"] = "1";
     assignments["costs.backward_weight"] = "1";
   }
-  for (const char* key : kOpCosts)
-    if (const auto found = assignments.find(key); found != assignments.end())
-      found->second = scaled(found->second, v0);
+  scale(assignments, kOpCosts, v0);
   assignments["costs.per"] = "\"rank\"";
   give_bytes_per_rank(assignments, v0);
 }
@@ -142,7 +164,8 @@ Assignments with_shape(const Session& session, Assignments assignments) {
   return assignments;
 }
 
-ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule) {
+ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
+                         const Cancelled& cancelled) {
   ScheduleRow row;
   row.name = schedule;
   try {
@@ -150,12 +173,13 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     const io::RunConfig config = config_of(own);
     row.chunks = chunks_of(own);
     const double ops = 3.0 * config.ranks * config.microbatches * row.chunks;
-    if (ops > kMaxOps) return refused(std::move(row), "too large for the table; choose it to simulate it");
+    if (ops > kMaxOps || config.ranks > kMaxRowRanks)
+      return refused(std::move(row), "too large for the table; choose it to simulate it");
     const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
     if (takes.slow_search && ops > kMaxSearchedOps)
       return refused(std::move(row), "its search takes a while; choose it to simulate it");
     if (takes.takes_updates) row.updates = config.options.updates.value_or(takes.default_updates);
-    const study::Evaluation run = study::evaluate(config, window_limits());
+    const study::Evaluation run = study::evaluate(config, window_limits(cancelled));
     row.unit = run.timeline.unit;
     row.makespan = run.metrics.makespan;
     row.bubble_ratio = run.metrics.bubble_ratio;
@@ -165,10 +189,15 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     const bool is_divided = config.memory.has_sizes && config.memory.per != cost::Per::Stage;
     row.peak_bytes = static_cast<double>(peak);
     if (!is_divided) row.peak_bytes *= static_cast<double>(chunks_of(assignments)) / row.chunks;
+    row.peak_text = counts_activations(run.memory)
+                        ? fmt::format("{:.3g}", row.peak_bytes)
+                        : short_bytes_text(static_cast<Bytes>(std::llround(row.peak_bytes)));
     const auto bound = static_cast<double>(run.metrics.lower_bound.value);
     row.gap = bound > 0 ? static_cast<double>(run.metrics.makespan) / bound - 1 : 0;
   } catch (const Error& error) {
     return refused(std::move(row), error.what());
+  } catch (const schedules::SearchEnded& ended) {
+    return refused(std::move(row), ended.what());
   }
   return row;
 }

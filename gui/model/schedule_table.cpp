@@ -53,8 +53,10 @@ void ScheduleTable::ask(Session& session, std::uint64_t revision,
                         const std::shared_ptr<const Assignments>& assignments, std::size_t index) {
   asked_ = revision;
   session.jobs.submit(
-      "schedules", [this, &session, revision, assignments, index](const Cancelled&) -> Jobs::Finish {
-        auto row = std::make_shared<ScheduleRow>(evaluate_row(*assignments, schedules::all()[index].name));
+      "schedules",
+      [this, &session, revision, assignments, index](const Cancelled& cancelled) -> Jobs::Finish {
+        auto row = std::make_shared<ScheduleRow>(
+            evaluate_row(*assignments, schedules::all()[index].name, cancelled));
         return [this, &session, revision, assignments, index, row] {
           if (asked_ != revision) return;  // a newer configuration is under way
           take(std::move(*row));
@@ -64,6 +66,12 @@ void ScheduleTable::ask(Session& session, std::uint64_t revision,
             shown_ = revision;
         };
       });
+}
+
+void ScheduleTable::mark_stale(std::uint64_t revision) {
+  if (marked_ == revision) return;
+  marked_ = revision;
+  for (ScheduleRow& row : rows_) row.stale = true;
 }
 
 void ScheduleTable::forget_closed(const Session& session) {
@@ -76,6 +84,7 @@ bool ScheduleTable::update(Session& session) {
   forget_closed(session);
   if (!session.panel_open("schedules") && ticked_.empty()) return false;
   const auto& config = session.part<ConfigModel>();
+  mark_stale(config.revision());
   // What was just edited is simulated first; the table follows.
   if (config.pending()) return false;
   if (config.revision() != asked_ && session.panel_open("schedules"))
@@ -93,13 +102,18 @@ struct Stacked {
   std::string problem;
 };
 
-Stacked simulate_stacked(const Assignments& assignments, const std::string& schedule) {
+Stacked simulate_stacked(const Assignments& assignments, const std::string& schedule,
+                         const Cancelled& cancelled) {
   try {
-    study::Evaluation run = study::evaluate(config_of(with_schedule(assignments, schedule)), window_limits());
+    const io::RunConfig config = config_of(with_schedule(assignments, schedule));
+    require_shown(config);
+    study::Evaluation run = study::evaluate(config, window_limits(cancelled));
     std::string title = title_of(run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, ""), ""};
   } catch (const Error& error) {
     return {nullptr, error.line()};
+  } catch (const schedules::SearchEnded& ended) {
+    return {nullptr, ended.what()};
   }
 }
 
@@ -119,9 +133,9 @@ void ScheduleTable::refresh_ticked(Session& session, const ConfigModel& config) 
   for (const auto& [schedule, id] : ticked_)
     session.jobs.submit(
         "stack/" + schedule,
-        [this, &session, schedule = schedule,
-         assignments = with_shape(session, config.assignments())](const Cancelled&) -> Jobs::Finish {
-          auto stacked = std::make_shared<Stacked>(simulate_stacked(assignments, schedule));
+        [this, &session, schedule = schedule, assignments = with_shape(session, config.assignments())](
+            const Cancelled& cancelled) -> Jobs::Finish {
+          auto stacked = std::make_shared<Stacked>(simulate_stacked(assignments, schedule, cancelled));
           return [this, &session, schedule, stacked] {
             const auto found = ticked_.find(schedule);
             if (found == ticked_.end()) return;
@@ -130,6 +144,14 @@ void ScheduleTable::refresh_ticked(Session& session, const ConfigModel& config) 
             replace_run(session, old, stacked->run);
           };
         });
+}
+
+/// Rows that were not reached stay marked as stale, schedules without a run are not ticked any more.
+void ScheduleTable::stop(Session& session) {
+  session.jobs.cancel("schedules");
+  session.jobs.cancel_all("stack/");
+  shown_ = asked_;
+  std::erase_if(ticked_, [](const auto& ticked) { return ticked.second == 0; });
 }
 
 void ScheduleTable::tick(Session& session, const std::string& schedule, bool on) {
@@ -147,6 +169,17 @@ void ScheduleTable::tick(Session& session, const std::string& schedule, bool on)
     if (session.runs[i].run->id == id) return session.close_run(i);
 }
 
+std::string ScheduleTable::schedule_of(std::uint64_t run) const {
+  const auto found = std::find_if(ticked_.begin(), ticked_.end(),
+                                  [&](const auto& ticked) { return run != 0 && ticked.second == run; });
+  return found == ticked_.end() ? "" : found->first;
+}
+
+void ScheduleTable::adopt(const std::string& schedule, std::uint64_t run) {
+  // The parameters may have changed since the run was made.
+  if (ticked_.emplace(schedule, run).second) ticked_revision_ = 0;
+}
+
 std::string ScheduleTable::state_json(const Session&) const {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const ScheduleRow& row : rows_)
@@ -158,7 +191,9 @@ std::string ScheduleTable::state_json(const Session&) const {
                     {"updates", row.updates},
                     {"bubble_ratio", row.bubble_ratio},
                     {"peak_bytes", row.peak_bytes},
+                    {"peak", row.peak_text},
                     {"gap", row.gap},
+                    {"stale", row.stale},
                     {"ticked", ticked_.contains(row.name)}});
   return nlohmann::ordered_json{{"pending", pending()}, {"rows", rows}}.dump();
 }

@@ -26,8 +26,12 @@ struct ScheduleRow {
   double bubble_ratio = 0;
   /// The most activation bytes of any rank, as if stages were as large as those under edit: v chunks share a rank's layers.
   double peak_bytes = 0;
+  /// "12.9 GB", or chunk passes of the parameters where no sizes are given: "4".
+  std::string peak_text;
   /// makespan / lower bound - 1.
   double gap = 0;
+  /// Of the configuration before: the one under edit was not evaluated yet.
+  bool stale = false;
 
   /// Ticks of one update: what rows are compared by.
   [[nodiscard]] double update_time() const { return static_cast<double>(makespan) / updates; }
@@ -41,8 +45,9 @@ struct ScheduleRow {
 /// The same with ranks and microbatches, which `custom` has in its file, as the live run has them.
 [[nodiscard]] Assignments with_shape(const Session& session, Assignments assignments);
 
-/// One row. Runs of more than 2e6 ops, by their shape, are left out. Throws nothing.
-[[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule);
+/// One row. Runs of more than 2e6 ops or 16,384 ranks are left out. Throws nothing.
+[[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
+                                       const Cancelled& cancelled = {});
 
 class ScheduleTable : public Part {
  public:
@@ -50,7 +55,7 @@ class ScheduleTable : public Part {
 
   explicit ScheduleTable(Session&) {}
 
-  /// Sorted; rows without numbers come last. They come one by one, those of the configuration before staying until then.
+  /// Sorted; rows without numbers come last. They come one by one; those of the configuration before stay until then, marked as stale.
   [[nodiscard]] const std::vector<ScheduleRow>& rows() const { return rows_; }
   void sort_by(Column column, bool descending);
   [[nodiscard]] bool pending() const { return shown_ != asked_; }
@@ -59,7 +64,13 @@ class ScheduleTable : public Part {
   void tick(Session& session, const std::string& schedule, bool on);
   [[nodiscard]] bool ticked(const std::string& schedule) const { return ticked_.contains(schedule); }
 
+  /// The schedule whose stacked run this is, "" if it is none.
+  [[nodiscard]] std::string schedule_of(std::uint64_t run) const;
+  /// Stacks a schedule by a run that is there already, unless it is stacked.
+  void adopt(const std::string& schedule, std::uint64_t run);
+
   bool update(Session& session) override;
+  void stop(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "schedules"; }
   [[nodiscard]] std::string state_json(const Session& session) const override;
 
@@ -68,6 +79,7 @@ class ScheduleTable : public Part {
   void ask(Session& session, std::uint64_t revision, const std::shared_ptr<const Assignments>& assignments,
            std::size_t index);
   void take(ScheduleRow row);
+  void mark_stale(std::uint64_t revision);
   /// Stacked runs that were closed elsewhere are not ticked any more.
   void forget_closed(const Session& session);
   void refresh_ticked(Session& session, const ConfigModel& config);
@@ -78,6 +90,7 @@ class ScheduleTable : public Part {
   bool descending_ = false;
   std::uint64_t asked_ = 0;  // revision of the configuration
   std::uint64_t shown_ = 0;
+  std::uint64_t marked_ = 0;  // rows of revisions before are marked as stale
   std::uint64_t ticked_revision_ = 0;
   /// Schedule -> RunModel::id of its stacked run; 0 until the job is done.
   std::map<std::string, std::uint64_t> ticked_;

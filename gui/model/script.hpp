@@ -12,9 +12,10 @@
 //
 // T is a place: `X,Y` in pixels, `op:RANK/0F7`, `gap:RANK/N`, `legend:F`, or `item:params/ranks`. HELD is `ctrl`, `shift`, `alt` or
 // `ctrl+shift`; BUTTON is `left`, `right` or `middle`. OP is one of == != < <= > >= contains size; VALUE is JSON, or a bare text.
-// `contains` looks for a part of a text (or of a text in an array), an entry of an array or a key of an object; `size N` counts them. `exists` and `absent` take
-// no value. A failing `open`, `set` or `do` fails the script, unless `expect-error` stands before it: then it must fail, and what is said
-// must contain TEXT. A word with blanks is written in double quotes, as JSON writes texts.
+// `contains` looks for a part of a text (or of a text in an array), an entry of an array or a key of an object; `size N` counts them.
+// `exists` and `absent` take no value. A failing `open`, `set` or `do` fails the script, and so does one after which the configuration
+// cannot run, unless `expect-error` stands before it: then it must fail, and what is said must contain TEXT. A word with blanks is written
+// in double quotes, as JSON writes texts.
 
 #include <optional>
 #include <string>

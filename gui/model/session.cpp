@@ -89,6 +89,12 @@ void Session::add_run(RunPtr run, bool compared) {
   if (everything) show_everything(*this);
 }
 
+void Session::insert_run(OpenRun run, std::size_t index) {
+  active = std::min(index, runs.size());
+  runs.insert(runs.begin() + static_cast<std::ptrdiff_t>(active), std::move(run));
+  if (!view.placed) show_everything(*this);
+}
+
 void Session::close_run(std::size_t index) {
   if (index >= runs.size()) return;
   forget_run(*this, runs[index].run->id);
@@ -116,10 +122,19 @@ void Session::forget_closed_runs() {
 
 bool Session::update() {
   bool changed = jobs.poll();
+  const std::optional<double> progress = jobs.progress();
+  const int percent = progress ? static_cast<int>(100 * *progress) : -1;
+  changed = std::exchange(shown_percent_, percent) != percent || changed;
   forget_closed_runs();
   // Parts may make others while they work.
   for (std::size_t i = 0; i < parts_.size(); ++i) changed = parts_[i].second->update(*this) || changed;
   return changed;
+}
+
+void Session::stop() {
+  if (jobs.pending() == 0) return say("nothing is being computed");
+  say("stopped; the picture is as it was before");
+  for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].second->stop(*this);
 }
 
 bool Session::idle() const {

@@ -98,12 +98,16 @@ struct Session {
   void show_live(RunPtr run);
   /// Adds a run below the others.
   void add_run(RunPtr run, bool compared);
+  /// Puts a run at this place of the stack, or below all others if there are fewer; it becomes the active one, and the view stays.
+  void insert_run(OpenRun run, std::size_t index);
   void close_run(std::size_t index);
   void say(std::string text, MessageKind kind = MessageKind::Note);
   [[nodiscard]] bool panel_open(const std::string& id) const;
 
   /// Once per frame, before drawing: takes the results of jobs and lets every part do its work. True if anything changed.
   bool update();
+  /// Gives up the simulations and files that are under way; what is on screen stays.
+  void stop();
   /// Nothing under way: what `wait idle` of scripts waits for.
   [[nodiscard]] bool idle() const;
 
@@ -115,6 +119,7 @@ struct Session {
   void forget_closed_runs();
 
   std::vector<std::pair<std::type_index, std::unique_ptr<Part>>> parts_;
+  int shown_percent_ = -1;  // of Jobs::progress(), as the last update found it
 
  public:
   Jobs jobs;  ///< last: it stops before anything that its results would change goes away

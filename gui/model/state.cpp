@@ -235,6 +235,8 @@ std::string state_dump(const Session& session, const WindowState& window) {
   all["seq"] = window.seq;
   all["idle"] = session.idle() && !window.input_waits;
   all["jobs"] = session.jobs.pending();
+  const auto progress = session.jobs.progress();
+  all["progress"] = progress ? Json(rounded(*progress)) : Json(nullptr);
   all["window"] = window_json(session, window);
   all["runs"] = runs_json(session);
   all["view"] = view_json(session);

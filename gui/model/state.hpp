@@ -3,6 +3,7 @@
 // The state dump: what a script's `expect` looks at, `--state` writes and tests compare. JSON; every key is always there.
 //
 //   seq, idle, jobs   frames so far, whether nothing is under way, how many jobs are
+//   progress   how much of the job under way is done, 0 to 1, or null
 //   window     {width height scale theme palette hatching platform panels: {id: open} typing}
 //   runs       [{title source file live compared active schedule ranks stages microbatches num_ops steps time_unit start end
 //                metrics over_limit hang warnings}], from the top of the stack. metrics is null for measured runs, else {makespan

@@ -11,6 +11,7 @@
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
 #include "sim/text.hpp"
+#include "study/memory_text.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -18,7 +19,9 @@ namespace {
 constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleCause::Imbalance,
                                  IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
 
-std::string value_text(const study::MetricRow& row, double value, TimeUnit unit) {
+std::string value_text(const study::MetricRow& row, double value, const RunModel* run, TimeUnit unit) {
+  if (row.unit == "bytes" && run != nullptr && run->memory)
+    return study::memory_cell(*run->memory, static_cast<Bytes>(value));
   if (row.unit == "time_unit") return fmt::format("{:.6g}", value / static_cast<double>(ticks_per(unit)));
   if (row.unit == "ratio") return fmt::format("{:.2f}%", 100 * value);
   return fmt::format("{:.6g}", value);
@@ -30,10 +33,12 @@ Rgba colour_of(const Skin& skin, study::Better better, double relative) {
   return (relative < 0) == (better == study::Better::Lower) ? skin.good : skin.problem;
 }
 
-void draw_value(Ui& ui, const study::MetricRow& row, std::size_t run, TimeUnit unit) {
+void draw_value(Ui& ui, const study::MetricRow& row, std::size_t run, std::uint64_t id, TimeUnit unit) {
   ImGui::TableNextColumn();
   if (!row.values[run]) return ImGui::TextDisabled("-");
-  ImGui::TextUnformatted(value_text(row, *row.values[run], unit).c_str());
+  const OpenRun* open = ui.session.find_run(id);
+  const RunModel* model = open == nullptr ? nullptr : open->run.get();
+  ImGui::TextUnformatted(value_text(row, *row.values[run], model, unit).c_str());
   const auto relative = row.relative(run);
   if (run == 0 || !relative) return;
   ImGui::SameLine();
@@ -57,7 +62,8 @@ void draw_metrics(Ui& ui, const ComparisonResult& result) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::TextUnformatted(row.name.data(), row.name.data() + row.name.size());
-    for (std::size_t run = 0; run < result.runs.size(); ++run) draw_value(ui, row, run, result.unit);
+    for (std::size_t run = 0; run < result.runs.size(); ++run)
+      draw_value(ui, row, run, result.runs[run], result.unit);
   }
   ImGui::EndTable();
 }

@@ -64,6 +64,9 @@ void export_dialog(Ui& ui) {
   (void)live_text_field(ui, "export/path", part.path, "picture.svg, .png, .pdf, or rows.csv");
   (void)checkbox(ui, "export/view", "Only what is in view", part.options.view_only,
                  "The time range and the ranks that are on screen");
+  if (ui.session.runs.size() > 1)
+    (void)checkbox(ui, "export/active", "Only the active run", part.options.active_only,
+                   "Else a picture has every run on screen; tables are always of the active one");
   draw_size(ui, part.options.size);
   draw_theme(ui, part.options);
   (void)live_text_field(ui, "export/caption", part.options.caption, "Caption below the picture");

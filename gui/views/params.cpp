@@ -13,7 +13,7 @@
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
-#include "sim/memory_text.hpp"
+#include "study/run_tables.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -41,11 +41,12 @@ void draw_file_row(Ui& ui, ConfigModel& config) {
                                           "Load a ready configuration (undo brings yours back)"))
     run_command(ui.session, "preset", config.presets()[static_cast<std::size_t>(chosen)]);
   ImGui::SameLine();
-  ImGui::BeginDisabled(!config.can_undo());
+  const auto& history = ui.session.part<EditHistory>();
+  ImGui::BeginDisabled(!history.can_undo());
   if (button(ui, "params/undo", "Undo", "Ctrl+Z")) run_command(ui.session, "undo");
   ImGui::EndDisabled();
   ImGui::SameLine();
-  ImGui::BeginDisabled(!config.can_redo());
+  ImGui::BeginDisabled(!history.can_redo());
   if (button(ui, "params/redo", "Redo", "Ctrl+Shift+Z")) run_command(ui.session, "redo");
   ImGui::EndDisabled();
   ImGui::SameLine();
@@ -90,12 +91,8 @@ void draw_problem(Ui& ui, const ConfigModel& config) {
 /// A run that needs more memory than there is runs all the same.
 void draw_over_limit(Ui& ui) {
   for (const OpenRun& open : ui.session.runs)
-    if (open.live && open.run->over_limit) {
-      const OverLimit& over = *open.run->over_limit;
-      problem_text(ui, fmt::format("over the memory limit: rank {} needs {}, the limit is {}",
-                                   over.rank.value(), memory_text(*open.run->memory, over.bytes),
-                                   memory_text(*open.run->memory, over.limit)));
-    }
+    if (open.live && open.run->over_limit)
+      problem_text(ui, study::over_limit_text(*open.run->over_limit, *open.run->memory));
 }
 
 /// The summary of the schedule, and what it needs.

@@ -63,15 +63,17 @@ void take_sorting(ScheduleTable& table) {
   specs->SpecsDirty = false;
 }
 
+/// Grey and in doubt where they are of the configuration before.
 void draw_numbers(const ScheduleRow& row) {
-  ImGui::TableNextColumn();
-  ImGui::TextUnformatted(fmt::format("{:.4g}", to_double(row.makespan, row.unit) / row.updates).c_str());
-  ImGui::TableNextColumn();
-  ImGui::TextUnformatted(fmt::format("{:.1f}%", 100 * row.bubble_ratio).c_str());
-  ImGui::TableNextColumn();
-  ImGui::TextUnformatted(fmt::format("{:.3g}", row.peak_bytes).c_str());
-  ImGui::TableNextColumn();
-  ImGui::TextUnformatted(fmt::format("{:.1f}%", 100 * row.gap).c_str());
+  for (const std::string& number : {fmt::format("{:.4g}", to_double(row.makespan, row.unit) / row.updates),
+                                    fmt::format("{:.1f}%", 100 * row.bubble_ratio), row.peak_text,
+                                    fmt::format("{:.1f}%", 100 * row.gap)}) {
+    ImGui::TableNextColumn();
+    if (row.stale)
+      ImGui::TextDisabled("%s ?", number.c_str());
+    else
+      ImGui::TextUnformatted(number.c_str());
+  }
 }
 
 void draw_row(Ui& ui, ScheduleTable& table, const ScheduleRow& row, const std::string& current) {
@@ -83,13 +85,13 @@ void draw_row(Ui& ui, ScheduleTable& table, const ScheduleRow& row, const std::s
     table.tick(ui.session, row.name, ticked);
   ImGui::EndDisabled();
   ImGui::TableNextColumn();
-  if (!row.refusal.empty())
-    ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
+  const bool grey = !row.refusal.empty() || row.stale;
+  if (grey) ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
   const std::string label = row.chunks == 1 ? row.name : fmt::format("{} v={}", row.name, row.chunks);
   if (selectable(ui, "schedules/row/" + row.name, label.c_str(), row.name == current, false))
     run_command(ui.session, "take-schedule", row.name);
-  if (!row.refusal.empty()) ImGui::PopStyleColor();
-  explain(row.refusal);
+  if (grey) ImGui::PopStyleColor();
+  explain(row.stale ? "Of the parameters before; this row is being computed" : row.refusal);
   if (row.refusal.empty()) draw_numbers(row);
 }
 

@@ -1,8 +1,10 @@
 // The line below everything: what was said last, and where things stand.
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -27,8 +29,10 @@ std::string pointer_text(const Session& session, const RunModel& run, double sha
 std::string facts(Ui& ui) {
   const Session& session = ui.session;
   std::string text;
-  const std::size_t jobs = session.jobs.pending();
-  if (jobs > 0) text += "working   ";
+  if (const auto progress = session.jobs.progress())
+    text += fmt::format("working {:.0f}%   ", std::floor(100 * *progress));
+  else if (session.jobs.pending() > 0)
+    text += "working   ";
   const RunModel* run = session.active_run();
   if (run == nullptr) return text + "nothing is open";
   if (const auto share = ui.session.part<Navigation>().pointer_share)
@@ -63,6 +67,7 @@ void draw_status_line(Ui& ui) {
   ImGui::TextUnformatted(right.c_str());
   ImGui::PopStyleColor();
   note_item(ui, "status/facts");
+  if (ui.session.jobs.pending() > 0) explain("Shift+Esc stops what is being computed");
 }
 
 }  // namespace pipeloom::gui

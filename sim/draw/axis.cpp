@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+
+#include "sim/literals.hpp"
 
 namespace pipeloom::draw {
 namespace {
@@ -63,19 +64,6 @@ TimeAxis fitted_time_axis(Span range, TimeUnit unit, double extent, double gap,
     if (widest + gap <= apart) return axis;
   }
   return time_axis(range, unit, 2);
-}
-
-std::string bytes_text(Bytes bytes) {
-  constexpr std::array<const char*, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (std::abs(value) >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  const double rounded = std::round(value * 10) / 10;
-  return rounded == std::round(rounded) ? fmt::format("{:.0f} {}", rounded, kUnits[unit])
-                                        : fmt::format("{:.1f} {}", rounded, kUnits[unit]);
 }
 
 std::string limit_text(const std::vector<Bytes>& limit) {

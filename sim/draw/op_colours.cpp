@@ -4,10 +4,11 @@
 
 namespace pipeloom::draw {
 
-OpColours::OpColours(const Schedule& schedule, Theme theme, ColourBy by)
+OpColours::OpColours(const Schedule& schedule, Theme theme, ColourBy by, Palette palette)
     : schedule_(&schedule),
       theme_(theme),
       by_(by),
+      palette_(palette),
       chunk_of_slot_(static_cast<std::size_t>(schedule.placement().slots())) {
   const Placement& placement = schedule.placement();
   for (Rank rank(0); rank.value() < placement.ranks(); ++rank) {
@@ -41,14 +42,14 @@ Colour OpColours::of(Op op, Rank rank) const {
   switch (by_) {
     case ColourBy::Kind: {
       const int shade = chunk_of(op).value() + chunks_ * schedule_->replica_of(op.microbatch()).value();
-      return kind_colour(theme_, op.kind(), shade, shades());
+      return kind_colour(theme_, op.kind(), shade, shades(), palette_);
     }
     case ColourBy::Stage:
-      return series_colour(theme_, op.stage().value(), series_length(), op.kind());
+      return series_colour(theme_, op.stage().value(), series_length(), op.kind(), palette_);
     case ColourBy::Microbatch:
-      return series_colour(theme_, op.microbatch().value(), series_length(), op.kind());
+      return series_colour(theme_, op.microbatch().value(), series_length(), op.kind(), palette_);
     case ColourBy::Rank:
-      return series_colour(theme_, rank.value(), series_length(), op.kind());
+      return series_colour(theme_, rank.value(), series_length(), op.kind(), palette_);
   }
   return {};
 }

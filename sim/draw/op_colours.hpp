@@ -12,7 +12,7 @@ namespace pipeloom::draw {
 /// Looks colours up by slot, so that a picture costs no more per op than a table access. Keeps a pointer to the schedule.
 class OpColours {
  public:
-  OpColours(const Schedule& schedule, Theme theme, ColourBy by);
+  OpColours(const Schedule& schedule, Theme theme, ColourBy by, Palette palette = Palette::Default);
 
   /// `rank` is where the op ran.
   [[nodiscard]] Colour of(Op op, Rank rank) const;
@@ -28,6 +28,7 @@ class OpColours {
   const Schedule* schedule_;
   Theme theme_;
   ColourBy by_;
+  Palette palette_;
   int chunks_ = 1;
   std::vector<Chunk> chunk_of_slot_;
 };

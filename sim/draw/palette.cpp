@@ -12,10 +12,28 @@ namespace {
 constexpr Colour kBlack{0, 0, 0};
 constexpr Colour kWhite{0xff, 0xff, 0xff};
 
+using Kinds = std::array<Colour, kOpKinds>;
+
 // Okabe and Ito: blue, orange, reddish purple, bluish green; vermilion, sky blue, yellow.
-constexpr std::array<Colour, kOpKinds> kKinds = {
-    Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00}, Colour{0xcc, 0x79, 0xa7}, Colour{0x00, 0x9e, 0x73},
-    Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9}, Colour{0xf0, 0xe4, 0x42}};
+constexpr Kinds kKinds = {Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00}, Colour{0xcc, 0x79, 0xa7},
+                          Colour{0x00, 0x9e, 0x73}, Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9},
+                          Colour{0xf0, 0xe4, 0x42}};
+
+// F, B, I, W, R, O, L. Tol's "high contrast" and "bright" schemes, spread in lightness: printed grey, neighbours still differ.
+constexpr Kinds kSafeLight = {Colour{0x00, 0x44, 0x88}, Colour{0xdd, 0xaa, 0x33}, Colour{0xbb, 0x55, 0x66},
+                              Colour{0x88, 0xcc, 0xee}, Colour{0x66, 0x33, 0x55}, Colour{0x44, 0x99, 0x77},
+                              Colour{0xcc, 0xdd, 0xaa}};
+constexpr Kinds kSafeDark = {Colour{0x3d, 0x82, 0xd0}, Colour{0xee, 0xbb, 0x44}, Colour{0xcc, 0x66, 0x77},
+                             Colour{0xaa, 0xdd, 0xf4}, Colour{0x99, 0x66, 0x99}, Colour{0x44, 0xaa, 0x88},
+                             Colour{0xdd, 0xee, 0xbb}};
+
+constexpr Colour grey(std::uint8_t level) {
+  return {level, level, level};
+}
+constexpr Kinds kGreyLight = {grey(0x46), grey(0x8c), grey(0x6a), grey(0xb4),
+                              grey(0x30), grey(0x9e), grey(0xc6)};
+constexpr Kinds kGreyDark = {grey(0x7a), grey(0xc4), grey(0x9e), grey(0xee),
+                             grey(0x5c), grey(0xb0), grey(0xd8)};
 
 // Tol's "bright" scheme, its grey replaced, for few things; viridis for many.
 constexpr std::array<Colour, 8> kSeries = {
@@ -71,13 +89,25 @@ std::optional<Value> named(const std::array<std::string_view, N>& names, std::st
   return static_cast<Value>(found - names.begin());
 }
 
+const Kinds& kinds_of(Palette palette, Theme theme) {
+  const bool light = theme == Theme::Light;
+  if (palette == Palette::ColourBlind) return light ? kSafeLight : kSafeDark;
+  if (palette == Palette::Greyscale) return light ? kGreyLight : kGreyDark;
+  return kKinds;
+}
+
 constexpr std::array<std::string_view, 2> kThemeNames = {"light", "dark"};
+constexpr std::array<std::string_view, 3> kPaletteNames = {"default", "colour-blind", "greyscale"};
 constexpr std::array<std::string_view, 4> kColourByNames = {"kind", "stage", "microbatch", "rank"};
 
 }  // namespace
 
 std::optional<Theme> theme_named(std::string_view name) {
   return named<Theme>(kThemeNames, name);
+}
+
+std::optional<Palette> palette_named(std::string_view name) {
+  return named<Palette>(kPaletteNames, name);
 }
 
 std::string_view name_of(ColourBy by) {
@@ -117,15 +147,15 @@ const Surface& surface_of(Theme theme) {
   return theme == Theme::Light ? kLight : kDark;
 }
 
-Colour kind_colour(Theme theme, OpKind kind, int shade, int shades) {
-  const Colour full = kKinds[index_of(kind)];
+Colour kind_colour(Theme theme, OpKind kind, int shade, int shades, Palette palette) {
+  const Colour full = kinds_of(palette, theme)[index_of(kind)];
   const int levels = std::clamp(shades, 1, 4);
   if (levels == 1) return full;
   const double most = theme == Theme::Light ? 0.55 : 0.45;
   return paler(theme, full, most * (shade % levels) / (levels - 1));
 }
 
-Colour series_colour(Theme theme, int index, int count, OpKind kind) {
+Colour series_colour(Theme theme, int index, int count, OpKind kind, Palette palette) {
   Colour base;
   if (count <= static_cast<int>(kSeries.size())) {
     base = kSeries[static_cast<std::size_t>(index) % kSeries.size()];
@@ -134,17 +164,23 @@ Colour series_colour(Theme theme, int index, int count, OpKind kind) {
     const auto left = std::min(static_cast<std::size_t>(place), kRamp.size() - 2);
     base = blend(kRamp[left], kRamp[left + 1], place - static_cast<double>(left));
   }
-  if (kind == OpKind::Forward) return base;
-  return paler(theme, base, kind == OpKind::BackwardWeight ? 0.6 : 0.35);
+  if (kind != OpKind::Forward) base = paler(theme, base, kind == OpKind::BackwardWeight ? 0.6 : 0.35);
+  return palette == Palette::Greyscale ? greyed(base) : base;
 }
 
-Colour idle_colour(Theme theme, IdleCause cause) {
+Colour idle_colour(Theme theme, IdleCause cause, Palette palette) {
   // Warmup, cooldown, imbalance, transfer, queueing, memory.
   constexpr std::array<Colour, kIdleCauses> kHues = {Colour{0x56, 0xb4, 0xe9}, Colour{0x8a, 0x8f, 0x99},
                                                      Colour{0xe8, 0x6a, 0x4a}, Colour{0xb0, 0x7c, 0xd6},
                                                      Colour{0xd6, 0x4f, 0x9a}, Colour{0x7a, 0x9a, 0x3a}};
   const Colour hue = kHues[static_cast<std::size_t>(cause)];
-  return theme == Theme::Light ? blend(hue, kWhite, 0.68) : blend(hue, kDark.background, 0.55);
+  const Colour pale = theme == Theme::Light ? blend(hue, kWhite, 0.68) : blend(hue, kDark.background, 0.55);
+  return palette == Palette::Greyscale ? greyed(pale) : pale;
+}
+
+Colour greyed(Colour colour) {
+  const auto level = std::lround(0.299 * colour.red + 0.587 * colour.green + 0.114 * colour.blue);
+  return grey(static_cast<std::uint8_t>(level));
 }
 
 }  // namespace pipeloom::draw

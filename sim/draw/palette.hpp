@@ -28,6 +28,11 @@ enum class Theme : std::uint8_t { Light, Dark };
 /// "light", "dark".
 [[nodiscard]] std::optional<Theme> theme_named(std::string_view name);
 
+/// Which colours kinds, series and gaps have: Okabe and Ito's; "colour-blind", which differ in lightness as well as in hue; greys.
+enum class Palette : std::uint8_t { Default, ColourBlind, Greyscale };
+/// "default", "colour-blind", "greyscale".
+[[nodiscard]] std::optional<Palette> palette_named(std::string_view name);
+
 /// What an op's colour tells.
 enum class ColourBy : std::uint8_t { Kind, Stage, Microbatch, Rank };
 /// "kind", "stage", "microbatch", "rank".
@@ -63,13 +68,18 @@ struct Surface {
 
 /// The colour of kind `kind` for shade `shade` of `shades`: 0 is the full colour, later ones are lighter (light theme) or
 /// darker (dark theme). Shades tell chunks, or the directions of a bidirectional schedule, apart; from the fifth on they repeat.
-[[nodiscard]] Colour kind_colour(Theme theme, OpKind kind, int shade = 0, int shades = 1);
+[[nodiscard]] Colour kind_colour(Theme theme, OpKind kind, int shade = 0, int shades = 1,
+                                 Palette palette = Palette::Default);
 
 /// Colour `index` of `count` stages, microbatches or ranks: distinct hues up to eight, a ramp of rising lightness
 /// (viridis) beyond. Backward ops get the lighter variant, weight gradients the lightest.
-[[nodiscard]] Colour series_colour(Theme theme, int index, int count, OpKind kind = OpKind::Forward);
+[[nodiscard]] Colour series_colour(Theme theme, int index, int count, OpKind kind = OpKind::Forward,
+                                   Palette palette = Palette::Default);
 
 /// Pale, so that it never looks like an op.
-[[nodiscard]] Colour idle_colour(Theme theme, IdleCause cause);
+[[nodiscard]] Colour idle_colour(Theme theme, IdleCause cause, Palette palette = Palette::Default);
+
+/// The grey that is as light.
+[[nodiscard]] Colour greyed(Colour colour);
 
 }  // namespace pipeloom::draw

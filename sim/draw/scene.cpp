@@ -32,7 +32,7 @@ SceneBuilder::SceneBuilder(const Timeline& timeline, const TimelineIndex& index,
       index_(index),
       options_(options),
       surface_(surface_of(options.theme)),
-      colours_(*timeline.schedule, options.theme, options.colour_by) {
+      colours_(*timeline.schedule, options.theme, options.colour_by, options.palette) {
   if ((options.show_idle_causes || options.show_critical_path) && options.costs == nullptr) {
     throw InternalError("a picture with idle causes or critical path needs costs");
   }

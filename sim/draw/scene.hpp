@@ -141,6 +141,8 @@ struct SceneOptions {
   /// 0 chooses from the number of ranks. Rows share what is left beside axis and legend; below one pixel per rank, ranks
   /// share rows. A box has its number if the longest number of the schedule would fit too.
   double height = 0;
+  /// Least space left of the plot, for the numbers of ranks: pictures that stand above each other have it in common.
+  double left = 0;
   /// Visible time; no value shows everything.
   std::optional<Span> range = {};
   /// Visible ranks [first_rank, first_rank + num_ranks); 0 means all.
@@ -149,6 +151,7 @@ struct SceneOptions {
 
   ColourBy colour_by = ColourBy::Kind;
   Theme theme = Theme::Light;
+  Palette palette = Palette::Default;
   /// A pattern per op kind besides the colour.
   bool patterns = false;
   bool show_legend = true;

@@ -37,7 +37,7 @@ void SceneBuilder::add_kind_items(std::vector<LegendItem>& items) const {
     if (!timeline_.schedule->contains(kind)) continue;
     LegendItem item{{}, kKindNames[index_of(kind)], pattern_of(kind)};
     for (int shade = 0; shade < std::min(shades, 4); ++shade) {
-      item.swatches.push_back(kind_colour(options_.theme, kind, shade, shades));
+      item.swatches.push_back(kind_colour(options_.theme, kind, shade, shades, options_.palette));
     }
     items.push_back(std::move(item));
   }
@@ -51,17 +51,19 @@ void SceneBuilder::add_kind_items(std::vector<LegendItem>& items) const {
 
 void SceneBuilder::add_series_items(std::vector<LegendItem>& items) const {
   const int count = colours_.series_length();
-  const Theme theme = options_.theme;
+  const auto colour_of = [&](int index) {
+    return series_colour(options_.theme, index, count, OpKind::Forward, options_.palette);
+  };
   std::string name(name_of(options_.colour_by));
   name.front() = static_cast<char>(name.front() - 'a' + 'A');
   if (count <= kMostSingleSwatches) {
     for (int i = 0; i < count; ++i) {
-      items.push_back({{series_colour(theme, i, count)}, fmt::format("{} {}", name, i)});
+      items.push_back({{colour_of(i)}, fmt::format("{} {}", name, i)});
     }
   } else {
     LegendItem ramp{{}, fmt::format("{} 0 to {}", name, count - 1)};
     for (int i = 0; i < kRampSwatches; ++i) {
-      ramp.swatches.push_back(series_colour(theme, (count - 1) * i / (kRampSwatches - 1), count));
+      ramp.swatches.push_back(colour_of((count - 1) * i / (kRampSwatches - 1)));
     }
     ramp.swatch_width = 4;
     items.push_back(std::move(ramp));
@@ -83,7 +85,8 @@ void SceneBuilder::add_overlay_items(std::vector<LegendItem>& items) const {
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       const auto cause = static_cast<IdleCause>(i);
       if (sum.of(cause) == 0) continue;
-      items.push_back({{idle_colour(options_.theme, cause)}, fmt::format("Idle: {}", name_of(cause))});
+      items.push_back(
+          {{idle_colour(options_.theme, cause, options_.palette)}, fmt::format("Idle: {}", name_of(cause))});
     }
   }
   if (options_.show_critical_path) {

@@ -46,7 +46,7 @@ void SceneBuilder::choose_width() {
   double labels = text_width(rank_label(last_rank_ - 1), measure_.label_size);
   for (const auto& curve : memory_)
     labels = std::max(labels, text_width(peak_label(curve), measure_.small_size));
-  const double left = measure_.margin + labels + kLabelGap;
+  const double left = std::max(measure_.margin + labels + kLabelGap, options_.left);
   if (options_.width > 0) {
     scene_.width = options_.width;
   } else {

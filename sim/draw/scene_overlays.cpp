@@ -8,6 +8,7 @@
 #include "sim/critical_path.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
+#include "sim/literals.hpp"
 
 namespace pipeloom::draw {
 
@@ -27,7 +28,7 @@ void SceneBuilder::add_idle_causes() {
                                            .y = row.y,
                                            .width = end - x,
                                            .height = row.height,
-                                           .fill = idle_colour(options_.theme, span.cause),
+                                           .fill = idle_colour(options_.theme, span.cause, options_.palette),
                                            .stroke = {},
                                            .role = Role::Idle});
     }
@@ -134,7 +135,7 @@ void SceneBuilder::add_memory_strip(const Row& row, const std::vector<MemoryStep
 std::string SceneBuilder::peak_label(const std::vector<MemoryStep>& curve) const {
   Bytes peak = 0;
   for (const MemoryStep& step : curve) peak = std::max(peak, step.bytes);
-  return options_.memory ? "peak " + bytes_text(peak) : fmt::format("peak {}", peak);
+  return options_.memory ? "peak " + short_bytes_text(peak) : fmt::format("peak {}", peak);
 }
 
 void SceneBuilder::add_memory_peak(const Row& row, const std::vector<MemoryStep>& curve,

@@ -214,8 +214,9 @@ Colour SceneBuilder::merged_colour(Rank rank, const TimelineIndex& lane, const M
 
 Colour SceneBuilder::plain_colour(Rank rank, OpKind kind) const {
   return options_.colour_by == ColourBy::Rank
-             ? series_colour(options_.theme, rank.value(), timeline_.schedule->ranks(), kind)
-             : kind_colour(options_.theme, kind);
+             ? series_colour(options_.theme, rank.value(), timeline_.schedule->ranks(), kind,
+                             options_.palette)
+             : kind_colour(options_.theme, kind, 0, 1, options_.palette);
 }
 
 namespace {

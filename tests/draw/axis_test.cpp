@@ -57,8 +57,7 @@ TEST_CASE("never more marks than asked for", "[draw]") {
   }
 }
 
-TEST_CASE("bytes in binary units", "[draw]") {
-  CHECK(bytes_text(512) == "512 B");
-  CHECK(bytes_text(1536) == "1.5 KiB");
-  CHECK(bytes_text(Bytes{80} << 30) == "80 GiB");
+TEST_CASE("limits are written as the command line writes sizes", "[draw]") {
+  CHECK(limit_text({Bytes{80} << 30}) == "85.9 GB (80.0 GiB)");  // 80 * 1.0737
+  CHECK(limit_text({512, 1536}) == "512 B to 1.5 kB (1.5 KiB)");
 }

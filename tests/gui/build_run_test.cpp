@@ -169,3 +169,27 @@ TEST_CASE("a rank that got further than the others keeps all that it ran, groups
   CHECK(test::times_of(run->timeline) ==
         "0F0 0-1000000000, 1F0 1000000000-2000000000, 1B0 2000000000-4000000000");
 }
+
+TEST_CASE("the search for an order reports how far it is, and ends when it is not wanted") {
+  const Cancelled cancelled;
+  const study::Limits limits = window_limits(cancelled);
+  CHECK(limits.progress(0.25));
+  CHECK(cancelled.share() == 0.25);
+  cancelled.set();
+  CHECK_FALSE(limits.progress(0.5));
+}
+
+TEST_CASE("runs larger than the window shows are refused before anything is made") {
+  const auto require = [](const std::string& text) {
+    const io::Document document = io::Document::parse(text, "config");
+    require_shown(io::read_run_config(document.root()));
+  };
+  CHECK_NOTHROW(require(R"({"schedule": "1f1b", "ranks": 131072, "microbatches": 1})"));
+  CHECK_THROWS_WITH(require(R"({"schedule": "1f1b", "ranks": 1048576, "microbatches": 4})"),
+                    "1f1b has 1048576 ranks and 8.39e+06 ops; the window shows up to 131072 ranks and "
+                    "1.6e+07 ops; make it smaller, or take `pipeloom simulate`");
+  // A forward and a backward of 9e6 passes; an input gradient, a weight gradient and a forward of 6e6.
+  CHECK_THROWS_AS(require(R"({"schedule": "gpipe", "ranks": 1000, "microbatches": 9000})"), InputError);
+  CHECK_THROWS_AS(require(R"({"schedule": "zb-h1", "ranks": 1000, "microbatches": 6000})"), InputError);
+  CHECK_NOTHROW(require(R"({"schedule": "gpipe", "ranks": 1000, "microbatches": 6000})"));
+}

@@ -204,6 +204,26 @@ TEST_CASE("runs are stacked under their titles and share the scale", "[chart]") 
   CHECK(layout.rect_of(ref(first, "0F0"))->x1 == layout.rect_of(ref(second, "0F0"))->x1);
 }
 
+TEST_CASE("a run in abstract units has a ruler of its own below one in real time", "[chart]") {
+  Session session;
+  auto measured = std::make_shared<RunModel>(*run_of(kScene));
+  measured->timeline.unit = TimeUnit::Millisecond;
+  auto other = std::make_shared<RunModel>(*measured);
+  other->id = next_run_id();
+  other->timeline.unit = TimeUnit::Microsecond;
+  open_in(session, measured);
+  open_in(session, other);
+  open_in(session, run_of(forwards(2)));
+  const ChartLayout layout = laid_out(session);
+  REQUIRE(layout.blocks.size() == 3);
+  CHECK(layout.blocks[0].ruler.height == 0);
+  CHECK(layout.blocks[1].ruler.height == 0);  // both are real time: one scale is right for them
+  const ChartBlock& abstract = layout.blocks[2];
+  CHECK(abstract.ruler == Strip{abstract.title.bottom(), 20});
+  CHECK(layout.rows[abstract.first_row].all.y == abstract.ruler.bottom());
+  CHECK(layout.hit(500, abstract.ruler.y + 3).area == ChartArea::Ruler);
+}
+
 TEST_CASE("strips of memory and messages stand below the work", "[chart]") {
   Session session;
   open_in(session, run_of(kScene));

@@ -307,7 +307,9 @@ TEST_CASE("the memory curve reaches its height and marks its peak", "[chart]") {
   Chart chart(kScene);
   auto run = std::make_shared<RunModel>(*chart.run);
   run->memory = default_memory(run->schedule->placement());
-  run->memory->limit.assign(static_cast<std::size_t>(run->schedule->ranks()), 1);
+  constexpr Bytes kActivation = 1'500'000'000;
+  run->memory->activation.assign(run->memory->activation.size(), kActivation);
+  run->memory->limit.assign(static_cast<std::size_t>(run->schedule->ranks()), kActivation);
   index_run(*run);
   chart.session.runs.front().run = run;
   chart.session.view.show_memory = true;
@@ -319,7 +321,7 @@ TEST_CASE("the memory curve reaches its height and marks its peak", "[chart]") {
   CHECK(chart.colour_at(kX + 300, top + 2) == make_ink(true).memory_fill);
   CHECK(chart.colour_at(kX + 800, top + 2) != make_ink(true).memory_fill);
   // Above the limit.
-  CHECK(chart.labels("2 B") == 1);
+  CHECK(chart.labels("3.0 GB") == 1);
   const double limit = std::round(strip.bottom() - strip.height / 1.12 / 2);
   CHECK(chart.colour_at(kX + 1, limit) == make_ink(true).memory_limit);
 }
@@ -409,4 +411,26 @@ TEST_CASE("a gap is tinted and named once, however narrow the ops around it", "[
       chart.list.ground.begin(), chart.list.ground.end(),
       [](const ChartQuad& quad) { return quad.y0 == kY && quad.x0 == kX + 2 && quad.x1 == kX + 53; });
   CHECK(tints == 1);
+}
+
+TEST_CASE("runs with times of two kinds have a ruler each, and a word", "[chart]") {
+  auto measured = std::make_shared<RunModel>(*run_of(kScene));
+  measured->title = "measured";
+  measured->timeline.unit = TimeUnit::Millisecond;
+  index_run(*measured);  // the copy's times stand elsewhere
+  Chart chart(measured);
+  open_in(chart.session, run_of(kScene));
+  chart.session.range = MeasuredRange{2 * kOne, 5 * kOne};
+  chart.draw();
+  // Both runs take 9: the scales from 0 to 9 have the same marks, and each says what they are of.
+  CHECK(chart.labels("(ms)") == 1);
+  CHECK(chart.labels("(units)") == 1);
+  CHECK(chart.labels("4") == 2);
+  CHECK(chart.labels("scene: times cannot be compared: ms here, abstract units there; set costs.time_unit") ==
+        1);
+  CHECK(chart.labels("measured") == 1);
+  const auto told =
+      std::any_of(chart.list.front_labels.begin(), chart.list.front_labels.end(),
+                  [&](const auto& label) { return chart.list.text_of(label) == "3 ms | 3 units"; });
+  CHECK(told);
 }

@@ -226,3 +226,14 @@ TEST_CASE("the next run becomes the active one, round and round") {
   run_command(session, "next-run");
   CHECK(session.active == 0);
 }
+
+TEST_CASE("ops of runs whose clocks say different things are not coloured by their difference") {
+  auto measured = std::make_shared<RunModel>(*test::run_of("0F0 0B0"));
+  measured->timeline.unit = TimeUnit::Millisecond;
+  const ComparisonResult result = compare_runs({measured, test::run_of("0F0 0B0")});
+  REQUIRE(result.pairs.size() == 1);
+  CHECK(result.pairs[0].tints == nullptr);
+  CHECK(result.pairs[0].ops.largest.empty());
+  CHECK(result.pairs[0].lines.front() ==
+        "times cannot be compared: ms here, abstract units there; set costs.time_unit");
+}

@@ -1,6 +1,7 @@
 #include "gui/model/config_model.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -351,4 +352,77 @@ TEST_CASE("every ready configuration is read, simulated and written as it was") 
     settle(session);
     CHECK(config.problem().empty());
   }
+}
+
+TEST_CASE("times and sizes are set with their units, alone and for each stage") {
+  CHECK(array_of("1.5", 2) == "[1.5,1.5]");
+  CHECK(array_of("23.6ms", 2) == R"(["23.6ms","23.6ms"])");
+  CHECK(array_of("", 3) == "[1,1,1]");
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  run_command(session, "set", "costs.forward 23.6ms");
+  run_command(session, "set", "costs.backward 47.2 ms");
+  settle(session);
+  CHECK(config.problem().empty());
+  CHECK(session.runs[0].run->timeline.unit == TimeUnit::Millisecond);
+  CHECK(makespan(session) == (8 + 4 - 1) * 70'800'000'000);  // 70.8 ms in ps
+  CHECK(config.value("costs.forward") == "23.6ms");
+  run_command(session, "set", "costs.forward " + array_of(config.value("costs.forward"), 4));
+  run_command(session, "set", "costs.forward.1 20ms");
+  run_command(session, "set", "memory.activation_bytes 2GB");
+  run_command(session, "set", "memory.limit_bytes 75GiB");
+  settle(session);
+  CHECK(config.problem().empty());
+  CHECK(config.value("costs.forward") == R"(["23.6ms","20ms","23.6ms","23.6ms"])");
+  CHECK(session.runs[0].run->memory->limit_of(Rank(0)) == Bytes{75} << 30);
+}
+
+TEST_CASE("why a configuration is refused is said until it is not any more") {
+  Session session;
+  (void)session.part<ConfigModel>();
+  run_command(session, "set", "schedule dualpipe");
+  run_command(session, "set", "microbatches 20");
+  run_command(session, "set", "ranks 5");
+  settle(session);
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(session.message.text.find("even") != std::string::npos);
+  run_command(session, "set", "ranks 6");
+  settle(session);
+  CHECK(session.message.text.empty());
+}
+
+TEST_CASE("a run too large for the window is refused at once, and what was on screen stays") {
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  settle(session);
+  run_command(session, "set", "ranks 1048576");
+  settle(session);
+  CHECK(config.problem().find("the window shows up to") != std::string::npos);
+  CHECK(session.message.kind == MessageKind::Problem);
+  REQUIRE(session.runs.size() == 1);
+  CHECK(session.runs[0].run->ranks() == 4);
+}
+
+TEST_CASE("a simulation that is stopped leaves the picture as it was") {
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  settle(session);
+  run_command(session, "stop");
+  CHECK(session.message.text == "nothing is being computed");
+  std::atomic<bool> go = false;
+  session.jobs.submit("in front", [&](const Cancelled&) -> Jobs::Finish {
+    while (!go) std::this_thread::yield();
+    return {};
+  });
+  run_command(session, "set", "ranks 6");
+  CHECK(config.pending());
+  run_command(session, "stop");
+  CHECK_FALSE(config.pending());
+  go = true;
+  settle(session);
+  CHECK(session.runs[0].run->ranks() == 4);
+  CHECK(config.value("ranks") == "6");
+  run_command(session, "set", "ranks 5");
+  settle(session);
+  CHECK(session.runs[0].run->ranks() == 5);
 }

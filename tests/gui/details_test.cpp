@@ -128,11 +128,11 @@ TEST_CASE("slack and memory of the selection come from a job") {
   REQUIRE(part.current(session) != nullptr);
   // 0F1 ends at 2, 1F1 runs from 4 on: two units of room. 0F0's activation is there, 0F1's comes.
   CHECK(fact(*part.current(session), "slack") == "2.0");
-  CHECK(fact(*part.current(session), "memory") == "7 before, 14 after, in bytes");
+  CHECK(fact(*part.current(session), "memory") == "1 before, 2 after, in activations of a stage");
   // The same rank: nothing to wait for.
   run_command(session, "select-op", "0/0B1");
   CHECK(fact(*part.current(session), "slack") == "0.0, critical");
-  CHECK(fact(*part.current(session), "memory") == "7 before, 0 after, in bytes");
+  CHECK(fact(*part.current(session), "memory") == "1 before, 0 after, in activations of a stage");
 }
 
 TEST_CASE("a gap's details say what it waited for") {

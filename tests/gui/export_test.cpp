@@ -65,20 +65,60 @@ TEST_CASE("all of a run, or what is in view: range, ranks and theme") {
   session.view.colour = GanttColour::Microbatch;
   session.preferences.dark = true;
   const ExportJob all = export_job(session, {});
-  CHECK(all.scene.range == Span{0, 9 * kOne});
-  CHECK(all.scene.num_ranks == 0);
-  CHECK(all.scene.colour_by == draw::ColourBy::Microbatch);
-  CHECK(all.scene.theme == draw::Theme::Dark);
+  CHECK(all.active.scene.range == Span{0, 9 * kOne});
+  CHECK(all.active.scene.num_ranks == 0);
+  CHECK(all.active.scene.colour_by == draw::ColourBy::Microbatch);
+  CHECK(all.active.scene.theme == draw::Theme::Dark);
   ExportOptions view;
   view.view_only = true;
   view.dark = false;
   view.caption = "a caption";
   const ExportJob seen = export_job(session, view);
-  CHECK(seen.scene.range == Span{2 * kOne, 6 * kOne});
-  CHECK(seen.scene.first_rank == 1);
-  CHECK(seen.scene.num_ranks == 1);
-  CHECK(seen.scene.theme == draw::Theme::Light);
-  CHECK(seen.scene.caption == "a caption");
+  CHECK(seen.active.scene.range == Span{2 * kOne, 6 * kOne});
+  CHECK(seen.active.scene.first_rank == 1);
+  CHECK(seen.active.scene.num_ranks == 1);
+  CHECK(seen.active.scene.theme == draw::Theme::Light);
+  CHECK(seen.stack.back().scene.caption == "a caption");
+}
+
+TEST_CASE("a picture has all runs on screen on one time scale, in the window's colours") {
+  const Folder folder;
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  test::open_in(session, test::run_of("0F0 0B0"));
+  session.preferences.palette = "colour-blind";
+  session.preferences.dark = true;
+  const ExportJob job = export_job(session, {});
+  REQUIRE(job.stack.size() == 2);
+  // The second run ends at 3, the first at 9: both are drawn from 0 to 9.
+  for (const ExportJob::Run& run : job.stack) CHECK(run.scene.range == Span{0, 9 * kOne});
+  CHECK(what_is_written(session, job, "x.svg") == "2 runs");
+  CHECK(what_is_written(session, job, "x.csv") == "scene, the active one of 2 runs");
+  write_export(job, folder.file("both.svg"), io::Overwrite::No);
+  const std::string svg = io::read_file(folder.file("both.svg"));
+  CHECK(count(svg, ">rank 0<") == 2);
+  CHECK(count(svg, ">rank 1<") == 1);
+  const auto fill = [](draw::Palette palette) {
+    return draw::to_hex(draw::kind_colour(draw::Theme::Dark, OpKind::Forward, 0, 1, palette));
+  };
+  CHECK(count(svg, fill(draw::Palette::ColourBlind)) > 0);
+  CHECK(count(svg, fill(draw::Palette::Default)) == 0);
+
+  ExportOptions one;
+  one.active_only = true;
+  session.active = 1;
+  const ExportJob alone = export_job(session, one);
+  REQUIRE(alone.stack.size() == 1);
+  CHECK(alone.stack[0].run == session.runs[1].run);
+  CHECK(alone.stack[0].scene.range == Span{0, 3 * kOne});
+}
+
+TEST_CASE("what a picture cannot show is said") {
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  session.view.colour = GanttColour::Slack;
+  CHECK(what_is_written(session, export_job(session, {}), "x.svg") ==
+        "coloured by kind, as pictures have no colours of slack");
 }
 
 TEST_CASE("nothing open and nothing in view are said") {

@@ -69,3 +69,37 @@ TEST_CASE("a running job learns that it is not wanted any more") {
   wait_until_idle(jobs);
   CHECK(saw);
 }
+
+TEST_CASE("a job says how far it is, until it is cancelled") {
+  Jobs jobs;
+  std::atomic<bool> reported = false;
+  CHECK_FALSE(jobs.progress());
+  jobs.submit("search", [&](const Cancelled& cancelled) -> Jobs::Finish {
+    cancelled.report(0.37);
+    reported = true;
+    while (!cancelled) std::this_thread::yield();
+    return {};
+  });
+  while (!reported) std::this_thread::yield();
+  CHECK(jobs.progress() == 0.37);
+  jobs.cancel_all("sea");
+  CHECK_FALSE(jobs.progress());
+  wait_until_idle(jobs);
+}
+
+TEST_CASE("lanes are cancelled by what their names begin with") {
+  Jobs jobs;
+  std::atomic<bool> go = false;
+  std::vector<int> seen;
+  jobs.submit("first", [&](const Cancelled&) -> Jobs::Finish {
+    while (!go) std::this_thread::yield();
+    return {};
+  });
+  jobs.submit("open/a", [&](const Cancelled&) -> Jobs::Finish { return [&] { seen.push_back(1); }; });
+  jobs.submit("open/b", [&](const Cancelled&) -> Jobs::Finish { return [&] { seen.push_back(2); }; });
+  jobs.submit("other", [&](const Cancelled&) -> Jobs::Finish { return [&] { seen.push_back(3); }; });
+  jobs.cancel_all("open/");
+  go = true;
+  wait_until_idle(jobs);
+  CHECK(seen == std::vector<int>{3});
+}

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "gui/model/config_model.hpp"
 #include "gui/model/session.hpp"
 #include "support/catch.hpp"
 
@@ -52,7 +53,7 @@ class TemporaryFile {
 
 void wait_idle(Session& session) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!session.jobs.idle() && std::chrono::steady_clock::now() < limit) {
+  while (!session.idle() && std::chrono::steady_clock::now() < limit) {
     session.update();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -143,4 +144,65 @@ TEST_CASE("opening shows the run, a problem leaves what was there", "[open]") {
   REQUIRE(session.runs.size() == 2);
   CHECK(session.runs[0].run->id != first);
   CHECK(session.runs[0].run->file == csv.path());
+}
+
+TEST_CASE("files named together are stacked in the order given", "[open]") {
+  const TemporaryFile csv("named.csv", "0F0,0B0\r\n1F0,1B0\r\n");
+  const TemporaryFile config("named.json", R"({"schedule": "gpipe", "ranks": 2, "microbatches": 3})");
+  const TemporaryFile second("second.json", R"({"schedule": "1f1b", "ranks": 3, "microbatches": 5})");
+  const TemporaryFile timeline("named.jsonl", kTimeline);
+  Session session;
+  session.part<FileOpener>().open_named({csv.path(), config.path(), second.path(), timeline.path()});
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 4);
+  CHECK(session.runs[0].run->file == csv.path());
+  CHECK(session.runs[1].run->file == config.path());
+  CHECK(session.runs[2].run->file == second.path());
+  CHECK(session.runs[3].run->file == timeline.path());
+  // The first configuration is edited, the other one is there to be compared.
+  CHECK(session.runs[1].live);
+  CHECK_FALSE(session.runs[2].live);
+  CHECK(session.runs[2].compared);
+}
+
+TEST_CASE("a configuration that the command line names is the one under edit", "[open]") {
+  const TemporaryFile config("run.json", R"({"schedule": "gpipe", "ranks": 2, "microbatches": 3})");
+  const bool panel_first = GENERATE(true, false);
+  Session session;
+  session.part<FileOpener>().open_named({config.path()});
+  if (panel_first) (void)session.part<ConfigModel>();
+  wait_idle(session);
+  auto& model = session.part<ConfigModel>();
+  CHECK(model.value("schedule") == "gpipe");
+  CHECK(model.file() == config.path());
+  CHECK_FALSE(model.unsaved());
+  CHECK_FALSE(model.can_undo());  // there was nothing before it
+  REQUIRE(session.runs.size() == 1);
+  CHECK(session.runs[0].live);
+  CHECK(session.runs[0].run->title == "gpipe p=2 m=3");
+}
+
+TEST_CASE("a named configuration that is refused is under edit all the same", "[open]") {
+  // Four stages, and costs of two.
+  const TemporaryFile config(
+      "refused.json", R"({"schedule": "1f1b", "ranks": 4, "microbatches": 4, "costs": {"forward": [1, 1]}})");
+  Session session;
+  session.part<FileOpener>().open_named({config.path()});
+  wait_idle(session);
+  CHECK(session.runs.empty());
+  CHECK(session.part<ConfigModel>().value("costs.forward") == "[1,1]");
+  CHECK_FALSE(session.part<ConfigModel>().problem().empty());
+}
+
+TEST_CASE("files that are no configuration stand above the example", "[open]") {
+  const TemporaryFile csv("above.csv", "0F0,0B0\r\n1F0,1B0\r\n");
+  Session session;
+  session.part<FileOpener>().open_named({csv.path(), "no/such/file.json"});
+  (void)session.part<ConfigModel>();
+  CHECK_FALSE(session.idle());
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.runs[0].run->file == csv.path());
+  CHECK(session.runs[1].live);
+  CHECK(session.message.kind == MessageKind::Problem);
 }

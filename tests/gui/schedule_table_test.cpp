@@ -68,6 +68,26 @@ TEST_CASE("schedules with several chunks run the same model") {
   CHECK(row.makespan == (8 * 3 + 3 * 3 / 2) * kUnit + kUnit / 2);
 }
 
+TEST_CASE("costs and sizes with units are dealt out like plain numbers") {
+  const Assignments literal = {{"schedule", "\"1f1b\""},       {"ranks", "4"},
+                               {"microbatches", "8"},          {"costs.forward", "\"10ms\""},
+                               {"costs.backward", "\"20ms\""}, {"memory.activation_bytes", "\"1.5GB\""}};
+  Assignments plain = literal;
+  plain["costs.time_unit"] = "\"ms\"";
+  plain["costs.forward"] = "10";
+  plain["costs.backward"] = "20";
+  plain["memory.activation_bytes"] = "1500000000";
+  // Costs per stage become costs per rank, which two chunks share.
+  const ScheduleRow with_units = evaluate_row(literal, "interleaved-1f1b");
+  const ScheduleRow without = evaluate_row(plain, "interleaved-1f1b");
+  CHECK(with_units.refusal.empty());
+  CHECK(with_units.makespan == without.makespan);
+  CHECK(with_units.peak_bytes == without.peak_bytes);
+  // 1f1b holds p = 4 activations of 1.5 GB on its first rank.
+  CHECK(evaluate_row(literal, "1f1b").peak_text == "6.0 GB");
+  CHECK(evaluate_row(kRun, "1f1b").peak_text == "4");
+}
+
 TEST_CASE("runs without a flush are compared by the time of one update") {
   // Warm-up and cool-down, (p - 1)(F + B) = 9, come once for all updates of m (F + B) = 24.
   const ScheduleRow row = evaluate_row(kRun, "pipedream-2bw");
@@ -100,6 +120,10 @@ TEST_CASE("a schedule that refuses the shape says why, a run that is too large i
   large["ranks"] = "1024";
   large["microbatches"] = "1000";  // 3 p m = 3.07e6 ops
   CHECK(evaluate_row(large, "1f1b").refusal.find("too large") != std::string::npos);
+  // Few ops, but too many ranks.
+  CHECK(
+      evaluate_row({{"schedule", "\"1f1b\""}, {"ranks", "32768"}, {"microbatches", "1"}}, "gpipe").refusal ==
+      "too large for the table; choose it to simulate it");
 }
 
 TEST_CASE("the table follows the configuration, sorted") {
@@ -184,4 +208,34 @@ TEST_CASE("the state of the table names every schedule") {
   CHECK(state.at("pending") == false);
   REQUIRE(state.at("rows").size() == schedules::all().size());
   CHECK(state.at("rows")[0].contains("makespan"));
+}
+
+TEST_CASE("rows of the configuration before are marked until they are computed again") {
+  Session session;
+  ScheduleTable& table = open_table(session);
+  settle(session);
+  CHECK_FALSE(row_of(table, "gpipe").stale);
+  run_command(session, "set", "ranks 6");
+  session.update();
+  // Nothing of the new configuration is there yet: 33 is (8 + 4 - 1)(1 + 2), of four ranks.
+  const ScheduleRow before = row_of(table, "gpipe");
+  CHECK(before.stale);
+  CHECK(before.makespan == 33 * kUnit);
+  std::size_t fresh = 0;
+  while (!session.idle()) {
+    session.update();
+    std::size_t now = 0;
+    for (const ScheduleRow& row : table.rows()) {
+      if (!row.stale) ++now;
+      // With six ranks gpipe takes (8 + 6 - 1) * 3: whoever is not marked has the new number.
+      if (row.name == "gpipe") CHECK(row.makespan == (row.stale ? 33 : 39) * kUnit);
+    }
+    CHECK(now >= fresh);
+    fresh = now;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  session.update();
+  CHECK(fresh == table.rows().size());
+  const auto state = nlohmann::json::parse(table.state_json(session));
+  CHECK(state.at("rows")[0].at("stale") == false);
 }

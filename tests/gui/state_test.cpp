@@ -53,8 +53,8 @@ class Broken : public Part {
 TEST_CASE("state: every key is there before anything is open") {
   const Session session;
   const json state = json::parse(state_dump(session, {}));
-  for (const char* key : {"seq", "idle", "jobs", "window", "runs", "view", "selection", "gap", "range",
-                          "marks", "search", "undo", "message", "items", "frames"})
+  for (const char* key : {"seq", "idle", "jobs", "progress", "window", "runs", "view", "selection", "gap",
+                          "range", "marks", "search", "undo", "message", "items", "frames"})
     CHECK(state.contains(key));
   CHECK(state["idle"] == true);
   CHECK(state["runs"].empty());

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "gui/model/closed_runs.hpp"
 #include "gui/model/export.hpp"
 #include "gui/model/file_dialog.hpp"
 #include "gui/model/file_watch.hpp"
@@ -50,20 +51,22 @@ void watch_files(Session& session, std::string_view) {
 
 void close_run(Session& session, std::string_view) {
   (void)require_active(session, "close-run");
-  session.close_run(session.active);
+  session.part<ClosedRuns>().close(session, session.active);
 }
 
 // "export" alone is a word of the language; the id of the command drops the tail.
 // NOLINTNEXTLINE(readability-identifier-naming)
 void export_(Session& session, std::string_view text) {
   ExportOptions options = session.part<ExportPart>().options;
-  options.view_only = false;
   const io::Overwrite overwrite = take_force(text);
-  for (const std::string_view word : {" all", " view"})
-    if (text.ends_with(word)) {
-      options.view_only = word == " view";
-      text.remove_suffix(word.size());
-    }
+  const auto takes = [&text](std::string_view word) {
+    const bool found = text.ends_with(word);
+    if (found) text.remove_suffix(word.size());
+    return found;
+  };
+  options.active_only = takes(" active");
+  options.view_only = takes(" view");
+  if (!options.view_only) (void)takes(" all");
   if (text.empty())
     throw InputError(Where{"export"}, "no file is named; end its name in .svg, .png, .pdf or .csv");
   session.part<ExportPart>().start(session, std::string(text), options, overwrite);

@@ -6,7 +6,6 @@
 
 #include "gui/model/config_model.hpp"
 #include "gui/model/may_replace.hpp"
-#include "gui/model/schedule_editor.hpp"
 #include "gui/model/schedule_table.hpp"
 #include "sim/error.hpp"
 
@@ -48,23 +47,13 @@ void take_fix(Session& session, std::string_view text) {
   model.take_fix(session, number - 1);
 }
 
-/// Queues and configuration are edited by the same hands: what was changed last is undone first.
+/// Queues, configuration and stack are changed by the same hands: what was changed last is undone first.
 void undo(Session& session, std::string_view) {
-  auto& editor = session.part<ScheduleEditor>();
-  auto& model = config(session);
-  if (editor.can_undo() && (!model.can_undo() || editor.last_edit_at() > model.last_edit_at()))
-    editor.undo(session);
-  else
-    model.undo(session);
+  session.part<EditHistory>().undo(session);
 }
 
 void redo(Session& session, std::string_view) {
-  auto& editor = session.part<ScheduleEditor>();
-  auto& model = config(session);
-  if (editor.can_redo() && (!model.can_redo() || editor.last_undo_at() > model.last_undo_at()))
-    editor.redo(session);
-  else
-    model.redo(session);
+  session.part<EditHistory>().redo(session);
 }
 
 void preset(Session& session, std::string_view text) {

@@ -28,6 +28,10 @@ void quit(Session& session, std::string_view) {
   session.quit = true;
 }
 
+void stop(Session& session, std::string_view) {
+  session.stop();
+}
+
 void toggle_panel(Session& session, std::string_view text) {
   const std::string id(text);
   if (!session.panel_defaults.contains(id)) {

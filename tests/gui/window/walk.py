@@ -5,7 +5,8 @@
 
 The program works in the root of the sources, so that scripts name configs/...; what a script writes lands in FOLDER, which is emptied
 first and is ${PIPELOOM_OUT} in scripts. Exits 77 where EGL has no OpenGL 3.3, else as the program does. Without drawing, which is how a thread
-sanitizer that does not know the drivers sees our own threads, the lines about pictures are left out.
+sanitizer that does not know the drivers sees our own threads, the lines about pictures are left out. Files that a script's first line
+names, `# files: A B`, stand on the program's command line.
 """
 
 import argparse
@@ -42,6 +43,13 @@ def without_pictures(script, out):
     return copy
 
 
+def named_files(script):
+    """What the first line says to open."""
+    first = script.read_text().split("\n", 1)[0]
+    marker = "# files: "
+    return first[len(marker):].split() if first.startswith(marker) else []
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -55,6 +63,7 @@ def main():
     script = without_pictures(args.script, args.out) if args.no_drawing else args.script
     mode = "--no-drawing" if args.no_drawing else "--headless"
     command = [args.program, mode, "--no-session", "--script", str(script), "--state", str(args.out / "state.json")]
+    command += named_files(args.script)
     ran = subprocess.run(command, env=surroundings, cwd=args.root, stderr=subprocess.PIPE, text=True, check=False)
     sys.stderr.write(ran.stderr)
     if ran.returncode == 3 and NO_EGL in ran.stderr:

@@ -1,0 +1,68 @@
+#include "gui/model/edit_history.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "gui/model/session.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr std::size_t kMostSteps = 2000;
+
+/// The next of `order`, from its end, who `can`; those who cannot forgot their steps. Then anyone who can: a part may undo by itself.
+template <class Can>
+Undoable* next_of(std::vector<Undoable*>& order, const std::vector<Undoable*>& known, const Can& can) {
+  while (!order.empty()) {
+    Undoable* const who = order.back();
+    order.pop_back();
+    if (can(*who)) return who;
+  }
+  const auto other = std::find_if(known.begin(), known.end(), [&](const Undoable* who) { return can(*who); });
+  return other == known.end() ? nullptr : *other;
+}
+
+bool undoes(const Undoable& who) {
+  return who.can_undo();
+}
+
+bool redoes(const Undoable& who) {
+  return who.can_redo();
+}
+
+}  // namespace
+
+void EditHistory::note(Undoable& who) {
+  if (std::find(known_.begin(), known_.end(), &who) == known_.end()) known_.push_back(&who);
+  done_.push_back(&who);
+  if (done_.size() > kMostSteps) done_.erase(done_.begin());
+  undone_.clear();
+}
+
+bool EditHistory::can_undo() const {
+  return std::any_of(known_.begin(), known_.end(), [](const Undoable* who) { return who->can_undo(); });
+}
+
+bool EditHistory::can_redo() const {
+  return std::any_of(known_.begin(), known_.end(), [](const Undoable* who) { return who->can_redo(); });
+}
+
+void EditHistory::undo(Session& session) {
+  Undoable* const who = next_of(done_, known_, undoes);
+  if (who == nullptr) return session.say("there is nothing to undo");
+  who->undo(session);
+  undone_.push_back(who);
+}
+
+void EditHistory::redo(Session& session) {
+  Undoable* const who = next_of(undone_, known_, redoes);
+  if (who == nullptr) return session.say("there is nothing to redo");
+  who->redo(session);
+  done_.push_back(who);
+}
+
+std::string EditHistory::state_json(const Session&) const {
+  return nlohmann::ordered_json{{"can_undo", can_undo()}, {"can_redo", can_redo()}}.dump();
+}
+
+}  // namespace pipeloom::gui
