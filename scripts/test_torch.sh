@@ -17,7 +17,7 @@ readonly older="2.14.1 2.13.0 2.10.0"
 readonly tools=$PWD/tests/torch/real
 readonly pipeloom=$PWD/build/$preset/cli/pipeloom
 
-cmake --preset "$preset"
+cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset" --target pipeloom
 
 mkdir -p "$folder"

@@ -1,6 +1,7 @@
 // add_residency(): UNSHARD, RESHARD, and the reduction of gradients.
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/torch/lowering.hpp"
 
@@ -52,8 +53,8 @@ class StageWindow {
 /// The rows of add_residency(), one at a time.
 class ResidentRows {
  public:
-  ResidentRows(const ResidencyOptions& options, int stages, int units)
-      : options_(options),
+  ResidentRows(ResidencyOptions options, int stages, int units)
+      : options_(std::move(options)),
         units_(units),
         resident_(stages),
         ahead_(stages),
