@@ -8,9 +8,9 @@
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json_text.hpp"
+#include "sim/memory_text.hpp"
 #include "sim/text.hpp"
 #include "study/loaded_run.hpp"
-#include "study/memory_text.hpp"
 
 namespace pipeloom::cli {
 namespace {

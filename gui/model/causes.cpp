@@ -11,7 +11,6 @@
 #include "gui/model/select.hpp"
 #include "sim/literals.hpp"
 #include "sim/memory_text.hpp"
-#include "study/memory_text.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gui/model/chart_builder.hpp"
-#include "study/memory_text.hpp"
+#include "sim/memory_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -71,7 +71,7 @@ void ChartListBuilder::add_memory_peak(const RowLane& lane, double per_byte, std
   const Rgba colour = over ? ink_.memory_limit : ink_.muted;
   quad(list_.quads, {x - side, y - side / 2, x + side, y + side * 1.5}, colour);
   if (lane.strip.height < fonts_.small.height) return;
-  const std::string text = study::memory_cell(*lane.run->memory, most);
+  const std::string text = memory_cell(*lane.run->memory, most);
   const double width = fonts_.small.width(text);
   const double left = x + 3 * side + width < lane.clip.x1 ? x + 3 * side : x - 3 * side - width;
   const double top = std::clamp(y + 2 * scale_, lane.clip.y0, lane.clip.y1 - fonts_.small.height);

@@ -9,8 +9,8 @@
 #include "gui/model/chart_words.hpp"
 #include "gui/model/select.hpp"
 #include "sim/memory.hpp"
+#include "sim/memory_text.hpp"
 #include "sim/text.hpp"
-#include "study/memory_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -120,9 +120,9 @@ Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t posit
   add("cost", cost_source(run, position));
   if (extras.slack) add("slack", time_text(run, *extras.slack) + (*extras.slack == 0 ? ", critical" : ""));
   if (extras.before && extras.after && run.memory)
-    add("memory", fmt::format("{} before, {} after{}", study::memory_cell(*run.memory, *extras.before),
-                              study::memory_cell(*run.memory, *extras.after),
-                              study::counts_activations(*run.memory) ? ", in activations of a stage" : ""));
+    add("memory", fmt::format("{} before, {} after{}", memory_cell(*run.memory, *extras.before),
+                              memory_cell(*run.memory, *extras.after),
+                              counts_activations(*run.memory) ? ", in activations of a stage" : ""));
   for (const Neighbour& one : walk.predecessors(run, position))
     out.predecessors.push_back(line_of(run, one, "there at"));
   for (const Neighbour& one : walk.successors(run, position))

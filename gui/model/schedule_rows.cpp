@@ -17,7 +17,6 @@
 #include "sim/literals.hpp"
 #include "sim/memory_text.hpp"
 #include "study/evaluate.hpp"
-#include "study/memory_text.hpp"
 
 namespace pipeloom::gui {
 namespace {

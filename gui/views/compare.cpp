@@ -10,8 +10,8 @@
 #include "gui/model/compare_model.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
+#include "sim/memory_text.hpp"
 #include "sim/text.hpp"
-#include "study/memory_text.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -21,7 +21,7 @@ constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleC
 
 std::string value_text(const study::MetricRow& row, double value, const RunModel* run, TimeUnit unit) {
   if (row.unit == "bytes" && run != nullptr && run->memory)
-    return study::memory_cell(*run->memory, static_cast<Bytes>(value));
+    return memory_cell(*run->memory, static_cast<Bytes>(value));
   if (row.unit == "time_unit") return fmt::format("{:.6g}", value / static_cast<double>(ticks_per(unit)));
   if (row.unit == "ratio") return fmt::format("{:.2f}%", 100 * value);
   return fmt::format("{:.6g}", value);
