@@ -52,7 +52,8 @@ void append_summary(const std::string& path, const CheckResult& result) {
   if (path == "-") return print(study::gate::summary(result));
   std::error_code none;
   const bool is_file = std::filesystem::is_regular_file(path, none);
-  if (!is_file && std::filesystem::exists(path, none)) return replace_file(path, study::gate::summary(result));
+  if (!is_file && std::filesystem::exists(path, none))
+    return replace_file(path, study::gate::summary(result));
   const auto there = is_file ? std::filesystem::file_size(path, none) : 0;
   const std::size_t room = there < study::gate::kMaxSummaryBytes ? study::gate::kMaxSummaryBytes - there : 0;
   const std::string text = study::gate::summary(result, room);

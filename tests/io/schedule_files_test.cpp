@@ -169,7 +169,7 @@ TEST_CASE("cells that are no compute op get one exact line") {
   CHECK(csv_error("0F0,0SEND_F0").find("s:1:5: error: '0SEND_F0' is a communication action") == 0);
   CHECK(csv_error("1048576F0") ==
         "s:1:1: error: '1048576F0' has a number of 1048576 or more; stages and microbatches must be below "
-        "that");
+        "that: correct it");
   CHECK(csv_error("0F1048575,1F0").find("2 stages and 1048576 microbatches need an op for each") !=
         std::string::npos);
 }

@@ -1,4 +1,4 @@
-#include "graph_references.hpp"
+#include "tests/sim/graph_references.hpp"
 
 #include <algorithm>
 #include <map>

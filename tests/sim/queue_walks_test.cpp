@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "graph_references.hpp"
 #include "sim/chain_jobs.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/idle_causes.hpp"
@@ -15,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
+#include "tests/sim/graph_references.hpp"
 
 namespace pipeloom {
 

@@ -152,10 +152,10 @@ TEST_CASE("runs that are too large are refused before anything is allocated") {
   limits.max_memory = 1e9;
   const std::string line =
       error_of(R"({"schedule": "1f1b", "ranks": 1048576, "microbatches": 1048576})", limits);
-  // 2 ops for each of 2^40 pairs, 8 + 32 + 16 + 128 bytes each: 2^41 * 184 = 368 TiB; 1.5 KiB for each of 2^20 stages is nothing beside.
+  // 2 ops for each of 2^40 pairs, 8 + 8 + 16 bytes each: 2^41 * 32 = 64 TiB; 1.5 KiB for each of 2^20 stages is nothing beside.
   CHECK(line ==
         "error: 1f1b with ranks = 1048576, chunks = 1, microbatches = 1048576 (2.2e+12 ops) would need about "
-        "404.6 TB (368.0 TiB), more than the 1.0 GB (953.7 MiB) allowed; make it smaller or raise "
+        "70.4 TB (64.0 TiB), more than the 1.0 GB (953.7 MiB) allowed; make it smaller or raise "
         "--max-memory");
   CHECK(error_of(R"({"schedule": "interleaved-1f1b", "ranks": 1048576, "microbatches": 1, "chunks": 2})") ==
         "c:1:81: error: ranks * chunks = 2097152 stages; at most 1048576 are allowed: take fewer");

@@ -158,7 +158,7 @@ TEST_CASE("torch page: parameters freed early are one error, which names the cau
   REQUIRE(codes(early) == Codes{"compute-sharded"});
   CHECK(early.lints[0].message ==
         "rank 0, step 4: 0F1: the parameters of its stage were freed at step 2, and no 0UNSHARD stands "
-        "between");
+        "between; add it");
 }
 
 TEST_CASE("torch page: a forward of the first stage that stands twice does no harm in a lowered file") {

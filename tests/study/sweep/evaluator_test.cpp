@@ -44,7 +44,7 @@ Outcome expected(const io::RunConfig& config, const std::vector<std::string>& me
     const study::Evaluation run = study::evaluate(config, limits);
     if (run.over_limit) {
       out.status = Status::OverMemory;
-      out.error = study::over_limit_text(*run.over_limit);
+      out.error = study::over_limit_text(*run.over_limit, run.memory);
     }
     for (const auto& name : metrics) out.metrics.push_back(study::find_metric(name).text(run));
   } catch (const Error& error) {

@@ -241,8 +241,8 @@ TEST_CASE("expressions need values") {
     FAIL("accepted");
   } catch (const InputError& error) {
     CHECK(error.line() ==
-          "g:1:81: error: expression '12 / ranks > costs.forward': 12 / 0 has no value, in combination 1 "
-          "(costs.forward = 1, ranks = 0)");
+          "g:1:81: error: expression '12 / ranks > costs.forward': 12 / 0 has no value; ask first, "
+          "as in x != 0 && 1 / x < 2, in combination 1 (costs.forward = 1, ranks = 0)");
   }
   CHECK_THROWS_AS(grid.combination(2, combination), InputError);
   CHECK_THROWS_AS(grid.combination(4, combination), InternalError);
