@@ -7,6 +7,7 @@
 
 #include "gui/model/chart_colours.hpp"
 #include "gui/widgets.hpp"
+#include "study/page/sweep_map.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -19,26 +20,42 @@ struct MapPlot {
   float height;
 };
 
+/// A cell that nobody won: crossed where no point has an answer, a dash where the conditions leave all points out, a frame where there is no
+/// point. As in the pages of sweeps.
+void draw_empty_cell(const Ui& ui, sweep::CellKind kind, ImVec2 low, ImVec2 high) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float middle = (low.y + high.y) / 2;
+  const float quarter = (high.x - low.x) / 4;
+  switch (kind) {
+    case sweep::CellKind::NoAnswer:
+      list->AddRectFilled(low, high, ui.skin.row);
+      list->AddLine(low, high, ui.skin.grid);
+      list->AddLine(ImVec2(low.x, high.y), ImVec2(high.x, low.y), ui.skin.grid);
+      break;
+    case sweep::CellKind::NotAsked:
+      list->AddLine(ImVec2(low.x + quarter, middle), ImVec2(high.x - quarter, middle), ui.skin.grid);
+      break;
+    case sweep::CellKind::NoPoint:
+      list->AddRect(low, high, ui.skin.grid);
+      break;
+    case sweep::CellKind::Won:
+      break;
+  }
+}
+
 void draw_map_cell(Ui& ui, const SweepScene& scene, const MapPlot& plot, std::size_t x, std::size_t y) {
   const sweep::WinnerMap& map = *scene.map();
   const sweep::MapCell& cell = map.at(x, y);
-  if (cell.all == 0) return;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 low{plot.at.x + static_cast<float>(x) * plot.width + 1,
                    plot.at.y + static_cast<float>(map.y.values.size() - 1 - y) * plot.height + 1};
   const ImVec2 high{low.x + plot.width - 2, low.y + plot.height - 2};
   if (ui.items.recording())
     ui.items.add(fmt::format("sweep/cell/{}/{}", x, y), {low.x, low.y, high.x, high.y});
-  if (!cell.best) {
-    list->AddRectFilled(low, high, ui.skin.row);
-    list->AddLine(low, high, ui.skin.grid);
-    list->AddLine(ImVec2(low.x, high.y), ImVec2(high.x, low.y), ui.skin.grid);
-    return;
-  }
+  if (!cell.best) return draw_empty_cell(ui, kind_of(cell), low, high);
   const std::uint32_t first = cell.winners.front();
   const draw::Colour colour =
       draw::series_colour(theme_of(ui.session.preferences), static_cast<int>(first % kColours), kColours);
-  list->AddRectFilled(low, high, rgba(colour));
+  ImGui::GetWindowDrawList()->AddRectFilled(low, high, rgba(colour));
   const Rgba ink = rgba(draw::text_on(colour));
   std::string name = map.contenders[first];
   if (cell.winners.size() > 1) name += fmt::format(" +{}", cell.winners.size() - 1);
@@ -72,7 +89,7 @@ void draw_map_labels(Ui& ui, const sweep::WinnerMap& map, const MapPlot& plot, f
 std::string cell_text(const SweepScene& scene, std::size_t x, std::size_t y) {
   const sweep::WinnerMap& map = *scene.map();
   const sweep::MapCell& cell = map.at(x, y);
-  if (!cell.best) return cell.all == 0 ? "no points" : fmt::format("none of {} points fits", cell.all);
+  if (!cell.best) return study::page::words_of(map, kind_of(cell));
   std::string out;
   for (std::size_t i = 0; i < std::min<std::size_t>(cell.winners.size(), 8); ++i)
     out += (i == 0 ? "" : ", ") + map.contenders[cell.winners[i]];
