@@ -87,7 +87,7 @@ void resolve_files(Assignments& assignments, const std::string& path) {
 }  // namespace
 
 ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), presets_(preset_names()) {
-  (void)update(session);
+  (void)ConfigModel::update(session);
 }
 
 bool ConfigModel::update(Session& session) {
