@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <optional>
 
 #include "sim/error.hpp"
@@ -127,17 +128,17 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
   const std::size_t num_ops = schedule->num_ops();
   timeline.start.resize(num_ops * static_cast<std::size_t>(steps.count));
   timeline.end.resize(timeline.start.size());
-  timeline.schedule = schedule;
-  const MemoryModel memory = default_memory(schedule->placement());
+  timeline.schedule = std::move(schedule);
+  const MemoryModel memory = default_memory(timeline.schedule->placement());
   Simulator simulator;
   std::vector<Ticks> ready;
   for (int step = 0; step < steps.count; ++step) {
     const auto part = [&](std::vector<Ticks>& times) {
       return std::span<Ticks>(times).subspan(static_cast<std::size_t>(step) * num_ops, num_ops);
     };
-    const Totals totals = require_totals(
-        simulator.evaluate(*schedule, costs, memory, part(timeline.start), part(timeline.end), ready),
-        *schedule);
+    const Totals totals = require_totals(simulator.evaluate(*timeline.schedule, costs, memory,
+                                                            part(timeline.start), part(timeline.end), ready),
+                                         *timeline.schedule);
     std::vector<Ticks> next = next_ready(totals, steps);
     if (const auto delay = common_delay(ready, next)) {
       repeat_step(timeline, step + 1, *delay, *std::max_element(next.begin(), next.end()));
