@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 #include <optional>
+#include <utility>
 
 #include "sim/error.hpp"
 #include "sim/max_plus.hpp"
