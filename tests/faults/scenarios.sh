@@ -109,7 +109,8 @@ full_disks() {
   run_json 100 >run.json
   local kib
   for kib in 1 8 64; do
-    rm -f r.jsonl p.svg
+    # What a SIGKILL of the signals above may have left goes too.
+    rm -f r.jsonl p.svg p.svg.??????
     status bash -c "ulimit -f $kib; exec \"\$0\" sweep g.json -o r.jsonl -q" "$pipeloom"
     check status_is 3
     check says "cannot write"
