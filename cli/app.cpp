@@ -30,7 +30,7 @@ constexpr const char* kFooter =
     "  pipeloom schedules\n"
     "`pipeloom COMMAND --help` explains a command.";
 
-ExitCode dispatch(const Program& program) {
+ExitCode dispatch(const Parser& program) {
   for (const auto& [app, run] : program.commands)
     if (app->parsed()) return run();
   std::cerr << program.app->help();
@@ -38,7 +38,7 @@ ExitCode dispatch(const Program& program) {
 }
 
 ExitCode parse_and_run(std::vector<std::string> arguments) {
-  Program program = make_program();
+  Parser program = make_parser();
   // CLI11 takes the arguments as a stack.
   std::reverse(arguments.begin(), arguments.end());
   try {
@@ -65,17 +65,17 @@ int fail(const std::string& line, ExitCode code) {
 
 }  // namespace
 
-Program::Program() = default;
-Program::~Program() = default;
-Program::Program(Program&&) noexcept = default;
-Program& Program::operator=(Program&&) noexcept = default;
+Parser::Parser() = default;
+Parser::~Parser() = default;
+Parser::Parser(Parser&&) noexcept = default;
+Parser& Parser::operator=(Parser&&) noexcept = default;
 
 std::span<const Command> all_commands() {
   return kCommands;
 }
 
-Program make_program() {
-  Program program;
+Parser make_parser() {
+  Parser program;
   program.app = std::make_unique<CLI::App>(kDescription, "pipeloom");
   program.app->set_help_flag("-h,--help", "Print this help");
   program.app->set_version_flag("-V,--version", std::string(kVersion), "Print the version");

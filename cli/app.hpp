@@ -13,17 +13,17 @@
 namespace pipeloom::cli {
 
 /// The parser with every command set up.
-struct Program {
+struct Parser {
   std::unique_ptr<CLI::App> app;
   /// Commands in the order of all_commands(): its part of the parser, and what runs it.
   std::vector<std::pair<CLI::App*, Run>> commands;
 
-  Program();
-  ~Program();
-  Program(Program&&) noexcept;
-  Program& operator=(Program&&) noexcept;
+  Parser();
+  ~Parser();
+  Parser(Parser&&) noexcept;
+  Parser& operator=(Parser&&) noexcept;
 };
-[[nodiscard]] Program make_program();
+[[nodiscard]] Parser make_parser();
 
 /// Reads the arguments (without the program's name) and runs what they ask for. Errors become a line on standard
 /// error and their exit code; nothing is thrown.

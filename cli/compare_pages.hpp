@@ -11,6 +11,7 @@
 #include "study/compare.hpp"
 #include "study/compare_rule.hpp"
 #include "study/sweep/compare_results.hpp"
+#include "study/table.hpp"
 
 namespace pipeloom::cli {
 
@@ -20,6 +21,10 @@ struct ComparePage {
   /// As many ops, causes and points of each kind.
   std::size_t most = 5;
 };
+
+/// A table and a heading as the page's format writes them.
+[[nodiscard]] std::string written(const study::Table& table, const ComparePage& page);
+[[nodiscard]] std::string heading(std::string_view text, const ComparePage& page);
 
 /// A rule and a run that it was asked of.
 struct RunVerdict {

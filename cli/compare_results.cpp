@@ -14,20 +14,6 @@ namespace {
 using sweep::MetricChanges;
 using sweep::PointPair;
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
-
-std::string written(const Table& table, const ComparePage& page) {
-  return page.markdown ? table.markdown() : table.text(page.colour);
-}
-
-std::string heading(const std::string& text, const ComparePage& page) {
-  return page.markdown ? fmt::format("\n**{}**\n\n", text) : fmt::format("\n{}\n", text);
-}
-
 std::string value(const sweep::ResultTable& table, std::string_view metric, sweep::Row row) {
   return sweep::metric_text(metric, table.metric(metric, {}), row, table.time_unit());
 }
@@ -90,7 +76,8 @@ std::string json_result(const ComparedResult& result) {
       "\n    {{\"result\": {}, \"both\": {}, \"only_baseline\": {}, \"only_result\": {}, \"changed\": {}, "
       "\"lost\": {},\n"
       "     \"statuses\": [",
-      quoted(result.title), found.both, found.only_before, found.only_after, found.changed, result.lost);
+      io::json_string(result.title), found.both, found.only_before, found.only_after, found.changed,
+      result.lost);
   for (const sweep::StatusChange& change : found.statuses)
     out += fmt::format(R"({}{{"before": "{}", "after": "{}", "points": {}, "first": {}}})",
                        &change == found.statuses.data() ? "" : ", ", name_of(change.before),
@@ -101,14 +88,14 @@ std::string json_result(const ComparedResult& result) {
         "{}\n       {}: {{\"same\": {}, \"better\": {}, \"worse\": {}, \"other\": {}, \"mean_relative\": "
         "{},\n"
         "        \"worst\": {},\n        \"best\": {}}}",
-        &changes == found.metrics.data() ? "" : ",", quoted(changes.metric), changes.same, changes.improved,
-        changes.worsened, changes.moved, changes.mean_relative,
+        &changes == found.metrics.data() ? "" : ",", io::json_string(changes.metric), changes.same,
+        changes.improved, changes.worsened, changes.moved, changes.mean_relative,
         json_points(result, changes.metric, changes.worst),
         json_points(result, changes.metric, changes.best));
   out += "},\n     \"rules\": [";
   for (const sweep::RuleVerdict& verdict : result.verdicts)
     out += fmt::format(R"({}{{"rule": {}, "points": {}}})", &verdict == result.verdicts.data() ? "" : ", ",
-                       quoted(verdict.rule), verdict.broken);
+                       io::json_string(verdict.rule), verdict.broken);
   return out + "]}";
 }
 
@@ -145,7 +132,7 @@ std::string result_page(const std::string& baseline, const ComparedResult& resul
 std::string results_json(const std::string& baseline, std::span<const ComparedResult> results) {
   std::string out =
       fmt::format("{{\n  \"schema_version\": 1,\n  \"grid\": {},\n  \"baseline\": {},\n  \"results\": [",
-                  quoted(results.front().before->header().grid), quoted(baseline));
+                  io::json_string(results.front().before->header().grid), io::json_string(baseline));
   for (const ComparedResult& result : results)
     out += (&result == results.data() ? "" : ",") + json_result(result);
   return out + "\n  ]\n}\n";

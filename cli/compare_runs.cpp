@@ -28,14 +28,6 @@ std::string value_text(const MetricRow& row, double value, const ComparedRun& ru
   return row.unit == "ratio" ? ratio_text(value) : number_text(value);
 }
 
-std::string written(const Table& table, const ComparePage& page) {
-  return page.markdown ? table.markdown() : table.text(page.colour);
-}
-
-std::string heading(const std::string& text, const ComparePage& page) {
-  return page.markdown ? fmt::format("\n**{}**\n\n", text) : fmt::format("\n{}\n", text);
-}
-
 std::string signed_ticks(Ticks ticks, TimeUnit unit) {
   return fmt::format("{}{}", ticks > 0 ? "+" : "", format_ticks(ticks, unit));
 }
@@ -108,12 +100,6 @@ void append_list(std::string& out, const std::vector<std::string>& items) {
   out += ']';
 }
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
-
 std::string json_number(const MetricRow& row, std::optional<double> value, TimeUnit unit) {
   if (!value) return "null";
   return row.unit == "time_unit" ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
@@ -150,7 +136,7 @@ std::string json_comparison(const ComparedRun& a, const ComparedRun& b, std::siz
   const auto ops = study::compare_ops(*a.timeline, *b.timeline, 0, 0);
   const bool comparable = study::same_clock(*a.timeline, *b.timeline);
   std::vector<std::string> lines;
-  for (const std::string& line : study::remarks(a, b, ops)) lines.push_back(quoted(line));
+  for (const std::string& line : study::remarks(a, b, ops)) lines.push_back(io::json_string(line));
   std::string out = fmt::format(
       "\n    {{\"run\": {}, \"matched\": {}, \"only_baseline\": {}, \"only_run\": {}, \"remarks\": ", run,
       ops.matched, ops.only_a, ops.only_b);
@@ -163,6 +149,14 @@ std::string json_comparison(const ComparedRun& a, const ComparedRun& b, std::siz
 }
 
 }  // namespace
+
+std::string written(const Table& table, const ComparePage& page) {
+  return page.markdown ? table.markdown() : table.text(page.colour);
+}
+
+std::string heading(std::string_view text, const ComparePage& page) {
+  return page.markdown ? fmt::format("\n**{}**\n\n", text) : fmt::format("\n{}\n", text);
+}
 
 std::string runs_page(std::span<const ComparedRun> runs, const ComparePage& page) {
   std::string said;
@@ -187,7 +181,7 @@ std::string runs_json(std::span<const ComparedRun> runs, std::span<const MetricR
   std::string out =
       fmt::format("{{\n  \"schema_version\": 1,\n  \"time_unit\": \"{}\",\n  \"runs\": ", name_of(unit));
   std::vector<std::string> items;
-  for (const ComparedRun& run : runs) items.push_back(quoted(run.title));
+  for (const ComparedRun& run : runs) items.push_back(io::json_string(run.title));
   append_list(out, items);
   out += ",\n  \"metrics\": {";
   for (const MetricRow& row : rows) {
@@ -202,7 +196,7 @@ std::string runs_json(std::span<const ComparedRun> runs, std::span<const MetricR
   out += "\n  ],\n  \"rules\": ";
   items.clear();
   for (const RunVerdict& verdict : verdicts)
-    items.push_back(fmt::format(R"({{"rule": {}, "run": {}, "holds": {}}})", quoted(verdict.rule),
+    items.push_back(fmt::format(R"({{"rule": {}, "run": {}, "holds": {}}})", io::json_string(verdict.rule),
                                 verdict.run, verdict.holds));
   append_list(out, items);
   return out + "\n}\n";

@@ -9,19 +9,10 @@
 #include "sim/io/config_keys.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/schemas.hpp"
+#include "sim/text_tools.hpp"
 
 namespace pipeloom::cli {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;

@@ -4,12 +4,11 @@
 
 #include "cli/completion.hpp"
 
+#include "sim/text_tools.hpp"
+#include "study/shell_text.hpp"
+
 namespace pipeloom::cli {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, std::string_view separator = " ") {
-  return fmt::format("{}", fmt::join(words, separator));
-}
 
 std::vector<std::string> all_option_names(const CommandOutline& command) {
   std::vector<std::string> names;
@@ -24,13 +23,6 @@ std::vector<std::string> names_of(const std::vector<CommandOutline>& commands) {
   return names;
 }
 
-/// `text` within single quotes of a shell.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // ---- bash
 
 std::string bash_reply(const Candidates& values) {
@@ -40,9 +32,10 @@ std::string bash_reply(const Candidates& values) {
     case ValueKind::File:
       return "_pipeloom_files";
     case ValueKind::Words:
-      return fmt::format("_pipeloom_words {}", quoted(joined(values.words)));
+      return fmt::format("_pipeloom_words {}", study::shell_quoted(join(values.words, " ")));
     case ValueKind::Assignment:
-      return fmt::format("compopt -o nospace; _pipeloom_words {}", quoted(joined(values.words)));
+      return fmt::format("compopt -o nospace; _pipeloom_words {}",
+                         study::shell_quoted(join(values.words, " ")));
   }
   return "";
 }
@@ -51,9 +44,10 @@ std::string bash_case(const CommandOutline& command) {
   std::string out = fmt::format("    {})\n      case \"$previous\" in\n", command.name);
   for (const OptionOutline& option : command.options)
     if (option.takes_value)
-      out += fmt::format("        {}) {}; return ;;\n", joined(option.names, "|"), bash_reply(option.values));
-  out += fmt::format("      esac\n      if [[ $current == -* ]]; then _pipeloom_words {}; else {}; fi ;;\n",
-                     quoted(joined(all_option_names(command))), bash_reply(command.arguments));
+      out += fmt::format("        {}) {}; return ;;\n", join(option.names, "|"), bash_reply(option.values));
+  out +=
+      fmt::format("      esac\n      if [[ $current == -* ]]; then _pipeloom_words {}; else {}; fi ;;\n",
+                  study::shell_quoted(join(all_option_names(command), " ")), bash_reply(command.arguments));
   return out;
 }
 
@@ -76,9 +70,9 @@ std::string zsh_action(const Candidates& values) {
     case ValueKind::File:
       return "_files";
     case ValueKind::Words:
-      return fmt::format("({})", joined(values.words));
+      return fmt::format("({})", join(values.words, " "));
     case ValueKind::Assignment:
-      return fmt::format("compadd -S '' -- {}", joined(values.words));
+      return fmt::format("compadd -S '' -- {}", join(values.words, " "));
   }
   return "";
 }
@@ -88,10 +82,11 @@ std::string zsh_case(const CommandOutline& command) {
   for (const OptionOutline& option : command.options)
     for (const std::string& name : option.names) {
       const std::string value = option.takes_value ? fmt::format(":value:{}", zsh_action(option.values)) : "";
-      out += " \\\n      " + quoted(fmt::format("*{}[{}]{}", name, zsh_text(option.help), value));
+      out +=
+          " \\\n      " + study::shell_quoted(fmt::format("*{}[{}]{}", name, zsh_text(option.help), value));
     }
   if (command.arguments.kind != ValueKind::None)
-    out += " \\\n      " + quoted(fmt::format("*:argument:{}", zsh_action(command.arguments)));
+    out += " \\\n      " + study::shell_quoted(fmt::format("*:argument:{}", zsh_action(command.arguments)));
   return out + " ;;\n";
 }
 
@@ -105,7 +100,7 @@ std::string fish_words(const Candidates& values) {
       return " -F";
     case ValueKind::Words:
     case ValueKind::Assignment:
-      return " -f -a " + quoted(joined(values.words));
+      return " -f -a " + study::shell_quoted(join(values.words, " "));
   }
   return "";
 }
@@ -115,7 +110,7 @@ std::string fish_option(const OptionOutline& option) {
   for (const std::string& name : option.names)
     out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   if (option.takes_value) out += " -r" + fish_words(option.values);
-  return out + " -d " + quoted(option.help);
+  return out + " -d " + study::shell_quoted(option.help);
 }
 
 }  // namespace
@@ -136,14 +131,14 @@ _pipeloom() {{
 }}
 complete -F _pipeloom pipeloom
 )sh",
-                     quoted(joined(names_of(commands)) + " --help --version"), cases);
+                     study::shell_quoted(join(names_of(commands), " ") + " --help --version"), cases);
 }
 
 std::string zsh_completion(const std::vector<CommandOutline>& commands) {
   std::string list;
   std::string cases;
   for (const CommandOutline& command : commands) {
-    list += fmt::format("    {}\n", quoted(command.name + ":" + zsh_text(command.help)));
+    list += fmt::format("    {}\n", study::shell_quoted(command.name + ":" + zsh_text(command.help)));
     cases += zsh_case(command);
   }
   return fmt::format(R"sh(#compdef pipeloom
@@ -169,7 +164,7 @@ std::string fish_completion(const std::vector<CommandOutline>& commands) {
       "complete -c pipeloom -f\n";
   for (const CommandOutline& command : commands) {
     out += fmt::format("complete -c pipeloom -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                       quoted(command.help));
+                       study::shell_quoted(command.help));
     const std::string within =
         fmt::format("complete -c pipeloom -n '__fish_seen_subcommand_from {}'", command.name);
     for (const OptionOutline& option : command.options) out += within + fish_option(option) + '\n';

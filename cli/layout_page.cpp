@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::size_t kStagesShown = 64;
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
-
 /// Where a stage is: its rank, or both where there are two replicas, and which of the rank's stages it is.
 struct Home {
   std::vector<int> ranks;
@@ -143,7 +137,7 @@ namespace {
 /// ["layers.4", "layers.5"].
 std::string list_json(const std::vector<std::string>& modules) {
   std::vector<std::string> names;
-  for (const std::string& module : modules) names.push_back(quoted(module));
+  for (const std::string& module : modules) names.push_back(io::json_string(module));
   return fmt::format("[{}]", fmt::join(names, ", "));
 }
 
@@ -184,8 +178,8 @@ std::string advice_json(const LayoutPlan& plan) {
   std::string out;
   for (const layout::Advice& advice : plan.advice)
     out += fmt::format("{}\n    {{\"level\": {}, \"code\": {}, \"text\": {}}}",
-                       &advice == plan.advice.data() ? "" : ",", quoted(name_of(advice.level)),
-                       quoted(advice.code), quoted(advice.text));
+                       &advice == plan.advice.data() ? "" : ",", io::json_string(name_of(advice.level)),
+                       io::json_string(advice.code), io::json_string(advice.text));
   return out;
 }
 
@@ -194,17 +188,17 @@ std::string advice_json(const LayoutPlan& plan) {
 std::string layout_json(const LayoutRequest& request, const LayoutPlan& plan) {
   const int stages = plan.placement.stages();
   std::string out = "{\n  \"schema_version\": 1,\n";
-  out +=
-      fmt::format("  \"schedule\": {}, \"framework\": {}, \"split\": {}, \"placement\": {},\n",
-                  plan.schedule.empty() ? "null" : quoted(plan.schedule), quoted(name_of(request.framework)),
-                  quoted(name_of(request.split)), quoted(name_of(plan.placement_kind)));
+  out += fmt::format("  \"schedule\": {}, \"framework\": {}, \"split\": {}, \"placement\": {},\n",
+                     plan.schedule.empty() ? "null" : io::json_string(plan.schedule),
+                     io::json_string(name_of(request.framework)), io::json_string(name_of(request.split)),
+                     io::json_string(name_of(plan.placement_kind)));
   out += fmt::format("  \"ranks\": {}, \"chunks\": {}, \"num_stages\": {}, \"layers\": {},\n", request.ranks,
                      stages / request.ranks, stages, total_layers(plan));
   out += fmt::format("  \"last_stage_ranks\": [{}],\n", fmt::join(last_stage_ranks(plan), ", "));
   out += fmt::format("  \"microbatches\": {},\n",
                      layout::advised_microbatches(request.ranks, stages, request.microbatches));
   out += fmt::format("  \"megatron_layout\": {},\n",
-                     plan.megatron_layout.empty() ? "null" : quoted(plan.megatron_layout));
+                     plan.megatron_layout.empty() ? "null" : io::json_string(plan.megatron_layout));
   out += "  \"stages\": [" + stages_json(request, plan) + "\n  ],\n";
   out += "  \"per_rank\": [" + ranks_json(plan) + "\n  ],\n";
   return out + "  \"advice\": [" + advice_json(plan) + "\n  ]\n}\n";
@@ -235,7 +229,7 @@ std::string costs_json(const LayoutPlan& plan, const LayerCosts& costs) {
     return fmt::format("[{}]", fmt::join(texts, ", "));
   };
   return fmt::format("{{\"time_unit\": {}, \"forward\": {}, \"backward\": {}}}\n",
-                     quoted(name_of(costs.unit)), times(costs.forward), times(costs.backward));
+                     io::json_string(name_of(costs.unit)), times(costs.forward), times(costs.backward));
 }
 
 }  // namespace pipeloom::cli

@@ -45,4 +45,8 @@ double parse_size(std::string_view text, std::string_view option) {
   return number * factor;
 }
 
+std::string ms(Ticks time) {
+  return format_ticks(time, TimeUnit::Millisecond);
+}
+
 }  // namespace pipeloom::cli

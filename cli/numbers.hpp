@@ -2,8 +2,10 @@
 
 // Numbers as people write and read them.
 
+#include <string>
 #include <string_view>
 
+#include "sim/units.hpp"
 #include "study/numbers.hpp"
 
 namespace pipeloom::cli {
@@ -16,5 +18,8 @@ using study::TimeFormat;
 /// Reads "512", "8G", "8GiB" or "1.5 TB" as bytes: K M G T count in 1024 as KiB MiB GiB TiB do, KB MB GB TB in 1000.
 /// Throws InputError at `option` for anything else and for zero.
 [[nodiscard]] double parse_size(std::string_view text, std::string_view option);
+
+/// A measured time in milliseconds, without its unit.
+[[nodiscard]] std::string ms(Ticks time);
 
 }  // namespace pipeloom::cli

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/numbers.hpp"
 #include "cli/table.hpp"
 #include "sim/error.hpp"
 
@@ -41,10 +42,6 @@ void lengthen(StageNumbers& numbers, Ticks unit) {
   if (numbers.fallback) numbers.fallback = longer(*numbers.fallback, unit);
   for (StageNumbers::Exception& exception : numbers.exceptions)
     exception.number = longer(exception.number, unit);
-}
-
-std::string ms(Ticks ticks) {
-  return format_ticks(ticks, TimeUnit::Millisecond);
 }
 
 bool was_seen(const std::vector<DurationSample>& samples) {

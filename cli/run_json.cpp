@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/numbers.hpp"
 #include "sim/io/json_text.hpp"
 #include "study/compare.hpp"
 
@@ -12,10 +13,6 @@ namespace pipeloom::cli {
 namespace {
 
 using executor::DurationSample;
-
-std::string ms(Ticks time) {
-  return format_ticks(time, TimeUnit::Millisecond);
-}
 
 std::string list(const std::vector<std::string>& items) {
   return items.empty() ? "[]" : fmt::format("[\n    {}\n  ]", fmt::join(items, ",\n    "));

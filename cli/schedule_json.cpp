@@ -25,12 +25,6 @@ std::string array(const Items& items, const Text& text) {
   return out + "]";
 }
 
-std::string quoted(const std::string& text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
-
 std::string requirements_json(const Requirements& r) {
   std::string out = "{";
   append_member(out, "text", r.text);
@@ -47,7 +41,7 @@ std::string requirements_json(const Requirements& r) {
       "\"default_updates\": {}, \"takes_memory_limit\": {}, \"needs_terms\": {}",
       r.takes_slices, r.default_slices, r.takes_waves, r.takes_updates, r.default_updates,
       r.takes_memory_limit, r.needs_terms);
-  return out + ", \"variants\": " + array(r.variants, quoted) + "}";
+  return out + ", \"variants\": " + array(r.variants, io::json_string) + "}";
 }
 
 std::string alias_json(const schedules::Alias& alias) {

@@ -8,8 +8,8 @@ namespace {
 using Samples = std::vector<std::vector<Ticks>>;  // [stage]
 
 /// Durations before they are summed up.
-struct Collected {
-  explicit Collected(std::size_t stages) : group(stages) {
+struct CollectedOps {
+  explicit CollectedOps(std::size_t stages) : group(stages) {
     alone.fill(Samples(stages));
     shared.fill(Samples(stages));
   }
@@ -18,7 +18,8 @@ struct Collected {
   Samples group;
 };
 
-void collect_entry(const Timeline& timeline, int step, std::size_t first, std::size_t last, Collected& out) {
+void collect_entry(const Timeline& timeline, int step, std::size_t first, std::size_t last,
+                   CollectedOps& out) {
   const auto ops = timeline.schedule->ops();
   const auto duration = [&](std::size_t i) { return timeline.end_of(i, step) - timeline.start_of(i, step); };
   const bool together =
@@ -50,7 +51,7 @@ MeasuredCosts measured_costs(const RunResult& run) {
   const Timeline& timeline = run.timeline;
   const Schedule& schedule = *timeline.schedule;
   const auto stages = static_cast<std::size_t>(schedule.stages());
-  Collected found(stages);
+  CollectedOps found(stages);
   for (int step = 0; step < timeline.steps; ++step)
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
       for_each_entry(

@@ -54,7 +54,7 @@ double median_over(const std::vector<SizeMedian>& medians, Fn&& fn) {
 }
 
 /// Durations before they are summed up.
-struct Collected {
+struct CollectedMessages {
   std::vector<Ticks> waiting;
   std::vector<Ticks> overhead;
   std::vector<Ticks> transfer;
@@ -118,8 +118,8 @@ LinkFit fit_link(std::span<const TransferPoint> points) {
 
 MeasuredTransfers measured_transfers(const RunResult& run) {
   const MessageTable table(*run.timeline.schedule);
-  Collected all;
-  std::map<std::pair<Rank, Rank>, Collected> pairs;
+  CollectedMessages all;
+  std::map<std::pair<Rank, Rank>, CollectedMessages> pairs;
   for (std::size_t i = 0; i < run.messages.size(); ++i) {
     if (!is_known(run.messages[i])) continue;
     const MessageInfo& info = table[static_cast<MessageId>(i % table.size())];

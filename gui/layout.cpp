@@ -36,7 +36,7 @@ std::vector<const View*> open_views(const Ui& ui, View::Dock dock) {
   return open;
 }
 
-double& split(Ui& ui, const std::string& id, double usual) {
+double& split_at(Ui& ui, const std::string& id, double usual) {
   return ui.session.preferences.splits.try_emplace(id, usual).first->second;
 }
 
@@ -53,7 +53,7 @@ float title_height() {
 float splitter(Ui& ui, const std::string& id, const Area& bar, bool vertical) {
   ImGui::SetCursorScreenPos(ImVec2(bar.x, bar.y));
   ImGui::InvisibleButton(id.c_str(), ImVec2(std::max(bar.width, 1.0F), std::max(bar.height, 1.0F)));
-  note_item(ui, "split/" + id);
+  note_item(ui, "split_at/" + id);
   const bool active = ImGui::IsItemActive();
   if (active || ImGui::IsItemHovered()) {
     ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
@@ -66,7 +66,7 @@ float splitter(Ui& ui, const std::string& id, const Area& bar, bool vertical) {
 
 void draw_title(Ui& ui, const View& view, float width) {
   const std::string id = view.id;
-  double& folded = split(ui, "folded/" + id, 0);
+  double& folded = split_at(ui, "folded/" + id, 0);
   const float close = title_height();
   ImGui::PushStyleColor(ImGuiCol_Header, ImGui::GetStyleColorVec4(ImGuiCol_TitleBgActive));
   ImGui::PushStyleVar(ImGuiStyleVar_SelectableTextAlign, ImVec2(0, 0.5F));
@@ -142,7 +142,7 @@ class Stack {
  private:
   [[nodiscard]] bool folds(const View& view) const { return !across_ && is_folded(ui_, view); }
   [[nodiscard]] float bar() const { return kSplitter * ui_.skin.scale; }
-  double& weight(const View& view) { return split(ui_, std::string("weight/") + view.id, view.weight); }
+  double& weight(const View& view) { return split_at(ui_, std::string("weight/") + view.id, view.weight); }
   float length_of(const View& view) {
     if (folds(view)) return title_height();
     return static_cast<float>(static_cast<double>(free_) * weight(view) / std::max(weights_, 1e-6));
@@ -188,7 +188,7 @@ class Carver {
  private:
   void row(const char* id, std::vector<const View*> views, double usual) {
     if (views.empty()) return;
-    double& share = split(ui_, id, usual);
+    double& share = split_at(ui_, id, usual);
     const float bar = kSplitter * ui_.skin.scale;
     const float height = all_.height * static_cast<float>(share);
     rest_.height -= height + bar;
@@ -200,7 +200,7 @@ class Carver {
 
   void column(const char* id, std::vector<const View*> views, double usual, bool on_left) {
     if (views.empty()) return;
-    double& share = split(ui_, id, usual);
+    double& share = split_at(ui_, id, usual);
     const float bar = kSplitter * ui_.skin.scale;
     const float width = all_.width * static_cast<float>(share);
     const float x = on_left ? rest_.x : rest_.x + rest_.width - width;

@@ -10,6 +10,7 @@
 #include "gui/model/command.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
+#include "sim/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -24,16 +25,6 @@ void assign(Ui& ui, std::string_view path, const std::string& value) {
     run_command(ui.session, "reset", path);
   else
     run_command(ui.session, "set", fmt::format("{} {}", path, value));
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
 }
 
 std::string id_of(const io::ConfigKey& key) {
@@ -145,7 +136,8 @@ void draw_cell(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>&
 void draw_cells(Ui& ui, const io::ConfigKey& key, int stages) {
   constexpr int kAcross = 4;
   const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / kAcross;
-  const auto elements = split(config(ui).value(std::string(key.path)), ',');
+  std::vector<std::string> elements = split(config(ui).value(std::string(key.path)), ',');
+  if (elements.back().empty()) elements.pop_back();
   ImGuiListClipper clipper;
   clipper.Begin((stages + kAcross - 1) / kAcross, ImGui::GetFrameHeightWithSpacing());
   while (clipper.Step())

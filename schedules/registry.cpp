@@ -1,21 +1,12 @@
 #include "schedules/registry.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
+
+#include "sim/text_tools.hpp"
 
 namespace pipeloom::schedules {
 namespace {
-
-std::string lower(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-char lower(char c) {
-  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-}
 
 /// Case ignored. Nothing is allocated: sweeps look names up once per point.
 bool same_spelling(std::string_view a, std::string_view b) {

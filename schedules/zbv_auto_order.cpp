@@ -12,14 +12,14 @@ namespace {
 using Passes = std::vector<ZbvPass>;
 
 /// A bubble and the order that has it.
-struct Found {
+struct FoundOrder {
   Ticks bubble = std::numeric_limits<Ticks>::max();
   Passes order;
 };
 
 /// Runs the rule, and again with the idle times that it came to as long as that makes the bubble smaller: a rank that idles less
 /// than the worst one in the end need not hurry. Keeps in `best` what is strictly better.
-void play_repeatedly(ZbvAutoRun& run, ZbvAutoSetting setting, ZbvWarmUp how, Found& best) {
+void play_repeatedly(ZbvAutoRun& run, ZbvAutoSetting setting, ZbvWarmUp how, FoundOrder& best) {
   std::vector<Ticks> idle;
   Ticks bubble = std::numeric_limits<Ticks>::max();
   while (run.play(setting, how, idle, bubble)) {
@@ -29,8 +29,8 @@ void play_repeatedly(ZbvAutoRun& run, ZbvAutoSetting setting, ZbvWarmUp how, Fou
   }
 }
 
-Found play_setting(ZbvAutoRun& run, ZbvAutoSetting setting) {
-  Found best;
+FoundOrder play_setting(ZbvAutoRun& run, ZbvAutoSetting setting) {
+  FoundOrder best;
   play_repeatedly(run, setting, ZbvWarmUp::EndsInTime, best);
   if (!run.has_equal_stages()) play_repeatedly(run, setting, ZbvWarmUp::MayOverrun, best);
   return best;
@@ -65,10 +65,10 @@ std::variant<ZbvAutoResult, ZbvAutoShortage> zbv_auto_order(const Terms& terms, 
   if (const auto shortage = run.shortage()) return *shortage;
   std::vector<ZbvAutoTrial> trials;
   ZbvAutoSetting best_setting;
-  Found best;
+  FoundOrder best;
   for (const ZbvAutoSetting& one : kZbvAutoSettings) {
     if (setting && *setting != one) continue;
-    Found found = play_setting(run, one);
+    FoundOrder found = play_setting(run, one);
     trials.push_back({.setting = one, .bubble = found.bubble});
     if (found.bubble >= best.bubble) continue;
     best_setting = one;

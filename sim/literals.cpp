@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include "sim/text_tools.hpp"
+
 namespace pipeloom {
 namespace {
 
@@ -30,12 +32,6 @@ std::optional<Parts> split(std::string_view text) {
   if (unit.starts_with(' ')) unit.remove_prefix(1);
   if (end == 0 || unit.empty()) return std::nullopt;
   return Parts{text.substr(0, end), unit};
-}
-
-std::string lower(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 /// 1000^n or 1024^n of "k", "Mi", ...; 1 for "". 0 for anything else. `prefix` is in small letters.

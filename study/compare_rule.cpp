@@ -9,14 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "sim/text_tools.hpp"
+
 namespace pipeloom::study {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
@@ -29,7 +25,7 @@ void read_number(std::string_view text, CompareRule& rule, const Where& where) {
   rule.against = is_signed ? CompareRule::Against::Difference : CompareRule::Against::Value;
   if (text.ends_with('%')) {
     rule.against = CompareRule::Against::Percent;
-    text = trimmed(text.substr(0, text.size() - 1));
+    text = trimmed(text.substr(0, text.size() - 1), " ");
   }
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rule.number);
@@ -66,13 +62,13 @@ CompareRule parse_compare_rule(std::string_view text, const Where& where) {
   if (at == std::string_view::npos)
     throw InputError(where, fmt::format("found '{}'; a rule is METRIC > NUMBER, such as makespan>+1%",
                                         shortened(text, 60)));
-  rule.metric = std::string(trimmed(text.substr(0, at)));
+  rule.metric = std::string(trimmed(text.substr(0, at), " "));
   rule.greater = text[at] == '>';
   rule.or_equal = at + 1 < text.size() && text[at + 1] == '=';
   const std::vector<std::string> names = metric_names();
   if (std::find(names.begin(), names.end(), rule.metric) == names.end())
     throw InputError::unknown_name(where, "metric", shortened(rule.metric, 64), names);
-  read_number(trimmed(text.substr(at + (rule.or_equal ? 2 : 1))), rule, where);
+  read_number(trimmed(text.substr(at + (rule.or_equal ? 2 : 1)), " "), rule, where);
   return rule;
 }
 

@@ -65,19 +65,13 @@ std::string moves_text(const Schedule& schedule) {
   return out;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
-
 std::string waits_json(const Schedule& schedule, const Deadlock& deadlock) {
   std::string out;
   for (const BlockedRank& blocked : deadlock.blocked)
     out += fmt::format("{}\n      {{\"rank\": {}, \"stands_at\": {}, \"waits_for\": {}, \"of_rank\": {}}}",
                        out.empty() ? "" : ",", blocked.rank.value(),
-                       quoted(to_text(schedule.ops()[blocked.op].with_joined(false))),
-                       quoted(to_text(blocked.waits_for)),
+                       io::json_string(to_text(schedule.ops()[blocked.op].with_joined(false))),
+                       io::json_string(to_text(blocked.waits_for)),
                        blocked.missing ? "null" : std::to_string(blocked.on.value()));
   return out;
 }
@@ -186,12 +180,12 @@ std::string message_hang_page(const MessageProblem& hang, bool everything) {
 std::string message_hang_json(const MessageProblem& hang) {
   const auto array = [](const std::vector<std::string>& lines) {
     std::string out;
-    for (const std::string& line : lines) out += (out.empty() ? "" : ", ") + quoted(line);
+    for (const std::string& line : lines) out += (out.empty() ? "" : ", ") + io::json_string(line);
     return "[" + out + "]";
   };
   return fmt::format(",\n  \"message_hang\": {{\"message\": {}, \"waits\": {}, \"remedy\": {}}}",
-                     quoted(hang.what()), array(hang.waits()),
-                     hang.remedy().empty() ? "null" : quoted(hang.remedy()));
+                     io::json_string(hang.what()), array(hang.waits()),
+                     hang.remedy().empty() ? "null" : io::json_string(hang.remedy()));
 }
 
 }  // namespace pipeloom::study

@@ -125,7 +125,7 @@ ExitCode run_compare(const CompareOptions& options) {
   return compare_results(options, rules);
 }
 
-constexpr const char* kFooter =
+constexpr const char* kCompareFooter =
     "\nThe first file is the baseline. Results of sweeps of one grid are compared point by point; a "
     "--fail-if then\n"
     "asks every point, and a point that has no answer any more fails too. Exit codes: 0 fine, 1 a --fail-if\n"
@@ -139,7 +139,7 @@ constexpr const char* kFooter =
 
 Run compare(CLI::App& app) {
   auto options = std::make_shared<CompareOptions>();
-  app.footer(kFooter);
+  app.footer(kCompareFooter);
   app.add_option("FILES", options->files,
                  "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
       ->type_name("FILE")

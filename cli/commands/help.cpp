@@ -27,7 +27,7 @@ ExitCode run_help(const CLI::App& program, const HelpOptions& options) {
     return ExitCode::Ok;
   }
   if (name.empty()) {
-    print(make_program().app->help());  // one that has parsed `help` would explain that
+    print(make_parser().app->help());  // one that has parsed `help` would explain that
     return ExitCode::Ok;
   }
   require_command(name);

@@ -36,7 +36,7 @@ struct LayoutOptions {
   OutputOptions output;
 };
 
-constexpr const char* kFooter =
+constexpr const char* kLayoutFooter =
     "\nSplits:\n"
     "  weighted         torchtitan and AReaL: --first-less, --last-less, --layers-per-stage\n"
     "  min-max          AReaL on Megatron: the smallest largest sum of weights; the MODEL has the weights\n"
@@ -89,7 +89,7 @@ void add_output(CLI::App& app, LayoutOptions& options) {
 }
 
 void add_options(CLI::App& app, LayoutOptions& options) {
-  app.footer(kFooter);
+  app.footer(kLayoutFooter);
   app.add_option("MODEL", options.file, "The model's layers and weights; - is standard input")
       ->type_name("FILE");
   add(app, options.layers, "--layers", "L", "Decoder layers of the model");

@@ -131,7 +131,7 @@ ExitCode run_report(const ReportOptions& options) {
   return code_of(result);
 }
 
-constexpr const char* kFooter =
+constexpr const char* kReportFooter =
     "\nOne run gives a page about it, several a comparison with the first as baseline, results of sweeps "
     "what "
     "is best in\n"
@@ -168,7 +168,7 @@ void add_sweep_options(CLI::App& app, ReportOptions& options) {
 
 Run report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
-  app.footer(kFooter);
+  app.footer(kReportFooter);
   app.add_option("FILES", options->files,
                  "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
       ->type_name("FILE")

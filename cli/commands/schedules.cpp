@@ -66,7 +66,7 @@ constexpr const char* kCustomPage =
     "\n"
     "Without a configuration: pipeloom simulate mine.csv --set costs.forward=1 --set costs.backward=2\n";
 
-std::string list_as_json() {
+std::string schedules_as_json() {
   std::string out = "{\n  \"schema_version\": 1,\n  \"schedules\": [";
   for (const Generator& generator : schedules::all()) {
     out += &generator == schedules::all().data() ? "\n  " : ",\n  ";
@@ -79,7 +79,7 @@ ExitCode run_schedules(const SchedulesOptions& options) {
   const Screen screen = options.output.screen();
   const bool json = options.print.is("json");
   if (options.name.empty()) {
-    print(json ? list_as_json() : list_of_schedules(screen));
+    print(json ? schedules_as_json() : list_of_schedules(screen));
     return ExitCode::Ok;
   }
   if (options.name == io::kCustomSchedule && !json) {

@@ -25,7 +25,7 @@ std::string list_of_schemas() {
   return out;
 }
 
-std::string list_as_json() {
+std::string schemas_as_json() {
   std::string out;
   for (const std::string& name : io::schema_names()) {
     out += out.empty() ? "{\"schema_version\": 1, \"schemas\": [" : ", ";
@@ -39,7 +39,7 @@ ExitCode run_schema(const SchemaOptions& options) {
   if (options.keys)
     print(json ? io::config_keys_json() : io::config_keys_help());
   else if (options.name.empty())
-    print(json ? list_as_json() : list_of_schemas());
+    print(json ? schemas_as_json() : list_of_schemas());
   else
     print(io::schema_text(options.name));
   return ExitCode::Ok;

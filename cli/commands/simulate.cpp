@@ -32,7 +32,7 @@ struct SimulateOptions {
   [[nodiscard]] bool report_in_file() const { return report_file && report_file != "-"; }
 };
 
-constexpr const char* kFooter =
+constexpr const char* kSimulateFooter =
     "\nThe table goes to standard output, warnings and errors to standard error. Exit codes: 0 fine, 1 over "
     "the memory\n"
     "limit, 2 wrong input, 3 the disk failed.\n\n"
@@ -42,7 +42,7 @@ constexpr const char* kFooter =
     "  pipeloom simulate torch_schedule.csv --json";
 
 void add_options(CLI::App& app, SimulateOptions& options) {
-  app.footer(kFooter);
+  app.footer(kSimulateFooter);
   app.add_option("CONFIG", options.input.file, "Configuration or schedule file; - is standard input")
       ->type_name("FILE");
   add_shape_options(app, options.input);

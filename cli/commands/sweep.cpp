@@ -20,7 +20,7 @@
 namespace pipeloom::cli::commands {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSweepFooter =
     "\nResults go to standard output or FILE, one line per point in the grid's order; at any moment the file "
     "is the\n"
     "beginning of the whole result, so that a sweep that was killed goes on with --resume. Exit codes: 0 "
@@ -65,7 +65,7 @@ ExitCode run_sweep_command(const SweepArguments& arguments) {
 Run sweep(CLI::App& app) {
   auto arguments = std::make_shared<SweepArguments>();
   auto jobs = std::make_shared<EmitArguments>();
-  app.footer(kFooter);
+  app.footer(kSweepFooter);
   add_grid_options(app, *arguments);
   add_run_options(app, *arguments);
   app.add_flag("--dry-run", arguments->dry_run,

@@ -4,14 +4,13 @@
 #include <limits>
 #include <utility>
 
+#include "executor/net/world.hpp"
+
 namespace pipeloom::executor::net {
 namespace {
 
 /// In front of every letter: "PIPELOOM".
 constexpr std::uint64_t kSignature = 0x4d4f4f4c45504950;
-
-/// More than any machine has.
-constexpr std::uint32_t kMostRanks = 1U << 20;
 
 Frame sealed(LetterKind kind, Writer&& out) {
   return {static_cast<std::uint8_t>(kind), std::move(out).take()};
@@ -32,7 +31,7 @@ Reader opened(const Frame& frame, LetterKind kind) {
 
 int small_number(Reader& in) {
   const std::uint32_t number = in.u32();
-  if (number > kMostRanks) throw MalformedBytes("a rank or size of " + std::to_string(number));
+  if (number > std::uint32_t{kMostRanks}) throw MalformedBytes("a rank or size of " + std::to_string(number));
   return static_cast<int>(number);
 }
 

@@ -62,8 +62,6 @@ class Settings {
   const Environment& environment_;
 };
 
-constexpr int kMostRanks = 1 << 20;
-
 /// The launcher that says rank and size. Throws InputError if none does and one says half of it.
 const Launcher* launcher_of(const Settings& settings) {
   for (const Launcher& one : kLaunchers)

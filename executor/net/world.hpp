@@ -13,6 +13,9 @@
 
 namespace pipeloom::executor::net {
 
+/// More than any machine has.
+inline constexpr int kMostRanks = 1 << 20;
+
 struct World {
   int rank = 0;
   int size = 1;

@@ -7,6 +7,7 @@
 #include "gui/model/config_model.hpp"
 #include "sim/io/config_keys.hpp"
 #include "sim/io/file.hpp"
+#include "study/shell_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -28,20 +29,6 @@ void collect(const io::Value& value, const std::string& path, Assignments& out) 
     if (path.empty() && name == "origin") continue;  // what reports add to the effective configuration
     collect(value.items()[i], path.empty() ? name : path + "." + name, out);
   }
-}
-
-/// Nothing that a shell would look at twice.
-bool is_plain(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  return !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
-}
-
-std::string quoted(const std::string& word) {
-  if (is_plain(word)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 /// What has an option of its own.
@@ -156,9 +143,9 @@ std::string command_line(const Assignments& assignments) {
     const std::string value = shown_value(text);
     if (is_default(assignments, path, value)) continue;
     if (option.empty())
-      out += " --set " + quoted(path + "=" + value);
+      out += " --set " + study::shell_word(path + "=" + value);
     else
-      out += fmt::format(" {} {}", option, quoted(value));
+      out += fmt::format(" {} {}", option, study::shell_word(value));
   }
   return out;
 }

@@ -7,18 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/command.hpp"
+#include "sim/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 /// Extensions of what can be opened; contents decide afterwards.
 bool may_be_read(const std::string& name) {

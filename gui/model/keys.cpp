@@ -4,6 +4,8 @@
 #include <bitset>
 #include <cctype>
 
+#include "sim/text_tools.hpp"
+
 namespace pipeloom::gui {
 namespace {
 
@@ -38,12 +40,6 @@ constexpr std::array kNamedKeys = {
     NamedKey{"alt", "Alt", Key::Alt},
     NamedKey{"super", "Super", Key::Super},
 };
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 std::optional<Key> function_key(std::string_view name) {
   if (name.size() < 2 || name.size() > 3 || name[0] != 'f') return std::nullopt;

@@ -8,7 +8,7 @@ namespace pipeloom::gui {
 namespace {
 
 constexpr std::array<std::uint8_t, 2> kPlaces = {0, 1};  // activation, gradient
-constexpr std::size_t kMostWalkedPerBin = 8;
+constexpr std::size_t kMostMessagesPerBin = 8;
 
 Span span_of_bars(std::span<const MessageBar> bars) {
   Span span{std::numeric_limits<Ticks>::max(), 0};
@@ -94,7 +94,7 @@ void MessageLanes::shares(Rank rank, MessageLane lane, TimeRange range, int bins
   if (seen.empty()) return;
   float* const values = &out.front().activation;
   const bool fine = range.length() / bins < own.busy.cell();
-  if (seen.size() > static_cast<std::size_t>(bins) * (fine ? kMostWalkedPerBin : 1))
+  if (seen.size() > static_cast<std::size_t>(bins) * (fine ? kMostMessagesPerBin : 1))
     return own.busy.shares(range, bins, kPlaces, values, kPlaces.size());
   BinAdder adder(range, bins, values, kPlaces.size());
   Cover cover(

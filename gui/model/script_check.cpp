@@ -10,30 +10,30 @@
 namespace pipeloom::gui {
 namespace {
 
-using Json = nlohmann::json;
+using Wanted = nlohmann::json;
 
 /// JSON where it reads as such, else the text as it stands: `expect /theme == dark`.
-Json value_of(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_discarded() ? Json(text) : value;
+Wanted value_of(const std::string& text) {
+  Wanted value = Wanted::parse(text, nullptr, false);
+  return value.is_discarded() ? Wanted(text) : value;
 }
 
-bool contains(const Json& found, const Json& wanted) {
+bool contains(const Wanted& found, const Wanted& wanted) {
   if (found.is_string())
     return found.get_ref<const std::string&>().find(wanted.is_string() ? wanted.get<std::string>()
                                                                        : wanted.dump()) != std::string::npos;
   if (found.is_object()) return wanted.is_string() && found.contains(wanted.get<std::string>());
-  return found.is_array() && std::any_of(found.begin(), found.end(), [&](const Json& entry) {
+  return found.is_array() && std::any_of(found.begin(), found.end(), [&](const Wanted& entry) {
            return entry == wanted || (entry.is_string() && wanted.is_string() && contains(entry, wanted));
          });
 }
 
 /// Numbers and texts have an order; other pairs have none.
-bool ordered(const Json& a, const Json& b) {
+bool ordered(const Wanted& a, const Wanted& b) {
   return (a.is_number() && b.is_number()) || (a.is_string() && b.is_string());
 }
 
-bool holds(const Json& found, Comparison comparison, const Json& wanted) {
+bool holds(const Wanted& found, Comparison comparison, const Wanted& wanted) {
   switch (comparison) {
     case Comparison::Equal:
       return found == wanted;
@@ -60,10 +60,10 @@ bool holds(const Json& found, Comparison comparison, const Json& wanted) {
 }
 
 /// Null if there is none; nor is there one at an index that is no number of this machine.
-const Json* entry_at(const Json& all, const Json::json_pointer& pointer) {
+const Wanted* entry_at(const Wanted& all, const Wanted::json_pointer& pointer) {
   try {
     return all.contains(pointer) ? &all.at(pointer) : nullptr;
-  } catch (const Json::exception&) {
+  } catch (const Wanted::exception&) {
     return nullptr;
   }
 }
@@ -71,17 +71,17 @@ const Json* entry_at(const Json& all, const Json::json_pointer& pointer) {
 }  // namespace
 
 std::string check_expectation(const ScriptCommand& expectation, const std::string& state) {
-  const Json all = Json::parse(state);
-  const Json::json_pointer pointer(expectation.word);
+  const Wanted all = Wanted::parse(state);
+  const Wanted::json_pointer pointer(expectation.word);
   const std::string wanted = "wanted " + std::string(name_of(expectation.comparison)) +
                              (expectation.value.empty() ? "" : " " + expectation.value);
   const std::string name = expectation.word.empty() ? "the state" : expectation.word;
-  const Json* const there = entry_at(all, pointer);
+  const Wanted* const there = entry_at(all, pointer);
   if (there == nullptr) {
     if (expectation.comparison == Comparison::Absent) return "";
     return name + " is not there; " + wanted;
   }
-  const Json& found = *there;
+  const Wanted& found = *there;
   if (holds(found, expectation.comparison, value_of(expectation.value))) return "";
   return name + " is " + shortened(found.dump(), 80) + "; " + wanted;
 }

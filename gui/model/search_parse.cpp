@@ -7,6 +7,7 @@
 #include "gui/model/search.hpp"
 #include "sim/error.hpp"
 #include "sim/text.hpp"
+#include "sim/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -41,13 +42,6 @@ bool is_time(Field field) {
 
 bool is_flag(Field field) {
   return field == Field::Critical || field == Field::Group;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 bool is_name(char c) {

@@ -7,12 +7,12 @@
 namespace pipeloom::gui {
 namespace {
 
-struct KeyPair {
+struct GlfwKey {
   int glfw;
   Key ours;
 };
 
-constexpr KeyPair kKeyPairs[] = {{GLFW_KEY_SPACE, Key::Space},
+constexpr GlfwKey kGlfwKeys[] = {{GLFW_KEY_SPACE, Key::Space},
                                  {GLFW_KEY_ESCAPE, Key::Escape},
                                  {GLFW_KEY_ENTER, Key::Enter},
                                  {GLFW_KEY_KP_ENTER, Key::Enter},
@@ -51,7 +51,7 @@ char printed_sign(int glfw_key, int scancode) {
 }  // namespace
 
 Key key_of_glfw(int glfw_key, int scancode) {
-  for (const KeyPair& pair : kKeyPairs)
+  for (const GlfwKey& pair : kGlfwKeys)
     if (pair.glfw == glfw_key) return pair.ours;
   if (glfw_key >= GLFW_KEY_F1 && glfw_key <= GLFW_KEY_F12)
     return static_cast<Key>(static_cast<int>(Key::F1) + (glfw_key - GLFW_KEY_F1));

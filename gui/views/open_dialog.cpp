@@ -12,7 +12,7 @@
 namespace pipeloom::gui::views {
 namespace {
 
-constexpr float kWidth = 640;
+constexpr float kDialogWidth = 640;
 constexpr float kRows = 16;
 
 /// Up and down choose instead of moving in the field.
@@ -73,7 +73,7 @@ void open_dialog(Ui& ui) {
   auto& dialog = ui.session.part<FileDialog>();
   if (!dialog.is_open()) return;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float width = std::min(kWidth * ui.skin.scale, display.x * 0.9F);
+  const float width = std::min(kDialogWidth * ui.skin.scale, display.x * 0.9F);
   ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.1F));
   ImGui::SetNextWindowSize(ImVec2(width, 0));
   ImGui::SetNextWindowBgAlpha(1);

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kLeastWidth = 20;
 constexpr int kLegendWidth = 16;  // of its longest words, without indent
-constexpr double kTickGap = 3;
-constexpr std::array<const char*, kOpKinds> kKindNames = {
+constexpr double kTickColumns = 3;
+constexpr std::array<const char*, kOpKinds> kKindWords = {
     "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
 
 class TerminalChart {
@@ -226,7 +226,7 @@ class TerminalChart {
 
   void add_axis() {
     const TimeAxis axis =
-        fitted_time_axis(range_, timeline_.unit, columns_, kTickGap,
+        fitted_time_axis(range_, timeline_.unit, columns_, kTickColumns,
                          [](const std::string& label) { return static_cast<double>(label.size()); });
     std::string line(static_cast<std::size_t>(label_width_), ' ');
     for (const AxisTick& tick : axis.ticks) {
@@ -250,7 +250,7 @@ class TerminalChart {
     std::vector<LegendCells> items;
     for (const OpKind kind : kAllOpKinds) {
       if (!schedule_.contains(kind)) continue;
-      LegendCells item{{}, fmt::format(" {}", kKindNames[index_of(kind)])};
+      LegendCells item{{}, fmt::format(" {}", kKindWords[index_of(kind)])};
       const bool shades = options_.colour_by == ColourBy::Kind && coloured_;
       for (int shade = 0; shade < (shades ? std::min(colours_.shades(), 4) : 1); ++shade) {
         const Colour colour = kind_colour(options_.theme, kind, shade, colours_.shades());

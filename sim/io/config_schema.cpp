@@ -10,17 +10,11 @@
 namespace pipeloom::io {
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 std::string choices_of(std::string_view choices) {
   std::string out;
   for (;;) {
     const auto bar = choices.find('|');
-    out += (out.empty() ? "" : ", ") + quoted(choices.substr(0, bar));
+    out += (out.empty() ? "" : ", ") + json_string(choices.substr(0, bar));
     if (bar == std::string_view::npos) return out;
     choices.remove_prefix(bar + 1);
   }
@@ -93,12 +87,12 @@ std::string properties_of(const std::string& parent, const std::string& indent) 
           "\"additionalProperties\": false, \"properties\": {{\n{},\n{}  \"measured\": {{\"type\": "
           "\"object\", "
           "\"description\": \"written by pipeloom run --costs-out, ignored when read\"}}\n{}}}}}]}}",
-          out.empty() ? "" : ",\n", indent, quoted(description_of(key)), properties_of(path, indent + "  "),
-          indent, indent);
+          out.empty() ? "" : ",\n", indent, json_string(description_of(key)),
+          properties_of(path, indent + "  "), indent, indent);
       continue;
     }
-    out += fmt::format("{}{}{}: {{{}, \"description\": {}", out.empty() ? "" : ",\n", indent, quoted(name),
-                       keywords(key), quoted(description_of(key)));
+    out += fmt::format("{}{}{}: {{{}, \"description\": {}", out.empty() ? "" : ",\n", indent,
+                       json_string(name), keywords(key), json_string(description_of(key)));
     if (key.type == KeyType::Object)
       out += fmt::format(", \"additionalProperties\": false, \"properties\": {{\n{}\n{}}}",
                          properties_of(path, indent + "  "), indent);

@@ -9,8 +9,8 @@
 namespace pipeloom::io {
 namespace {
 
-const std::vector<std::string> kKeys = {"layers", "layer_weights", "embedding_weight", "output_weight",
-                                        "mtp"};
+const std::vector<std::string> kModelKeys = {"layers", "layer_weights", "embedding_weight", "output_weight",
+                                             "mtp"};
 
 std::int64_t whole_number(const Value& value, const std::string& key, std::int64_t least, std::int64_t most) {
   const auto number = value.is(ValueKind::Number) ? parse_fixed(value.text(), 1) : std::nullopt;
@@ -50,9 +50,9 @@ LayoutModel read_layout_model(const Value& root) {
     throw InputError(root.where(), fmt::format("a model is an object such as {{\"layers\": 32}}, not {}",
                                                root.described()));
   for (std::size_t i = 0; i < root.keys().size(); ++i)
-    if (std::find(kKeys.begin(), kKeys.end(), root.keys()[i].name) == kKeys.end())
+    if (std::find(kModelKeys.begin(), kModelKeys.end(), root.keys()[i].name) == kModelKeys.end())
       throw InputError::unknown_name(root.where_key(i), "key of a model", shortened(root.keys()[i].name, 64),
-                                     kKeys);
+                                     kModelKeys);
   const Value* weights = root.find("layer_weights");
   const bool counted = weights != nullptr && weights->is(ValueKind::Array) && !weights->items().empty();
   LayoutModel model;

@@ -11,7 +11,7 @@
 namespace pipeloom::io {
 namespace {
 
-const std::vector<std::string> kKeys = {"ranks", "stages", "microbatches", "placement", "orders"};
+const std::vector<std::string> kScheduleKeys = {"ranks", "stages", "microbatches", "placement", "orders"};
 
 void require_kind(const Value& value, ValueKind kind, const std::string& what) {
   if (!value.is(kind))
@@ -148,9 +148,9 @@ InferredPlacement placement_of(const Value& root, const QueueReader& queues) {
 Schedule read_schedule_json(const Value& root) {
   require_kind(root, ValueKind::Object, "a schedule");
   for (std::size_t i = 0; i < root.keys().size(); ++i)
-    if (std::find(kKeys.begin(), kKeys.end(), root.keys()[i].name) == kKeys.end())
+    if (std::find(kScheduleKeys.begin(), kScheduleKeys.end(), root.keys()[i].name) == kScheduleKeys.end())
       throw InputError::unknown_name(root.where_key(i), "key of a schedule",
-                                     shortened(root.keys()[i].name, 64), kKeys);
+                                     shortened(root.keys()[i].name, 64), kScheduleKeys);
   const Value* orders = root.find("orders");
   if (orders == nullptr)
     throw InputError(root.where(), "\"orders\" is missing; give one array of ops per rank");

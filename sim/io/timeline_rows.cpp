@@ -7,6 +7,7 @@
 #include "sim/io/json_value.hpp"
 #include "sim/io/rounding.hpp"
 #include "sim/text.hpp"
+#include "sim/text_tools.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -28,12 +29,6 @@ std::string_view name_of(unsigned field) {
   for (const FieldName& one : kFields)
     if (one.field == field) return one.name;
   return {};
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
 /// Calls fn(line number, line without its end) for every line that is not blank.

@@ -8,22 +8,17 @@
 
 #include "sim/error.hpp"
 #include "sim/io/queue_reader.hpp"
+#include "sim/text_tools.hpp"
 
 namespace pipeloom::io {
 namespace {
 
 constexpr std::string_view kGroupSuffix = "OVERLAP_F_B";
-constexpr std::string_view kBlank = " \t\r\f\v";
+constexpr std::string_view kCellBlanks = " \t\r\f\v";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMaxWarnings = 20;
 constexpr std::size_t kMaxErrors = 1000;
 constexpr std::size_t kMaxBlankCells = std::size_t{1} << 25;
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 std::string_view take_digits(std::string_view& text) {
   std::size_t n = 0;
@@ -122,10 +117,10 @@ class CsvReader {
   }
 
   void read_cell(std::string_view cell) {
-    std::string_view text = trimmed(cell);
+    std::string_view text = trimmed(cell, kCellBlanks);
     // Python's writer quotes a row of a single blank; its reader takes quotes anywhere.
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
-      text = trimmed(text.substr(1, text.size() - 2));
+      text = trimmed(text.substr(1, text.size() - 2), kCellBlanks);
     if (text.empty()) {
       if (++blank_cells_ > kMaxBlankCells)
         throw InputError(where_, fmt::format("more than {} blank cells; this is no schedule: leave them out",
@@ -150,7 +145,7 @@ class CsvReader {
     if (suffix != kGroupSuffix) check_other_suffix(cell, suffix);
     for (std::string_view inner = cell.substr(1, close - 1);;) {
       const auto semicolon = std::min(inner.find(';'), inner.size());
-      const std::string_view part = trimmed(inner.substr(0, semicolon));
+      const std::string_view part = trimmed(inner.substr(0, semicolon), kCellBlanks);
       if (part.empty())
         warn("an empty part", cell);
       else

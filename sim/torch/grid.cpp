@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kStep = "Step ";
 
 /// The texts of a row's cells.
-std::vector<std::string> cells_of(std::span<const Action> row) {
+std::vector<std::string> cell_texts(std::span<const Action> row) {
   std::vector<std::string> cells;
   for_each_cell(row, [&](std::size_t first, std::size_t last) {
     cells.push_back(cell_text(row.subspan(first, last - first)));
@@ -25,7 +25,7 @@ std::string grid_text(const ActionLists& lists, const GridOptions& options) {
   std::vector<std::vector<std::string>> columns;
   std::size_t steps = 0;
   for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
-    columns.push_back(cells_of(lists.row(rank)));
+    columns.push_back(cell_texts(lists.row(rank)));
     steps = std::max(steps, columns.back().size());
   }
   const std::size_t digits = std::to_string(steps == 0 ? 0 : steps - 1).size();

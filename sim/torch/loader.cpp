@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kNoRank = -1;
 
-std::size_t cells_of(std::span<const Action> row) {
+std::size_t count_of_cells(std::span<const Action> row) {
   return static_cast<std::size_t>(
       std::count_if(row.begin(), row.end(), [](Action action) { return !action.joined(); }));
 }
@@ -61,7 +61,7 @@ class Loader {
   /// The failing step is shown in a grid, and making the grid fails where there are fewer steps than ranks.
   void refuse_in_grid(Rank rank, std::size_t step, const std::string& why) {
     std::size_t steps = 0;
-    for (Rank r{0}; r < Rank(lists_.ranks()); ++r) steps = std::max(steps, cells_of(lists_.row(r)));
+    for (Rank r{0}; r < Rank(lists_.ranks()); ++r) steps = std::max(steps, count_of_cells(lists_.row(r)));
     const bool drawn = steps >= static_cast<std::size_t>(lists_.ranks());
     refuse_cell(rank, step, drawn ? "AssertionError" : "IndexError", why);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/printable.hpp"
+#include "sim/text_tools.hpp"
 #include "study/gate/case_verdict.hpp"
 
 namespace pipeloom::study::gate {
@@ -47,10 +48,6 @@ std::string command(std::string_view level, const Where& where, const std::strin
   return out + fmt::format("title={}::{}\n", property_text(title), message_text(message));
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-  return fmt::format("{}", fmt::join(lines, "\n"));
-}
-
 std::string notice_of_rest(const CheckResult& result, std::size_t errors, std::size_t warnings) {
   std::vector<std::string> rest;
   if (errors > kMaxAnnotations) rest.push_back(fmt::format("{} more with errors", errors - kMaxAnnotations));
@@ -76,7 +73,7 @@ std::string annotations(const CheckResult& result) {
     if (++(error ? errors : warnings) > kMaxAnnotations) continue;
     out += command(error ? "error" : "warning", verdict.where,
                    fmt::format("pipeloom check: {} is {}", verdict.name, name_of(verdict.severity)),
-                   joined(all_lines(result, verdict)));
+                   join(all_lines(result, verdict), "\n"));
   }
   return out + notice_of_rest(result, errors, warnings);
 }

@@ -13,12 +13,6 @@
 namespace pipeloom::study::gate {
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
-
 /// A path as a URI reference (RFC 3986): relative as it is, absolute with its scheme.
 std::string uri_of(std::string_view path) {
   std::string out = path.starts_with('/') ? "file://" : "";
@@ -37,14 +31,14 @@ std::string rules() {
     out += fmt::format(
         "            {{\"id\": {}, \"shortDescription\": {{\"text\": {}}}, \"defaultConfiguration\": "
         "{{\"level\": \"error\"}}}}",
-        quoted(rule.id), quoted(rule.summary));
+        io::json_string(rule.id), io::json_string(rule.summary));
   }
   return out;
 }
 
 std::string location(const Where& where) {
   std::string out = fmt::format("{{\"physicalLocation\": {{\"artifactLocation\": {{\"uri\": {}}}",
-                                quoted(uri_of(where.file)));
+                                io::json_string(uri_of(where.file)));
   if (where.line > 0) out += fmt::format(", \"region\": {{\"startLine\": {}", where.line);
   if (where.line > 0 && where.column > 0) out += fmt::format(", \"startColumn\": {}", where.column);
   return out + (where.line > 0 ? "}}}" : "}}");
@@ -70,7 +64,7 @@ std::string result_of(const Finding& finding, Identities& identities) {
       "        {{\n          \"ruleId\": {}, \"ruleIndex\": {}, \"level\": \"error\",\n"
       "          \"message\": {{\"text\": {}}},\n          \"locations\": [{}],\n"
       "          \"partialFingerprints\": {{\"pipeloom/v1\": \"{}\"}}\n        }}",
-      quoted(lint_rules()[index].id), index, quoted(finding.message),
+      io::json_string(lint_rules()[index].id), index, io::json_string(finding.message),
       finding.where.file.empty() ? "" : location(finding.where), identities.of(finding));
 }
 
@@ -82,7 +76,7 @@ std::string sarif(std::span<const Finding> findings, std::string_view version) {
       "  \"runs\": [\n    {{\n      \"tool\": {{\n        \"driver\": {{\n          \"name\": \"pipeloom\",\n"
       "          \"version\": {},\n          \"rules\": [{}\n          ]\n        }}\n      }},\n"
       "      \"results\": [",
-      quoted(version), rules());
+      io::json_string(version), rules());
   Identities identities;
   for (std::size_t i = 0; i < findings.size(); ++i)
     out += (i > 0 ? ",\n" : "\n") + result_of(findings[i], identities);

@@ -21,9 +21,9 @@ std::string_view class_of(Tone tone) {
 }
 
 /// Check mark, cross or exclamation mark, hidden from readers that speak the text itself.
-std::string sign(Tone tone) {
+std::string html_sign(Tone tone) {
   const std::string_view mark = kSigns[static_cast<std::size_t>(tone)];
-  return mark.empty() ? "" : fmt::format(R"(<span class="sign" aria-hidden="true">{}</span> )", mark);
+  return mark.empty() ? "" : fmt::format(R"(<span class="html_sign" aria-hidden="true">{}</span> )", mark);
 }
 
 std::string class_attribute(std::string_view one, std::string_view other = {}) {
@@ -53,7 +53,7 @@ class HtmlWriter {
   explicit HtmlWriter(std::ostream& out) : out_(out) {}
 
   void operator()(const Paragraph& text) {
-    out_ << "<p" << class_attribute(class_of(text.tone)) << '>' << sign(text.tone) << escaped(text.text)
+    out_ << "<p" << class_attribute(class_of(text.tone)) << '>' << html_sign(text.tone) << escaped(text.text)
          << "</p>\n";
   }
 
@@ -63,7 +63,7 @@ class HtmlWriter {
       out_ << "<div" << class_attribute("fact", class_of(fact.tone)) << "><dt>" << escaped(fact.label)
            << "</dt><dd class=\"value\">" << escaped(fact.value) << "</dd>";
       if (!fact.note.empty())
-        out_ << "<dd class=\"note\">" << sign(fact.tone) << escaped(fact.note) << "</dd>";
+        out_ << "<dd class=\"note\">" << html_sign(fact.tone) << escaped(fact.note) << "</dd>";
       out_ << "</div>\n";
     }
     out_ << "</dl>\n";
@@ -124,7 +124,7 @@ class HtmlWriter {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string_view number = table.columns[i].align == Align::Right ? "n" : "";
       out_ << (i == 0 ? "<th scope=\"row\"" : "<td") << class_attribute(number, class_of(row[i].tone)) << '>'
-           << swatch(row[i].swatch) << sign(row[i].tone) << escaped(row[i].text)
+           << swatch(row[i].swatch) << html_sign(row[i].tone) << escaped(row[i].text)
            << (i == 0 ? "</th>" : "</td>");
     }
     out_ << "</tr>\n";

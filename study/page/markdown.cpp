@@ -13,7 +13,7 @@ namespace pipeloom::study::page {
 namespace {
 
 /// GitHub renders these in every theme.
-std::string_view sign(Tone tone) {
+std::string_view markdown_sign(Tone tone) {
   constexpr std::array<std::string_view, 5> kSigns = {"", "\xe2\x9c\x85 ", "\xe2\x9d\x8c ",
                                                       "\xe2\x9a\xa0\xef\xb8\x8f ", ""};
   return kSigns[static_cast<std::size_t>(tone)];
@@ -34,13 +34,16 @@ class MarkdownWriter {
  public:
   explicit MarkdownWriter(std::ostream& out) : out_(out) {}
 
-  void operator()(const Paragraph& text) { out_ << sign(text.tone) << markdown_escaped(text.text) << "\n\n"; }
+  void operator()(const Paragraph& text) {
+    out_ << markdown_sign(text.tone) << markdown_escaped(text.text) << "\n\n";
+  }
 
   void operator()(const Facts& facts) {
     out_ << "| | | |\n| --- | ---: | --- |\n";
     for (const Fact& fact : facts.facts)
       out_ << fmt::format("| {} | **{}** | {}{} |\n", markdown_escaped(fact.label),
-                          markdown_escaped(fact.value), sign(fact.tone), markdown_escaped(fact.note));
+                          markdown_escaped(fact.value), markdown_sign(fact.tone),
+                          markdown_escaped(fact.note));
     out_ << '\n';
   }
 
@@ -53,7 +56,8 @@ class MarkdownWriter {
     out_ << '\n';
     for (const auto& row : table.rows) {
       out_ << '|';
-      for (const Cell& cell : row) out_ << ' ' << sign(cell.tone) << markdown_escaped(cell.text) << " |";
+      for (const Cell& cell : row)
+        out_ << ' ' << markdown_sign(cell.tone) << markdown_escaped(cell.text) << " |";
       out_ << '\n';
     }
     out_ << '\n';

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "study/sweep/mix.hpp"
 #include "study/sweep/select.hpp"
 
 namespace pipeloom::sweep {
@@ -106,14 +107,6 @@ std::vector<FrontPoint> distinct_points(const std::vector<Goal>& goals, const st
   return out;
 }
 
-/// Deterministic on every machine, unlike std::hash.
-std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
-
 struct KeyColumn {
   std::uint64_t number = 0;  ///< of the key
   const Column* column = nullptr;
@@ -131,7 +124,8 @@ std::vector<KeyColumn> columns_of(const ResultTable& table, const std::vector<st
 /// Sum over columns of a fingerprint of (key, value): less an axis' share it tells points that differ in that axis only.
 std::uint64_t fingerprint(const std::vector<KeyColumn>& columns, Row row) {
   std::uint64_t sum = 0;
-  for (const KeyColumn& key : columns) sum += mixed(mixed(key.number) ^ key.column->bits(row));
+  for (const KeyColumn& key : columns)
+    sum += mixed(kMixStep + (mixed(kMixStep + key.number) ^ key.column->bits(row)));
   return sum;
 }
 

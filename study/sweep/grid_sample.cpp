@@ -2,18 +2,14 @@
 
 #include <bit>
 
+#include "study/sweep/mix.hpp"
+
 namespace pipeloom::sweep {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
 
 constexpr int kRounds = 4;
-
-std::uint64_t mixed(std::uint64_t state) {
-  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  state = (state ^ (state >> 27)) * 0x94D049BB133111EBULL;
-  return state ^ (state >> 31);
-}
 
 /// floor(a * b / c). REQUIRES: c >= 1, and the result fits.
 std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
@@ -24,7 +20,7 @@ std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 }  // namespace
 
 std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n) {
-  return mixed(seed + (n + 1) * 0x9E3779B97F4A7C15ULL);
+  return mixed(seed + (n + 1) * kMixStep);
 }
 
 Permutation::Permutation(std::uint64_t seed, std::uint64_t size) : seed_(seed), size_(size) {

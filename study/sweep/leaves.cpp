@@ -7,19 +7,13 @@
 #include "sim/io/run_config.hpp"
 #include "study/fingerprint.hpp"
 #include "study/sweep/grid_keys.hpp"
+#include "study/sweep/mix.hpp"
 
 namespace pipeloom::sweep {
 namespace {
 
 using io::Value;
 using io::ValueKind;
-
-/// FNV's low bits know little of the last bytes' neighbours; sums need every bit to depend on all of them.
-std::uint64_t mixed(std::uint64_t state) {
-  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  state = (state ^ (state >> 27)) * 0x94D049BB133111EBULL;
-  return state ^ (state >> 31);
-}
 
 class LeafWalk {
  public:
@@ -66,6 +60,7 @@ std::uint64_t leaf_hash(std::string_view key, std::string_view json) {
   hash.add(key);
   hash.add(std::string_view("=", 1));
   hash.add(json);
+  // FNV's low bits know little of the last bytes; the sum below needs every bit to depend on all of them.
   return mixed(hash.number());
 }
 
@@ -88,7 +83,7 @@ std::string schedule_identity(std::string_view name) {
 
 std::string identity_text(std::uint64_t sum) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  const std::uint64_t number = mixed(sum + 0x9E3779B97F4A7C15ULL);
+  const std::uint64_t number = mixed(sum + kMixStep);
   std::string out(16, '0');
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = kDigits[(number >> (60 - 4 * i)) & 0xF];
   return out;

@@ -8,6 +8,7 @@
 
 #include "sim/error.hpp"
 #include "sim/io/file.hpp"
+#include "sim/text_tools.hpp"
 #include "study/sweep/result.hpp"
 
 namespace pipeloom::sweep {
@@ -53,10 +54,6 @@ struct Part {
 
 using Parts = std::vector<std::unique_ptr<Part>>;
 
-std::string joined(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// Throws InputError unless both are results of the same sweep.
 void require_same(const Part& first, const Part& other) {
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
@@ -70,7 +67,7 @@ void require_same(const Part& first, const Part& other) {
   if (a.grid != b.grid || a.axes_json != b.axes_json || a.base_json != b.base_json)
     differ("grid", a.grid, b.grid);
   if (a.points != b.points) differ("number of points", std::to_string(a.points), std::to_string(b.points));
-  if (a.metrics != b.metrics) differ("list of metrics", joined(a.metrics), joined(b.metrics));
+  if (a.metrics != b.metrics) differ("list of metrics", join(a.metrics, ", "), join(b.metrics, ", "));
   if (first.reader.format() != other.reader.format()) {
     const auto name = [](const Part& part) {
       return part.reader.format() == ResultFormat::Csv ? "csv" : "jsonl";

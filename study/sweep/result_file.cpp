@@ -11,6 +11,7 @@
 
 #include "sim/error.hpp"
 #include "sim/io/file.hpp"
+#include "sim/text_tools.hpp"
 #include "study/sweep/result_text.hpp"
 
 namespace pipeloom::sweep {
@@ -21,7 +22,7 @@ bool is_unsupported(int error) {
   return error == ENOLCK || error == ENOTSUP || error == ENOSYS || error == EINVAL;
 }
 
-void lock(int descriptor, const std::string& path) {
+void lock_file(int descriptor, const std::string& path) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || is_unsupported(errno)) return;
   if (errno == EWOULDBLOCK)
     throw InputError(Where{path},
@@ -31,12 +32,6 @@ void lock(int descriptor, const std::string& path) {
 
 std::string shard_text(const Header& header) {
   return header.shard ? "shard " + header.shard->text() : "the whole grid";
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) (out += out.empty() ? "" : ", ") += name;
-  return out;
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -68,8 +63,9 @@ std::string joined(const std::vector<std::string>& names) {
     refuse(path, fmt::format("cannot go on with this file: it holds {}, not {}", shard_text(found),
                              shard_text(wanted)));
   if (found.metrics != wanted.metrics)
-    refuse(path, fmt::format("cannot go on with this file: its metrics are {}, not {}",
-                             shortened(joined(found.metrics), 80), shortened(joined(wanted.metrics), 80)));
+    refuse(path,
+           fmt::format("cannot go on with this file: its metrics are {}, not {}",
+                       shortened(join(found.metrics, ", "), 80), shortened(join(wanted.metrics, ", "), 80)));
   refuse(path, "cannot go on with this file: it has another format, or its header is damaged");
 }
 
@@ -163,7 +159,7 @@ void ResultFile::open(Existing existing) {
                          : io::open_to_write(path_);
   if (descriptor_ < 0 && errno == EEXIST) refuse_existing(path_);
   if (descriptor_ < 0) throw SystemError::cannot_write(path_, std::strerror(errno));
-  if (regular_) lock(descriptor_, path_);
+  if (regular_) lock_file(descriptor_, path_);
 }
 
 void ResultFile::begin(const std::string& preamble) {

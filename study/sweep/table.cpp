@@ -63,7 +63,7 @@ bool holds(const std::vector<std::string>& keys, std::string_view key) {
 }
 
 constexpr std::size_t kRowsBetweenQuestions = 1024;
-constexpr std::size_t kMaxErrorText = 400;
+constexpr std::size_t kMaxGroupedText = 400;
 
 }  // namespace
 
@@ -143,7 +143,7 @@ void ResultTable::add_error(Status status, std::string_view text) {
     ++errors_[known->second].count;
   } else if (errors_.size() < kMaxErrorGroups) {
     error_of_.emplace(std::move(shape), errors_.size());
-    errors_.push_back({status, shortened(text, kMaxErrorText), static_cast<Row>(rows() - 1), 1});
+    errors_.push_back({status, shortened(text, kMaxGroupedText), static_cast<Row>(rows() - 1), 1});
   } else {
     ++other_errors_;
   }

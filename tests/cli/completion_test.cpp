@@ -31,7 +31,7 @@ bool offers(const Candidates& candidates, const std::string& word) {
 }  // namespace
 
 TEST_CASE("the outline holds every command") {
-  const auto commands = outline_of(*make_program().app);
+  const auto commands = outline_of(*make_parser().app);
   CHECK(commands.size() == all_commands().size());
   for (const Command& command : all_commands())
     CHECK(command_of(commands, std::string(command.name)).help == command.summary);
@@ -39,9 +39,9 @@ TEST_CASE("the outline holds every command") {
 }
 
 TEST_CASE("the manual page has every option of every command") {
-  const Program program = make_program();
-  const std::string page = man_page(*program.app);
-  for (const auto& command : outline_of(*program.app)) {
+  const Parser parser = make_parser();
+  const std::string page = man_page(*parser.app);
+  for (const auto& command : outline_of(*parser.app)) {
     CAPTURE(command.name);
     const std::size_t section = page.find("\n.SS pipeloom " + command.name);
     REQUIRE(section != std::string::npos);
@@ -56,7 +56,7 @@ TEST_CASE("the manual page has every option of every command") {
 }
 
 TEST_CASE("what may follow an option comes from its type") {
-  const auto commands = outline_of(*make_program().app);
+  const auto commands = outline_of(*make_parser().app);
   const CommandOutline& simulate = command_of(commands, "simulate");
   CHECK(offers(option_of(simulate, "--schedule")->values, "zb-h1"));
   CHECK(option_of(simulate, "--set")->values.kind == ValueKind::Assignment);
@@ -71,7 +71,7 @@ TEST_CASE("what may follow an option comes from its type") {
 }
 
 TEST_CASE("every option of every command is in every script") {
-  const auto commands = outline_of(*make_program().app);
+  const auto commands = outline_of(*make_parser().app);
   const std::string bash = bash_completion(commands);
   const std::string zsh = zsh_completion(commands);
   const std::string fish = fish_completion(commands);
