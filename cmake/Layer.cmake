@@ -1,13 +1,15 @@
-# pipeloom_layer(NAME SOURCES a.cpp ... [PUBLIC lib ...] [PRIVATE lib ...] [BUILD_ONLY lib ...])
+# pipeloom_layer(NAME SOURCES a.cpp ... [PEERS b.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...] [BUILD_ONLY lib ...])
 #
 # One layer of the house: the static library pipeloom_NAME, alias pipeloom::NAME. It is installed and exported.
+#   PEERS       sources that give their inner functions the same names, as plug-ins do: a unity build compiles each by itself
 #   PUBLIC      what the layer's headers include
 #   PRIVATE     what only its sources use, but a consumer must link
 #   BUILD_ONLY  header-only packages of the sources: a consumer does not need them
 function(pipeloom_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE;BUILD_ONLY")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PEERS;PUBLIC;PRIVATE;BUILD_ONLY")
   set(target pipeloom_${name})
-  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(${target} STATIC ${arg_SOURCES} ${arg_PEERS})
+  set_source_files_properties(${arg_PEERS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_library(pipeloom::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PUBLIC cxx_std_20)

@@ -5,6 +5,7 @@
 #   scripts/run.sh gui       opens the window
 #   scripts/run.sh           simulates configs/showcase.json: table and chart here, report, figure and trace in ./out
 #
+# It builds what its arguments need: the window for `gui`, the GPU back end for `run --backend cuda`.
 # PIPELOOM_OUT names another output directory; PIPELOOM_SKIP_DEPS=1 leaves the system's packages alone.
 set -euo pipefail
 
@@ -16,12 +17,28 @@ readonly pipeloom=$build/cli/pipeloom
 # shellcheck source=scripts/build_progress.sh
 source "$root/scripts/build_progress.sh"
 
+# targets_for ARGS...: what these arguments start
+targets_for() {
+  echo pipeloom
+  [[ ${1:-} != gui ]] || echo pipeloom-gui
+  [[ ${1:-} == run && " $* " =~ \ --backend[\ =]cuda\  ]] || return 0
+  # Where nvcc and NCCL are not found there is no such target, and the program says what is missing.
+  if cmake --build "$build" --target help | grep -q '^pipeloom-cuda:'; then echo pipeloom-cuda; fi
+}
+
+configured() { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset release; }
+
+build_targets() {
+  local targets
+  mapfile -t targets < <(targets_for "$@")
+  cmake --build "$build" --target "${targets[@]}"
+}
+
 build_program() {
   "$root/scripts/install-deps.sh" build
   mkdir -p "$build"
   [[ -x $pipeloom ]] || echo "Building pipeloom; this takes some minutes the first time." >&2
-  if ! { { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset release; } &&
-    cmake --build "$build" --target programs; } 2>&1 | tee "$log" | build_progress; then
+  if ! { configured && build_targets "$@"; } 2>&1 | tee "$log" | build_progress; then
     cat "$log" >&2
     echo "run.sh: the build failed; its output is above and in $log" >&2
     return 3
@@ -43,7 +60,7 @@ trace   $out/showcase.trace.json   (open it at ui.perfetto.dev)
 END
 }
 
-build_program
+build_program "$@"
 if (($# > 0)); then
   exec "$pipeloom" "$@"
 fi
