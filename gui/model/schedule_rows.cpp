@@ -195,7 +195,7 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     row.gap = bound > 0 ? static_cast<double>(run.metrics.makespan) / bound - 1 : 0;
   } catch (const Error& error) {
     return refused(std::move(row), error.what());
-  } catch (const schedules::SearchEnded& ended) {
+  } catch (const schedules::Stopped& ended) {
     return refused(std::move(row), ended.what());
   }
   return row;
