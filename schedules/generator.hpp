@@ -126,7 +126,7 @@ enum class MessageStyle : std::uint8_t {
 
 /// What emit() gets and says besides parameters, terms and order. Only schedules with needs_terms use it.
 struct Emission {
-  /// Asked now and then how far the search is, 0 to 1; false ends it with SearchEnded. May be empty.
+  /// Asked now and then how far the search is, 0 to 1; false ends it with Stopped. May be empty.
   std::function<bool(double)> progress = {};
   /// The way of playing the rules that won, if there was a choice.
   std::string setting = {};
@@ -135,10 +135,10 @@ struct Emission {
   std::vector<std::string> warnings = {};
 };
 
-/// Thrown where Emission::progress said no.
-class SearchEnded : public std::exception {
+/// Thrown where whoever asked for a schedule, or for what follows from one, wants it no more: Emission::progress said no.
+class Stopped : public std::exception {
  public:
-  [[nodiscard]] const char* what() const noexcept override { return "the search for an order was cancelled"; }
+  [[nodiscard]] const char* what() const noexcept override { return "it was stopped before its end"; }
 };
 
 /// One schedule: a name, what it needs, and how to make it.

@@ -50,7 +50,7 @@ Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
   require_summable(params, terms);
   const ActivationLimit limit = activation_limit(params, v_placement(params), terms.memory);
   auto found = v_adaptive_order(terms, params.ranks, params.microbatches, limit.bytes, emission.progress);
-  if (std::holds_alternative<SearchCancelled>(found)) throw SearchEnded();
+  if (std::holds_alternative<SearchCancelled>(found)) throw Stopped();
   if (const auto* least = std::get_if<LeastLimit>(&found)) refuse(params, terms, limit, *least);
   auto& order = std::get<VAdaptiveOrder>(found);
   take_cheaper(params, terms, limit, order);

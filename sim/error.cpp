@@ -50,15 +50,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 /// Names far longer than any valid one cannot be near, and would make the distance quadratic in hostile input.
 constexpr std::size_t kMaxCompared = 128;
 
+/// How far names lie apart, nearest first: folded; then as they are spelt, so that a dash that was typed is a dash that is suggested.
+using Distance = std::pair<std::size_t, std::size_t>;
+
+Distance distance_between(std::string_view name, std::string_view valid) {
+  return {edit_distance(folded(name), folded(valid)), edit_distance(name, valid)};
+}
+
 /// All of `valid` if they are short, else those that look most like `name`, in the order of `valid`.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& valid) {
   std::size_t letters = 0;
   for (const std::string& one : valid) letters += one.size() + 2;
   if (letters <= kMostLetters || valid.size() <= kMostListed) return valid;
-  const std::string wanted = folded(name.substr(0, kMaxCompared));
-  std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance and place
+  const std::string_view wanted = name.substr(0, kMaxCompared);
+  std::vector<std::pair<Distance, std::size_t>> ranked;  // and its place
   for (std::size_t i = 0; i < valid.size(); ++i)
-    ranked.emplace_back(edit_distance(wanted, folded(std::string_view(valid[i]).substr(0, kMaxCompared))), i);
+    ranked.emplace_back(distance_between(wanted, std::string_view(valid[i]).substr(0, kMaxCompared)), i);
   std::sort(ranked.begin(), ranked.end());
   ranked.resize(kMostListed);
   std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -101,11 +108,10 @@ std::string shortened(std::string_view text, std::size_t limit) {
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& valid) {
   if (name.size() > kMaxCompared) return {};
-  const std::string wanted = folded(name);
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, wanted.size() / 3) + 1;
+  Distance best_distance{std::max<std::size_t>(1, folded(name).size() / 3) + 1, 0};
   for (const auto& candidate : valid) {
-    const std::size_t distance = edit_distance(wanted, folded(candidate));
+    const Distance distance = distance_between(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -16,6 +16,11 @@
 namespace pipeloom::study {
 namespace {
 
+/// Between two passes.
+void end_if_stopped(const Limits& limits) {
+  if (limits.stop && limits.stop()) throw schedules::Stopped();
+}
+
 void take_messages(MessageRun messages, Evaluation& out) {
   out.timeline = messages.run.timeline;
   out.program = std::move(messages.program);
@@ -33,6 +38,7 @@ void require_steps_fit(const Timeline& timeline, const Steps& steps) {
 void measure_timeline(const Limits& limits, Evaluation& out) {
   const RunFacts* facts = out.program_run ? &out.facts : nullptr;
   out.metrics = measure_times(out.timeline, out.costs, out.memory, out.steps, facts);
+  end_if_stopped(limits);
   const std::size_t entries = out.schedule->num_entries();
   const bool with_bound = entries <= limits.bound_entries;
   const bool with_path = entries <= limits.critical_path_entries;
@@ -42,6 +48,7 @@ void measure_timeline(const Limits& limits, Evaluation& out) {
   else if (out.program_run)
     out.critical_path = {out.metrics.makespan, critical_entries(*out.program_run, *out.program)};
   if (with_bound) out.metrics.lower_bound = lower_bound(*out.schedule, out.costs, out.steps);
+  end_if_stopped(limits);
   if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, out.costs);
 }
 
@@ -49,6 +56,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
                        const Limits& limits, io::EffectiveConfig effective,
                        const FrameworkProgram& framework = {}) {
   Evaluation out;
+  end_if_stopped(limits);
   out.schedule = std::move(schedule);
   out.warnings = config.warnings;
   out.warnings.insert(out.warnings.end(), effective.warnings.begin(), effective.warnings.end());
@@ -77,6 +85,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
     out.timeline = simulate(out.schedule, out.costs, simulated);
   else
     take_messages(run_messages(out.schedule, config.costs.transfer, out.costs, simulated, framework), out);
+  end_if_stopped(limits);
   require_steps_fit(out.timeline, out.steps);
   out.over_limit = find_over_limit(out.timeline, out.memory);
   if (limits.with_metrics) measure_timeline(limits, out);

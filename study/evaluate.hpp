@@ -42,7 +42,7 @@ struct Evaluation {
   [[nodiscard]] io::Report report() const;
 };
 
-/// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do.
+/// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do, and schedules::Stopped where the limits say so.
 [[nodiscard]] Evaluation evaluate(const io::RunConfig& config, const Limits& limits = {});
 
 /// The same with a schedule that make_schedule() made for this configuration. `effective` is what it said about it: what is not

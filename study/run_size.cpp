@@ -33,8 +33,14 @@ double bytes_needed(const RunSize& size, const Limits& limits) {
   return size.ops * (walk.kept + of_times + of_measures) + size.stages * kBytesPerStage;
 }
 
-double text_written(const RunSize& size, const Limits& limits) {
-  return size.ops * size.steps * limits.text_per_time;
+double text_written(const RunSize& size, double bytes_per_time) {
+  return size.ops * size.steps * bytes_per_time;
+}
+
+/// "1f1b (6.4e+07 ops, 3 steps)".
+std::string described(const std::string& what, const RunSize& size) {
+  const std::string steps = size.steps > 1 ? fmt::format(", {} steps", size.steps) : "";
+  return fmt::format("{} ({:.3g} ops{})", what, size.ops, steps);
 }
 
 /// The machine is asked only where the limits do not say.
@@ -67,19 +73,23 @@ RunSize size_of(const Schedule& schedule, const io::RunConfig& config, const Lim
 }
 
 bool fits(const RunSize& size, const Limits& limits) {
-  return text_written(size, limits) <= kMostText && bytes_needed(size, limits) <= allowed_bytes(limits);
+  return text_written(size, limits.text_per_time) <= kMostText &&
+         bytes_needed(size, limits) <= allowed_bytes(limits);
+}
+
+void check_text(const RunSize& size, double bytes_per_time, const std::string& what) {
+  const double text = text_written(size, bytes_per_time);
+  if (text <= kMostText) return;
+  throw InputError(
+      fmt::format("{} would fill a file of about {}; at most {} are written, as no more is read: "
+                  "take fewer steps, microbatches or ranks, or draw a picture",
+                  described(what, size), estimated_bytes_text(text), estimated_bytes_text(kMostText)));
 }
 
 void check_size(const RunSize& size, const Limits& limits, const std::string& what) {
   if (fits(size, limits)) return;
-  const std::string steps = size.steps > 1 ? fmt::format(", {} steps", size.steps) : "";
-  const std::string known_as = fmt::format("{} ({:.3g} ops{})", what, size.ops, steps);
-  if (const double text = text_written(size, limits); text > kMostText)
-    throw InputError(
-        fmt::format("{} would fill a file of about {}; at most {} are written, as no more is read: "
-                    "take fewer steps, microbatches or ranks, or draw a picture",
-                    known_as, estimated_bytes_text(text), estimated_bytes_text(kMostText)));
-  throw InputError::too_large(known_as, bytes_needed(size, limits), allowed_bytes(limits));
+  check_text(size, limits.text_per_time, what);
+  throw InputError::too_large(described(what, size), bytes_needed(size, limits), allowed_bytes(limits));
 }
 
 }  // namespace pipeloom::study

@@ -21,8 +21,11 @@ struct Limits {
   std::size_t critical_path_entries = std::size_t{1} << 22;
   /// The lower bound is left out (its name is then "") of runs with more entries than this.
   std::size_t bound_entries = std::numeric_limits<std::size_t>::max();
-  /// Told now and then how far the search for an order is, 0 to 1; false ends it with schedules::SearchEnded. May be empty.
+  /// Told now and then how far the search for an order is, 0 to 1; false ends it with schedules::Stopped. May be empty.
   std::function<bool(double)> progress = {};
+  /// Asked between the passes of an evaluation (making, simulating, measuring, the bound, the critical path): true ends it with
+  /// schedules::Stopped. May be empty.
+  std::function<bool()> stop = {};
   /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
   bool with_metrics = true;
   /// False simulates the first step only, which metrics are of: for whoever shows no times of the others.
@@ -55,6 +58,8 @@ struct RunSize {
 
 /// Whether a run of this size needs no more memory than the limits allow, and fills no file larger than any that is read.
 [[nodiscard]] bool fits(const RunSize& size, const Limits& limits);
+/// Throws InputError if a text of about `bytes_per_time` for every op of every step would be longer than anybody reads, with its size.
+void check_text(const RunSize& size, double bytes_per_time, const std::string& what);
 /// Throws InputError with what it would take and what is allowed if it does not fit. `what` is the run's name.
 void check_size(const RunSize& size, const Limits& limits, const std::string& what);
 

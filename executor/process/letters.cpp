@@ -71,6 +71,8 @@ std::vector<Whereabouts> read_beat(const net::Bytes& body, int ranks) {
     one.age = in.i64();
     one.copy = in.u64();
     one.copy_age = in.i64();
+    if (one.step < 0 || one.age < 0 || one.copy_age < 0)
+      throw net::MalformedBytes("a rank is where it will be later");
     all.push_back(one);
   }
   in.end();

@@ -165,6 +165,7 @@ study::Limits window_limits(const Cancelled& cancelled) {
     cancelled.report(share);
     return !cancelled;
   };
+  limits.stop = [cancelled] { return static_cast<bool>(cancelled); };
   limits.critical_path_entries = std::size_t{1} << 21;
   limits.bound_entries = std::size_t{1} << 21;
   return limits;

@@ -31,7 +31,8 @@ void require_shown(const io::RunConfig& config);
 
 /// What runs of the window may cost: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes
 /// 128 bytes per entry. With this, evaluating and building 1e7 ops stay below a gigabyte.
-/// The search for an order reports to `cancelled` and asks it; it ends with schedules::SearchEnded.
+/// The search for an order reports to `cancelled`. It asks it, and so does an evaluation between its passes: both end with
+/// schedules::Stopped.
 [[nodiscard]] study::Limits window_limits(const Cancelled& cancelled = {});
 
 /// "1f1b p=4 m=8", with "v=2" where a rank has more than one stage.

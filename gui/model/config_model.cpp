@@ -58,7 +58,7 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
     return {nullptr, problem.line(), fix_of_remedy(problem.remedy())};
   } catch (const Error& error) {
     return {nullptr, error.line(), find_fixes(assignments, cancelled)};
-  } catch (const schedules::SearchEnded&) {
+  } catch (const schedules::Stopped&) {
     return {};
   } catch (const std::bad_alloc&) {
     return {nullptr, "error: out of memory; make the run smaller", {}};

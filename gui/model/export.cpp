@@ -3,26 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <ostream>
 
 #include "gui/model/chart_part.hpp"
-#include "sim/draw/scene_stack.hpp"
+#include "gui/model/export_view.hpp"
 #include "sim/error.hpp"
-#include "sim/io/cairo_picture.hpp"
-#include "sim/io/file.hpp"
-#include "sim/io/formats.hpp"
-#include "sim/io/svg.hpp"
-#include "sim/text.hpp"
 #include "study/compare.hpp"
 
 namespace pipeloom::gui {
 namespace {
-
-/// Dots per CSS pixel of a picture for paper: 300 dots per inch.
-constexpr double kPaperScale = 300.0 / 96;
-constexpr double kUsualScale = 2;
 
 /// No value: pictures have no such colours, and are coloured by kind.
 std::optional<draw::ColourBy> colour_by(GanttColour colour) {
@@ -30,125 +19,6 @@ std::optional<draw::ColourBy> colour_by(GanttColour colour) {
   if (colour == GanttColour::Stage) return draw::ColourBy::Stage;
   if (colour == GanttColour::Microbatch) return draw::ColourBy::Microbatch;
   return std::nullopt;
-}
-
-/// The whole ticks that the view shows of a run; no value if it shows nothing of it.
-std::optional<Span> visible_span(const ViewState& view, Span all) {
-  const double first = std::max(view.range.start, static_cast<double>(all.start));
-  const double last = std::min(view.range.end, static_cast<double>(all.end));
-  const Span span{static_cast<Ticks>(std::floor(first)), static_cast<Ticks>(std::ceil(last))};
-  return span.start < span.end ? std::optional(span) : std::nullopt;
-}
-
-struct RankRange {
-  int first = 0;
-  int last = 0;
-  std::vector<bool> shown;  ///< [rank]
-};
-
-/// The ranks of a run whose rows are on screen, none where they are scrolled away; where no chart was drawn, those that the filter leaves.
-RankRange visible_ranks(Session& session, const RunModel& run) {
-  RankRange out;
-  out.shown.assign(static_cast<std::size_t>(run.ranks()), false);
-  const ChartLayout& layout = session.part<ChartPart>().layout;
-  const ChartBlock* block = layout.block_of(run.id);
-  for (int rank = 0; rank < run.ranks(); ++rank) {
-    const ChartRow* row = block == nullptr ? nullptr : layout.row_of(run.id, Rank(rank));
-    out.shown[static_cast<std::size_t>(rank)] =
-        block == nullptr ? !session.view.hidden.contains(rank) : row != nullptr && layout.is_visible(*row);
-  }
-  const auto first = std::find(out.shown.begin(), out.shown.end(), true);
-  if (first == out.shown.end()) return out;
-  out.first = static_cast<int>(first - out.shown.begin());
-  out.last = static_cast<int>(out.shown.rend() - std::find(out.shown.rbegin(), out.shown.rend(), true));
-  return out;
-}
-
-InputError nothing_in_view() {
-  return {Where{"export"}, "nothing of the run is in view; press Home, or export all"};
-}
-
-const RunModel& require_run(const Session& session) {
-  const RunModel* run = session.active_run();
-  if (run == nullptr) throw InputError(Where{"export"}, "nothing is open; there is nothing to export");
-  return *run;
-}
-
-const io::Format& format_of(const std::string& path) {
-  // `convert` takes this extension for PyTorch's schedules; those are saved, not exported.
-  if (path.ends_with(".csv")) return io::find_format("csv");
-  const io::Format* format = io::format_by_extension(path);
-  if (format == nullptr || !format->write) {
-    std::string names;
-    for (const io::Format& one : io::all_formats())
-      for (const std::string& extension : one.extensions)
-        if (one.write) names += (names.empty() ? "" : " ") + extension;
-    throw InputError(Where{path}, "the name does not tell the format; end it in one of " + names);
-  }
-  return *format;
-}
-
-/// Calls fn(position) for the ops of these ranks that reach into `span`, by step, rank and queue.
-template <class Fn>
-void for_each_visible(const RunModel& run, const std::vector<bool>& shown, Span span, Fn&& fn) {
-  const Schedule& schedule = *run.schedule;
-  for (int step = 0; step < run.timeline.steps; ++step)
-    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-      if (!shown[rank.at()]) continue;
-      for (std::size_t i = schedule.queue_begin(rank); i < schedule.queue_end(rank); ++i) {
-        const std::size_t at = run.timeline.index(step, i);
-        if (run.timeline.start[at] < span.end && run.timeline.end[at] > span.start)
-          if (!fn(rank, i, at)) return;
-      }
-    }
-}
-
-void write_picture(const ExportJob& job, const io::Format& format, std::ostream& out) {
-  std::vector<draw::StackedTimeline> stack;
-  for (const ExportJob::Run& each : job.stack) stack.push_back({&each.run->timeline, each.scene});
-  const draw::Scene scene = draw::build_stacked_scene(stack);
-  const ExportSize& size = job.options.size;
-  if (format.name == "svg") return io::write_svg(out, scene);
-  if (format.name == "pdf") return io::write_pdf(out, scene);
-  const bool exact = size.unit == ExportSize::Unit::Pixels && (size.width > 0 || size.height > 0);
-  const bool paper = size.unit == ExportSize::Unit::Millimetres;
-  io::write_png(out, scene, exact ? 1 : paper ? kPaperScale : kUsualScale);
-}
-
-/// Rows of what is visible, as the format `csv` writes them.
-void write_visible_csv(const ExportJob& job, std::ostream& out) {
-  const RunModel& run = *job.active.run;
-  if (!job.active.scene.range) throw nothing_in_view();
-  const bool steps = run.timeline.steps > 1;
-  out << (steps ? "step,rank,op,start,end\n" : "rank,op,start,end\n");
-  for_each_visible(run, job.active.shown, *job.active.scene.range,
-                   [&](Rank rank, std::size_t op, std::size_t at) {
-                     if (steps) out << at / run.schedule->num_ops() << ',';
-                     out << rank.value() << ',' << to_text(run.schedule->ops()[op].with_joined(false)) << ','
-                         << format_ticks(run.timeline.start[at], run.timeline.unit) << ','
-                         << format_ticks(run.timeline.end[at], run.timeline.unit) << '\n';
-                     return true;
-                   });
-}
-
-void write_other(const ExportJob& job, const io::Format& format, std::ostream& out) {
-  const RunModel& run = *job.active.run;
-  io::Exported exported;
-  const Costs costs = run.costs ? *run.costs : default_costs(run.schedule->placement());
-  const MemoryModel memory = run.memory ? *run.memory : default_memory(run.schedule->placement());
-  exported.schedule = run.schedule.get();
-  exported.timeline = &run.timeline;
-  exported.costs = &costs;
-  exported.memory = &memory;
-  io::Report report;
-  if (format.needs_metrics && run.metrics && run.effective) {
-    report = {&*run.effective, &run.timeline,  &*run.metrics,
-              nullptr,         run.over_limit, run.messages ? &*run.messages : nullptr};
-    exported.report = &report;
-  }
-  if (format.needs_metrics && exported.report == nullptr)
-    throw InputError(Where{format.name}, "a report takes a simulated run that got to its end");
-  format.write(out, exported);
 }
 
 /// What a picture of a run looks like, but for its range.
@@ -220,7 +90,7 @@ std::vector<ExportJob::Run> export_stack(Session& session, const ExportOptions& 
 }  // namespace
 
 ExportJob export_job(Session& session, const ExportOptions& options) {
-  const RunModel& run = require_run(session);
+  const RunModel& run = run_to_export(session);
   ExportJob job;
   job.options = options;
   const std::optional<Span> range =
@@ -232,21 +102,9 @@ ExportJob export_job(Session& session, const ExportOptions& options) {
   return job;
 }
 
-void write_export(const ExportJob& job, const std::string& path, io::Overwrite overwrite) {
-  const io::Format& format = format_of(path);
-  io::write_file(path, overwrite, [&](std::ostream& out) {
-    if (format.picture)
-      write_picture(job, format, out);
-    else if (format.name == "csv" && job.options.view_only)
-      write_visible_csv(job, out);
-    else
-      write_other(job, format, out);
-  });
-}
-
 std::string what_is_written(const Session& session, const ExportJob& job, const std::string& path) {
   const std::size_t open = session.runs.size();
-  if (!format_of(path).picture || job.options.active_only)
+  if (!export_format(path).picture || job.options.active_only)
     return open > 1 ? fmt::format("{}, the active one of {} runs", job.active.run->title, open) : "";
   std::string out = job.stack.size() > 1 ? fmt::format("{} runs", job.stack.size()) : "";
   if (!job.colours_left_out.empty())
@@ -255,28 +113,9 @@ std::string what_is_written(const Session& session, const ExportJob& job, const 
   return out;
 }
 
-std::string visible_rows(Session& session, std::size_t most) {
-  const RunModel& run = require_run(session);
-  const auto span = visible_span(session.view, run.span());
-  const TimeUnit unit = run.timeline.unit;
-  std::string out = fmt::format("rank\top\tstart ({0})\tend ({0})\tduration ({0})\n", name_of(unit));
-  if (!span) return out;
-  std::size_t rows = 0;
-  for_each_visible(
-      run, visible_ranks(session, run).shown, *span, [&](Rank rank, std::size_t op, std::size_t at) {
-        const Ticks start = run.timeline.start[at];
-        const Ticks end = run.timeline.end[at];
-        out += fmt::format("{}\t{}\t{}\t{}\t{}\n", rank.value(),
-                           to_text(run.schedule->ops()[op].with_joined(false)), format_ticks(start, unit),
-                           format_ticks(end, unit), format_ticks(end - start, unit));
-        return ++rows < most;
-      });
-  return out;
-}
-
 void ExportPart::start(Session& session, const std::string& to, const ExportOptions& with,
                        io::Overwrite overwrite) {
-  (void)format_of(to);
+  (void)export_format(to);
   auto job = std::make_shared<const ExportJob>(export_job(session, with));
   const std::string what = what_is_written(session, *job, to);
   session.jobs.submit("export", [this, &session, job, to, overwrite, what](const Cancelled&) -> Jobs::Finish {

@@ -12,6 +12,7 @@
 #include "gui/model/session.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/file.hpp"
+#include "sim/io/formats.hpp"
 
 namespace pipeloom::gui {
 
@@ -63,9 +64,12 @@ struct ExportJob {
 /// Throws InputError if no run is active, or nothing is in view and only that is wanted.
 [[nodiscard]] ExportJob export_job(Session& session, const ExportOptions& options);
 
+/// The format of an export: by the path's extension. Throws InputError naming those there are.
+[[nodiscard]] const io::Format& export_format(const std::string& path);
+
 /// Writes by the path's extension: .svg, .png, .pdf, .csv (a row per op), .jsonl, .trace.json and whatever `convert` writes from times. Throws
-/// InputError for a file that is there and may not be replaced, for other extensions (naming those there are) and for pictures that are too large, SystemError
-/// if the disk refuses.
+/// InputError for a file that is there and may not be replaced, for other extensions (naming those there are), for pictures that are too large and, before
+/// anything is computed, for texts above io::kMaxTimelineBytes; SystemError if the disk refuses.
 void write_export(const ExportJob& job, const std::string& path, io::Overwrite overwrite);
 /// What is written, where that is not plain: "3 runs", "1f1b p=4 m=8, the active one of 3 runs"; else "".
 [[nodiscard]] std::string what_is_written(const Session& session, const ExportJob& job,

@@ -105,7 +105,7 @@ OpenedFile read_run_text(std::string text, const std::string& path, Configuratio
     return open_text(std::move(text), path, configurations, cancelled);
   } catch (const Error& error) {
     return problem_of(error.line());
-  } catch (const schedules::SearchEnded& ended) {
+  } catch (const schedules::Stopped& ended) {
     return problem_of(fmt::format("{}: {}", path, ended.what()));
   } catch (const std::bad_alloc&) {
     return out_of_memory(path);

@@ -41,8 +41,8 @@ struct OpenedFile {
 /// What happens to a configuration: it may be somebody else's to simulate.
 enum class Configurations : std::uint8_t { Simulate, Read };
 
-/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs: the reading of a long result and
-/// the search for an order end early when they are cancelled.
+/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs: the reading of a long result, the
+/// search for an order and an evaluation end early when they are cancelled.
 [[nodiscard]] OpenedFile read_run_file(const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
                                        const Cancelled& cancelled = {});

@@ -171,7 +171,7 @@ ProblemReport examine_configuration(const io::RunConfig& config, const Cancelled
     out.setting = problem.remedy();
     out.page = study::message_hang_page(problem, false);
     return out;
-  } catch (const schedules::SearchEnded&) {
+  } catch (const schedules::Stopped&) {
     return {};
   } catch (const Error& error) {
     return refused(error, "refused");

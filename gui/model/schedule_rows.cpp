@@ -129,6 +129,27 @@ bool is_now(const Assignments& assignments, const std::string& schedule) {
   }
 }
 
+/// Whether sizes are those of one stage each: memory.per, which follows costs.per.
+bool is_per_stage(const Assignments& assignments) {
+  for (const char* key : {"memory.per", "costs.per"})
+    if (const auto given = assignments.find(key); given != assignments.end())
+      return given->second == "\"stage\"";
+  return true;
+}
+
+/// As `simulate` tells it. Its activations are of this row's stages, these are of those under edit, so that rows compare: of v0 on a rank
+/// one holds v0-th of the layers, and all of them where sizes are given per rank.
+void tell_peak(const Assignments& assignments, MemoryModel model, Bytes peak, ScheduleRow& row) {
+  auto units = static_cast<Bytes>(std::llround(row.peak_bytes));
+  if (counts_activations(model)) {
+    const int v0 = chunks_of(assignments);
+    model.passes = row.chunks * (is_per_stage(assignments) ? 1 : v0);
+    units = peak * v0;
+  }
+  row.peak_text = memory_cell(model, units);
+  row.peak_note = memory_text(model, units);
+}
+
 ScheduleRow refused(ScheduleRow row, std::string why) {
   row.refusal = std::move(why);
   return row;
@@ -188,14 +209,12 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     const bool is_divided = config.memory.has_sizes && config.memory.per != cost::Per::Stage;
     row.peak_bytes = static_cast<double>(peak);
     if (!is_divided) row.peak_bytes *= static_cast<double>(chunks_of(assignments)) / row.chunks;
-    row.peak_text = counts_activations(run.memory)
-                        ? fmt::format("{:.3g}", row.peak_bytes)
-                        : short_bytes_text(static_cast<Bytes>(std::llround(row.peak_bytes)));
+    tell_peak(assignments, run.memory, peak, row);
     const auto bound = static_cast<double>(run.metrics.lower_bound.value);
     row.gap = bound > 0 ? static_cast<double>(run.metrics.makespan) / bound - 1 : 0;
   } catch (const Error& error) {
     return refused(std::move(row), error.what());
-  } catch (const schedules::SearchEnded& ended) {
+  } catch (const schedules::Stopped& ended) {
     return refused(std::move(row), ended.what());
   }
   return row;

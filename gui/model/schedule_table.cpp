@@ -112,7 +112,7 @@ Stacked simulate_stacked(const Assignments& assignments, const std::string& sche
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, ""), ""};
   } catch (const Error& error) {
     return {nullptr, error.line()};
-  } catch (const schedules::SearchEnded& ended) {
+  } catch (const schedules::Stopped& ended) {
     return {nullptr, ended.what()};
   }
 }

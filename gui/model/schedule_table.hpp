@@ -26,8 +26,10 @@ struct ScheduleRow {
   double bubble_ratio = 0;
   /// The most activation bytes of any rank, as if stages were as large as those under edit: v chunks share a rank's layers.
   double peak_bytes = 0;
-  /// "12.9 GB", or chunk passes of the parameters where no sizes are given: "4".
+  /// "12.9 GB"; "5.5" where sizes are relative.
   std::string peak_text;
+  /// "12.9 GB (12.0 GiB)"; "5.5 activations of a stage", one of those under edit.
+  std::string peak_note;
   /// makespan / lower bound - 1.
   double gap = 0;
   /// Of the configuration before: the one under edit was not evaluated yet.

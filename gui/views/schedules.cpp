@@ -31,8 +31,8 @@ constexpr Head kHeads[] = {
      "schedules of several chunks divide among them."},
     {"Bubble", 1.8F, "Share of the step in which ranks are idle"},
     {"Peak", 1.6F,
-     "Most activation bytes of any rank, as if each rank held the same layers whatever its chunks: in chunk "
-     "passes of the parameters where no bytes are given"},
+     "Most activation bytes of any rank, as if each rank held the same layers whatever its chunks; where no "
+     "bytes are given, activations of a stage of the parameters"},
     {"Gap", 1.6F, "Makespan over its lower bound, less one"}};
 
 void draw_heads(Ui& ui) {
@@ -65,15 +65,18 @@ void take_sorting(ScheduleTable& table) {
 
 /// Grey and in doubt where they are of the configuration before.
 void draw_numbers(const ScheduleRow& row) {
-  for (const std::string& number : {fmt::format("{:.4g}", to_double(row.makespan, row.unit) / row.updates),
-                                    fmt::format("{:.1f}%", 100 * row.bubble_ratio), row.peak_text,
-                                    fmt::format("{:.1f}%", 100 * row.gap)}) {
+  const auto draw = [&row](const std::string& number) {
     ImGui::TableNextColumn();
     if (row.stale)
       ImGui::TextDisabled("%s ?", number.c_str());
     else
       ImGui::TextUnformatted(number.c_str());
-  }
+  };
+  draw(fmt::format("{:.4g}", to_double(row.makespan, row.unit) / row.updates));
+  draw(fmt::format("{:.1f}%", 100 * row.bubble_ratio));
+  draw(row.peak_text);
+  explain(row.peak_note);
+  draw(fmt::format("{:.1f}%", 100 * row.gap));
 }
 
 void draw_row(Ui& ui, ScheduleTable& table, const ScheduleRow& row, const std::string& current) {

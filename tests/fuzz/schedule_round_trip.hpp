@@ -52,7 +52,8 @@ void check_reader(const Read& read) {
   try {
     const auto schedule = std::make_shared<const Schedule>(read());
     // The one-line text may leave almost everything out, and validate() lists every missing op: that is slow, not wrong.
-    if (static_cast<std::int64_t>(schedule->stages()) * schedule->microbatches() > 1 << 16) return;
+    if (static_cast<double>(schedule->stages()) * schedule->microbatches() * schedule->slices() > 1 << 12)
+      return;
     check_pages(*schedule);
     const auto diagnostics = validate(*schedule);
     if (diagnostics.empty()) check_valid(schedule);

@@ -5,6 +5,7 @@
 
 #include "gui/model/lane_index.hpp"
 #include "gui/model/message_lanes.hpp"
+#include "schedules/generator.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/simulator.hpp"
@@ -177,6 +178,14 @@ TEST_CASE("the search for an order reports how far it is, and ends when it is no
   CHECK(cancelled.share() == 0.25);
   cancelled.set();
   CHECK_FALSE(limits.progress(0.5));
+}
+
+TEST_CASE("a simulation ends when it is not wanted") {
+  const Cancelled cancelled;
+  const char* config = R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8})";
+  CHECK(run_of(config, window_limits(cancelled)) != nullptr);
+  cancelled.set();
+  CHECK_THROWS_AS(run_of(config, window_limits(cancelled)), schedules::Stopped);
 }
 
 TEST_CASE("runs larger than the window shows are refused before anything is made") {

@@ -165,6 +165,30 @@ TEST_CASE("a table has the ops that reach into the view") {
   CHECK(io::read_file(folder.file("view.csv")) == "rank,op,start,end\n1,1B0,2.0,4.0\n");
 }
 
+TEST_CASE("a text that nobody could read back is refused before anything is written") {
+  const Folder folder;
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  ExportJob job = export_job(session, {});
+  auto many = std::make_shared<RunModel>(*job.active.run);
+  many->timeline.steps = 10'000'000;
+  job.active.run = many;
+  // 8 ops of 1e7 steps are 8e7 times, with some 50 bytes for each: 4 GB.
+  try {
+    write_export(job, folder.file("many.jsonl"), io::Overwrite::No);
+    FAIL("4 GB were written");
+  } catch (const InputError& error) {
+    CHECK(
+        std::string(error.what()) ==
+        "scene (8 ops, 10000000 steps) would fill a file of about 4.0 GB (3.7 GiB); at most 2.1 GB (2.0 GiB) "
+        "are written, as no more is read: take fewer steps, microbatches or ranks, or draw a picture");
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.file("many.jsonl")));
+  // A picture does not grow with the steps.
+  write_export(job, folder.file("many.svg"), io::Overwrite::No);
+  CHECK(std::filesystem::exists(folder.file("many.svg")));
+}
+
 TEST_CASE("rows for the clipboard are those in view, with a limit") {
   Session session;
   test::open_in(session, test::run_of(kTwoRanks));

@@ -85,7 +85,29 @@ TEST_CASE("costs and sizes with units are dealt out like plain numbers") {
   CHECK(with_units.peak_bytes == without.peak_bytes);
   // 1f1b holds p = 4 activations of 1.5 GB on its first rank.
   CHECK(evaluate_row(literal, "1f1b").peak_text == "6.0 GB");
+  CHECK(evaluate_row(literal, "1f1b").peak_note == "6.0 GB (5.6 GiB)");
+}
+
+TEST_CASE("relative sizes are told in activations of a stage under edit") {
   CHECK(evaluate_row(kRun, "1f1b").peak_text == "4");
+  CHECK(evaluate_row(kRun, "1f1b").peak_note == "4 activations of a stage");
+  // Interleaved, rank 0 begins with (v - 1) p + 2 (p - 1) + 1 = 11 forwards, each of half of what was a stage.
+  CHECK(evaluate_row(kRun, "interleaved-1f1b").peak_note == "5.5 activations of a stage");
+  // The other way round a rank holds two stages: 11 of them, and each of 1f1b's 4 is two.
+  Assignments interleaved = kRun;
+  interleaved["schedule"] = "\"interleaved-1f1b\"";
+  interleaved["chunks"] = "2";
+  CHECK(evaluate_row(interleaved, "interleaved-1f1b").peak_text == "11");
+  CHECK(evaluate_row(interleaved, "1f1b").peak_text == "8");
+  // Per rank, a stage's activation is that of all of a rank's layers.
+  interleaved["costs.per"] = "\"rank\"";
+  CHECK(evaluate_row(interleaved, "interleaved-1f1b").peak_text == "5.5");
+  CHECK(evaluate_row(interleaved, "1f1b").peak_text == "4");
+  // Sizes do not change the count: 3 for an activation of any stage.
+  interleaved["costs.per"] = "\"stage\"";
+  interleaved["memory.activation_bytes"] = "3";
+  CHECK(evaluate_row(interleaved, "interleaved-1f1b").peak_text == "11");
+  CHECK(evaluate_row(interleaved, "1f1b").peak_text == "8");
 }
 
 TEST_CASE("runs without a flush are compared by the time of one update") {

@@ -48,6 +48,12 @@ TEST_CASE("of equally near names the first wins") {
   CHECK(nearest_name("ab1", {"ab2", "ab3"}) == "ab2");
 }
 
+TEST_CASE("of equally near names the one with the same dashes wins") {
+  // Without dashes all are one digit away; as they are spelt, "zb1p" lacks the dash too.
+  CHECK(nearest_name("zb-3p", {"zb1p", "zb-1p", "zb-2p"}) == "zb-1p");
+  CHECK(nearest_name("zb3p", {"zb-1p", "zb1p"}) == "zb1p");
+}
+
 TEST_CASE("an unknown name is answered with the nearest and all valid ones") {
   const auto error = InputError::unknown_name(Where{"c.json", 3, 4}, "schedule", "gpip", {"gpipe", "1f1b"});
   CHECK(error.line() ==

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "schedules/generator.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/text.hpp"
 #include "study/metrics_table.hpp"
@@ -184,6 +185,23 @@ TEST_CASE("steps that nobody looks at are neither simulated nor counted") {
       "step": {"optimizer": 1, "count": 1048576}})",
           limits)
           .find("add up to more than 2^62 ticks") != std::string::npos);
+}
+
+TEST_CASE("an evaluation that is not wanted any more ends between two passes") {
+  // Made, simulated, measured, bounded; behind the critical path nothing is left to ask for.
+  constexpr int kBetween = 4;
+  for (int wanted = 1; wanted <= kBetween; ++wanted) {
+    int asked = 0;
+    study::Limits limits;
+    limits.stop = [&] { return ++asked == wanted; };
+    CHECK_THROWS_AS(study::evaluate(config_of(kSeed), limits), schedules::Stopped);
+    CHECK(asked == wanted);
+  }
+  int asked = 0;
+  study::Limits limits;
+  limits.stop = [&] { return ++asked > kBetween; };
+  CHECK(study::evaluate(config_of(kSeed), limits).critical_path.has_value());
+  CHECK(asked == kBetween);
 }
 
 TEST_CASE("files that nobody could read back are refused before anything is simulated") {

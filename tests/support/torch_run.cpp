@@ -6,111 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "support/torch_load.hpp"
+
 namespace pipeloom::tests {
 namespace {
 
-using Key = std::pair<int, int>;  // stage, microbatch
+using Key = TorchKey;
 
-int stage_of(Action action) {
-  return action.stage().value();
-}
-Key key_of(Action action) {
-  return {stage_of(action), action.has_microbatch() ? action.microbatch().value() : -1};
-}
-
-/// What is thrown by the run; `end` says how it counts.
-struct Stop {
-  TorchRun::End end;
-  std::string why;
-};
-[[noreturn]] void refuse(const std::string& why) {
-  throw Stop{TorchRun::End::Refused, why};
-}
 [[noreturn]] void raise(const std::string& why) {
-  throw Stop{TorchRun::End::Raises, why};
+  throw TorchStop{TorchRun::End::Raises, why};
 }
-
-/// The loader: the rank of every stage.
-class Load {
- public:
-  Load(const ActionLists& lists, int ranks, int stages, int microbatches)
-      : lists_(lists), stages_(stages), microbatches_(microbatches) {
-    if (lists.ranks() != ranks) refuse("rows");
-    for (int rank = 0; rank < ranks; ++rank)
-      for (const Action action : lists.row(Rank(rank))) order(action, rank);
-    counts();
-    for (int rank = 0; rank < ranks; ++rank) reductions(rank);
-    for (int rank = 0; rank < ranks; ++rank) send_waits(rank);
-  }
-
-  std::map<int, int> home;  // by stage
-
- private:
-  void order(Action action, int rank) {
-    const Key key = key_of(action);
-    const auto seen = [&](ActionKind kind) { return done_[kind].count(key) > 0; };
-    const ActionKind kind = action.kind();
-    const bool computes = kind <= ActionKind::BackwardWeight;
-    if (computes && stage_of(action) >= stages_) refuse("stage");
-    if ((kind == ActionKind::Backward || kind == ActionKind::BackwardInput) && !seen(ActionKind::Forward))
-      refuse("backward before forward");
-    if (kind == ActionKind::BackwardWeight && !seen(ActionKind::BackwardInput)) refuse("W before I");
-    if (computes) done_[kind].insert(key);
-    if (home.emplace(stage_of(action), rank).first->second != rank) refuse("stage on two ranks");
-  }
-
-  void counts() {
-    for (int stage = 0; stage < stages_; ++stage) {
-      const auto count = [&](ActionKind kind) {
-        int n = 0;
-        for (const Key& key : done_[kind]) n += key.first == stage ? 1 : 0;
-        return n;
-      };
-      const int inputs = count(ActionKind::BackwardInput);
-      const int weights = count(ActionKind::BackwardWeight);
-      if (count(ActionKind::Forward) != microbatches_ || inputs != weights ||
-          count(ActionKind::Backward) + (inputs + weights) / 2 != microbatches_)
-        refuse("counts");
-    }
-  }
-
-  void reductions(int rank) {
-    int pending = -1;
-    for (const Action action : lists_.row(Rank(rank))) {
-      if (action.is_idle()) refuse("blank");
-      if (action.kind() == ActionKind::ReduceGrad) {
-        if (pending >= 0) refuse("two reductions");
-        pending = stage_of(action);
-      } else if (action.kind() == ActionKind::WaitReduceGrad) {
-        if (pending != stage_of(action)) refuse("wait without its reduction");
-        pending = -1;
-      }
-    }
-    if (pending >= 0) refuse("reduction without wait");
-  }
-
-  void send_waits(int rank) {
-    std::set<std::pair<ActionKind, Key>> pending;
-    std::set<std::pair<ActionKind, Key>> registered;
-    for (const Action action : lists_.row(Rank(rank))) {
-      const Key key = key_of(action);
-      if (is_send(action.kind())) {
-        if (!registered.emplace(action.kind(), key).second) refuse("send twice");
-        pending.emplace(action.kind(), key);
-      } else if (is_send_wait(action.kind())) {
-        const bool forward = action.kind() == ActionKind::WaitSendForward;
-        if (pending.erase({forward ? ActionKind::SendForward : ActionKind::SendBackward, key}) == 0)
-          refuse("wait without its send");
-      }
-    }
-    if (!pending.empty()) refuse("send without wait");
-  }
-
-  const ActionLists& lists_;
-  int stages_;
-  int microbatches_;
-  std::map<ActionKind, std::set<Key>> done_;
-};
 
 /// The messages of one ordered pair of ranks: the n-th sent meets the n-th received.
 struct Channel {
@@ -120,12 +25,9 @@ struct Channel {
 
 class Run {
  public:
-  Run(const ActionLists& lists, const Load& load, int stages, int microbatches, bool keeps_order)
-      : lists_(lists),
-        home_(load.home),
-        stages_(stages),
-        microbatches_(microbatches),
-        keeps_order_(keeps_order) {}
+  Run(const ActionLists& lists, const std::map<int, int>& home, int stages, int microbatches,
+      bool keeps_order)
+      : lists_(lists), home_(home), stages_(stages), microbatches_(microbatches), keeps_order_(keeps_order) {}
 
   /// Whether it came to its end; `wrong()` says with what.
   bool run() {
@@ -333,16 +235,16 @@ bool sharded_raises(const ActionLists& lists) {
 TorchRun run_as_torch(const ActionLists& lists, int ranks, int stages, int microbatches) {
   TorchRun out;
   try {
-    const Load load(lists, ranks, stages, microbatches);
-    out.has_stray = has_stray(lists, load.home, stages);
+    const std::map<int, int> home = load_as_torch(lists, ranks, stages, microbatches);
+    out.has_stray = has_stray(lists, home, stages);
     if (out.has_stray) return out;
-    Run posted(lists, load, stages, microbatches, false);
+    Run posted(lists, home, stages, microbatches, false);
     if (!posted.run()) return out.end = TorchRun::End::Hangs, out;
     out.why = posted.wrong();
     if (!out.why.empty()) return out.end = TorchRun::End::Wrong, out;
-    out.keeps_order_hangs = !Run(lists, load, stages, microbatches, true).run();
+    out.keeps_order_hangs = !Run(lists, home, stages, microbatches, true).run();
     out.sharded_raises = sharded_raises(lists);
-  } catch (const Stop& stop) {
+  } catch (const TorchStop& stop) {
     out.end = stop.end;
     out.why = stop.why;
   }

@@ -3,6 +3,7 @@
 #include "executor/process/letters.hpp"
 
 #include <array>
+#include <limits>
 
 #include "executor/process/clock_offset.hpp"
 #include "executor/process/record_bytes.hpp"
@@ -130,6 +131,13 @@ TEST_CASE("letters say what was put into them, and refuse what no letter says") 
   net::Bytes cut = beat_letter({whereabouts(progress, Rank(1), 1000)}).body;
   cut.pop_back();
   CHECK_THROWS_AS(read_beat(cut, 2), net::MalformedBytes);
+  // An age below 0 is written by nobody; the least one would leave the clock's range.
+  Whereabouts later = news.front();
+  later.age = std::numeric_limits<Ticks>::min();
+  CHECK_THROWS_AS(read_beat(beat_letter({later}).body, 2), net::MalformedBytes);
+  later = news.front();
+  later.copy_age = -1;
+  CHECK_THROWS_AS(read_beat(beat_letter({later}).body, 2), net::MalformedBytes);
 }
 
 }  // namespace pipeloom::executor
