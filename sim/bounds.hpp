@@ -25,7 +25,11 @@ struct LowerBound {
 /// is {head >= h, tail >= t} for some h and t, which is what is searched. 33 for 1F1B, p = 4, m = 8, F = 1, B = 2.
 ///
 /// Under `post-validation` each rank repeats its own work and optimizer every step, so the bound is the largest of those sums.
-/// O(stages) where all microbatches are alike and run alone, else O(entries log entries); see sim/chain_jobs.hpp.
-[[nodiscard]] LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps);
+/// `reached`: the makespan of one of these orders, which no bound can pass; a bound that is as large needs no further search.
+///
+/// O(stages) where all microbatches are alike and run alone, else O(entries log entries), or O(entries) where a set of all entries of a rank
+/// proves `reached`; see sim/chain_jobs.hpp.
+[[nodiscard]] LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps,
+                                     Ticks reached = kMaxTicks);
 
 }  // namespace pipeloom

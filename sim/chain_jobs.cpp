@@ -3,14 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/dependency.hpp"
-#include "sim/entry_edges.hpp"
-#include "sim/entry_order.hpp"
-
 namespace pipeloom {
 namespace {
-
-using Jobs = std::vector<std::vector<ChainJob>>;  // [rank]
 
 /// Entries of one stage and kind mostly share head and tail: what is merged here need not be sorted.
 void add(const ChainJob& job, std::vector<ChainJob>& jobs) {
@@ -91,7 +85,7 @@ class UnitChains {
     pass_.resize(static_cast<std::size_t>(stages_));
   }
 
-  Jobs run() && {
+  std::vector<std::vector<ChainJob>> run() && {
     const int alike = kinds_.all_alike() && costs_.microbatch_scale.empty() ? units_alike() : 0;
     for (Microbatch k{0}; k < Microbatch(schedule_.microbatches()); ++k)
       for (int slice = 0; slice < schedule_.slices(); ++slice) {
@@ -209,44 +203,50 @@ class UnitChains {
   std::int32_t stages_;
   std::vector<Pass> pass_;     // [stage], of the unit at hand
   std::vector<Ticks> counts_;  // [replica * slices + slice] units that are alike and not yet added
-  Jobs jobs_;
+  std::vector<std::vector<ChainJob>> jobs_;  // [rank]
 };
-
-/// Groups tie microbatches together, and copies hang between a forward and its backward: entry by entry, in an order that has every
-/// entry behind what it waits for.
-Jobs jobs_of_entries(const Schedule& schedule, const Costs& costs) {
-  const EntryEdges edges(schedule, costs);
-  const std::vector<std::uint32_t> order = entries_by_level(schedule);
-  std::vector<Ticks> head(schedule.num_ops(), 0);  // [first op]
-  std::vector<Ticks> tail(schedule.num_ops(), 0);
-  for (const std::uint32_t v : order)
-    edges.data_into(v,
-                    [&](EntryEdges::Edge edge) { head[v] = std::max(head[v], head[edge.from] + edge.lag); });
-  // lag = duration + delay (less when a group's part is visible early), so what follows the end of an entry is that much less than
-  // what follows its start.
-  for (auto v = order.rbegin(); v != order.rend(); ++v) {
-    const Ticks after = edges.duration(*v) + tail[*v];
-    edges.data_into(*v, [&](EntryEdges::Edge edge) {
-      tail[edge.from] = std::max(tail[edge.from], edge.lag - edges.duration(edge.from) + after);
-    });
-  }
-  Jobs jobs(static_cast<std::size_t>(schedule.ranks()));
-  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
-    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                   [&](std::size_t first, std::size_t) {
-                     if (is_copy(schedule.ops()[first].kind())) return;
-                     const Ticks duration = edges.duration(first);
-                     add({head[first], tail[first], duration, duration}, jobs[rank.at()]);
-                   });
-  return jobs;
-}
 
 }  // namespace
 
-std::vector<std::vector<ChainJob>> chain_jobs(const Schedule& schedule, const Costs& costs) {
-  Jobs jobs = schedule.has_groups() || schedule.has_copies() ? jobs_of_entries(schedule, costs)
-                                                             : UnitChains(schedule, costs).run();
-  for (auto& list : jobs) merge(list);
+Chains::Chains(const Schedule& schedule, const Costs& costs) : schedule_(schedule), costs_(costs) {
+  if (schedule.has_groups() || schedule.has_copies())
+    entries_ = entry_chains(schedule, costs);
+  else
+    jobs_ = UnitChains(schedule, costs).run();
+}
+
+template <class Fn>
+void Chains::for_each_job(Rank rank, Fn&& fn) const {
+  if (!jobs_.empty()) {
+    for (const ChainJob& job : jobs_[rank.at()]) fn(job);
+    return;
+  }
+  const EntryChain* chain = entries_[rank.at()].data();
+  for_each_entry(schedule_, schedule_.queue_begin(rank), schedule_.queue_end(rank),
+                 [&](std::size_t first, std::size_t last) {
+                   if (is_copy(schedule_.ops()[first].kind())) return;
+                   const Ticks duration = costs_.entry_duration(schedule_, first, last);
+                   fn(ChainJob{chain->head, chain->tail, duration, duration});
+                   ++chain;
+                 });
+}
+
+RankChains Chains::of(Rank rank) const {
+  RankChains all{.head = kMaxTicks, .tail = kMaxTicks};
+  for_each_job(rank, [&](const ChainJob& job) {
+    all.any = true;
+    all.head = std::min(all.head, job.head);
+    all.tail = std::min(all.tail, job.tail);
+    all.work += job.work;
+    all.longest = std::max(all.longest, job.head + job.longest + job.tail);
+  });
+  return all.any ? all : RankChains{};
+}
+
+std::vector<ChainJob> Chains::jobs(Rank rank) const {
+  std::vector<ChainJob> jobs;
+  for_each_job(rank, [&](const ChainJob& job) { add(job, jobs); });
+  merge(jobs);
   return jobs;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/costs.hpp"
+#include "sim/entry_chains.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom {
@@ -17,11 +18,38 @@ struct ChainJob {
   Ticks longest = 0;  ///< the longest of these
 };
 
-/// All entries but copies, which run beside their rank's work and lengthen chains only: [rank][job], jobs sorted by head, then tail.
+/// What the entries of one rank have in common.
+struct RankChains {
+  bool any = false;   ///< whether there are entries
+  Ticks head = 0;     ///< least
+  Ticks tail = 0;     ///< least
+  Ticks work = 0;     ///< all
+  Ticks longest = 0;  ///< the longest head + duration + tail of an entry
+  friend bool operator==(const RankChains&, const RankChains&) = default;
+};
+
+/// The chains of all entries but copies, which run beside their rank's work and lengthen chains only.
 ///
-/// Where microbatches go alone (no groups, no copies), their chains are known from the stages: O(stages) where all microbatches are
-/// alike, O(ops) else. Groups and copies take an order of all entries and 24 bytes per op. Throws HangError if the schedule
-/// hangs and has groups or copies. REQUIRES: no structural errors.
-[[nodiscard]] std::vector<std::vector<ChainJob>> chain_jobs(const Schedule& schedule, const Costs& costs);
+/// Where microbatches go alone (no groups, no copies), they are known from the stages: O(stages) where all microbatches are
+/// alike, O(ops) else. Groups and copies take two walks over all queues (sim/entry_chains.hpp).
+class Chains {
+ public:
+  /// Both must outlive it. Throws HangError if the schedule hangs and has groups or copies. REQUIRES: no structural errors.
+  Chains(const Schedule& schedule, const Costs& costs);
+
+  [[nodiscard]] RankChains of(Rank rank) const;
+  /// Sorted by head, then tail, each pair of these once.
+  [[nodiscard]] std::vector<ChainJob> jobs(Rank rank) const;
+
+ private:
+  /// Calls fn(job) for every entry, or for several at once.
+  template <class Fn>
+  void for_each_job(Rank rank, Fn&& fn) const;
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  std::vector<std::vector<ChainJob>> jobs_;       // [rank] where microbatches go alone
+  std::vector<std::vector<EntryChain>> entries_;  // [rank][entry] else
+};
 
 }  // namespace pipeloom

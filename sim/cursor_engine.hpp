@@ -117,8 +117,10 @@ class CursorEngine {
   template <bool kTimes, bool kBytes, bool kReplicas>
   void run_plain(const Schedule& schedule, Times times);
   void note_first_start(const Schedule& schedule, Cursor& cursor) const;
+  template <bool kExtended>
   void run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
   void run_copy(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
+  template <bool kExtended>
   void account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Span entry,
                      Cursor& cursor);
   void finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,

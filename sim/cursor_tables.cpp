@@ -8,17 +8,6 @@
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {
-namespace {
-
-/// The rank that takes what an op of this kind on this slot writes.
-Rank consumer_of(const Placement& placement, OpKind kind, Slot slot) {
-  const int stage = placement.stage_of(slot).value();
-  if (kind == OpKind::Forward && stage + 1 < placement.stages()) return placement.rank_of(slot + 1);
-  if (carries_gradient(kind) && stage > 0) return placement.rank_of(slot - 1);
-  return placement.rank_of(slot);
-}
-
-}  // namespace
 
 void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs, const MemoryModel& memory) {
   const Placement& placement = schedule.placement();

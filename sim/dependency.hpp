@@ -59,4 +59,12 @@ class DependencyMap {
   return carries_gradient(kind) ? costs.backward_delay[slot.at()] : 0;
 }
 
+/// The rank that may have to wait for what an op of this kind on this slot writes: the neighbour stage's, or its own.
+[[nodiscard]] inline Rank consumer_of(const Placement& placement, OpKind kind, Slot slot) {
+  const int stage = placement.stage_of(slot).value();
+  if (kind == OpKind::Forward && stage + 1 < placement.stages()) return placement.rank_of(slot + 1);
+  if (carries_gradient(kind) && stage > 0) return placement.rank_of(slot - 1);
+  return placement.rank_of(slot);
+}
+
 }  // namespace pipeloom

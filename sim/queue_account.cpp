@@ -30,40 +30,51 @@ Bytes QueueAccounts::logits_given(OpKind kind, Slot slot) const {
   return ends ? model_.logits[slot.at()] : 0;
 }
 
-OpEffect QueueAccounts::effect_of(Op op) const {
+OpEffect QueueAccounts::extended_effect(Op op) const {
   const Slot slot = schedule_.slot_of(op);
-  if (!table_.empty()) return table_[slot.at() * kPlainKinds + index_of(op.kind())];
   return {effects_.of(op), logits_taken(op.kind(), slot), logits_given(op.kind(), slot)};
 }
 
 /// Entries one after another: each takes when it starts and gives when it ends.
+/// effect_of(op) is what an op takes and gives.
+template <class EffectOf>
 class QueueAccounts::Account {
  public:
-  Account(const QueueAccounts& accounts, Rank rank) : accounts_(accounts), ops_(accounts.schedule_.ops()) {
+  Account(const QueueAccounts& accounts, Rank rank, EffectOf effect_of)
+      : effect_of_(effect_of), ops_(accounts.schedule_.ops()) {
     bytes_ = peaks_.peak_bytes = static_bytes_of(accounts.schedule_, accounts.model_, rank);
     peaks_.peak_op = accounts.schedule_.queue_begin(rank);
   }
 
   void add(std::size_t first, std::size_t last) {
     if (last - first == 1) {
-      const OpEffect effect = accounts_.effect_of(ops_[first]);
+      const OpEffect& effect = effect_of_(ops_[first]);
       take(first, effect);
       note_peaks();
       return give(first, effect);
     }
-    for (std::size_t i = first; i < last; ++i) take(i, accounts_.effect_of(ops_[i]));
+    for (std::size_t i = first; i < last; ++i) take(i, effect_of_(ops_[i]));
     note_peaks();
     // What the parts free comes before what they keep.
-    for (const bool frees : {true, false})
-      for (std::size_t i = first; i < last; ++i) {
-        const OpEffect effect = accounts_.effect_of(ops_[i]);
-        if ((effect.activation.given + effect.logits_given >= 0) == frees) give(i, effect);
-      }
+    bool keeps = false;
+    for (std::size_t i = first; i < last; ++i) {
+      const OpEffect& effect = effect_of_(ops_[i]);
+      if (is_kept(effect))
+        keeps = true;
+      else
+        give(i, effect);
+    }
+    for (std::size_t i = first; keeps && i < last; ++i)
+      if (const OpEffect& effect = effect_of_(ops_[i]); is_kept(effect)) give(i, effect);
   }
 
   [[nodiscard]] const RankMemory& peaks() const { return peaks_; }
 
  private:
+  /// An I may keep more than it frees.
+  [[nodiscard]] static bool is_kept(const OpEffect& effect) {
+    return effect.activation.given + effect.logits_given < 0;
+  }
   void take(std::size_t op, const OpEffect& effect) {
     live_ += effect.activation.live_taken;
     held_ += effect.activation.taken;
@@ -74,7 +85,7 @@ class QueueAccounts::Account {
     live_ -= effect.activation.live_given;
     held_ -= effect.activation.given;
     bytes_ -= effect.activation.given + effect.logits_given;
-    note_bytes(op);  // an I may keep more than it frees
+    note_bytes(op);
   }
   void note_peaks() {
     peaks_.peak_live = std::max(peaks_.peak_live, live_);
@@ -86,7 +97,7 @@ class QueueAccounts::Account {
     peaks_.peak_op = op;
   }
 
-  const QueueAccounts& accounts_;
+  EffectOf effect_of_;
   std::span<const Op> ops_;
   Bytes bytes_ = 0;
   Bytes held_ = 0;
@@ -95,10 +106,16 @@ class QueueAccounts::Account {
 };
 
 RankMemory QueueAccounts::peaks(Rank rank) const {
-  Account account(*this, rank);
-  for_each_entry(schedule_, schedule_.queue_begin(rank), schedule_.queue_end(rank),
-                 [&](std::size_t first, std::size_t last) { account.add(first, last); });
-  return account.peaks();
+  const auto peaks_by = [&](auto effect_of) {
+    Account account(*this, rank, effect_of);
+    for_each_entry(schedule_, schedule_.queue_begin(rank), schedule_.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) { account.add(first, last); });
+    return account.peaks();
+  };
+  if (table_.empty()) return peaks_by([this](Op op) { return extended_effect(op); });
+  return peaks_by([this](Op op) -> const OpEffect& {
+    return table_[schedule_.slot_of(op).at() * kPlainKinds + index_of(op.kind())];
+  });
 }
 
 Bytes static_bytes_of(const Schedule& schedule, const MemoryModel& model, Rank rank) {

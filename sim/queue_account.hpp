@@ -25,10 +25,11 @@ class QueueAccounts {
   [[nodiscard]] RankMemory peaks(Rank rank) const;
 
  private:
-  [[nodiscard]] OpEffect effect_of(Op op) const;
+  [[nodiscard]] OpEffect extended_effect(Op op) const;
   [[nodiscard]] Bytes logits_taken(OpKind kind, Slot slot) const;
   [[nodiscard]] Bytes logits_given(OpKind kind, Slot slot) const;
 
+  template <class EffectOf>
   class Account;
   const Schedule& schedule_;
   const MemoryModel& model_;

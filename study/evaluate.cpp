@@ -47,7 +47,8 @@ void measure_timeline(const Limits& limits, Evaluation& out) {
                                        limits.critical_path_entries));
   else if (out.program_run)
     out.critical_path = {out.metrics.makespan, critical_entries(*out.program_run, *out.program)};
-  if (with_bound) out.metrics.lower_bound = lower_bound(*out.schedule, out.costs, out.steps);
+  if (with_bound)
+    out.metrics.lower_bound = lower_bound(*out.schedule, out.costs, out.steps, out.metrics.makespan);
   end_if_stopped(limits);
   if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, out.costs);
 }

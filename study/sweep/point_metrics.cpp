@@ -170,7 +170,7 @@ void PointMetrics::fill(const Schedule& schedule, const Steps& steps) {
                                                     ? metrics.makespan + steps.optimizer
                                                     : steady_period(schedule, run_.costs, steps);
   metrics.lower_bound = wanted_.lower_bound && schedule.num_entries() <= limits_.bound_entries
-                            ? lower_bound(schedule, run_.costs, steps)
+                            ? lower_bound(schedule, run_.costs, steps, metrics.makespan)
                             : LowerBound{};
 }
 

@@ -26,6 +26,13 @@ std::vector<Vertex> data_order(const Dag& dag) {
 
 }  // namespace
 
+std::vector<std::vector<ChainJob>> chain_jobs(const Schedule& schedule, const Costs& costs) {
+  const Chains chains(schedule, costs);
+  std::vector<std::vector<ChainJob>> jobs;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) jobs.push_back(chains.jobs(rank));
+  return jobs;
+}
+
 std::vector<std::vector<ChainJob>> graph_chain_jobs(const Schedule& schedule, const Costs& costs) {
   const Dag dag(schedule);
   const auto durations = dag.durations(costs);

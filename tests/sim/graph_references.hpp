@@ -10,7 +10,9 @@
 
 namespace pipeloom::test {
 
-/// As chain_jobs(): longest paths over the graph's data edges.
+/// The jobs of all ranks, as the walks find them: [rank][job].
+[[nodiscard]] std::vector<std::vector<ChainJob>> chain_jobs(const Schedule& schedule, const Costs& costs);
+/// The same by longest paths over the graph's data edges.
 [[nodiscard]] std::vector<std::vector<ChainJob>> graph_chain_jobs(const Schedule& schedule,
                                                                   const Costs& costs);
 

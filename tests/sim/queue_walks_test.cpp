@@ -80,8 +80,8 @@ TEST_CASE("chains of microbatches that run alone: 1F1B on two ranks") {
   // F 3, B 5, hop 1. Rank 0: F starts at 0, and 1 + 3 (F on rank 1) + 5 (B there) + 1 + 5 (own B) follow its end: 15; B starts after
   // 3 + 1 + 3 + 5 + 1 = 13, nothing follows. Rank 1: F after 3 + 1, then 5 + 1 + 5 = 11; B after 4 + 3 = 7, then 1 + 5 = 6.
   const auto schedule = test::one_f_one_b(2, 4);
-  const auto jobs =
-      chain_jobs(*schedule, uniform_costs(schedule->placement(), {.forward = 3, .backward = 5, .delay = 1}));
+  const auto jobs = test::chain_jobs(
+      *schedule, uniform_costs(schedule->placement(), {.forward = 3, .backward = 5, .delay = 1}));
   REQUIRE(jobs.size() == 2);
   CHECK(jobs[0] == std::vector<ChainJob>{{0, 15, 4 * 3, 3}, {13, 0, 4 * 5, 5}});
   CHECK(jobs[1] == std::vector<ChainJob>{{4, 11, 4 * 3, 3}, {7, 6, 4 * 5, 5}});
@@ -89,8 +89,27 @@ TEST_CASE("chains of microbatches that run alone: 1F1B on two ranks") {
 
 TEST_CASE("chains of data are those of the graph") {
   for_each_problem([](const Problem& problem) {
-    REQUIRE(chain_jobs(*problem.schedule, problem.costs) ==
+    REQUIRE(test::chain_jobs(*problem.schedule, problem.costs) ==
             test::graph_chain_jobs(*problem.schedule, problem.costs));
+  });
+}
+
+TEST_CASE("what a rank's chains have in common") {
+  for_each_problem([](const Problem& problem) {
+    const Chains chains(*problem.schedule, problem.costs);
+    const auto jobs = test::graph_chain_jobs(*problem.schedule, problem.costs);
+    for (Rank rank{0}; rank < Rank(problem.schedule->ranks()); ++rank) {
+      RankChains expected{.head = kMaxTicks, .tail = kMaxTicks};
+      for (const ChainJob& job : jobs[rank.at()]) {
+        expected.any = true;
+        expected.head = std::min(expected.head, job.head);
+        expected.tail = std::min(expected.tail, job.tail);
+        expected.work += job.work;
+        expected.longest = std::max(expected.longest, job.head + job.longest + job.tail);
+      }
+      if (!expected.any) expected = {};
+      REQUIRE(chains.of(rank) == expected);
+    }
   });
 }
 
@@ -101,7 +120,7 @@ TEST_CASE("chains where only some microbatches are split or recomputed") {
     const auto schedule = scene(text);
     Costs costs = uniform_costs(schedule->placement(), {.delay = 2});
     costs.duration[index_of(OpKind::Recompute)] = {9, 9};
-    CHECK(chain_jobs(*schedule, costs) == test::graph_chain_jobs(*schedule, costs));
+    CHECK(test::chain_jobs(*schedule, costs) == test::graph_chain_jobs(*schedule, costs));
   }
 }
 
