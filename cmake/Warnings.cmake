@@ -22,6 +22,10 @@ set(warnings
 set(warnings_of_cuda -Xcompiler=-Wall,-Wextra $<$<BOOL:${PIPELOOM_WERROR}>:-Werror=all-warnings>)
 
 add_library(pipeloom_warnings INTERFACE)
+# Joined sources see each other's inner names and warn about them: builds of single sources judge.
+if(CMAKE_UNITY_BUILD)
+  return()
+endif()
 target_compile_options(pipeloom_warnings INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:${warnings_of_cuda}>")
