@@ -17,16 +17,24 @@ readonly pipeloom=$build/cli/pipeloom
 # shellcheck source=scripts/build_progress.sh
 source "$root/scripts/build_progress.sh"
 
+asks_for_gpus() { [[ ${1:-} == run && " $* " =~ \ --backend[\ =]cuda\  ]]; }
+
+# Looks for nvcc and NCCL only where GPUs are asked for. Where they are missing, the program says so.
+configure() {
+  if asks_for_gpus "$@"; then
+    cmake -S "$root" --preset release -DPIPELOOM_CUDA=AUTO
+  else
+    [[ -f $build/build.ninja ]] || cmake -S "$root" --preset release
+  fi
+}
+
 # targets_for ARGS...: what these arguments start
 targets_for() {
   echo pipeloom
   [[ ${1:-} != gui ]] || echo pipeloom-gui
-  [[ ${1:-} == run && " $* " =~ \ --backend[\ =]cuda\  ]] || return 0
-  # Where nvcc and NCCL are not found there is no such target, and the program says what is missing.
-  if cmake --build "$build" --target help | grep -q '^pipeloom-cuda:'; then echo pipeloom-cuda; fi
+  # grep reads to the end: a pipe that breaks would count as a failure.
+  if asks_for_gpus "$@" && cmake --build "$build" --target help | grep '^pipeloom-cuda:' >/dev/null; then echo pipeloom-cuda; fi
 }
-
-configured() { [[ -f $build/build.ninja ]] || cmake -S "$root" --preset release; }
 
 build_targets() {
   local targets
@@ -38,7 +46,7 @@ build_program() {
   "$root/scripts/install-deps.sh" build
   mkdir -p "$build"
   [[ -x $pipeloom ]] || echo "Building pipeloom; this takes some minutes the first time." >&2
-  if ! { configured && build_targets "$@"; } 2>&1 | tee "$log" | build_progress; then
+  if ! { configure "$@" && build_targets "$@"; } 2>&1 | tee "$log" | build_progress; then
     cat "$log" >&2
     echo "run.sh: the build failed; its output is above and in $log" >&2
     return 3
