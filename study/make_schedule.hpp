@@ -6,7 +6,7 @@
 #include <string>
 
 #include "schedules/generator.hpp"
-#include "sim/io/report.hpp"
+#include "sim/io/effective_config.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"

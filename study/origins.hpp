@@ -2,7 +2,7 @@
 
 // Where the values of a run came from, for its effective configuration.
 
-#include "sim/io/report.hpp"
+#include "sim/io/effective_config.hpp"
 #include "sim/io/run_config.hpp"
 
 namespace pipeloom::study {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "gui/model/view_state.hpp"
+#include "gui/model/time_range.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::gui {

@@ -11,7 +11,6 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/config_presets.hpp"
-#include "gui/model/open_file.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config_keys.hpp"
 #include "sim/io/file.hpp"
@@ -92,7 +91,7 @@ ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), p
 
 bool ConfigModel::update(Session& session) {
   // The example is for those who name no configuration.
-  if (started_ || session.part<FileOpener>().opens_named()) return false;
+  if (started_ || session.run_comes()) return false;
   simulate(session);
   return true;
 }

@@ -15,7 +15,7 @@
 
 #include "gui/model/busy_pyramid.hpp"
 #include "gui/model/memory_pyramid.hpp"
-#include "gui/model/view_state.hpp"
+#include "gui/model/time_range.hpp"
 #include "sim/draw/marks.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"

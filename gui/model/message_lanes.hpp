@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gui/model/busy_pyramid.hpp"
-#include "gui/model/run_model.hpp"
-#include "gui/model/view_state.hpp"
+#include "gui/model/message_bar.hpp"
+#include "gui/model/time_range.hpp"
 
 namespace pipeloom::gui {
 

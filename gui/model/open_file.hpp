@@ -65,11 +65,11 @@ class FileOpener : public Part {
   /// edit; the others are runs of their own.
   void open_named(std::vector<std::string> paths);
   /// Some of them are still to come.
-  [[nodiscard]] bool opens_named() const { return !named_.empty() || named_under_way_; }
+  [[nodiscard]] bool brings_run() const override { return !named_.empty() || named_under_way_; }
 
   bool update(Session& session) override;
   void stop(Session& session) override;
-  [[nodiscard]] bool idle() const override { return !opens_named(); }
+  [[nodiscard]] bool idle() const override { return !brings_run(); }
 
  private:
   void finish(Session& session, const OpenedFile& opened, const std::string& path, bool compared);

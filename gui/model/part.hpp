@@ -23,6 +23,8 @@ class Part {
   virtual void stop(Session&) {}
   /// Nothing under way besides jobs, such as a file that is waited for to be stable.
   [[nodiscard]] virtual bool idle() const { return true; }
+  /// It is about to bring the first run, so that nobody else need.
+  [[nodiscard]] virtual bool brings_run() const { return false; }
   /// Its key in the state dump, "" for none, and the JSON value there.
   [[nodiscard]] virtual std::string_view state_key() const { return ""; }
   [[nodiscard]] virtual std::string state_json(const Session&) const { return "null"; }

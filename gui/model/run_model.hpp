@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/model/message_bar.hpp"
 #include "sim/costs.hpp"
 #include "sim/deadlock.hpp"
 #include "sim/idle_causes.hpp"
@@ -44,17 +45,6 @@ struct Hang {
     bool in_cycle = false;
   };
   std::vector<Wait> waits;
-};
-
-/// A message between two ranks, as a bar in their send and receive rows.
-struct MessageBar {
-  Ticks start = 0;
-  Ticks end = 0;
-  Rank from;
-  Rank to;
-  std::size_t producer = 0;  ///< op index
-  std::size_t consumer = 0;  ///< op index
-  bool gradient = false;
 };
 
 struct RunModel {

@@ -142,4 +142,9 @@ bool Session::idle() const {
          std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part.second->idle(); });
 }
 
+bool Session::run_comes() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const auto& part) { return part.second->brings_run(); });
+}
+
 }  // namespace pipeloom::gui

@@ -110,6 +110,8 @@ struct Session {
   void stop();
   /// Nothing under way: what `wait idle` of scripts waits for.
   [[nodiscard]] bool idle() const;
+  /// A part is about to bring the first run.
+  [[nodiscard]] bool run_comes() const;
 
   /// Ids and default states of the panels; the window fills it from views.def.
   std::map<std::string, bool> panel_defaults;

@@ -9,19 +9,11 @@
 #include <vector>
 
 #include "gui/model/run_model.hpp"
+#include "gui/model/time_range.hpp"
 #include "sim/op.hpp"
 #include "sim/units.hpp"
 
 namespace pipeloom::gui {
-
-/// The visible stretch of time, in ticks. Floating point, so that zooming at the pointer is exact to a pixel and returns to where
-/// it came from. All stacked runs share it.
-struct TimeRange {
-  double start = 0;
-  double end = 1;
-  [[nodiscard]] double length() const { return end - start; }
-  friend bool operator==(const TimeRange&, const TimeRange&) = default;
-};
 
 enum class GanttColour : std::uint8_t { Kind, Chunk, Stage, Microbatch, Slack };
 /// "kind", "chunk", "stage", "microbatch", "slack".

@@ -1,9 +1,8 @@
-// The "config" object of a report.
+#include "sim/io/effective_config.hpp"
 
 #include <algorithm>
 #include <sstream>
 
-#include "sim/io/report.hpp"
 #include "sim/io/text_writer.hpp"
 
 namespace pipeloom::io {

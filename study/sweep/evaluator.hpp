@@ -12,21 +12,11 @@
 #include "sim/io/run_config.hpp"
 #include "study/make_schedule.hpp"
 #include "study/metrics_table.hpp"
-#include "study/run_status.hpp"
+#include "study/sweep/outcome.hpp"
 
 namespace pipeloom::sweep {
 
 using study::name_of;
-using study::Status;
-
-/// What one point gave. Reused between calls.
-struct Outcome {
-  Status status = Status::Ok;
-  /// Value texts as the report writes them, parallel to the metrics asked for; empty unless status is Ok or OverMemory.
-  std::vector<std::string> metrics;
-  /// Of OverMemory, Illegal, Deadlock and Failed: one line, as Error::line() where it is one ("file:line:column: error: ...").
-  std::string error;
-};
 
 /// Metrics of a sweep that names none.
 [[nodiscard]] std::vector<std::string> default_metrics();

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid.hpp"
+#include "study/sweep/outcome.hpp"
 #include "study/sweep/result.hpp"
 
 namespace pipeloom::sweep {

@@ -62,34 +62,6 @@ std::string without_place(const std::string& line) {
 
 }  // namespace
 
-void Counts::add(Status status) {
-  switch (status) {
-    case Status::Ok:
-      ++ok;
-      return;
-    case Status::Illegal:
-      ++illegal;
-      return;
-    case Status::Deadlock:
-      ++deadlock;
-      return;
-    case Status::OverMemory:
-      ++over_memory;
-      return;
-    case Status::Failed:
-      ++failed;
-      return;
-  }
-}
-
-void Counts::add(const Counts& other) {
-  ok += other.ok;
-  illegal += other.illegal;
-  deadlock += other.deadlock;
-  over_memory += other.over_memory;
-  failed += other.failed;
-}
-
 std::uint64_t piece_size(std::uint64_t combinations, int workers) {
   const auto share =
       divided_up(combinations, kPiecesPerWorker * static_cast<std::uint64_t>(std::max(1, workers)));

@@ -12,6 +12,7 @@
 #include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid.hpp"
 #include "study/sweep/line_writer.hpp"
+#include "study/sweep/outcome.hpp"
 #include "study/sweep/result.hpp"
 
 namespace pipeloom::sweep {
@@ -20,18 +21,6 @@ struct Piece {
   std::uint64_t begin = 0;        ///< first combination
   std::uint64_t end = 0;          ///< one behind the last
   std::uint64_t first_point = 0;  ///< point number of the first combination in it that holds
-};
-
-/// Counts per status, for progress and the summary.
-struct Counts {
-  std::uint64_t ok = 0;
-  std::uint64_t illegal = 0;
-  std::uint64_t deadlock = 0;
-  std::uint64_t over_memory = 0;
-  std::uint64_t failed = 0;
-  void add(Status status);
-  void add(const Counts& other);
-  [[nodiscard]] std::uint64_t total() const { return ok + illegal + deadlock + over_memory + failed; }
 };
 
 /// Combinations per piece: enough pieces to keep `workers` evenly busy, few enough that their table stays under 1 MiB.
@@ -56,15 +45,6 @@ class Pieces {
   std::uint64_t size_ = 1;
   std::uint64_t points_ = 0;
   std::vector<std::uint64_t> first_point_;  // [piece]; empty without conditions
-};
-
-/// Lines of a piece.
-struct PieceText {
-  std::string lines;
-  Counts counts;
-  std::uint64_t end_point =
-      0;                 ///< one above the last point of the grid that was looked at, other shards' included
-  bool complete = true;  ///< false if `stop` cut it short: nothing may be written after it
 };
 
 /// Evaluates pieces. One per thread.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "study/sweep/piece.hpp"
+#include "study/sweep/outcome.hpp"
 #include "study/sweep/result_file.hpp"
 
 namespace pipeloom::sweep {

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "sim/io/file.hpp"
-#include "study/sweep/evaluator.hpp"
+#include "study/sweep/outcome.hpp"
 #include "study/sweep/result.hpp"
 #include "study/sweep/result_text.hpp"
 

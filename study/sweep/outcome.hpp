@@ -1,0 +1,45 @@
+#pragma once
+
+// What became of a point, and the lines of a piece of points: what whoever evaluates hands to whoever writes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "study/run_status.hpp"
+
+namespace pipeloom::sweep {
+
+using study::Status;
+
+/// What one point gave. Reused between calls.
+struct Outcome {
+  Status status = Status::Ok;
+  /// Value texts as the report writes them, parallel to the metrics asked for; empty unless status is Ok or OverMemory.
+  std::vector<std::string> metrics;
+  /// Of OverMemory, Illegal, Deadlock and Failed: one line, as Error::line() where it is one ("file:line:column: error: ...").
+  std::string error;
+};
+
+/// Counts per status, for progress and the summary.
+struct Counts {
+  std::uint64_t ok = 0;
+  std::uint64_t illegal = 0;
+  std::uint64_t deadlock = 0;
+  std::uint64_t over_memory = 0;
+  std::uint64_t failed = 0;
+  void add(Status status);
+  void add(const Counts& other);
+  [[nodiscard]] std::uint64_t total() const { return ok + illegal + deadlock + over_memory + failed; }
+};
+
+/// Lines of a piece.
+struct PieceText {
+  std::string lines;
+  Counts counts;
+  std::uint64_t end_point =
+      0;                 ///< one above the last point of the grid that was looked at, other shards' included
+  bool complete = true;  ///< false if `stop` cut it short: nothing may be written after it
+};
+
+}  // namespace pipeloom::sweep
