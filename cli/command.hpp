@@ -17,7 +17,7 @@
 #include <span>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace CLI {
 class App;

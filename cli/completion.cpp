@@ -6,10 +6,10 @@
 
 #include "cli/command.hpp"
 #include "schedules/generator.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/config_keys.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/schemas.hpp"
-#include "sim/text_tools.hpp"
 
 namespace pipeloom::cli {
 namespace {

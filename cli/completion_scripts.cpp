@@ -4,7 +4,7 @@
 
 #include "cli/completion.hpp"
 
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/shell_text.hpp"
 
 namespace pipeloom::cli {

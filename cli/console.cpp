@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/file.hpp"
-#include "sim/printable.hpp"
 
 namespace pipeloom::cli {
 namespace {

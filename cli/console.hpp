@@ -32,7 +32,7 @@ struct Screen {
 
 /// Writes to standard output, colours but nothing else that steers a terminal. Throws SystemError if that fails (a full disk behind a redirection).
 void print(std::string_view text);
-/// Writes to standard error what people read. Names of files and the like in it steer no terminal (sim/printable.hpp).
+/// Writes to standard error what people read. Names of files and the like in it steer no terminal (sim/base/printable.hpp).
 void say(std::string_view text);
 /// Writes "warning: <text>" as a line to standard error.
 void print_warning(std::string_view text);

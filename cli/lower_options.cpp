@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "cli/options.hpp"
-#include "sim/error.hpp"
-#include "sim/ids.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/ids.hpp"
 
 namespace pipeloom::cli {
 

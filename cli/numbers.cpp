@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 #include "study/numbers.hpp"
 
 namespace pipeloom::cli {

@@ -10,7 +10,7 @@
 #include <charconv>
 
 #include "cli/numbers.hpp"
-#include "sim/literals.hpp"
+#include "sim/base/literals.hpp"
 
 namespace pipeloom::cli {
 

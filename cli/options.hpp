@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/file.hpp"
-#include "sim/units.hpp"
 #include "study/run_input.hpp"
 
 namespace CLI {

@@ -13,7 +13,7 @@
 
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/sibling.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "executor/net/world.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace CLI {
 class App;

@@ -15,7 +15,7 @@
 #include "executor/gradient_check.hpp"
 #include "executor/layer_memory.hpp"
 #include "executor/steady_heap.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 namespace {

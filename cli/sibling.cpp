@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 namespace {

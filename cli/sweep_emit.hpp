@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/sweep_options.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace CLI {
 class App;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/torch_page.hpp"
 
 namespace pipeloom::cli {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace CLI {
 class App;

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom::executor {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "executor/work.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/program.hpp"
 #include "sim/program_engine.hpp"
 #include "sim/timeline.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::executor {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "executor/work.hpp"
-#include "sim/ids.hpp"
+#include "sim/base/ids.hpp"
 
 namespace pipeloom::executor {
 

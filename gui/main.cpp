@@ -5,9 +5,9 @@
 #include <new>
 
 #include "gui/program.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/process.hpp"
-#include "sim/printable.hpp"
 
 int main(int argc, char** argv) {
   pipeloom::io::prepare_process();

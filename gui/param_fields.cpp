@@ -10,7 +10,7 @@
 #include "gui/model/command.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -2,7 +2,7 @@
 
 // The command line of pipeloom-gui.
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

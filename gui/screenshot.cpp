@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gui/script_runner.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

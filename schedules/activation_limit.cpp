@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/base/units.hpp"
 #include "sim/memory_text.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom::schedules {
 namespace {

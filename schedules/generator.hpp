@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/error.hpp"
 #include "sim/costs.hpp"
-#include "sim/error.hpp"
 #include "sim/program.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"

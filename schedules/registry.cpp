@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::schedules {
 namespace {

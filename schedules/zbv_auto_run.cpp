@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::schedules {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "sim/base/tick_sum.hpp"
 #include "sim/idle_causes.hpp"
-#include "sim/tick_sum.hpp"
 
 namespace pipeloom {
 

@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/op.hpp"
 #include "sim/schedule.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom {
 

@@ -4,9 +4,9 @@
 #include <boost/graph/topological_sort.hpp>
 #include <functional>
 
+#include "sim/base/error.hpp"
 #include "sim/dag.hpp"
 #include "sim/dag_boost.hpp"
-#include "sim/error.hpp"
 
 namespace pipeloom {
 namespace {

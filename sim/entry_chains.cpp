@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/error.hpp"
 #include "sim/deadlock.hpp"
 #include "sim/dependency.hpp"
-#include "sim/error.hpp"
 #include "sim/simulator.hpp"
 #include "sim/tensor_index.hpp"
 

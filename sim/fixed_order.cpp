@@ -4,9 +4,9 @@
 #include <array>
 #include <map>
 
+#include "sim/base/error.hpp"
 #include "sim/dependency.hpp"
 #include "sim/entry_order.hpp"
-#include "sim/error.hpp"
 
 namespace pipeloom {
 

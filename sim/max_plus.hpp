@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/base/tick_sum.hpp"
 #include "sim/simulator.hpp"
-#include "sim/tick_sum.hpp"
 
 namespace pipeloom {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sim/ids.hpp"
+#include "sim/base/ids.hpp"
 
 namespace pipeloom {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/ids.hpp"
+#include "sim/base/ids.hpp"
 
 namespace pipeloom {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <queue>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/message_flow.hpp"
 #include "sim/program_deadlock.hpp"
 #include "sim/time_limits.hpp"

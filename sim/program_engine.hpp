@@ -19,13 +19,13 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/tick_sum.hpp"
 #include "sim/costs.hpp"
 #include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "sim/metrics.hpp"
 #include "sim/program.hpp"
 #include "sim/steps.hpp"
-#include "sim/tick_sum.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom {

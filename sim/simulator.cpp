@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/base/tick_sum.hpp"
 #include "sim/cursor_engine.hpp"
-#include "sim/tick_sum.hpp"
 #include "sim/time_limits.hpp"
 
 namespace pipeloom {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/tick_sum.hpp"
 #include "sim/max_plus.hpp"
 #include "sim/simulator.hpp"
-#include "sim/tick_sum.hpp"
 #include "sim/time_limits.hpp"
 
 namespace pipeloom {

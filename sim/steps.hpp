@@ -2,7 +2,7 @@
 
 // How one training step follows the other.
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom {
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <map>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom {
 namespace {

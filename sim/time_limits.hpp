@@ -2,10 +2,10 @@
 
 // Where times would pass kMaxTicks, a run is refused: no time is ever wrong.
 
+#include "sim/base/tick_sum.hpp"
+#include "sim/base/units.hpp"
 #include "sim/costs.hpp"
 #include "sim/schedule.hpp"
-#include "sim/tick_sum.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom {
 

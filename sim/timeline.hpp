@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/schedule.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/simulator.hpp"
 #include "sim/text.hpp"
 

@@ -1,6 +1,6 @@
 #include "study/at_place.hpp"
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::study {
 namespace {

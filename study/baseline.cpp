@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "sim/base/number_text.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/text_writer.hpp"
-#include "sim/number_text.hpp"
 
 namespace pipeloom::study {
 namespace {

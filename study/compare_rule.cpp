@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::study {
 namespace {

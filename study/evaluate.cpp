@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "schedules/generator.hpp"
+#include "sim/base/tick_sum.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/simulator.hpp"
-#include "sim/tick_sum.hpp"
 #include "sim/time_limits.hpp"
 #include "sim/validate.hpp"
 #include "study/messages.hpp"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/timeline_reader.hpp"
 #include "study/at_place.hpp"

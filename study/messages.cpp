@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/message_plans.hpp"
 
 namespace pipeloom::study {

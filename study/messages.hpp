@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
+#include "sim/base/error.hpp"
 #include "sim/cost/cost_spec.hpp"
-#include "sim/error.hpp"
 #include "sim/io/report.hpp"
 #include "sim/program.hpp"
 #include "sim/program_engine.hpp"

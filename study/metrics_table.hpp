@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/evaluate.hpp"
 
 namespace pipeloom::study {

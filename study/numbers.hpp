@@ -1,14 +1,14 @@
 #pragma once
 
-// Numbers as people write and read them; sizes are in sim/literals.hpp.
+// Numbers as people write and read them; sizes are in sim/base/literals.hpp.
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/literals.hpp"
-#include "sim/tick_sum.hpp"
-#include "sim/units.hpp"
+#include "sim/base/literals.hpp"
+#include "sim/base/tick_sum.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom::study {
 

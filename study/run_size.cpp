@@ -5,9 +5,9 @@
 
 #include <array>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/literals.hpp"
 #include "sim/io/timeline_reader.hpp"
-#include "sim/literals.hpp"
 
 namespace pipeloom::study {
 namespace {

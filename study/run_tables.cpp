@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/printable.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/text.hpp"
 #include "study/memory_text.hpp"
 #include "study/numbers.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/printable.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::study {
 namespace {

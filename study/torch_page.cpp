@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/io/torch_csv.hpp"

@@ -10,7 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/layout_page.hpp"
 #include "cli/options.hpp"
-#include "sim/literals.hpp"
+#include "sim/base/literals.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

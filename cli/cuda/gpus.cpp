@@ -12,7 +12,7 @@
 #include "executor/cuda/run.hpp"
 #include "executor/cuda/serial.hpp"
 #include "executor/gradient_check.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::cuda {
 namespace {

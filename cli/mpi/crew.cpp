@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::mpi {
 

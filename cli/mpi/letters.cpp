@@ -10,7 +10,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::mpi {
 namespace {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::mpi {
 namespace {

@@ -20,7 +20,7 @@
 #include "cli/sweep_options.hpp"
 #include "cli/sweep_progress.hpp"
 #include "cli/usage.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/process.hpp"
 #include "version.hpp"
 

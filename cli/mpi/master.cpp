@@ -9,7 +9,7 @@
 
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::mpi {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/mpi/letters.hpp"
 #include "cli/mpi/pause.hpp"
 #include "cli/mpi/shared_sweep.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::mpi {
 namespace {

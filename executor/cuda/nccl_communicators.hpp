@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "executor/cuda/communicators.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::executor::cuda {
 

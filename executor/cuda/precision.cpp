@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -14,7 +14,7 @@
 
 #include "executor/net/connection.hpp"
 #include "executor/net/wait.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

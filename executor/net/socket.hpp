@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::executor::net {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

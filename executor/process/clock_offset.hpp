@@ -7,7 +7,7 @@
 
 #include "executor/clock.hpp"
 #include "executor/net/wire.hpp"
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom::executor {
 

@@ -9,9 +9,9 @@
 
 #include "gui/model/lane_index.hpp"
 #include "gui/model/message_lanes.hpp"
+#include "sim/base/error.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/dependency.hpp"
-#include "sim/error.hpp"
 #include "sim/hang.hpp"
 #include "sim/simulator.hpp"
 

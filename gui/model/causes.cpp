@@ -9,7 +9,7 @@
 #include "gui/model/chart_words.hpp"
 #include "gui/model/op_walk.hpp"
 #include "gui/model/select.hpp"
-#include "sim/literals.hpp"
+#include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
 
 namespace pipeloom::gui {

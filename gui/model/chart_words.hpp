@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "gui/model/run_model.hpp"
+#include "sim/base/tick_sum.hpp"
 #include "sim/op.hpp"
-#include "sim/tick_sum.hpp"
 
 namespace pipeloom::gui {
 

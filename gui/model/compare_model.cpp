@@ -10,7 +10,7 @@
 #include "gui/model/chart_part.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/model/select.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 namespace {

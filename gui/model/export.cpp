@@ -7,7 +7,7 @@
 
 #include "gui/model/chart_part.hpp"
 #include "gui/model/export_view.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/compare.hpp"
 
 namespace pipeloom::gui {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gui/model/session.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

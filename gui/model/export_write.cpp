@@ -6,8 +6,8 @@
 
 #include "gui/model/export.hpp"
 #include "gui/model/export_view.hpp"
+#include "sim/base/error.hpp"
 #include "sim/draw/scene_stack.hpp"
-#include "sim/error.hpp"
 #include "sim/io/cairo_picture.hpp"
 #include "sim/io/svg.hpp"
 #include "sim/text.hpp"

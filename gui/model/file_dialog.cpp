@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/command.hpp"
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "gui/model/op_walk.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

@@ -4,7 +4,7 @@
 #include <bitset>
 #include <cctype>
 
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

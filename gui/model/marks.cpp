@@ -5,7 +5,7 @@
 
 #include "gui/model/chart_pointer.hpp"
 #include "gui/model/navigation.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "sim/ids.hpp"
-#include "sim/units.hpp"
+#include "sim/base/ids.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom::gui {
 

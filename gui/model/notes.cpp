@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "gui/model/marks.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/json_value.hpp"
 

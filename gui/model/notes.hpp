@@ -14,7 +14,7 @@
 
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom::gui {
 

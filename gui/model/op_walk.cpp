@@ -4,8 +4,8 @@
 #include <array>
 #include <tuple>
 
+#include "sim/base/error.hpp"
 #include "sim/dependency.hpp"
-#include "sim/error.hpp"
 
 namespace pipeloom::gui {
 namespace {

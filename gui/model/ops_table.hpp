@@ -16,7 +16,7 @@
 
 #include "gui/model/search.hpp"
 #include "gui/model/session.hpp"
-#include "sim/tick_sum.hpp"
+#include "sim/base/tick_sum.hpp"
 
 namespace pipeloom::gui {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 
 namespace pipeloom::gui {

@@ -9,7 +9,7 @@
 #include "gui/model/problems.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "schedules/generator.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/run_config.hpp"

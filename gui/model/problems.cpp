@@ -7,7 +7,7 @@
 #include "gui/model/config_model.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/select.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

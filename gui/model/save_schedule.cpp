@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "gui/model/schedule_editor.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
 

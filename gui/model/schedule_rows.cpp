@@ -14,7 +14,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "schedules/generator.hpp"
-#include "sim/literals.hpp"
+#include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
 #include "study/evaluate.hpp"
 

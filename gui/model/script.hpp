@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "gui/model/keys.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

@@ -8,7 +8,7 @@
 #include "gui/model/build_run.hpp"
 #include "gui/model/chart_part.hpp"
 #include "gui/model/select.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 namespace {

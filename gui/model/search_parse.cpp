@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "gui/model/search.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/text.hpp"
-#include "sim/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

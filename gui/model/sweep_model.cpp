@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gui/model/config_model.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 namespace {

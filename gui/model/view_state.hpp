@@ -10,8 +10,8 @@
 
 #include "gui/model/run_model.hpp"
 #include "gui/model/time_range.hpp"
+#include "sim/base/units.hpp"
 #include "sim/op.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom::gui {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/platform/platform.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

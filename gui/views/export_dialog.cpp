@@ -9,7 +9,7 @@
 #include "gui/model/export.hpp"
 #include "gui/model/may_replace.hpp"
 #include "gui/widgets.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

@@ -11,7 +11,7 @@
 #include "gui/chrome.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/widgets.hpp"
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom::gui {
 namespace {

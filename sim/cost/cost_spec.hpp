@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/error.hpp"
+#include "sim/base/units.hpp"
 #include "sim/costs.hpp"
-#include "sim/error.hpp"
 #include "sim/steps.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom::cost {
 

@@ -1,6 +1,6 @@
 #include "sim/cost/first_stage.hpp"
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cost {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::cost {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/literals.hpp"
+#include "sim/base/literals.hpp"
 
 namespace pipeloom::draw {
 namespace {

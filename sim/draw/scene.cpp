@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/error.hpp"
 #include "sim/draw/scene_builder.hpp"
-#include "sim/error.hpp"
 
 namespace pipeloom::draw {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/error.hpp"
 #include "sim/draw/scene_builder.hpp"
-#include "sim/error.hpp"
 
 namespace pipeloom::draw {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/literals.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
-#include "sim/literals.hpp"
 
 namespace pipeloom::draw {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <variant>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sim/base/literals.hpp"
 #include "sim/io/rounding.hpp"
-#include "sim/literals.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/literals.hpp"
 #include "sim/io/process.hpp"
-#include "sim/literals.hpp"
 
 namespace pipeloom::io {
 namespace {

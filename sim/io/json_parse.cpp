@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "sim/base/literals.hpp"
 #include "sim/io/json_value.hpp"
-#include "sim/literals.hpp"
 
 namespace pipeloom::io {
 namespace {

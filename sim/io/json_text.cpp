@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/printable.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::io {
 

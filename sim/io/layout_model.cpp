@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <ostream>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/formats.hpp"
 
 namespace pipeloom::io {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::io {
 namespace {

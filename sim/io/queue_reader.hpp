@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/schedule.hpp"
 #include "sim/text.hpp"
 

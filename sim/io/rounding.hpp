@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::io {
 

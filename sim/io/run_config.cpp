@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/base/literals.hpp"
 #include "sim/io/config_reader.hpp"
 #include "sim/io/file.hpp"
-#include "sim/literals.hpp"
 
 namespace pipeloom::io {
 namespace {

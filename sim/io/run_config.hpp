@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/error.hpp"
 #include "sim/cost/cost_spec.hpp"
-#include "sim/error.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/steps.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/validate.hpp"
 

@@ -1,6 +1,6 @@
 #include "sim/io/schemas.hpp"
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/config_keys.hpp"
 
 namespace pipeloom::io {

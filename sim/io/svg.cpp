@@ -9,8 +9,8 @@
 #include <string_view>
 #include <variant>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/text_writer.hpp"
-#include "sim/printable.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "sim/actions.hpp"
+#include "sim/base/units.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/text.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom::io {
 

@@ -4,10 +4,10 @@
 
 #include <charconv>
 
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/rounding.hpp"
 #include "sim/text.hpp"
-#include "sim/text_tools.hpp"
 
 namespace pipeloom::io {
 namespace {

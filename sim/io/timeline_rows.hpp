@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/units.hpp"
 #include "sim/op.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom::io {
 

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <optional>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/queue_reader.hpp"
-#include "sim/text_tools.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "sim/actions.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/schedule.hpp"
 #include "sim/torch/verdict.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/text_writer.hpp"
 #include "sim/io/torch_csv.hpp"
 

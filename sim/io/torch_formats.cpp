@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"

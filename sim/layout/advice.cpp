@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/ids.hpp"
+#include "sim/base/ids.hpp"
 
 namespace pipeloom::layout {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/ids.hpp"
+#include "sim/base/ids.hpp"
 
 namespace pipeloom::layout {
 

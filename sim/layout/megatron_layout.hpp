@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/layout/stage_content.hpp"
 #include "sim/placement.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/layout/layer_split.hpp"
 
 namespace pipeloom::layout {

@@ -5,7 +5,7 @@
 #include <array>
 #include <numeric>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::layout {
 namespace {

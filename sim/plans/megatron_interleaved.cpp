@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/message_plans.hpp"
 #include "sim/plans/rank_writer.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/torch/send_budget.hpp"
 #include "sim/torch/send_waits.hpp"
 

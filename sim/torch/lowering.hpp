@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "sim/actions.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/torch/homes.hpp"
 
 namespace pipeloom::torch {

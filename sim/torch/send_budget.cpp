@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/torch/send_waits.hpp"
 
 namespace pipeloom::torch {

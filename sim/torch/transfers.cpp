@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/torch/lowering.hpp"
 
 namespace pipeloom::torch {

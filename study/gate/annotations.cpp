@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/printable.hpp"
-#include "sim/text_tools.hpp"
+#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/gate/case_verdict.hpp"
 
 namespace pipeloom::study::gate {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::study::gate {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/printable.hpp"
+#include "sim/base/printable.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/page/document.hpp"
 

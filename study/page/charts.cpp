@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/base/tick_sum.hpp"
 #include "sim/cause_sums.hpp"
 #include "sim/draw/terminal.hpp"
-#include "sim/tick_sum.hpp"
 #include "study/numbers.hpp"
 #include "study/page/findings.hpp"
 #include "study/page/style.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/report.hpp"
 #include "study/page/findings.hpp"
 

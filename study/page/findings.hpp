@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/tick_sum.hpp"
+#include "sim/base/tick_sum.hpp"
 #include "study/compare.hpp"
 #include "study/evaluate.hpp"
 #include "study/page/document.hpp"

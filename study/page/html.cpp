@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "sim/printable.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::study::page {
 namespace {

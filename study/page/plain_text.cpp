@@ -3,7 +3,7 @@
 #include <ostream>
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 #include "study/page/html.hpp"
 
 namespace pipeloom::study::page {

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <optional>
 
+#include "sim/base/units.hpp"
 #include "sim/io/json_value.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "sim/number_text.hpp"
+#include "sim/base/number_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/sweep/emit.hpp"
 #include "study/sweep/job_text.hpp"
 

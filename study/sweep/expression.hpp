@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/sweep/decimal.hpp"
 
 namespace pipeloom::sweep {

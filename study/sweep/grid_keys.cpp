@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
+#include "sim/base/literals.hpp"
 #include "sim/io/config_reader.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/run_config.hpp"
-#include "sim/literals.hpp"
 #include "study/sweep/decimal.hpp"
 
 namespace pipeloom::sweep {

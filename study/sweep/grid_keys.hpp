@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/config_keys.hpp"
 #include "sim/io/json_value.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/error.hpp"
-#include "sim/printable.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::sweep {
 namespace {

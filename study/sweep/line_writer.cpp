@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/json_text.hpp"
 #include "study/sweep/result_text.hpp"
 

@@ -6,9 +6,9 @@
 #include <ostream>
 #include <queue>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/file.hpp"
-#include "sim/text_tools.hpp"
 #include "study/sweep/result.hpp"
 
 namespace pipeloom::sweep {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::sweep {
 namespace {

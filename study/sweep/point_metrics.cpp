@@ -4,10 +4,10 @@
 #include <utility>
 #include <variant>
 
+#include "sim/base/tick_sum.hpp"
 #include "sim/bounds.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/cost/resolve.hpp"
-#include "sim/tick_sum.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/sweep/grid.hpp"
 
 namespace pipeloom::sweep {

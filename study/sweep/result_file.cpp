@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/file.hpp"
-#include "sim/text_tools.hpp"
 #include "study/sweep/result_text.hpp"
 
 namespace pipeloom::sweep {

@@ -8,10 +8,10 @@
 #include <charconv>
 #include <cstring>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/io/json_value.hpp"
-#include "sim/printable.hpp"
 
 namespace pipeloom::sweep {
 namespace {

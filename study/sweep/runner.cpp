@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/metrics_table.hpp"
 #include "study/sweep/prefix_writer.hpp"
 

@@ -1,7 +1,7 @@
 #include "cli/numbers.hpp"
 
-#include "sim/error.hpp"
-#include "sim/literals.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
 #include "study/memory_text.hpp"
 #include "support/catch.hpp"

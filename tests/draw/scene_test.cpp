@@ -1,7 +1,7 @@
 #include "sim/draw/scene.hpp"
 
 #include "draw/scenes.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

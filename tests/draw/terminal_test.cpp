@@ -1,8 +1,8 @@
 #include "sim/draw/terminal.hpp"
 
 #include "draw/scenes.hpp"
+#include "sim/base/error.hpp"
 #include "sim/draw/ansi.hpp"
-#include "sim/error.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/evaluate.hpp"
 #include "study/sweep/expression.hpp"
 #include "study/sweep/grid.hpp"

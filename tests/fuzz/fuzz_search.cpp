@@ -12,7 +12,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/search.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/idle_causes.hpp"
 #include "sim/simulator.hpp"
 #include "sim/text.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/run_config.hpp"
 #include "study/baseline.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gui/model/sweep_scene.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "study/sweep/result.hpp"
 #include "study/sweep/result_text.hpp"
 #include "study/sweep/table.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gui/model/build_run.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/memory.hpp"
 #include "tests/fuzz/pages.hpp"

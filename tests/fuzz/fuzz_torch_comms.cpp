@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/grid.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/torch_csv.hpp"
 #include "sim/text.hpp"

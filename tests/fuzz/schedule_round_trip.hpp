@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gui/model/build_run.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/schedule.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "gui/model/command.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gui/model/marks.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
+#include "sim/base/error.hpp"
 #include "sim/dependency.hpp"
-#include "sim/error.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

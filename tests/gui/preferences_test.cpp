@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

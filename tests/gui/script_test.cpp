@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::gui {

@@ -5,7 +5,7 @@
 
 #include "gui/model/chart_part.hpp"
 #include "gui/model/command.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

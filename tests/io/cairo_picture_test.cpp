@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "draw/scenes.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/layout/layer_split.hpp"
 #include "sim/layout/stage_content.hpp"
 #include "sim/placement.hpp"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include "sim/error.hpp"
-#include "sim/ids.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/ids.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/formats.hpp"
 #include "support/catch.hpp"
 

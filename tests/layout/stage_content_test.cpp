@@ -1,6 +1,6 @@
 #include "sim/layout/stage_content.hpp"
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::layout {

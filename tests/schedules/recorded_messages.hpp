@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "sim/base/units.hpp"
 #include "sim/program.hpp"
-#include "sim/units.hpp"
 
 namespace pipeloom::recorded {
 

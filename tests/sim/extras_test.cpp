@@ -3,8 +3,8 @@
 #include <memory>
 #include <variant>
 
+#include "sim/base/error.hpp"
 #include "sim/dag.hpp"
-#include "sim/error.hpp"
 #include "sim/event_engine.hpp"
 #include "sim/memory.hpp"
 #include "sim/metrics.hpp"

@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -1,6 +1,6 @@
 // Quantities with their unit.
 
-#include "sim/literals.hpp"
+#include "sim/base/literals.hpp"
 
 #include "support/catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/message_plans.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"

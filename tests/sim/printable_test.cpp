@@ -1,9 +1,9 @@
-#include "sim/printable.hpp"
+#include "sim/base/printable.hpp"
 
 #include <string>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

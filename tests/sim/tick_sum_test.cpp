@@ -1,4 +1,4 @@
-#include "sim/tick_sum.hpp"
+#include "sim/base/tick_sum.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 #include <array>
 #include <cstdint>

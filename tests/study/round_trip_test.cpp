@@ -11,7 +11,7 @@
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/formats.hpp"
 #include "support/catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "schedules/generator.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/torch_csv.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/validate.hpp"

@@ -2,7 +2,7 @@
 
 #include "study/torch_page.hpp"
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/torch_csv.hpp"
 #include "study/hang_page.hpp"
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 #include "sim/actions.hpp"
 
 #include "schedules/generator.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

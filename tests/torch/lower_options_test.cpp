@@ -1,6 +1,6 @@
 // Options of PyTorch 2.15's lowering: look-ahead, late waits for reductions, a limit of open sends.
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/send_budget.hpp"

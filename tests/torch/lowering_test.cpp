@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/pairing.hpp"
 #include "sim/torch/send_waits.hpp"

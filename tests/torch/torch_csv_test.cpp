@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "schedules/generator.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"

@@ -7,7 +7,7 @@
 #include "gui/model/open_file.hpp"
 #include "gui/model/schedule_table.hpp"
 #include "schedules/generator.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

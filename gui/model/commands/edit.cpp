@@ -10,7 +10,7 @@
 
 #include "gui/model/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui::commands {

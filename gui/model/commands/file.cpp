@@ -10,7 +10,7 @@
 #include "gui/model/open_file.hpp"
 #include "gui/model/preferences.hpp"
 #include "gui/model/session.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

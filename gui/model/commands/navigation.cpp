@@ -7,7 +7,7 @@
 #include "gui/model/marks.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/model/select.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gui/model/ops_table.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 

@@ -7,7 +7,7 @@
 #include "gui/model/config_model.hpp"
 #include "gui/model/may_replace.hpp"
 #include "gui/model/schedule_table.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

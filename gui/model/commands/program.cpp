@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gui/model/session.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gui/model/sweep_model.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

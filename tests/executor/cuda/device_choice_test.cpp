@@ -2,7 +2,7 @@
 
 #include "executor/cuda/device_choice.hpp"
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {

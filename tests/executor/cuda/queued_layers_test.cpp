@@ -15,7 +15,7 @@
 #include "executor/layers.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/generator.hpp"
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

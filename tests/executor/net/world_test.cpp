@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::net {

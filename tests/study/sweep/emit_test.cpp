@@ -1,6 +1,6 @@
 #include "study/sweep/emit.hpp"
 
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -1,4 +1,4 @@
-#include "sim/number_text.hpp"
+#include "sim/base/number_text.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // What somebody else wrote, made fit to be shown: names of files, values of options, whatever an input holds. Every message shows such
-// text by shortened() of sim/error.hpp, which does this and cuts; tests/lint/message_text.py looks for those that do not.
+// text by shortened() of sim/base/error.hpp, which does this and cuts; tests/lint/message_text.py looks for those that do not.
 
 #include <cstddef>
 #include <cstdint>

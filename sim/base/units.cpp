@@ -1,11 +1,11 @@
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 
-#include "sim/number_text.hpp"
+#include "sim/base/number_text.hpp"
 
 namespace pipeloom {
 namespace {

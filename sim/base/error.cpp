@@ -1,4 +1,4 @@
-#include "sim/error.hpp"
+#include "sim/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/literals.hpp"
-#include "sim/printable.hpp"
+#include "sim/base/literals.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/printable.hpp"
+#include "sim/base/printable.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom {
 

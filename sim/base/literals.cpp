@@ -1,4 +1,4 @@
-#include "sim/literals.hpp"
+#include "sim/base/literals.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "sim/text_tools.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom {
 namespace {

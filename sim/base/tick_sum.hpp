@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/units.hpp"
+#include "sim/base/units.hpp"
 
 namespace pipeloom {
 
