@@ -13,7 +13,7 @@
 #include "gui/chart_draw.hpp"
 #include "gui/model/build_run.hpp"
 #include "gui/model/chart_part.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -22,11 +22,11 @@
 #include "gui/model/build_run.hpp"
 #include "sim/bounds.hpp"
 #include "sim/critical_path.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/idle_causes.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
-#include "sim/simulator.hpp"
 #include "study/evaluate.hpp"
 
 namespace {

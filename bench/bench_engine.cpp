@@ -16,8 +16,8 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "sim/dag.hpp"
-#include "sim/fixed_order.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/fixed_order.hpp"
+#include "sim/engine/simulator.hpp"
 
 namespace pipeloom::bench {
 namespace {

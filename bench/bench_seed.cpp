@@ -10,7 +10,7 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "schedules/generator.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 namespace pipeloom::bench {
 namespace {

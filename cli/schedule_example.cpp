@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "schedules/nearest.hpp"
 #include "schedules/queue_builder.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 namespace pipeloom::schedules {
 namespace {

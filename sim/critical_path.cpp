@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "sim/engine/entry_order.hpp"
 #include "sim/entry_edges.hpp"
-#include "sim/entry_order.hpp"
 
 namespace pipeloom {
 namespace {

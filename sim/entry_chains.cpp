@@ -8,7 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/deadlock.hpp"
 #include "sim/dependency.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

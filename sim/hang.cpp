@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 

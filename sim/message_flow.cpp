@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/time_limits.hpp"
+#include "sim/engine/time_limits.hpp"
 
 namespace pipeloom {
 

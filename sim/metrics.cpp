@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/tick_sum.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 namespace pipeloom {
 namespace {

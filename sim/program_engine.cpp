@@ -5,9 +5,9 @@
 #include <queue>
 
 #include "sim/base/error.hpp"
+#include "sim/engine/time_limits.hpp"
 #include "sim/message_flow.hpp"
 #include "sim/program_deadlock.hpp"
-#include "sim/time_limits.hpp"
 
 namespace pipeloom {
 namespace {

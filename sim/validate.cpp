@@ -6,7 +6,7 @@
 #include <array>
 
 #include "sim/base/error.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom {

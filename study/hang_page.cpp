@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/engine/simulator.hpp"
 #include "sim/hang.hpp"
 #include "sim/io/json_text.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/hang.hpp"

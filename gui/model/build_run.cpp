@@ -12,8 +12,8 @@
 #include "sim/base/error.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/dependency.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/hang.hpp"
-#include "sim/simulator.hpp"
 
 namespace pipeloom::gui {
 namespace {

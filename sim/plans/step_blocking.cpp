@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/simulator.hpp"
 #include "sim/message_plans.hpp"
-#include "sim/simulator.hpp"
 
 namespace pipeloom {
 namespace {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/simulator.hpp"
 #include "sim/io/run_config.hpp"
-#include "sim/simulator.hpp"
 #include "study/evaluate.hpp"
 #include "study/metrics_table.hpp"
 #include "study/sweep/schedule_cache.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/draw/scene.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::draw {

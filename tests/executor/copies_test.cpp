@@ -14,8 +14,8 @@
 #include "executor/runs.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/message_plans.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

@@ -14,8 +14,8 @@
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/recompute.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/message_plans.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

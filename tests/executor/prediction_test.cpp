@@ -7,7 +7,7 @@
 #include "executor/busy_work.hpp"
 #include "executor/run.hpp"
 #include "executor/runs.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {

@@ -6,9 +6,9 @@
 #include "gui/model/lane_index.hpp"
 #include "gui/model/message_lanes.hpp"
 #include "schedules/generator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/run_config.hpp"
-#include "sim/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 

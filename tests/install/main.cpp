@@ -6,7 +6,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/costs.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "study/evaluate.hpp"
 #include "version.hpp"
 

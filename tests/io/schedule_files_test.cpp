@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/simulator.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/io/torch_csv.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

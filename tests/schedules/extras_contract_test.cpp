@@ -12,7 +12,7 @@
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 #include "support/catch.hpp"

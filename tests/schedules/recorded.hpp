@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/schedule.hpp"
-#include "sim/simulator.hpp"
 #include "sim/terms.hpp"
 
 namespace pipeloom::recorded {

@@ -12,7 +12,7 @@
 #include "schedules/interleaved_order.hpp"
 #include "schedules/nearest.hpp"
 #include "schedules/recorded.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules {

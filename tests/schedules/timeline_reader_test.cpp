@@ -6,8 +6,8 @@
 
 #include "schedules/generator.hpp"
 #include "sim/cost/resolve.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/io/timeline_jsonl.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/cursor_engine.hpp"
 #include "sim/deadlock.hpp"
+#include "sim/engine/cursor_engine.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 #include "support/catch.hpp"

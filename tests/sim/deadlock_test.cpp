@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

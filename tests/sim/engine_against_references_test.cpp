@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "sim/dag.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

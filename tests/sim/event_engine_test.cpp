@@ -1,4 +1,4 @@
-#include "sim/event_engine.hpp"
+#include "sim/engine/event_engine.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

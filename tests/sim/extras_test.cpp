@@ -5,10 +5,10 @@
 
 #include "sim/base/error.hpp"
 #include "sim/dag.hpp"
-#include "sim/event_engine.hpp"
+#include "sim/engine/event_engine.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/memory.hpp"
 #include "sim/metrics.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 #include "support/catch.hpp"

@@ -1,10 +1,10 @@
-#include "sim/fixed_order.hpp"
+#include "sim/engine/fixed_order.hpp"
 
 #include <variant>
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 #include "sim/validate.hpp"
 #include "support/catch.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 

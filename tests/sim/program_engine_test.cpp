@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -8,9 +8,9 @@
 
 #include "sim/chain_jobs.hpp"
 #include "sim/critical_path.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
-#include "sim/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

@@ -1,7 +1,7 @@
 // The rules of time of docs/model.md one by one, on schedules small enough to be worked out by hand. Groups: overlap_test.cpp;
 // what Simulator returns: totals_test.cpp.
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 #include <utility>
 #include <vector>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

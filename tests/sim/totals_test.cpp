@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

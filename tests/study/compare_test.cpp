@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "sim/cost/resolve.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/run_config.hpp"
-#include "sim/simulator.hpp"
 #include "sim/text.hpp"
 #include "study/compare_rule.hpp"
 #include "study/evaluate.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/costs.hpp"
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::test {

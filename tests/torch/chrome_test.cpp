@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "schedules/generator.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/io/chrome_trace.hpp"
 #include "sim/memory.hpp"
-#include "sim/simulator.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom {

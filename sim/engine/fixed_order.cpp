@@ -1,4 +1,4 @@
-#include "sim/fixed_order.hpp"
+#include "sim/engine/fixed_order.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/dependency.hpp"
-#include "sim/entry_order.hpp"
+#include "sim/engine/entry_order.hpp"
 
 namespace pipeloom {
 

@@ -10,9 +10,9 @@
 
 #include "sim/costs.hpp"
 #include "sim/deadlock.hpp"
+#include "sim/engine/transfer.hpp"
 #include "sim/schedule.hpp"
 #include "sim/timeline.hpp"
-#include "sim/transfer.hpp"
 
 namespace pipeloom {
 

@@ -1,4 +1,4 @@
-#include "sim/cursor_engine.hpp"
+#include "sim/engine/cursor_engine.hpp"
 
 #include <algorithm>
 #include <type_traits>

@@ -7,9 +7,9 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/max_plus.hpp"
-#include "sim/simulator.hpp"
-#include "sim/time_limits.hpp"
+#include "sim/engine/max_plus.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/engine/time_limits.hpp"
 
 namespace pipeloom {
 namespace {

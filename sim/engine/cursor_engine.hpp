@@ -1,6 +1,6 @@
 #pragma once
 
-// The inside of Simulator: the cursor loop and its tables. Not for users; see sim/simulator.hpp.
+// The inside of Simulator: the cursor loop and its tables. Not for users; see sim/engine/simulator.hpp.
 //
 // A tensor lives from its producer's end until its one consumer takes it, so few are under way at a time. The cells of one
 // tensor row (a stage's outputs, or its gradients) form a ring indexed by microbatch modulo the ring's length, and each cell names the
@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "sim/costs.hpp"
+#include "sim/engine/wait_for.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
 #include "sim/timeline.hpp"
-#include "sim/wait_for.hpp"
 
 namespace pipeloom {
 

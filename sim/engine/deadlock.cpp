@@ -4,9 +4,9 @@
 
 #include <unordered_map>
 
+#include "sim/engine/wait_for.hpp"
 #include "sim/tensor_index.hpp"
 #include "sim/text.hpp"
-#include "sim/wait_for.hpp"
 
 namespace pipeloom {
 namespace {

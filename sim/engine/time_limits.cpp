@@ -1,4 +1,4 @@
-#include "sim/time_limits.hpp"
+#include "sim/engine/time_limits.hpp"
 
 #include <algorithm>
 

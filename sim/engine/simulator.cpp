@@ -1,11 +1,11 @@
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "sim/base/tick_sum.hpp"
-#include "sim/cursor_engine.hpp"
-#include "sim/time_limits.hpp"
+#include "sim/engine/cursor_engine.hpp"
+#include "sim/engine/time_limits.hpp"
 
 namespace pipeloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/max_plus.hpp"
+#include "sim/engine/max_plus.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "sim/entry_order.hpp"
+#include "sim/engine/entry_order.hpp"
 
 #include <memory>
 
-#include "sim/simulator.hpp"
+#include "sim/engine/simulator.hpp"
 
 namespace pipeloom {
 

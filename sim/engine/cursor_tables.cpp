@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/cursor_engine.hpp"
 #include "sim/dependency.hpp"
+#include "sim/engine/cursor_engine.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

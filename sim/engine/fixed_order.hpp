@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "sim/costs.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/schedule.hpp"
-#include "sim/simulator.hpp"
 
 namespace pipeloom {
 

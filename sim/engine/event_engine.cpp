@@ -1,12 +1,12 @@
-#include "sim/event_engine.hpp"
+#include "sim/engine/event_engine.hpp"
 
 #include <algorithm>
 #include <compare>
 #include <functional>
 #include <queue>
 
+#include "sim/engine/wait_for.hpp"
 #include "sim/tensor_index.hpp"
-#include "sim/wait_for.hpp"
 
 namespace pipeloom {
 namespace {
