@@ -12,7 +12,7 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "schedules/generator.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::bench {
 namespace {

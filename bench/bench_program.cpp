@@ -10,8 +10,8 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "schedules/generator.hpp"
-#include "sim/message_plans.hpp"
-#include "sim/program_engine.hpp"
+#include "sim/messages/message_plans.hpp"
+#include "sim/messages/program_engine.hpp"
 
 namespace pipeloom::bench {
 namespace {

@@ -12,7 +12,7 @@
 #include "executor/process/process_run.hpp"
 #include "executor/run.hpp"
 #include "sim/costs.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::cli {
 

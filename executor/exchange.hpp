@@ -21,7 +21,7 @@
 
 #include "executor/run.hpp"
 #include "executor/work.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::executor {
 

@@ -3,7 +3,7 @@
 // Tensors on their way between ranks that are threads of one process: mailboxes that keep the rules of NCCL
 // (executor/exchange.hpp).
 //
-// What waits for what is computed by the same MessageFlow (sim/message_flow.hpp) that the simulator uses: where nothing but queues is
+// What waits for what is computed by the same MessageFlow (sim/messages/message_flow.hpp) that the simulator uses: where nothing but queues is
 // shared, a message's end is known as soon as both its ends are posted and what stands before it is known, so nobody but the ranks
 // themselves has to run. A receiver sleeps until that moment.
 
@@ -21,7 +21,7 @@
 #include "executor/run_plan.hpp"
 #include "executor/swaps.hpp"
 #include "sim/costs.hpp"
-#include "sim/message_flow.hpp"
+#include "sim/messages/message_flow.hpp"
 
 namespace pipeloom::executor {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::executor {
 namespace {

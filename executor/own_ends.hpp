@@ -2,7 +2,7 @@
 
 // The ends of messages at one rank that does not see the other ends: what may leave, what may be asked for, and what pairs with what.
 //
-// Where one place knows both ends, MessageFlow (sim/message_flow.hpp) decides. Here each rank keeps the queues of its own ends,
+// Where one place knows both ends, MessageFlow (sim/messages/message_flow.hpp) decides. Here each rank keeps the queues of its own ends,
 //
 //   PerRank        one
 //   PerDirection   one for activations, one for gradients

@@ -12,8 +12,8 @@
 
 #include "executor/work.hpp"
 #include "sim/base/error.hpp"
-#include "sim/program.hpp"
-#include "sim/program_engine.hpp"
+#include "sim/messages/program.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::executor {

@@ -8,7 +8,7 @@
 #include "executor/clock.hpp"
 #include "executor/run.hpp"
 #include "executor/work.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::executor {
 

@@ -21,7 +21,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {

@@ -28,7 +28,7 @@
 #include "schedules/dualpipe_steps.hpp"
 #include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {

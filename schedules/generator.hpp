@@ -18,7 +18,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/costs.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "schedules/interleaved_order.hpp"
 #include "schedules/nearest.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {

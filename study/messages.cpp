@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "sim/base/error.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::study {
 namespace {

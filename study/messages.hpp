@@ -12,8 +12,8 @@
 #include "sim/base/error.hpp"
 #include "sim/cost/cost_spec.hpp"
 #include "sim/io/report.hpp"
-#include "sim/program.hpp"
-#include "sim/program_engine.hpp"
+#include "sim/messages/program.hpp"
+#include "sim/messages/program_engine.hpp"
 
 namespace pipeloom::study {
 

@@ -23,7 +23,7 @@
 #include "executor/process/process_run.hpp"
 #include "executor/run.hpp"
 #include "sim/io/timeline_jsonl.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "study/at_place.hpp"
 #include "study/fingerprint.hpp"
 #include "version.hpp"

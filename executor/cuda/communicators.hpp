@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program.hpp"
-#include "sim/program_engine.hpp"
+#include "sim/messages/program.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -12,7 +12,7 @@
 #include "executor/cuda/device_work.hpp"
 #include "executor/cuda/step_clock.hpp"
 #include "executor/run.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::executor::cuda {
 

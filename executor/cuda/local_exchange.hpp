@@ -23,7 +23,7 @@
 #include "executor/cuda/message_book.hpp"
 #include "executor/run_plan.hpp"
 #include "sim/costs.hpp"
-#include "sim/message_flow.hpp"
+#include "sim/messages/message_flow.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -8,7 +8,7 @@
 #include "executor/net/world.hpp"
 #include "executor/process/process_run.hpp"
 #include "executor/run.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -14,8 +14,8 @@
 #include "sim/idle_causes.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "sim/metrics.hpp"
-#include "sim/program_engine.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::gui {

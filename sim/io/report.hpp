@@ -9,8 +9,8 @@
 #include "sim/critical_path.hpp"
 #include "sim/io/effective_config.hpp"
 #include "sim/memory.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "sim/metrics.hpp"
-#include "sim/program_engine.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::io {

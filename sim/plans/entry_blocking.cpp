@@ -1,7 +1,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/plans/inbox.hpp"
 
 namespace pipeloom {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::plans {
 

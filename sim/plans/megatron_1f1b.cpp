@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/plans/rank_writer.hpp"
 
 namespace pipeloom {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/plans/rank_writer.hpp"
 
 namespace pipeloom {

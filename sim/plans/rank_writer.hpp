@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::plans {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/engine/simulator.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 
 namespace pipeloom {
 namespace {

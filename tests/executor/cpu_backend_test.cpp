@@ -9,7 +9,7 @@
 #include "schedules/flavours.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/io/timeline_reader.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

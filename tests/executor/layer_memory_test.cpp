@@ -15,7 +15,7 @@
 #include "schedules/generator.hpp"
 #include "schedules/recompute.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

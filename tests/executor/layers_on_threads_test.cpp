@@ -12,7 +12,7 @@
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "sim/dependency.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor {

@@ -8,7 +8,7 @@
 
 #include "executor/run.hpp"
 #include "schedules/generator.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::executor {
 

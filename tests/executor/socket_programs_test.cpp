@@ -12,7 +12,7 @@
 #include "executor/socket_exchange.hpp"
 #include "executor/socket_runs.hpp"
 #include "schedules/flavours.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {

@@ -14,7 +14,7 @@
 #include "executor/own_ends.hpp"
 #include "executor/process/letters.hpp"
 #include "executor/process/record_bytes.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/text.hpp"
 #include "tests/fuzz/require.hpp"
 

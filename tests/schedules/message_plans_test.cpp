@@ -1,7 +1,7 @@
 // Recorded messages of Megatron-LM, DualPipe and DualPipeV, word by word, and the times that follow from them: once by a replay of
 // ten lines, once by the program engine.
 
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 
 #include "schedules/recorded.hpp"
 #include "schedules/recorded_messages.hpp"
-#include "sim/program_engine.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "sim/base/units.hpp"
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom::recorded {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"

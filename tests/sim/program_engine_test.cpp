@@ -1,6 +1,6 @@
 // Programs written out by hand, their times derived next to them; then against a replay that knows no queues.
 
-#include "sim/program_engine.hpp"
+#include "sim/messages/program_engine.hpp"
 
 #include <memory>
 #include <string>

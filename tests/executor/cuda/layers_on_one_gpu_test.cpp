@@ -16,7 +16,7 @@
 #include "executor/layers.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
-#include "sim/message_plans.hpp"
+#include "sim/messages/message_plans.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {

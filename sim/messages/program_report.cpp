@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/program_engine.hpp"
+#include "sim/messages/program_engine.hpp"
 
 namespace pipeloom {
 namespace {

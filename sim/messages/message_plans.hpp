@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 namespace pipeloom {
 

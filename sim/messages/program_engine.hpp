@@ -23,8 +23,8 @@
 #include "sim/costs.hpp"
 #include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
+#include "sim/messages/program.hpp"
 #include "sim/metrics.hpp"
-#include "sim/program.hpp"
 #include "sim/steps.hpp"
 #include "sim/timeline.hpp"
 

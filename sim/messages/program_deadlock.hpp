@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/message_flow.hpp"
-#include "sim/program_engine.hpp"
+#include "sim/messages/message_flow.hpp"
+#include "sim/messages/program_engine.hpp"
 
 namespace pipeloom {
 

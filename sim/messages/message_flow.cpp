@@ -1,4 +1,4 @@
-#include "sim/message_flow.hpp"
+#include "sim/messages/message_flow.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "sim/program.hpp"
+#include "sim/messages/program.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/program_deadlock.hpp"
+#include "sim/messages/program_deadlock.hpp"
 
 #include <fmt/format.h>
 

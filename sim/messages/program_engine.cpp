@@ -1,4 +1,4 @@
-#include "sim/program_engine.hpp"
+#include "sim/messages/program_engine.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -6,8 +6,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/engine/time_limits.hpp"
-#include "sim/message_flow.hpp"
-#include "sim/program_deadlock.hpp"
+#include "sim/messages/message_flow.hpp"
+#include "sim/messages/program_deadlock.hpp"
 
 namespace pipeloom {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The inside of the program engine that knows messages, queues and links but no instructions. See sim/program_engine.hpp.
+// The inside of the program engine that knows messages, queues and links but no instructions. See sim/messages/program_engine.hpp.
 
 #include <cstdint>
 #include <span>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "sim/costs.hpp"
-#include "sim/program.hpp"
-#include "sim/program_engine.hpp"
+#include "sim/messages/program.hpp"
+#include "sim/messages/program_engine.hpp"
 
 namespace pipeloom {
 
