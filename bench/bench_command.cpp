@@ -20,10 +20,10 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "gui/model/build_run.hpp"
-#include "sim/bounds.hpp"
-#include "sim/critical_path.hpp"
+#include "sim/analysis/bounds.hpp"
+#include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"

@@ -15,7 +15,7 @@
 #include <map>
 
 #include "bench/schedules_for_bench.hpp"
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
 #include "sim/engine/fixed_order.hpp"
 #include "sim/engine/simulator.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
-#include "sim/metrics.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::cli {

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/cause_sums.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
-#include "sim/metrics.hpp"
 #include "sim/timeline.hpp"
 #include "study/metrics_table.hpp"
 

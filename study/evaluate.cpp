@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "schedules/generator.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
-#include "sim/validate.hpp"
 #include "study/messages.hpp"
 #include "study/origins.hpp"
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/cost/resolve.hpp"
-#include "sim/critical_path.hpp"
 #include "sim/io/report.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/memory.hpp"
-#include "sim/metrics.hpp"
 #include "sim/timeline.hpp"
 #include "study/make_schedule.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/analysis/hang.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/hang.hpp"
 #include "sim/io/json_text.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"

@@ -6,11 +6,11 @@
 
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/schedule_places.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "sim/analysis/metrics.hpp"
 #include "sim/memory_text.hpp"
-#include "sim/metrics.hpp"
 
 namespace pipeloom::study {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/io/timeline_reader.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/schedule_places.hpp"
-#include "sim/validate.hpp"
 #include "study/baseline.hpp"
 #include "study/fingerprint.hpp"
 #include "study/gate/case_verdict.hpp"

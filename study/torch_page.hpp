@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "sim/actions.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/verdict.hpp"
-#include "sim/validate.hpp"
 #include "study/finding.hpp"
 
 namespace pipeloom::study {

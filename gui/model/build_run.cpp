@@ -9,11 +9,11 @@
 
 #include "gui/model/lane_index.hpp"
 #include "gui/model/message_lanes.hpp"
+#include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/hang.hpp"
 #include "sim/base/error.hpp"
-#include "sim/critical_path.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/hang.hpp"
 
 namespace pipeloom::gui {
 namespace {

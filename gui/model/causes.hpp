@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "gui/model/session.hpp"
-#include "sim/cause_sums.hpp"
-#include "sim/idle_causes.hpp"
+#include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
 
 namespace pipeloom::gui {
 

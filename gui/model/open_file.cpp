@@ -14,11 +14,11 @@
 #include "gui/model/session.hpp"
 #include "gui/model/sweep_model.hpp"
 #include "schedules/generator.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/io/timeline_reader.hpp"
-#include "sim/validate.hpp"
 #include "study/run_input.hpp"
 
 namespace pipeloom::gui {

@@ -12,9 +12,9 @@
 
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
-#include "sim/hang.hpp"
+#include "sim/analysis/hang.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/io/run_config.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom::gui {
 

@@ -3,7 +3,7 @@
 // A schedule's queues while they are edited: the schedule as it was, and copies of those queues that differ from it. Every edit is one
 // stretch of one queue replaced by another, so that undoing costs what the edit did, and not a schedule.
 //
-// Positions count a queue's entries from 0, as Move of sim/hang.hpp does; an overlapped group is one entry. Ops are named: an index
+// Positions count a queue's entries from 0, as Move of sim/analysis/hang.hpp does; an overlapped group is one entry. Ops are named: an index
 // into the schedule's ops would change with every edit.
 
 #include <cstddef>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "gui/model/session.hpp"
+#include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/cause_sums.hpp"
 
 namespace pipeloom::gui {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "gui/model/message_bar.hpp"
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/costs.hpp"
 #include "sim/deadlock.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "sim/messages/program_engine.hpp"
-#include "sim/metrics.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::gui {

@@ -18,10 +18,10 @@
 #include "gui/model/part.hpp"
 #include "gui/model/queue_edits.hpp"
 #include "gui/model/session.hpp"
-#include "sim/hang.hpp"
+#include "sim/analysis/hang.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/io/file.hpp"
 #include "sim/io/run_config.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom::gui {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/idle_causes.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/op.hpp"
 
 namespace pipeloom::draw {

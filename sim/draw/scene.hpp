@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/draw/marks.hpp"
 #include "sim/draw/palette.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
 

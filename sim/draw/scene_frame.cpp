@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/cause_sums.hpp"
+#include "sim/analysis/cause_sums.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/analysis/critical_path.hpp"
 #include "sim/base/literals.hpp"
-#include "sim/critical_path.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
 

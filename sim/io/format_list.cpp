@@ -2,14 +2,14 @@
 
 #include <ostream>
 
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/io/timeline_reader.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "sim/critical_path.hpp"
+#include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/io/effective_config.hpp"
 #include "sim/memory.hpp"
 #include "sim/messages/program_engine.hpp"
-#include "sim/metrics.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::io {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/json_value.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom::io {
 

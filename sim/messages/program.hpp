@@ -20,9 +20,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/schedule.hpp"
 #include "sim/tensor_index.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom {
 

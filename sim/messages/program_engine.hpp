@@ -19,12 +19,12 @@
 #include <variant>
 #include <vector>
 
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/costs.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "sim/messages/program.hpp"
-#include "sim/metrics.hpp"
 #include "sim/steps.hpp"
 #include "sim/timeline.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/base/units.hpp"
-#include "sim/cause_sums.hpp"
 #include "study/page/document.hpp"
 
 namespace pipeloom::study::page {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/cause_sums.hpp"
 #include "sim/draw/terminal.hpp"
 #include "study/numbers.hpp"
 #include "study/page/findings.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/idle_causes.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/timeline.hpp"
 #include "study/page/document.hpp"
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/draw/palette.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/op.hpp"
 
 namespace pipeloom::study::page {

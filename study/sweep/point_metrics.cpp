@@ -4,8 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "sim/analysis/bounds.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/bounds.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/cost/resolve.hpp"
 

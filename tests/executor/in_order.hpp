@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "executor/work.hpp"
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor {

@@ -12,9 +12,9 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/search.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/text.hpp"
 #include "tests/fuzz/require.hpp"
 #include "tests/fuzz/window.hpp"

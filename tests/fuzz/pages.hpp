@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/formats.hpp"
 #include "sim/io/torch_csv.hpp"
@@ -14,7 +15,6 @@
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/pairing.hpp"
-#include "sim/validate.hpp"
 #include "study/evaluate.hpp"
 #include "study/hang_page.hpp"
 #include "study/torch_page.hpp"

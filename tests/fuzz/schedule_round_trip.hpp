@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "gui/model/build_run.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/schedule.hpp"
-#include "sim/validate.hpp"
 #include "study/evaluate.hpp"
 #include "tests/fuzz/pages.hpp"
 #include "tests/fuzz/require.hpp"

@@ -57,7 +57,7 @@ HEAVY_FOLDERS = {"cublas": OF_CUDA, "cuda": OF_CUDA, "nccl": OF_CUDA}
 OUTSIDE = ["tests", "bench"]
 GENERATED = ["version.hpp"]
 # Headers of ours whose purpose is to bring in a heavy one: including them counts as including it.
-WRAPPERS = {"sim/dag_boost.hpp": "boost/", "support/catch.hpp": "catch2/", "tests/support/catch.hpp": "catch2/"}
+WRAPPERS = {"sim/analysis/dag_boost.hpp": "boost/", "support/catch.hpp": "catch2/", "tests/support/catch.hpp": "catch2/"}
 SKIPPED_TREES = {".git", "build", "out", "tests/install"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

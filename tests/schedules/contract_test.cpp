@@ -11,9 +11,9 @@
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/recorded.hpp"
-#include "sim/bounds.hpp"
+#include "sim/analysis/bounds.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules {

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "schedules/generator.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/metrics.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules {

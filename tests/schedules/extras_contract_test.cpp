@@ -12,9 +12,9 @@
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules {

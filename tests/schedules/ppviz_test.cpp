@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "schedules/recorded.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom {

@@ -7,7 +7,7 @@
 
 #include "schedules/recorded.hpp"
 #include "schedules/v_blocks.hpp"
-#include "sim/validate.hpp"
+#include "sim/analysis/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "schedules/recorded.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

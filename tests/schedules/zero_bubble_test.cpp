@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "schedules/recorded.hpp"
-#include "sim/metrics.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom {

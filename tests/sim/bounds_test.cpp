@@ -1,4 +1,4 @@
-#include "sim/bounds.hpp"
+#include "sim/analysis/bounds.hpp"
 
 #include <algorithm>
 #include <string>

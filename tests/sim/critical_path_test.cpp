@@ -1,11 +1,11 @@
-#include "sim/critical_path.hpp"
+#include "sim/analysis/critical_path.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/deadlock.hpp"
 #include "sim/engine/cursor_engine.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"

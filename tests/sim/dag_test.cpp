@@ -1,4 +1,4 @@
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
 
 #include <algorithm>
 #include <boost/concept/assert.hpp>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/analysis/dag_boost.hpp"
 #include "sim/base/error.hpp"
-#include "sim/dag_boost.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

@@ -5,9 +5,9 @@
 #include <utility>
 #include <variant>
 
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"

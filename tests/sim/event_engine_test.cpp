@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

@@ -3,14 +3,14 @@
 #include <memory>
 #include <variant>
 
+#include "sim/analysis/dag.hpp"
+#include "sim/analysis/metrics.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
-#include "sim/dag.hpp"
 #include "sim/engine/event_engine.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/memory.hpp"
-#include "sim/metrics.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "sim/chain_jobs.hpp"
-#include "sim/critical_path.hpp"
-#include "sim/dag.hpp"
+#include "sim/analysis/chain_jobs.hpp"
+#include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/dag.hpp"
 
 namespace pipeloom::test {
 

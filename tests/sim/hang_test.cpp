@@ -1,11 +1,11 @@
-#include "sim/hang.hpp"
+#include "sim/analysis/hang.hpp"
 
 #include <algorithm>
 #include <string>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "sim/chain_jobs.hpp"
-#include "sim/critical_path.hpp"
+#include "sim/analysis/chain_jobs.hpp"
+#include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

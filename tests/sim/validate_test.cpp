@@ -1,4 +1,4 @@
-#include "sim/validate.hpp"
+#include "sim/analysis/validate.hpp"
 
 #include <algorithm>
 #include <string>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/idle_causes.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "study/compare.hpp"
 #include "study/evaluate.hpp"
 #include "support/catch.hpp"

@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "schedules/generator.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/torch_csv.hpp"
 #include "sim/torch/lowering.hpp"
-#include "sim/validate.hpp"
 #include "study/hang_page.hpp"
 #include "study/torch_page.hpp"
 #include "support/catch.hpp"

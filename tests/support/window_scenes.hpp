@@ -8,7 +8,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/session.hpp"
-#include "sim/idle_causes.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "support/scenes.hpp"
 
 namespace pipeloom::test {

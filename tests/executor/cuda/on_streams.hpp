@@ -10,7 +10,7 @@
 
 #include "executor/cuda/queued_layers.hpp"
 #include "executor/gradient_check.hpp"
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor::cuda {

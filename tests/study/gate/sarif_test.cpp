@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/validate.hpp"
+#include "sim/analysis/validate.hpp"
 #include "study/gate/lint_rules.hpp"
 #include "study/gate/results.hpp"
 #include "study/gate/sarif.hpp"

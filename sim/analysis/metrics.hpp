@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/bounds.hpp"
+#include "sim/analysis/bounds.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/costs.hpp"
-#include "sim/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "sim/steps.hpp"
 #include "sim/timeline.hpp"

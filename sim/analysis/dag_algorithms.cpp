@@ -4,9 +4,9 @@
 #include <boost/graph/topological_sort.hpp>
 #include <functional>
 
+#include "sim/analysis/dag.hpp"
+#include "sim/analysis/dag_boost.hpp"
 #include "sim/base/error.hpp"
-#include "sim/dag.hpp"
-#include "sim/dag_boost.hpp"
 
 namespace pipeloom {
 namespace {

@@ -1,10 +1,10 @@
-#include "sim/critical_path.hpp"
+#include "sim/analysis/critical_path.hpp"
 
 #include <algorithm>
 #include <functional>
 
+#include "sim/analysis/entry_edges.hpp"
 #include "sim/engine/entry_order.hpp"
-#include "sim/entry_edges.hpp"
 
 namespace pipeloom {
 namespace {

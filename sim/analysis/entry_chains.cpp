@@ -1,4 +1,4 @@
-#include "sim/entry_chains.hpp"
+#include "sim/analysis/entry_chains.hpp"
 
 #include <algorithm>
 #include <cstdint>

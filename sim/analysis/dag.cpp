@@ -1,4 +1,4 @@
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
 
 #include "sim/dependency.hpp"
 

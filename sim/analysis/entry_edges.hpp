@@ -1,6 +1,6 @@
 #pragma once
 
-// What an entry waits for, found in its queue and by one look-up per op. The same edges as the dependency graph (sim/dag.hpp), without
+// What an entry waits for, found in its queue and by one look-up per op. The same edges as the dependency graph (sim/analysis/dag.hpp), without
 // the graph: 4 bytes per op instead of 60 and more, and what is not asked for is never touched. An entry is named by the index of its first op.
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "sim/chain_jobs.hpp"
+#include "sim/analysis/chain_jobs.hpp"
 
 #include <algorithm>
 #include <array>

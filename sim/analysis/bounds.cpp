@@ -1,4 +1,4 @@
-#include "sim/bounds.hpp"
+#include "sim/analysis/bounds.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/chain_jobs.hpp"
+#include "sim/analysis/chain_jobs.hpp"
 
 namespace pipeloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/idle_causes.hpp"
+#include "sim/analysis/idle_causes.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 #include <boost/graph/graphviz.hpp>
 #include <sstream>
 
-#include "sim/dag.hpp"
-#include "sim/dag_boost.hpp"
+#include "sim/analysis/dag.hpp"
+#include "sim/analysis/dag_boost.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/idle_causes.hpp"
 
 namespace pipeloom {
 

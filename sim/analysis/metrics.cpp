@@ -1,4 +1,4 @@
-#include "sim/metrics.hpp"
+#include "sim/analysis/metrics.hpp"
 
 #include <algorithm>
 

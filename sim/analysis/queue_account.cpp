@@ -1,4 +1,4 @@
-#include "sim/queue_account.hpp"
+#include "sim/analysis/queue_account.hpp"
 
 #include <algorithm>
 

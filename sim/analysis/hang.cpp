@@ -1,13 +1,13 @@
-#include "sim/hang.hpp"
+#include "sim/analysis/hang.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
-#include "sim/validate.hpp"
 
 namespace pipeloom {
 namespace {

@@ -28,7 +28,7 @@ struct LowerBound {
 /// `reached`: the makespan of one of these orders, which no bound can pass; a bound that is as large needs no further search.
 ///
 /// O(stages) where all microbatches are alike and run alone, else O(entries log entries), or O(entries) where a set of all entries of a rank
-/// proves `reached`; see sim/chain_jobs.hpp.
+/// proves `reached`; see sim/analysis/chain_jobs.hpp.
 [[nodiscard]] LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps& steps,
                                      Ticks reached = kMaxTicks);
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/analysis/queue_account.hpp"
 #include "sim/memory.hpp"
-#include "sim/queue_account.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "sim/analysis/entry_chains.hpp"
 #include "sim/costs.hpp"
-#include "sim/entry_chains.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom {
@@ -31,7 +31,7 @@ struct RankChains {
 /// The chains of all entries but copies, which run beside their rank's work and lengthen chains only.
 ///
 /// Where microbatches go alone (no groups, no copies), they are known from the stages: O(stages) where all microbatches are
-/// alike, O(ops) else. Groups and copies take two walks over all queues (sim/entry_chains.hpp).
+/// alike, O(ops) else. Groups and copies take two walks over all queues (sim/analysis/entry_chains.hpp).
 class Chains {
  public:
   /// Both must outlive it. Throws HangError if the schedule hangs and has groups or copies. REQUIRES: no structural errors.

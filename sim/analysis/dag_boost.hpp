@@ -13,7 +13,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/dag.hpp"
+#include "sim/analysis/dag.hpp"
 
 namespace boost {
 
