@@ -1,4 +1,4 @@
-#include "sim/plans/inbox.hpp"
+#include "sim/messages/plans/inbox.hpp"
 
 namespace pipeloom::plans {
 

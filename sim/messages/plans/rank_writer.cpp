@@ -1,4 +1,4 @@
-#include "sim/plans/rank_writer.hpp"
+#include "sim/messages/plans/rank_writer.hpp"
 
 #include <fmt/format.h>
 

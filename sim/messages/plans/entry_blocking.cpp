@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "sim/messages/message_plans.hpp"
-#include "sim/plans/inbox.hpp"
+#include "sim/messages/plans/inbox.hpp"
 
 namespace pipeloom {
 

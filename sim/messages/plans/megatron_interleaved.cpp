@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/messages/message_plans.hpp"
-#include "sim/plans/rank_writer.hpp"
+#include "sim/messages/plans/rank_writer.hpp"
 
 namespace pipeloom {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/messages/message_plans.hpp"
-#include "sim/plans/rank_writer.hpp"
+#include "sim/messages/plans/rank_writer.hpp"
 
 namespace pipeloom {
 namespace {
