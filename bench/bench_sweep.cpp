@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid.hpp"
 #include "study/sweep/line_writer.hpp"

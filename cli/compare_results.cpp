@@ -5,7 +5,7 @@
 #include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/sweep/scale.hpp"
 
 namespace pipeloom::cli {

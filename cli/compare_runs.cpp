@@ -7,7 +7,7 @@
 #include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/memory_text.hpp"
 #include "sim/text.hpp"
 #include "study/loaded_run.hpp"

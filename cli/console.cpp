@@ -10,7 +10,7 @@
 #include <iostream>
 
 #include "sim/base/printable.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "cli/console.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/gate/annotations.hpp"
 #include "study/gate/benchmark_json.hpp"
 #include "study/gate/bmf.hpp"

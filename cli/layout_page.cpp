@@ -7,7 +7,7 @@
 
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::cli {
 namespace {

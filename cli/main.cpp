@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/app.hpp"
-#include "sim/io/process.hpp"
+#include "sim/io/json/process.hpp"
 
 int main(int argc, char** argv) {
   pipeloom::io::prepare_process();

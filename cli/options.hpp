@@ -13,7 +13,7 @@
 
 #include "cli/console.hpp"
 #include "sim/base/units.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/run_input.hpp"
 
 namespace CLI {

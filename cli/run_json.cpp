@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/numbers.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/compare.hpp"
 
 namespace pipeloom::cli {

@@ -4,7 +4,7 @@
 
 #include "cli/schedule_example.hpp"
 #include "cli/schedule_page.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::cli {
 namespace {

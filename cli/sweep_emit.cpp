@@ -11,7 +11,7 @@
 
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/sweep/emit.hpp"
 #include "version.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "cli/numbers.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cli/lower_options.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/io/torch_csv.hpp"
 
 namespace pipeloom::cli {

@@ -7,7 +7,7 @@
 #include "gui/program.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/printable.hpp"
-#include "sim/io/process.hpp"
+#include "sim/io/json/process.hpp"
 
 int main(int argc, char** argv) {
   pipeloom::io::prepare_process();

@@ -17,7 +17,7 @@
 #include "gui/model/preferences.hpp"
 #include "gui/model/script.hpp"
 #include "gui/script_runner.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "version.hpp"
 
 namespace pipeloom::gui {

@@ -11,7 +11,7 @@
 #include "gui/model/script.hpp"
 #include "gui/model/session.hpp"
 #include "gui/platform/platform.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
 

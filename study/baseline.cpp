@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "sim/base/number_text.hpp"
-#include "sim/io/file.hpp"
-#include "sim/io/text_writer.hpp"
+#include "sim/io/json/file.hpp"
+#include "sim/io/json/text_writer.hpp"
 
 namespace pipeloom::study {
 namespace {

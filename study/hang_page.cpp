@@ -6,7 +6,7 @@
 
 #include "sim/analysis/hang.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/hang.hpp"

@@ -8,8 +8,8 @@
 #include "schedules/recompute.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/cost/resolve.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/io/schedule_places.hpp"
 
 namespace pipeloom::study {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "sim/analysis/validate.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/io/timeline_reader.hpp"

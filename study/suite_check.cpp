@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "sim/analysis/validate.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "study/baseline.hpp"
 #include "study/fingerprint.hpp"

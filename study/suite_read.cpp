@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/io/run_config.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "study/suite.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/io/torch_csv.hpp"
 #include "sim/torch/grid.hpp"

@@ -14,7 +14,7 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/lint_rules.hpp"
 #include "study/suite.hpp"

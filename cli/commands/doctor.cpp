@@ -17,7 +17,7 @@
 #include "cli/run_gpus.hpp"
 #include "cli/sibling.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {

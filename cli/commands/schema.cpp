@@ -7,7 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "sim/io/config_keys.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/io/schemas.hpp"
 
 namespace pipeloom::cli::commands {

@@ -14,7 +14,7 @@
 #include "cli/options.hpp"
 #include "cli/torch_verdict.hpp"
 #include "sim/analysis/validate.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/io/schedule_places.hpp"
 #include "sim/text.hpp"
 #include "study/gate/lint_rules.hpp"

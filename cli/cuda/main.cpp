@@ -10,7 +10,7 @@
 
 #include "cli/app.hpp"
 #include "cli/cuda/gpus.hpp"
-#include "sim/io/process.hpp"
+#include "sim/io/json/process.hpp"
 
 int main(int argc, char** argv) {
   pipeloom::io::prepare_process();

@@ -21,7 +21,7 @@
 #include "cli/sweep_progress.hpp"
 #include "cli/usage.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/process.hpp"
+#include "sim/io/json/process.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::mpi {

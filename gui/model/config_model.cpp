@@ -13,7 +13,7 @@
 #include "gui/model/config_presets.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config_keys.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/evaluate.hpp"
 #include "study/messages.hpp"
 

@@ -17,8 +17,8 @@
 #include "gui/model/edit_history.hpp"
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
-#include "sim/io/file.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/file.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/run_config.hpp"
 
 namespace pipeloom::gui {

@@ -6,7 +6,7 @@
 
 #include "gui/model/config_model.hpp"
 #include "sim/io/config_keys.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/shell_text.hpp"
 
 namespace pipeloom::gui {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
 

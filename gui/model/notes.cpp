@@ -6,8 +6,8 @@
 
 #include "gui/model/marks.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/file.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/file.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "sim/base/error.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
 namespace {

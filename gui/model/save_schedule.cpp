@@ -5,8 +5,8 @@
 
 #include "gui/model/schedule_editor.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -10,7 +10,7 @@
 #include "gui/model/build_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
 #include "study/evaluate.hpp"
 #include "study/hang_page.hpp"

@@ -20,7 +20,7 @@
 #include "gui/model/session.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/validate.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/io/run_config.hpp"
 
 namespace pipeloom::gui {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/text_writer.hpp"
+#include "sim/io/json/text_writer.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::io {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/op.hpp"
 
 namespace pipeloom::io {

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "sim/base/literals.hpp"
-#include "sim/io/rounding.hpp"
+#include "sim/io/json/rounding.hpp"
 
 namespace pipeloom::io {
 namespace {

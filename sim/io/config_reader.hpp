@@ -9,7 +9,7 @@
 
 #include "sim/cost/cost_spec.hpp"
 #include "sim/io/config_keys.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {
 

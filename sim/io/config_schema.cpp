@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/io/config_keys.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "sim/io/text_writer.hpp"
+#include "sim/io/json/text_writer.hpp"
 
 namespace pipeloom::io {
 namespace {

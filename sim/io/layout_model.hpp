@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/layout/layer_split.hpp"
 
 namespace pipeloom::io {

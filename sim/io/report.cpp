@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "sim/io/text_writer.hpp"
+#include "sim/io/json/text_writer.hpp"
 #include "version.hpp"
 
 namespace pipeloom::io {

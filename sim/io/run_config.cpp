@@ -6,7 +6,7 @@
 
 #include "sim/base/literals.hpp"
 #include "sim/io/config_reader.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/cost/cost_spec.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/steps.hpp"
 
 namespace pipeloom::io {

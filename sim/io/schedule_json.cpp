@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/io/json/text_writer.hpp"
 #include "sim/io/queue_reader.hpp"
-#include "sim/io/text_writer.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -10,7 +10,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::io {

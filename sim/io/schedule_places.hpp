@@ -9,7 +9,7 @@
 
 #include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {
 

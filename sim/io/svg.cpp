@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "sim/base/printable.hpp"
-#include "sim/io/text_writer.hpp"
+#include "sim/io/json/text_writer.hpp"
 
 namespace pipeloom::io {
 namespace {

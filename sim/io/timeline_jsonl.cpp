@@ -1,6 +1,6 @@
 #include "sim/io/timeline_jsonl.hpp"
 
-#include "sim/io/text_writer.hpp"
+#include "sim/io/json/text_writer.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "sim/base/text_tools.hpp"
-#include "sim/io/json_value.hpp"
-#include "sim/io/rounding.hpp"
+#include "sim/io/json/json_value.hpp"
+#include "sim/io/json/rounding.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::io {

@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "sim/base/error.hpp"
-#include "sim/io/text_writer.hpp"
+#include "sim/io/json/text_writer.hpp"
 #include "sim/io/torch_csv.hpp"
 
 namespace pipeloom::io {

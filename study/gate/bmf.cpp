@@ -1,6 +1,6 @@
 #include "study/gate/bmf.hpp"
 
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::study::gate {
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <map>
 
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/fingerprint.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/lint_rules.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "study/sweep/decimal.hpp"
 #include "study/sweep/expression.hpp"
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "sim/base/units.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {
 namespace {

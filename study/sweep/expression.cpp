@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/sweep/expression_tree.hpp"
 
 namespace pipeloom::sweep {

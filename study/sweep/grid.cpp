@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/sweep/grid_reader.hpp"
 #include "study/sweep/grid_template.hpp"
 

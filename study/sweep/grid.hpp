@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/run_config.hpp"
 
 namespace pipeloom::sweep {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/run_config.hpp"
 #include "study/sweep/axis.hpp"
 #include "study/sweep/expression.hpp"

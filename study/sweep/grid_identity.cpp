@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/io/file.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/file.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/fingerprint.hpp"
 #include "study/sweep/grid_content.hpp"
 #include "study/sweep/grid_keys.hpp"

@@ -9,7 +9,7 @@
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
 #include "sim/io/config_reader.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/io/run_config.hpp"
 #include "study/sweep/decimal.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/io/config_keys.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/sweep/grid_keys.hpp"
 #include "study/sweep/grid_reader.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/io/config_reader.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/metrics_table.hpp"
 #include "study/sweep/grid_keys.hpp"
 #include "study/sweep/grid_reader.hpp"

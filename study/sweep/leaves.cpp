@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schedules/generator.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/io/run_config.hpp"
 #include "study/fingerprint.hpp"
 #include "study/sweep/grid_keys.hpp"

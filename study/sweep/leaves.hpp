@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {
 

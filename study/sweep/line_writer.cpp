@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/sweep/result_text.hpp"
 
 namespace pipeloom::sweep {

@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/sweep/result.hpp"
 
 namespace pipeloom::sweep {

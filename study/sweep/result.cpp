@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "version.hpp"
 
 namespace pipeloom::sweep {

@@ -11,7 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/sweep/result_text.hpp"
 
 namespace pipeloom::sweep {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/sweep/outcome.hpp"
 #include "study/sweep/result.hpp"
 #include "study/sweep/result_text.hpp"

@@ -10,8 +10,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/printable.hpp"
-#include "sim/io/json_text.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {
 namespace {

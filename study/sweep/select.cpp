@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "study/metrics_table.hpp"
 
 namespace pipeloom::sweep {

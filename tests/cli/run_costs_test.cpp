@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::cli {

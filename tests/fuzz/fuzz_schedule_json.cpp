@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "tests/fuzz/schedule_round_trip.hpp"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "sim/base/error.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/run_config.hpp"
 #include "study/baseline.hpp"
 #include "study/gate/annotations.hpp"

@@ -12,7 +12,7 @@
 #include "gui/model/build_run.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/schedule.hpp"
 #include "study/evaluate.hpp"

@@ -7,7 +7,7 @@
 #include "gui/model/message_lanes.hpp"
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/run_config.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "gui/model/command.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/evaluate.hpp"
 #include "study/run_input.hpp"
 #include "support/catch.hpp"

@@ -6,7 +6,7 @@
 
 #include "gui/model/marks.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 #include "support/window_scenes.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 

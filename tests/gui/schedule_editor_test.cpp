@@ -8,8 +8,8 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/command.hpp"
-#include "sim/io/file.hpp"
 #include "sim/io/formats.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/text.hpp"
 #include "study/evaluate.hpp"
 #include "support/catch.hpp"

@@ -1,4 +1,4 @@
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 #include <string>
 

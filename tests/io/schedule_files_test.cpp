@@ -6,7 +6,7 @@
 
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "sim/io/timeline_jsonl.hpp"
 #include "sim/io/torch_csv.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "schedules/generator.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
 #include "study/metrics_table.hpp"
 #include "study/run_tables.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "schedules/generator.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "study/evaluate.hpp"
 #include "support/catch.hpp"
 

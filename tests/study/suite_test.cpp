@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/baseline.hpp"
 #include "study/fingerprint.hpp"
 #include "support/catch.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/io/schedule_json.hpp"
 #include "study/baseline.hpp"
 #include "support/catch.hpp"

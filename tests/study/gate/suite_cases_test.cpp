@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 #include "study/baseline.hpp"
 #include "study/suite.hpp"
 #include "support/catch.hpp"

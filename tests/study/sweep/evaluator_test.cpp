@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "study/evaluate.hpp"
 #include "study/run_tables.hpp"
 #include "support/catch.hpp"

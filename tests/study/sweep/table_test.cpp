@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 #include "study/sweep/select.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"

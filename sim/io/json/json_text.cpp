@@ -1,4 +1,4 @@
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 
 #include <fmt/format.h>
 

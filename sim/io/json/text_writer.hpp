@@ -13,7 +13,7 @@
 
 #include "sim/actions.hpp"
 #include "sim/base/units.hpp"
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::io {

@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "sim/io/json_text.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "sim/base/literals.hpp"
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {
 namespace {

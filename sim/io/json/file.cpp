@@ -1,4 +1,4 @@
-#include "sim/io/file.hpp"
+#include "sim/io/json/file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/literals.hpp"
-#include "sim/io/process.hpp"
+#include "sim/io/json/process.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -1,11 +1,11 @@
-#include "sim/io/json_value.hpp"
+#include "sim/io/json/json_value.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "sim/io/json_text.hpp"
+#include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/io/rounding.hpp"
+#include "sim/io/json/rounding.hpp"
 
 #include <fmt/format.h>
 

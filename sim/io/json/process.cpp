@@ -1,4 +1,4 @@
-#include "sim/io/process.hpp"
+#include "sim/io/json/process.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
