@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "executor/measured_costs.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::cli {

@@ -6,7 +6,7 @@
 
 #include "gui/model/config_model.hpp"
 #include "gui/ui.hpp"
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 
 namespace pipeloom::gui {
 

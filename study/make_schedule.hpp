@@ -6,8 +6,8 @@
 #include <string>
 
 #include "schedules/generator.hpp"
-#include "sim/io/effective_config.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"
 #include "study/run_size.hpp"

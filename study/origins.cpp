@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -2,8 +2,8 @@
 
 // Where the values of a run came from, for its effective configuration.
 
-#include "sim/io/effective_config.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/io/config/run_config.hpp"
 
 namespace pipeloom::study {
 

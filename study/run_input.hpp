@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/actions.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
 #include "study/evaluate.hpp"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::study {

@@ -12,7 +12,7 @@
 #include "gui/model/build_run.hpp"
 #include "gui/model/config_presets.hpp"
 #include "schedules/generator.hpp"
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/evaluate.hpp"
 #include "study/messages.hpp"

@@ -17,9 +17,9 @@
 #include "gui/model/edit_history.hpp"
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/run_config.hpp"
 
 namespace pipeloom::gui {
 

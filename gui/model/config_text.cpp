@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/config_model.hpp"
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/shell_text.hpp"
 

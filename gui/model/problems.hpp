@@ -14,7 +14,7 @@
 #include "gui/model/session.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/validate.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 
 namespace pipeloom::gui {
 

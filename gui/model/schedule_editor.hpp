@@ -20,8 +20,8 @@
 #include "gui/model/session.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/validate.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/run_config.hpp"
 
 namespace pipeloom::gui {
 

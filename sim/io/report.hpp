@@ -8,7 +8,7 @@
 
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/metrics.hpp"
-#include "sim/io/effective_config.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/memory.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "sim/timeline.hpp"

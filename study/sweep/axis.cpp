@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "sim/io/config_reader.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/config_reader.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "study/sweep/grid_keys.hpp"
 #include "study/sweep/leaves.hpp"
 

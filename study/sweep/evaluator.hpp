@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "study/make_schedule.hpp"
 #include "study/metrics_table.hpp"
 #include "study/sweep/outcome.hpp"

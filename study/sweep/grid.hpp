@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/run_config.hpp"
 
 namespace pipeloom::sweep {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/run_config.hpp"
 #include "study/sweep/axis.hpp"
 #include "study/sweep/expression.hpp"
 #include "study/sweep/grid.hpp"

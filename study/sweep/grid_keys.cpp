@@ -8,9 +8,9 @@
 
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
-#include "sim/io/config_reader.hpp"
+#include "sim/io/config/config_reader.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "sim/io/run_config.hpp"
 #include "study/sweep/decimal.hpp"
 
 namespace pipeloom::sweep {

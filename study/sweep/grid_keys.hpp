@@ -1,13 +1,13 @@
 #pragma once
 
-// Which configuration keys a grid may set, and what values they take. The table of keys (sim/io/config_keys.hpp) decides; whether a
+// Which configuration keys a grid may set, and what values they take. The table of keys (sim/io/config/config_keys.hpp) decides; whether a
 // number is in range is found by whoever reads the configuration, and is the point's status, not an error of the grid.
 
 #include <string>
 #include <string_view>
 
 #include "sim/base/error.hpp"
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {

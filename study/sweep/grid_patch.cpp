@@ -1,11 +1,11 @@
-// What reading one value of a key does to a configuration: the counterpart of sim/io/run_config.cpp for single keys. A test holds
+// What reading one value of a key does to a configuration: the counterpart of sim/io/config/run_config.cpp for single keys. A test holds
 // the two together.
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 #include "study/sweep/grid_template.hpp"
 
 namespace pipeloom::sweep {
@@ -114,7 +114,7 @@ bool set_memory(RunConfig& config, std::size_t, std::string_view json, const Whe
   return set_scalar(config.memory.*member, json, 1, where);
 }
 
-/// One byte is no size (sim/io/run_config.cpp).
+/// One byte is no size (sim/io/config/run_config.cpp).
 bool set_activation(RunConfig& config, std::size_t index, std::string_view json, const Where& where) {
   config.memory.has_sizes = json != "1";
   return set_memory<&cost::MemorySpec::activation>(config, index, json, where);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/io/config_reader.hpp"
+#include "sim/io/config/config_reader.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/metrics_table.hpp"
 #include "study/sweep/grid_keys.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "schedules/generator.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "sim/io/run_config.hpp"
 #include "study/fingerprint.hpp"
 #include "study/sweep/grid_keys.hpp"
 #include "study/sweep/mix.hpp"

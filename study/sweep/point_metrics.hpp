@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "sim/engine/simulator.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "study/evaluate.hpp"
 #include "study/metrics_table.hpp"
 #include "study/sweep/schedule_cache.hpp"

@@ -14,7 +14,7 @@
 #include "schedules/generator.hpp"
 #include "sim/cost/cost_spec.hpp"
 #include "sim/engine/fixed_order.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/memory.hpp"
 #include "study/make_schedule.hpp"
 #include "study/run_status.hpp"

@@ -7,8 +7,8 @@
 
 #include "gui/model/build_run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/run_config.hpp"
 #include "study/evaluate.hpp"
 #include "study/messages.hpp"
 #include "tests/fuzz/pages.hpp"

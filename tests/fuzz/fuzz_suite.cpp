@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "sim/base/error.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/run_config.hpp"
 #include "study/baseline.hpp"
 #include "study/gate/annotations.hpp"
 #include "study/gate/benchmark_json.hpp"

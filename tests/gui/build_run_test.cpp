@@ -7,8 +7,8 @@
 #include "gui/model/message_lanes.hpp"
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/run_config.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 

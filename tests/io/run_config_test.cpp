@@ -1,11 +1,11 @@
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -4,8 +4,8 @@
 
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/run_config.hpp"
 #include "sim/text.hpp"
 #include "study/compare_rule.hpp"
 #include "study/evaluate.hpp"

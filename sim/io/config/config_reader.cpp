@@ -1,4 +1,4 @@
-#include "sim/io/config_reader.hpp"
+#include "sim/io/config/config_reader.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/cost/cost_spec.hpp"
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::io {

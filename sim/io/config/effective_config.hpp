@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/cost/resolve.hpp"
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 #include "sim/memory.hpp"
 #include "sim/steps.hpp"
 

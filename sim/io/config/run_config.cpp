@@ -1,11 +1,11 @@
-#include "sim/io/run_config.hpp"
+#include "sim/io/config/run_config.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "sim/base/literals.hpp"
-#include "sim/io/config_reader.hpp"
+#include "sim/io/config/config_reader.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::io {

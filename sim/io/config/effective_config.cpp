@@ -1,4 +1,4 @@
-#include "sim/io/effective_config.hpp"
+#include "sim/io/config/effective_config.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -1,4 +1,4 @@
-#include "sim/io/config_keys.hpp"
+#include "sim/io/config/config_keys.hpp"
 
 #include <fmt/format.h>
 
