@@ -8,8 +8,8 @@
 #include "gui/model/export_view.hpp"
 #include "sim/base/error.hpp"
 #include "sim/draw/scene_stack.hpp"
-#include "sim/io/cairo_picture.hpp"
-#include "sim/io/svg.hpp"
+#include "sim/io/pictures/cairo_picture.hpp"
+#include "sim/io/pictures/svg.hpp"
 #include "sim/text.hpp"
 #include "study/run_size.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/io/cairo_picture.hpp"
+#include "sim/io/pictures/cairo_picture.hpp"
 
 #include <sstream>
 

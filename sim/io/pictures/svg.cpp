@@ -1,4 +1,4 @@
-#include "sim/io/svg.hpp"
+#include "sim/io/pictures/svg.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // Formats that show a timeline: traces and pictures.
 
 #include "sim/draw/scene.hpp"
-#include "sim/io/cairo_picture.hpp"
 #include "sim/io/chrome_trace.hpp"
 #include "sim/io/formats.hpp"
-#include "sim/io/svg.hpp"
+#include "sim/io/pictures/cairo_picture.hpp"
+#include "sim/io/pictures/svg.hpp"
 
 namespace pipeloom::io {
 namespace {
