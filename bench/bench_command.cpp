@@ -24,7 +24,7 @@
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "study/evaluate.hpp"

@@ -25,7 +25,7 @@
 #include "gui/model/build_run.hpp"
 #include "gui/model/lane_index.hpp"
 #include "gui/model/open_file.hpp"
-#include "sim/io/timeline_jsonl.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
 #include "study/evaluate.hpp"
 
 namespace pipeloom::bench {

@@ -8,7 +8,7 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "schedules/generator.hpp"
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/liveness.hpp"
 #include "sim/torch/lowering.hpp"

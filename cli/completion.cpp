@@ -8,7 +8,7 @@
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/config_keys.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "sim/io/schemas.hpp"
 
 namespace pipeloom::cli {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
-#include "sim/io/layout_model.hpp"
+#include "sim/io/formats/layout_model.hpp"
 #include "sim/layout/advice.hpp"
 #include "sim/layout/layer_split.hpp"
 #include "sim/layout/stage_content.hpp"

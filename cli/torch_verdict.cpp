@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "cli/lower_options.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/torch_csv.hpp"
 
 namespace pipeloom::cli {
 namespace {

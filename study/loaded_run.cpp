@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/timeline_reader.hpp"
 #include "study/at_place.hpp"
 #include "study/numbers.hpp"
 

@@ -8,9 +8,9 @@
 #include "schedules/recompute.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/cost/resolve.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/schedule_places.hpp"
 
 namespace pipeloom::study {
 namespace {

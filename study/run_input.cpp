@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "sim/analysis/validate.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/schedule_json.hpp"
+#include "sim/io/formats/schedule_places.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/schedule_json.hpp"
-#include "sim/io/schedule_places.hpp"
-#include "sim/io/timeline_reader.hpp"
 
 namespace pipeloom::study {
 namespace {

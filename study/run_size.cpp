@@ -7,7 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/literals.hpp"
-#include "sim/io/timeline_reader.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "sim/analysis/validate.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/schedule_places.hpp"
 #include "study/baseline.hpp"
 #include "study/fingerprint.hpp"
 #include "study/gate/case_verdict.hpp"

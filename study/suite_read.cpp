@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "sim/io/config/run_config.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/schedule_json.hpp"
 #include "study/suite.hpp"
 #include "study/sweep/result_text.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/pairing.hpp"
 #include "study/torch_page.hpp"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/io/formats/schedule_places.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "sim/io/schedule_places.hpp"
-#include "sim/io/torch_csv.hpp"
 #include "sim/torch/grid.hpp"
 #include "sim/torch/liveness.hpp"
 #include "sim/torch/lowering.hpp"

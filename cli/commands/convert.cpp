@@ -13,8 +13,8 @@
 #include "cli/picture_options.hpp"
 #include "cli/table.hpp"
 #include "cli/torch_verdict.hpp"
-#include "sim/io/formats.hpp"
-#include "sim/io/timeline_reader.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/torch/pairing.hpp"
 #include "study/run_tables.hpp"
 

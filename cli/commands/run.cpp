@@ -22,7 +22,7 @@
 #include "cli/run_work.hpp"
 #include "executor/process/process_run.hpp"
 #include "executor/run.hpp"
-#include "sim/io/timeline_jsonl.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "study/at_place.hpp"
 #include "study/fingerprint.hpp"

@@ -11,7 +11,7 @@
 #include "cli/options.hpp"
 #include "sim/draw/marks.hpp"
 #include "sim/draw/terminal.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "study/at_place.hpp"
 #include "study/run_tables.hpp"
 

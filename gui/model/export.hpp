@@ -11,7 +11,7 @@
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
 #include "sim/draw/scene.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {

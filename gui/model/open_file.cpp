@@ -16,9 +16,9 @@
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/io/formats/schedule_places.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/schedule_places.hpp"
-#include "sim/io/timeline_reader.hpp"
 #include "study/run_input.hpp"
 
 namespace pipeloom::gui {

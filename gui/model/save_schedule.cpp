@@ -5,7 +5,7 @@
 
 #include "gui/model/schedule_editor.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {

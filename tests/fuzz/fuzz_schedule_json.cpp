@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/schedule_json.hpp"
 #include "tests/fuzz/schedule_round_trip.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 // Any bytes as a timeline: read, and if that works, written and read again to the same, drawn and opened in the window.
 
-#include "sim/io/timeline_reader.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/timeline_jsonl.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/memory.hpp"
 #include "tests/fuzz/pages.hpp"
 #include "tests/fuzz/window.hpp"

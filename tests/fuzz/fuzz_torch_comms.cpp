@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/base/error.hpp"
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/grid.hpp"
 #include "sim/torch/liveness.hpp"

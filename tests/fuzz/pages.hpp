@@ -9,8 +9,8 @@
 
 #include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/formats.hpp"
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"

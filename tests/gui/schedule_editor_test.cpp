@@ -8,7 +8,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "gui/model/command.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/text.hpp"
 #include "study/evaluate.hpp"

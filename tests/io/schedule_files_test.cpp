@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "sim/engine/simulator.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/schedule_json.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/schedule_json.hpp"
-#include "sim/io/timeline_jsonl.hpp"
-#include "sim/io/torch_csv.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

@@ -1,9 +1,9 @@
-#include "sim/io/layout_model.hpp"
+#include "sim/io/formats/layout_model.hpp"
 
 #include <sstream>
 
 #include "sim/base/error.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::io {

@@ -1,13 +1,13 @@
 // Timelines that are read back are the ones that were written.
 
-#include "sim/io/timeline_reader.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 
 #include <sstream>
 
 #include "schedules/generator.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/timeline_jsonl.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

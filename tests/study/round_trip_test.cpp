@@ -12,7 +12,7 @@
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

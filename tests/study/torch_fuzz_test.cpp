@@ -8,7 +8,7 @@
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/lowering.hpp"
 #include "study/hang_page.hpp"
 #include "study/torch_page.hpp"

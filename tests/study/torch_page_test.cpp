@@ -3,7 +3,7 @@
 #include "study/torch_page.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "study/hang_page.hpp"
 #include "support/catch.hpp"
 

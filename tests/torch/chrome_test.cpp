@@ -6,7 +6,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/chrome_trace.hpp"
+#include "sim/io/formats/chrome_trace.hpp"
 #include "sim/memory.hpp"
 #include "support/catch.hpp"
 

@@ -1,13 +1,13 @@
 // Files: read(write(x)) is x for every registered schedule in both forms, and what PyTorch's parser lets pass is told.
 
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 
 #include <map>
 #include <sstream>
 
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/schedule_places.hpp"
+#include "sim/io/formats/schedule_places.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"

@@ -1,6 +1,6 @@
 #include "sim/torch/verdict.hpp"
 
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 

@@ -1,8 +1,8 @@
 // Formats that show a timeline: traces and pictures.
 
 #include "sim/draw/scene.hpp"
-#include "sim/io/chrome_trace.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/chrome_trace.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "sim/io/pictures/cairo_picture.hpp"
 #include "sim/io/pictures/svg.hpp"
 

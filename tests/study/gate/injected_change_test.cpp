@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
+#include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/schedule_json.hpp"
 #include "study/baseline.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

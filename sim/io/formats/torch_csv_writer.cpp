@@ -5,8 +5,8 @@
 #include <ostream>
 
 #include "sim/base/error.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/text_writer.hpp"
-#include "sim/io/torch_csv.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/io/timeline_reader.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/io/queue_reader.hpp"
-#include "sim/io/timeline_rows.hpp"
+#include "sim/io/formats/queue_reader.hpp"
+#include "sim/io/formats/timeline_rows.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::io {

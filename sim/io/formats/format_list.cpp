@@ -5,11 +5,11 @@
 #include "sim/analysis/dag.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/io/config/run_config.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/schedule_json.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/schedule_json.hpp"
-#include "sim/io/timeline_jsonl.hpp"
-#include "sim/io/timeline_reader.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/io/chrome_trace.hpp"
+#include "sim/io/formats/chrome_trace.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include <ostream>
 
 #include "sim/base/error.hpp"
-#include "sim/io/formats.hpp"
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"
 
 namespace pipeloom::io {

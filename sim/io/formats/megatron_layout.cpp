@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "sim/base/error.hpp"
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/io/timeline_rows.hpp"
+#include "sim/io/formats/timeline_rows.hpp"
 
 #include <fmt/format.h>
 

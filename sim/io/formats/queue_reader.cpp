@@ -1,4 +1,4 @@
-#include "sim/io/queue_reader.hpp"
+#include "sim/io/formats/queue_reader.hpp"
 
 #include <fmt/format.h>
 

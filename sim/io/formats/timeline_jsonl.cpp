@@ -1,4 +1,4 @@
-#include "sim/io/timeline_jsonl.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
 
 #include "sim/io/json/text_writer.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/io/torch_csv.hpp"
+#include "sim/io/formats/torch_csv.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/io/queue_reader.hpp"
+#include "sim/io/formats/queue_reader.hpp"
 
 namespace pipeloom::io {
 namespace {

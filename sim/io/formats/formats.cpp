@@ -1,4 +1,4 @@
-#include "sim/io/formats.hpp"
+#include "sim/io/formats/formats.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace pipeloom::io {
 
 // Each is defined in its format's own source file.
 #define PIPELOOM_FORMAT(function) Format function();
-#include "sim/io/formats.def"
+#include "sim/io/formats/formats.def"
 #undef PIPELOOM_FORMAT
 
 namespace {
@@ -27,7 +27,7 @@ std::vector<std::string> names_of(bool readable_only) {
 const std::vector<Format>& all_formats() {
   static const std::vector<Format> formats = {
 #define PIPELOOM_FORMAT(function) function(),
-#include "sim/io/formats.def"
+#include "sim/io/formats/formats.def"
 #undef PIPELOOM_FORMAT
   };
   return formats;

@@ -1,12 +1,12 @@
-#include "sim/io/schedule_json.hpp"
+#include "sim/io/formats/schedule_json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "sim/io/formats/queue_reader.hpp"
 #include "sim/io/json/text_writer.hpp"
-#include "sim/io/queue_reader.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/io/schedule_places.hpp"
+#include "sim/io/formats/schedule_places.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sim/io/layout_model.hpp"
+#include "sim/io/formats/layout_model.hpp"
 
 #include <fmt/format.h>
 
