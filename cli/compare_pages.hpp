@@ -11,7 +11,7 @@
 #include "study/compare.hpp"
 #include "study/compare_rule.hpp"
 #include "study/sweep/compare_results.hpp"
-#include "study/table.hpp"
+#include "study/text/table.hpp"
 
 namespace pipeloom::cli {
 

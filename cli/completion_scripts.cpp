@@ -5,7 +5,7 @@
 #include "cli/completion.hpp"
 
 #include "sim/base/text_tools.hpp"
-#include "study/shell_text.hpp"
+#include "study/text/shell_text.hpp"
 
 namespace pipeloom::cli {
 namespace {

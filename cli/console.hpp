@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/draw/terminal.hpp"
-#include "study/table.hpp"
+#include "study/text/table.hpp"
 
 namespace pipeloom::cli {
 

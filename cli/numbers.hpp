@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/base/units.hpp"
-#include "study/numbers.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::cli {
 

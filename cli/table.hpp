@@ -2,7 +2,7 @@
 
 // Tables, as every command prints them.
 
-#include "study/table.hpp"
+#include "study/text/table.hpp"
 
 namespace pipeloom::cli {
 

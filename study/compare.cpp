@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/memory_text.hpp"
+#include "study/text/memory_text.hpp"
 
 namespace pipeloom::study {
 namespace {

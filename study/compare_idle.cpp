@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "study/compare.hpp"
-#include "study/numbers.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study {
 CauseTotals cause_totals(const std::vector<std::vector<IdleSpan>>& idle) {

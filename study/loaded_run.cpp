@@ -7,8 +7,8 @@
 #include "sim/base/error.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/at_place.hpp"
-#include "study/numbers.hpp"
+#include "study/text/at_place.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study {
 namespace {

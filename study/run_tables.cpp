@@ -6,8 +6,8 @@
 
 #include "sim/base/printable.hpp"
 #include "sim/text.hpp"
-#include "study/memory_text.hpp"
-#include "study/numbers.hpp"
+#include "study/text/memory_text.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study {
 namespace {

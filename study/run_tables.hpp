@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "study/evaluate.hpp"
-#include "study/table.hpp"
+#include "study/text/table.hpp"
 
 namespace pipeloom::study {
 

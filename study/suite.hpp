@@ -9,8 +9,8 @@
 
 #include "sim/io/json/json_value.hpp"
 #include "study/evaluate.hpp"
-#include "study/finding.hpp"
 #include "study/metrics_table.hpp"
+#include "study/text/finding.hpp"
 
 namespace pipeloom::study {
 
@@ -51,7 +51,7 @@ struct Suite {
 /// What one case gave. What comes before `error` is also a row of the baseline.
 struct CaseResult {
   std::string name;
-  std::string input;   ///< fingerprint (study/fingerprint.hpp) of configuration and schedule files
+  std::string input;   ///< fingerprint (study/text/fingerprint.hpp) of configuration and schedule files
   std::string status;  ///< "ok", "illegal" (also: refused), "deadlock", "over_memory"
   /// Metric name -> value text as in the report, in the suite's order. Empty unless status is "ok" or "over_memory".
   std::vector<std::pair<std::string, std::string>> metrics;

@@ -10,12 +10,12 @@
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/baseline.hpp"
-#include "study/fingerprint.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/lint_rules.hpp"
 #include "study/run_status.hpp"
 #include "study/run_tables.hpp"
 #include "study/suite.hpp"
+#include "study/text/fingerprint.hpp"
 
 namespace pipeloom::study {
 namespace {

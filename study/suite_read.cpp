@@ -13,7 +13,7 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/suite.hpp"
-#include "study/sweep/result_text.hpp"
+#include "study/text/result_text.hpp"
 
 namespace pipeloom::study {
 namespace {

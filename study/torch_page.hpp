@@ -11,7 +11,7 @@
 #include "sim/analysis/validate.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/verdict.hpp"
-#include "study/finding.hpp"
+#include "study/text/finding.hpp"
 
 namespace pipeloom::study {
 

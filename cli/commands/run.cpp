@@ -24,8 +24,8 @@
 #include "executor/run.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/messages/message_plans.hpp"
-#include "study/at_place.hpp"
-#include "study/fingerprint.hpp"
+#include "study/text/at_place.hpp"
+#include "study/text/fingerprint.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {

@@ -7,7 +7,7 @@
 #include "gui/model/config_model.hpp"
 #include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/shell_text.hpp"
+#include "study/text/shell_text.hpp"
 
 namespace pipeloom::gui {
 namespace {

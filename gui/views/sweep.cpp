@@ -12,7 +12,7 @@
 #include "gui/model/sweep_model.hpp"
 #include "gui/sweep_map_draw.hpp"
 #include "gui/widgets.hpp"
-#include "study/numbers.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "sim/io/json/json_text.hpp"
-#include "study/fingerprint.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/lint_rules.hpp"
+#include "study/text/fingerprint.hpp"
 
 namespace pipeloom::study::gate {
 namespace {

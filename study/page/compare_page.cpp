@@ -7,13 +7,13 @@
 #include <set>
 
 #include "sim/text.hpp"
-#include "study/memory_text.hpp"
-#include "study/numbers.hpp"
 #include "study/page/cause_bars.hpp"
 #include "study/page/charts.hpp"
 #include "study/page/findings.hpp"
 #include "study/page/gantt_svg.hpp"
 #include "study/page/run_page.hpp"
+#include "study/text/memory_text.hpp"
+#include "study/text/numbers.hpp"
 #include "version.hpp"
 
 namespace pipeloom::study::page {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "study/table.hpp"
+#include "study/text/table.hpp"
 
 namespace pipeloom::study::page {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "study/memory_text.hpp"
-#include "study/numbers.hpp"
 #include "study/run_tables.hpp"
+#include "study/text/memory_text.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "sim/draw/scene.hpp"
 #include "sim/text.hpp"
-#include "study/numbers.hpp"
 #include "study/page/html.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene.hpp"
-#include "study/numbers.hpp"
 #include "study/page/gantt_drawer.hpp"
 #include "study/page/html.hpp"
 #include "study/page/style.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

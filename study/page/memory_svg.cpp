@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "study/memory_text.hpp"
-#include "study/numbers.hpp"
 #include "study/page/gantt_svg.hpp"
 #include "study/page/html.hpp"
 #include "study/page/time_chart.hpp"
+#include "study/text/memory_text.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "sim/draw/terminal.hpp"
-#include "study/memory_text.hpp"
-#include "study/numbers.hpp"
 #include "study/page/cause_bars.hpp"
 #include "study/page/charts.hpp"
 #include "study/page/findings.hpp"
 #include "study/page/gantt_svg.hpp"
 #include "study/page/memory_svg.hpp"
 #include "study/run_tables.hpp"
+#include "study/text/memory_text.hpp"
+#include "study/text/numbers.hpp"
 #include "version.hpp"
 
 namespace pipeloom::study::page {

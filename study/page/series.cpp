@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "study/numbers.hpp"
 #include "study/page/html.hpp"
 #include "study/page/style.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/numbers.hpp"
 #include "study/page/html.hpp"
 #include "study/page/style.hpp"
 #include "study/page/sweep_scatter.hpp"
 #include "study/sweep/scale.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "study/numbers.hpp"
 #include "study/page/style.hpp"
 #include "study/page/sweep_map.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -14,7 +14,7 @@ namespace pipeloom::study::page {
 
 /// What is asked of a sweep. Everything may be empty.
 struct SweepQuestion {
-  /// Conditions that all must hold (study/sweep/expression.hpp) over keys, metrics, 'status' and 'point'.
+  /// Conditions that all must hold (study/text/expression.hpp) over keys, metrics, 'status' and 'point'.
   std::vector<std::string> where;
   /// The first ranks the points, the second is what it is weighed against; further ones join the Pareto front.
   std::vector<std::string> metrics;

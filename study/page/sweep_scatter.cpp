@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/numbers.hpp"
 #include "study/page/html.hpp"
 #include "study/page/point_heaps.hpp"
 #include "study/page/series.hpp"
 #include "study/sweep/scale.hpp"
-#include "study/table.hpp"
+#include "study/text/numbers.hpp"
+#include "study/text/table.hpp"
 
 namespace pipeloom::study::page {
 namespace {

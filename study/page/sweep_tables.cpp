@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "study/numbers.hpp"
 #include "study/sweep/scale.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 namespace {

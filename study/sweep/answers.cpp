@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "study/sweep/mix.hpp"
 #include "study/sweep/select.hpp"
+#include "study/text/mix.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/io/json/json_value.hpp"
-#include "study/sweep/decimal.hpp"
-#include "study/sweep/expression.hpp"
+#include "study/text/decimal.hpp"
+#include "study/text/expression.hpp"
 
 namespace pipeloom::sweep {
 

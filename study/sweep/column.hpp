@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "study/sweep/expression.hpp"
+#include "study/text/expression.hpp"
 
 namespace pipeloom::sweep {
 

@@ -13,8 +13,8 @@
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/sweep/axis.hpp"
-#include "study/sweep/expression.hpp"
 #include "study/sweep/grid.hpp"
+#include "study/text/expression.hpp"
 
 namespace pipeloom::sweep {
 

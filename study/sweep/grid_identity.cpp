@@ -4,10 +4,10 @@
 
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/fingerprint.hpp"
 #include "study/sweep/grid_content.hpp"
 #include "study/sweep/grid_keys.hpp"
 #include "study/sweep/leaves.hpp"
+#include "study/text/fingerprint.hpp"
 
 namespace pipeloom::sweep {
 namespace {

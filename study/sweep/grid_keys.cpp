@@ -11,7 +11,7 @@
 #include "sim/io/config/config_reader.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/sweep/decimal.hpp"
+#include "study/text/decimal.hpp"
 
 namespace pipeloom::sweep {
 namespace {

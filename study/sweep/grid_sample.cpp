@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "study/sweep/mix.hpp"
+#include "study/text/mix.hpp"
 
 namespace pipeloom::sweep {
 namespace {

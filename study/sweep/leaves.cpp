@@ -5,9 +5,9 @@
 #include "schedules/generator.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/fingerprint.hpp"
 #include "study/sweep/grid_keys.hpp"
-#include "study/sweep/mix.hpp"
+#include "study/text/fingerprint.hpp"
+#include "study/text/mix.hpp"
 
 namespace pipeloom::sweep {
 namespace {

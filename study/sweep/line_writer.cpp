@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/sweep/result_text.hpp"
+#include "study/text/result_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -12,7 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/sweep/result_text.hpp"
+#include "study/text/result_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -9,7 +9,7 @@
 #include "sim/io/json/file.hpp"
 #include "study/sweep/outcome.hpp"
 #include "study/sweep/result.hpp"
-#include "study/sweep/result_text.hpp"
+#include "study/text/result_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {

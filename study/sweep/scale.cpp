@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "study/metrics_table.hpp"
-#include "study/numbers.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/expression.hpp"
 #include "study/sweep/table.hpp"
+#include "study/text/expression.hpp"
 
 namespace pipeloom::sweep {
 

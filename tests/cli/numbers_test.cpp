@@ -3,7 +3,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
-#include "study/memory_text.hpp"
+#include "study/text/memory_text.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -9,8 +9,8 @@
 
 #include "sim/base/error.hpp"
 #include "study/evaluate.hpp"
-#include "study/sweep/expression.hpp"
 #include "study/sweep/grid.hpp"
+#include "study/text/expression.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "study/shell_text.hpp"
+#include "study/text/shell_text.hpp"
 
 #include "support/catch.hpp"
 

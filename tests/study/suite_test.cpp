@@ -8,7 +8,7 @@
 
 #include "sim/io/json/file.hpp"
 #include "study/baseline.hpp"
-#include "study/fingerprint.hpp"
+#include "study/text/fingerprint.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

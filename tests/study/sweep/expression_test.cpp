@@ -1,4 +1,4 @@
-#include "study/sweep/expression.hpp"
+#include "study/text/expression.hpp"
 
 #include <map>
 #include <string>

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "study/sweep/expression.hpp"
 #include "study/sweep/grid.hpp"
+#include "study/text/expression.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

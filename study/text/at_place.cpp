@@ -1,4 +1,4 @@
-#include "study/at_place.hpp"
+#include "study/text/at_place.hpp"
 
 #include "sim/base/error.hpp"
 

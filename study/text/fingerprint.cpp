@@ -1,4 +1,4 @@
-#include "study/fingerprint.hpp"
+#include "study/text/fingerprint.hpp"
 
 #include <fmt/format.h>
 

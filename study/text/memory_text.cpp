@@ -1,4 +1,4 @@
-#include "study/memory_text.hpp"
+#include "study/text/memory_text.hpp"
 
 #include <fmt/format.h>
 

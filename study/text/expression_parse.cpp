@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "study/sweep/expression_tree.hpp"
+#include "study/text/expression_tree.hpp"
 
 namespace pipeloom::sweep {
 

@@ -1,4 +1,4 @@
-#include "study/numbers.hpp"
+#include "study/text/numbers.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "study/sweep/expression.hpp"
+#include "study/text/expression.hpp"
 
 namespace pipeloom::sweep {
 

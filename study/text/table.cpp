@@ -1,4 +1,4 @@
-#include "study/table.hpp"
+#include "study/text/table.hpp"
 
 #include <algorithm>
 #include <utility>

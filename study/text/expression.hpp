@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "study/sweep/decimal.hpp"
+#include "study/text/decimal.hpp"
 
 namespace pipeloom::sweep {
 

@@ -1,4 +1,4 @@
-#include "study/sweep/result_text.hpp"
+#include "study/text/result_text.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

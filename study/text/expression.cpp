@@ -1,4 +1,4 @@
-#include "study/sweep/expression.hpp"
+#include "study/text/expression.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/io/json/json_text.hpp"
-#include "study/sweep/expression_tree.hpp"
+#include "study/text/expression_tree.hpp"
 
 namespace pipeloom::sweep {
 namespace {

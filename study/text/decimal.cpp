@@ -1,4 +1,4 @@
-#include "study/sweep/decimal.hpp"
+#include "study/text/decimal.hpp"
 
 #include <algorithm>
 #include <array>
