@@ -27,7 +27,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace {
 

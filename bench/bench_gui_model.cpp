@@ -26,7 +26,7 @@
 #include "gui/model/lane_index.hpp"
 #include "gui/model/open_file.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::bench {
 namespace {

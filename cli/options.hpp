@@ -14,7 +14,7 @@
 #include "cli/console.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/run_input.hpp"
+#include "study/run/run_input.hpp"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 #include "executor/measured_costs.hpp"
 #include "executor/run.hpp"
 #include "sim/memory.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::cli {
 

@@ -12,7 +12,7 @@
 #include "executor/run.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::cli {
 

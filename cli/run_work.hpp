@@ -10,7 +10,7 @@
 #include "executor/run.hpp"
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace CLI {
 class App;

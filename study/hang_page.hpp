@@ -7,7 +7,7 @@
 
 #include "sim/actions.hpp"
 #include "sim/schedule.hpp"
-#include "study/messages.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::study {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "study/compare.hpp"
-#include "study/run_input.hpp"
+#include "study/run/run_input.hpp"
 
 namespace pipeloom::study {
 

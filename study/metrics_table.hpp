@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
 

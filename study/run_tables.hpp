@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/text/table.hpp"
 
 namespace pipeloom::study {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/io/json/json_value.hpp"
-#include "study/evaluate.hpp"
 #include "study/metrics_table.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/text/finding.hpp"
 
 namespace pipeloom::study {

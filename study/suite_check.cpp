@@ -12,7 +12,7 @@
 #include "study/baseline.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/lint_rules.hpp"
-#include "study/run_status.hpp"
+#include "study/run/run_status.hpp"
 #include "study/run_tables.hpp"
 #include "study/suite.hpp"
 #include "study/text/fingerprint.hpp"

@@ -9,7 +9,7 @@
 
 #include "gui/model/jobs.hpp"
 #include "gui/model/run_model.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
 

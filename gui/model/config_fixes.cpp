@@ -8,7 +8,7 @@
 #include "gui/model/config_model.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/io/config/config_keys.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
 namespace {

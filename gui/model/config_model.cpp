@@ -14,8 +14,8 @@
 #include "schedules/generator.hpp"
 #include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/evaluate.hpp"
-#include "study/messages.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::gui {
 namespace {

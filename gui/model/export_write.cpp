@@ -11,7 +11,7 @@
 #include "sim/io/pictures/cairo_picture.hpp"
 #include "sim/io/pictures/svg.hpp"
 #include "sim/text.hpp"
-#include "study/run_size.hpp"
+#include "study/run/run_size.hpp"
 
 namespace pipeloom::gui {
 namespace {

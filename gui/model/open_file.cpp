@@ -19,7 +19,7 @@
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/run_input.hpp"
+#include "study/run/run_input.hpp"
 
 namespace pipeloom::gui {
 namespace {

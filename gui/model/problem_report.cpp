@@ -16,9 +16,9 @@
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/text.hpp"
-#include "study/evaluate.hpp"
 #include "study/hang_page.hpp"
-#include "study/messages.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/messages.hpp"
 #include "study/run_tables.hpp"
 #include "study/torch_page.hpp"
 

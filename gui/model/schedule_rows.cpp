@@ -16,7 +16,7 @@
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
 namespace {

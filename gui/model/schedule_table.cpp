@@ -6,7 +6,7 @@
 
 #include "gui/model/build_run.hpp"
 #include "schedules/generator.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
 

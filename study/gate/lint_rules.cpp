@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "study/messages.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::study::gate {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "study/evaluate.hpp"
 #include "study/page/document.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::study::page {
 

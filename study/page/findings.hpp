@@ -8,8 +8,8 @@
 
 #include "sim/base/tick_sum.hpp"
 #include "study/compare.hpp"
-#include "study/evaluate.hpp"
 #include "study/page/document.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::study::page {
 

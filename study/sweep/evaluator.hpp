@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/io/config/run_config.hpp"
-#include "study/make_schedule.hpp"
 #include "study/metrics_table.hpp"
+#include "study/run/make_schedule.hpp"
 #include "study/sweep/outcome.hpp"
 
 namespace pipeloom::sweep {

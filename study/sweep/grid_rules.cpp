@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "study/make_schedule.hpp"
+#include "study/run/make_schedule.hpp"
 #include "study/sweep/grid_content.hpp"
 #include "study/sweep/grid_keys.hpp"
 

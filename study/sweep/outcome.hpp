@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "study/run_status.hpp"
+#include "study/run/run_status.hpp"
 
 namespace pipeloom::sweep {
 

@@ -17,8 +17,8 @@
 
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/run_config.hpp"
-#include "study/evaluate.hpp"
 #include "study/metrics_table.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/sweep/schedule_cache.hpp"
 
 namespace pipeloom::sweep {

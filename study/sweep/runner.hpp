@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "study/make_schedule.hpp"
+#include "study/run/make_schedule.hpp"
 #include "study/sweep/grid.hpp"
 #include "study/sweep/piece.hpp"
 #include "study/sweep/result.hpp"

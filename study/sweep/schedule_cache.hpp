@@ -16,8 +16,8 @@
 #include "sim/engine/fixed_order.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/memory.hpp"
-#include "study/make_schedule.hpp"
-#include "study/run_status.hpp"
+#include "study/run/make_schedule.hpp"
+#include "study/run/run_status.hpp"
 #include "study/sweep/evaluator.hpp"
 
 namespace pipeloom::sweep {

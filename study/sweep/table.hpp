@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "study/run_status.hpp"
+#include "study/run/run_status.hpp"
 #include "study/sweep/column.hpp"
 #include "study/sweep/result.hpp"
 

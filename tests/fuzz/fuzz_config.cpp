@@ -9,8 +9,8 @@
 #include "sim/base/error.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/evaluate.hpp"
-#include "study/messages.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/messages.hpp"
 #include "tests/fuzz/pages.hpp"
 #include "tests/fuzz/window.hpp"
 

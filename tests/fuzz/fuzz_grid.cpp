@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "sim/base/error.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/sweep/grid.hpp"
 #include "study/text/expression.hpp"
 

@@ -15,7 +15,7 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/schedule.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "tests/fuzz/pages.hpp"
 #include "tests/fuzz/require.hpp"
 #include "tests/fuzz/window.hpp"

@@ -9,8 +9,8 @@
 
 #include "gui/model/command.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/evaluate.hpp"
-#include "study/run_input.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/run_input.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

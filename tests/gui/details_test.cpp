@@ -6,7 +6,7 @@
 #include "gui/model/build_run.hpp"
 #include "gui/model/command.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

@@ -9,7 +9,7 @@
 #include "gui/model/command.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "sim/text.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 #include "support/window_scenes.hpp"

@@ -11,7 +11,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/text.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 

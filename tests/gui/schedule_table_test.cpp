@@ -7,7 +7,7 @@
 
 #include "gui/model/command.hpp"
 #include "schedules/generator.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -7,7 +7,7 @@
 #include "schedules/generator.hpp"
 #include "sim/costs.hpp"
 #include "sim/engine/simulator.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "version.hpp"
 
 int main() {

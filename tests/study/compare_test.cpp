@@ -8,7 +8,7 @@
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
 #include "study/compare_rule.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -1,4 +1,4 @@
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

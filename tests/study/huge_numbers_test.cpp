@@ -9,7 +9,7 @@
 
 #include "sim/analysis/idle_causes.hpp"
 #include "study/compare.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

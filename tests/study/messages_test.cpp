@@ -8,7 +8,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -13,7 +13,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/run_tables.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -10,7 +10,7 @@
 #include "sim/actions.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
 

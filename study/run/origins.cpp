@@ -1,4 +1,4 @@
-#include "study/origins.hpp"
+#include "study/run/origins.hpp"
 
 #include <fmt/format.h>
 

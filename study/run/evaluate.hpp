@@ -15,7 +15,7 @@
 #include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
-#include "study/make_schedule.hpp"
+#include "study/run/make_schedule.hpp"
 
 namespace pipeloom::study {
 

@@ -1,8 +1,8 @@
-#include "study/run_status.hpp"
+#include "study/run/run_status.hpp"
 
 #include <cstddef>
 
-#include "study/messages.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::study {
 

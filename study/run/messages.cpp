@@ -1,4 +1,4 @@
-#include "study/messages.hpp"
+#include "study/run/messages.hpp"
 
 #include <fmt/format.h>
 

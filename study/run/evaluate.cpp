@@ -1,4 +1,4 @@
-#include "study/evaluate.hpp"
+#include "study/run/evaluate.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include "sim/cost/memory_sums.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
-#include "study/messages.hpp"
-#include "study/origins.hpp"
+#include "study/run/messages.hpp"
+#include "study/run/origins.hpp"
 
 namespace pipeloom::study {
 namespace {

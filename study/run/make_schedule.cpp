@@ -1,4 +1,4 @@
-#include "study/make_schedule.hpp"
+#include "study/run/make_schedule.hpp"
 
 #include <fmt/format.h>
 

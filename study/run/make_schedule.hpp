@@ -10,7 +10,7 @@
 #include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"
-#include "study/run_size.hpp"
+#include "study/run/run_size.hpp"
 
 namespace pipeloom::study {
 

@@ -1,4 +1,4 @@
-#include "study/run_size.hpp"
+#include "study/run/run_size.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "study/run_input.hpp"
+#include "study/run/run_input.hpp"
 
 #include <fmt/format.h>
 
