@@ -1,6 +1,6 @@
 #pragma once
 
-// PyTorch's verdict on its own schedule files (study/torch_page.hpp), asked for by options.
+// PyTorch's verdict on its own schedule files (study/report/torch_page.hpp), asked for by options.
 
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "cli/options.hpp"
 #include "sim/base/error.hpp"
-#include "study/torch_page.hpp"
+#include "study/report/torch_page.hpp"
 
 namespace pipeloom::cli {
 

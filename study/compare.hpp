@@ -16,7 +16,7 @@
 #include "sim/base/tick_sum.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
-#include "study/metrics_table.hpp"
+#include "study/report/metrics_table.hpp"
 
 namespace pipeloom::study {
 

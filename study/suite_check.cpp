@@ -12,8 +12,8 @@
 #include "study/baseline.hpp"
 #include "study/gate/case_verdict.hpp"
 #include "study/gate/lint_rules.hpp"
+#include "study/report/run_tables.hpp"
 #include "study/run/run_status.hpp"
-#include "study/run_tables.hpp"
 #include "study/suite.hpp"
 #include "study/text/fingerprint.hpp"
 

@@ -16,7 +16,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/torch/pairing.hpp"
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

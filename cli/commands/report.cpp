@@ -15,7 +15,7 @@
 #include "study/page/plain_text.hpp"
 #include "study/page/run_page.hpp"
 #include "study/page/sweep_page.hpp"
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {

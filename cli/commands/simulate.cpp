@@ -12,7 +12,7 @@
 #include "sim/draw/marks.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 #include "study/text/at_place.hpp"
 
 namespace pipeloom::cli::commands {

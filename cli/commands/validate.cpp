@@ -18,8 +18,8 @@
 #include "sim/io/json/json_text.hpp"
 #include "sim/text.hpp"
 #include "study/gate/lint_rules.hpp"
-#include "study/hang_page.hpp"
-#include "study/run_tables.hpp"
+#include "study/report/hang_page.hpp"
+#include "study/report/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

@@ -16,11 +16,11 @@
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/text.hpp"
-#include "study/hang_page.hpp"
+#include "study/report/hang_page.hpp"
+#include "study/report/run_tables.hpp"
+#include "study/report/torch_page.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/messages.hpp"
-#include "study/run_tables.hpp"
-#include "study/torch_page.hpp"
 
 namespace pipeloom::gui {
 namespace {

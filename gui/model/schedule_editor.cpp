@@ -12,7 +12,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
-#include "study/hang_page.hpp"
+#include "study/report/hang_page.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {

@@ -13,7 +13,7 @@
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 

@@ -10,7 +10,7 @@
 #include "study/page/findings.hpp"
 #include "study/page/gantt_svg.hpp"
 #include "study/page/memory_svg.hpp"
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 #include "version.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 #include "study/sweep/point_metrics.hpp"
 #include "study/sweep/schedule_cache.hpp"
 

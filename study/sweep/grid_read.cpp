@@ -7,7 +7,7 @@
 
 #include "sim/io/config/config_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/metrics_table.hpp"
+#include "study/report/metrics_table.hpp"
 #include "study/sweep/grid_keys.hpp"
 #include "study/sweep/grid_reader.hpp"
 

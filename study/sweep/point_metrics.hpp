@@ -17,7 +17,7 @@
 
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/run_config.hpp"
-#include "study/metrics_table.hpp"
+#include "study/report/metrics_table.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/sweep/schedule_cache.hpp"
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "study/metrics_table.hpp"
+#include "study/report/metrics_table.hpp"
 #include "study/sweep/prefix_writer.hpp"
 
 namespace pipeloom::sweep {

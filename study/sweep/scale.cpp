@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/metrics_table.hpp"
+#include "study/report/metrics_table.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::sweep {

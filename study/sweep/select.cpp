@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/io/json/json_value.hpp"
-#include "study/metrics_table.hpp"
+#include "study/report/metrics_table.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/run_tables.hpp"
+#include "study/report/run_tables.hpp"
 
 #include <algorithm>
 

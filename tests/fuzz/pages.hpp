@@ -15,9 +15,9 @@
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/pairing.hpp"
-#include "study/hang_page.hpp"
+#include "study/report/hang_page.hpp"
+#include "study/report/torch_page.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/torch_page.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace pipeloom::fuzz {

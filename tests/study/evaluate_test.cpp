@@ -7,8 +7,8 @@
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
-#include "study/metrics_table.hpp"
-#include "study/run_tables.hpp"
+#include "study/report/metrics_table.hpp"
+#include "study/report/run_tables.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

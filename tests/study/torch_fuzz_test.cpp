@@ -10,8 +10,8 @@
 #include "sim/base/error.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/lowering.hpp"
-#include "study/hang_page.hpp"
-#include "study/torch_page.hpp"
+#include "study/report/hang_page.hpp"
+#include "study/report/torch_page.hpp"
 #include "support/catch.hpp"
 #include "support/torch_run.hpp"
 

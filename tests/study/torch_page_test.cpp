@@ -1,10 +1,10 @@
 // What `validate` and the window say of PyTorch's files.
 
-#include "study/torch_page.hpp"
+#include "study/report/torch_page.hpp"
 
 #include "sim/base/error.hpp"
 #include "sim/io/formats/torch_csv.hpp"
-#include "study/hang_page.hpp"
+#include "study/report/hang_page.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::study {

@@ -13,8 +13,8 @@
 
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "study/report/run_tables.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/run_tables.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/temporary.hpp"

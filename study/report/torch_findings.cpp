@@ -5,7 +5,7 @@
 
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/pairing.hpp"
-#include "study/torch_page.hpp"
+#include "study/report/torch_page.hpp"
 
 namespace pipeloom::study {
 namespace {

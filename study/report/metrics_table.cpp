@@ -1,4 +1,4 @@
-#include "study/metrics_table.hpp"
+#include "study/report/metrics_table.hpp"
 
 #include <algorithm>
 #include <array>

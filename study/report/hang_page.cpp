@@ -1,4 +1,4 @@
-#include "study/hang_page.hpp"
+#include "study/report/hang_page.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "study/torch_page.hpp"
+#include "study/report/torch_page.hpp"
 
 #include <fmt/format.h>
 
