@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "study/compare.hpp"
-#include "study/compare_rule.hpp"
+#include "study/compare/compare.hpp"
+#include "study/compare/compare_rule.hpp"
 #include "study/sweep/compare_results.hpp"
 #include "study/text/table.hpp"
 

@@ -10,7 +10,7 @@
 #include "sim/io/json/json_text.hpp"
 #include "sim/memory_text.hpp"
 #include "sim/text.hpp"
-#include "study/loaded_run.hpp"
+#include "study/compare/loaded_run.hpp"
 
 namespace pipeloom::cli {
 namespace {

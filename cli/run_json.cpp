@@ -7,7 +7,7 @@
 
 #include "cli/numbers.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::cli {
 namespace {

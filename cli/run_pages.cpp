@@ -12,7 +12,7 @@
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
 #include "sim/text.hpp"
-#include "study/loaded_run.hpp"
+#include "study/compare/loaded_run.hpp"
 
 namespace pipeloom::cli {
 namespace {

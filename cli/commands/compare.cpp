@@ -13,7 +13,7 @@
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "study/loaded_run.hpp"
+#include "study/compare/loaded_run.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

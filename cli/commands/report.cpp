@@ -11,7 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
-#include "study/loaded_run.hpp"
+#include "study/compare/loaded_run.hpp"
 #include "study/page/plain_text.hpp"
 #include "study/page/run_page.hpp"
 #include "study/page/sweep_page.hpp"

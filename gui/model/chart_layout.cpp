@@ -6,7 +6,7 @@
 
 #include "gui/model/chart_words.hpp"
 #include "sim/draw/scene.hpp"
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::gui {
 namespace {

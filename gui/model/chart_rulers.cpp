@@ -7,7 +7,7 @@
 
 #include "gui/model/chart_builder.hpp"
 #include "sim/draw/axis.hpp"
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::gui {
 

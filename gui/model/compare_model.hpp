@@ -10,7 +10,7 @@
 
 #include "gui/model/part.hpp"
 #include "gui/model/session.hpp"
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::gui {
 

@@ -8,7 +8,7 @@
 #include "gui/model/chart_part.hpp"
 #include "gui/model/export_view.hpp"
 #include "sim/base/error.hpp"
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/tick_sum.hpp"
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 #include "study/page/document.hpp"
 #include "study/run/evaluate.hpp"
 

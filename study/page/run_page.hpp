@@ -5,7 +5,7 @@
 #include <list>
 #include <string>
 
-#include "study/loaded_run.hpp"
+#include "study/compare/loaded_run.hpp"
 #include "study/page/document.hpp"
 
 namespace pipeloom::study::page {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "study/compare_rule.hpp"
+#include "study/compare/compare_rule.hpp"
 #include "study/sweep/table.hpp"
 
 namespace pipeloom::sweep {

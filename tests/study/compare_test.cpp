@@ -1,4 +1,4 @@
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
-#include "study/compare_rule.hpp"
+#include "study/compare/compare_rule.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/analysis/idle_causes.hpp"
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

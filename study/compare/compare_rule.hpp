@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::study {
 

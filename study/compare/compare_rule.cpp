@@ -1,4 +1,4 @@
-#include "study/compare_rule.hpp"
+#include "study/compare/compare_rule.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 #include "study/run/run_input.hpp"
 
 namespace pipeloom::study {
@@ -45,7 +45,7 @@ struct LoadedRun {
 [[nodiscard]] std::list<LoadedRun> load_runs(const std::vector<std::string>& files, const InputTexts& input,
                                              const Limits& limits);
 
-/// Views for study/compare.hpp. They point into `runs`.
+/// Views for study/compare/compare.hpp. They point into `runs`.
 [[nodiscard]] std::vector<ComparedRun> compared(const std::list<LoadedRun>& runs);
 
 /// What the numbers do not say of `b` against the baseline `a`, a line each: clocks and work that differ, which idle cause changed and

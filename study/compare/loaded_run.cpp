@@ -1,4 +1,4 @@
-#include "study/loaded_run.hpp"
+#include "study/compare/loaded_run.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study {

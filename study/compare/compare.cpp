@@ -1,4 +1,4 @@
-#include "study/compare.hpp"
+#include "study/compare/compare.hpp"
 
 #include <algorithm>
 #include <cmath>
