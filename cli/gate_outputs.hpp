@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "study/suite.hpp"
+#include "study/suite/suite.hpp"
 
 namespace CLI {
 class App;

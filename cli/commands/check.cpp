@@ -15,9 +15,9 @@
 #include "cli/options.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/gate/case_verdict.hpp"
-#include "study/gate/lint_rules.hpp"
-#include "study/suite.hpp"
+#include "study/suite/case_verdict.hpp"
+#include "study/suite/lint_rules.hpp"
+#include "study/suite/suite.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

@@ -17,9 +17,9 @@
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/text.hpp"
-#include "study/gate/lint_rules.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
+#include "study/suite/lint_rules.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

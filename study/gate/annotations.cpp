@@ -4,7 +4,7 @@
 
 #include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
-#include "study/gate/case_verdict.hpp"
+#include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {
 namespace {

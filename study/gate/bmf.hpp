@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "study/suite.hpp"
+#include "study/suite/suite.hpp"
 
 namespace pipeloom::study::gate {
 

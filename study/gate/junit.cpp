@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "study/gate/case_verdict.hpp"
 #include "study/page/html.hpp"
+#include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {
 namespace {

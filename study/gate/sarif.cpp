@@ -6,8 +6,8 @@
 #include <map>
 
 #include "sim/io/json/json_text.hpp"
-#include "study/gate/case_verdict.hpp"
-#include "study/gate/lint_rules.hpp"
+#include "study/suite/case_verdict.hpp"
+#include "study/suite/lint_rules.hpp"
 #include "study/text/fingerprint.hpp"
 
 namespace pipeloom::study::gate {

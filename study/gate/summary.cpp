@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "sim/base/printable.hpp"
-#include "study/gate/case_verdict.hpp"
 #include "study/page/document.hpp"
+#include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {
 namespace {

@@ -9,7 +9,7 @@
 namespace pipeloom::study {
 
 struct Finding {
-  /// A diagnostic's code (sim/analysis/validate.hpp), or another rule of study/gate/lint_rules.hpp.
+  /// A diagnostic's code (sim/analysis/validate.hpp), or another rule of study/suite/lint_rules.hpp.
   std::string rule;
   std::string message;
   Where where;

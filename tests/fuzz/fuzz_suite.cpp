@@ -14,15 +14,15 @@
 #include "sim/base/error.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/baseline.hpp"
 #include "study/gate/annotations.hpp"
 #include "study/gate/benchmark_json.hpp"
 #include "study/gate/bmf.hpp"
-#include "study/gate/case_verdict.hpp"
 #include "study/gate/junit.hpp"
 #include "study/gate/sarif.hpp"
 #include "study/gate/summary.hpp"
-#include "study/suite.hpp"
+#include "study/suite/baseline.hpp"
+#include "study/suite/case_verdict.hpp"
+#include "study/suite/suite.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

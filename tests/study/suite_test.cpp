@@ -1,4 +1,4 @@
-#include "study/suite.hpp"
+#include "study/suite/suite.hpp"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/io/json/file.hpp"
-#include "study/baseline.hpp"
+#include "study/suite/baseline.hpp"
 #include "study/text/fingerprint.hpp"
 #include "support/catch.hpp"
 

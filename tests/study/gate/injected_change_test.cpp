@@ -13,7 +13,7 @@
 #include "schedules/generator.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/baseline.hpp"
+#include "study/suite/baseline.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 

@@ -7,10 +7,10 @@
 #include "study/gate/annotations.hpp"
 #include "study/gate/benchmark_json.hpp"
 #include "study/gate/bmf.hpp"
-#include "study/gate/case_verdict.hpp"
 #include "study/gate/junit.hpp"
 #include "study/gate/results.hpp"
 #include "study/gate/summary.hpp"
+#include "study/suite/case_verdict.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::study::gate {

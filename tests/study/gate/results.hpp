@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/suite.hpp"
+#include "study/suite/suite.hpp"
 
 namespace pipeloom::test {
 

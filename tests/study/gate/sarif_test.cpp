@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "sim/analysis/validate.hpp"
-#include "study/gate/lint_rules.hpp"
 #include "study/gate/results.hpp"
 #include "study/gate/sarif.hpp"
+#include "study/suite/lint_rules.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::study::gate {

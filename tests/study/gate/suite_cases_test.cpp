@@ -6,8 +6,8 @@
 #include <string>
 
 #include "sim/io/json/file.hpp"
-#include "study/baseline.hpp"
-#include "study/suite.hpp"
+#include "study/suite/baseline.hpp"
+#include "study/suite/suite.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::study {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/suite.hpp"
+#include "study/suite/suite.hpp"
 
 namespace pipeloom::study {
 

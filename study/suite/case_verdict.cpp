@@ -1,4 +1,4 @@
-#include "study/gate/case_verdict.hpp"
+#include "study/suite/case_verdict.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/suite.hpp"
+#include "study/suite/suite.hpp"
 
 namespace pipeloom::study::gate {
 

@@ -9,12 +9,12 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/baseline.hpp"
-#include "study/gate/case_verdict.hpp"
-#include "study/gate/lint_rules.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/run/run_status.hpp"
-#include "study/suite.hpp"
+#include "study/suite/baseline.hpp"
+#include "study/suite/case_verdict.hpp"
+#include "study/suite/lint_rules.hpp"
+#include "study/suite/suite.hpp"
 #include "study/text/fingerprint.hpp"
 
 namespace pipeloom::study {

@@ -12,7 +12,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/suite.hpp"
+#include "study/suite/suite.hpp"
 #include "study/text/result_text.hpp"
 
 namespace pipeloom::study {

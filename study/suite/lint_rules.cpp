@@ -1,4 +1,4 @@
-#include "study/gate/lint_rules.hpp"
+#include "study/suite/lint_rules.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "study/baseline.hpp"
+#include "study/suite/baseline.hpp"
 
 #include <fmt/format.h>
 
