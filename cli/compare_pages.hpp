@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "study/answers/compare_results.hpp"
 #include "study/compare/compare.hpp"
 #include "study/compare/compare_rule.hpp"
-#include "study/sweep/compare_results.hpp"
 #include "study/text/table.hpp"
 
 namespace pipeloom::cli {

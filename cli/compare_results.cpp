@@ -6,7 +6,7 @@
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/sweep/scale.hpp"
+#include "study/answers/scale.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/sweep/select.hpp"
+#include "study/answers/select.hpp"
 
 namespace pipeloom::gui {
 namespace {

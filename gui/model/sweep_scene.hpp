@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "study/sweep/answers.hpp"
-#include "study/sweep/scale.hpp"
+#include "study/answers/answers.hpp"
+#include "study/answers/scale.hpp"
 
 namespace pipeloom::gui {
 
-/// What is shown of a result. "" is chosen by study/sweep/answers.hpp.
+/// What is shown of a result. "" is chosen by study/answers/answers.hpp.
 struct SweepQuestion {
   std::string x;  ///< a metric or a key of numbers
   std::string y;

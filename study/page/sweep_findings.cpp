@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "study/answers/scale.hpp"
+#include "study/answers/select.hpp"
 #include "study/page/sweep_map.hpp"
 #include "study/page/sweep_scatter.hpp"
 #include "study/page/sweep_tables.hpp"
-#include "study/sweep/scale.hpp"
-#include "study/sweep/select.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

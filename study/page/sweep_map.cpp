@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/answers/scale.hpp"
 #include "study/page/html.hpp"
 #include "study/page/style.hpp"
 #include "study/page/sweep_scatter.hpp"
-#include "study/sweep/scale.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "study/answers/answers.hpp"
 #include "study/page/document.hpp"
-#include "study/sweep/answers.hpp"
 
 namespace pipeloom::study::page {
 

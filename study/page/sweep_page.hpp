@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "study/answers/answers.hpp"
 #include "study/page/document.hpp"
-#include "study/sweep/answers.hpp"
 
 namespace pipeloom::study::page {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/answers/scale.hpp"
 #include "study/page/html.hpp"
 #include "study/page/point_heaps.hpp"
 #include "study/page/series.hpp"
-#include "study/sweep/scale.hpp"
 #include "study/text/numbers.hpp"
 #include "study/text/table.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/answers.hpp"
+#include "study/answers/answers.hpp"
 
 namespace pipeloom::study::page {
 

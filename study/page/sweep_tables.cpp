@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "study/sweep/scale.hpp"
+#include "study/answers/scale.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

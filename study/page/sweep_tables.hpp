@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "study/answers/answers.hpp"
 #include "study/page/document.hpp"
-#include "study/sweep/answers.hpp"
 
 namespace pipeloom::study::page {
 

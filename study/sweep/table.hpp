@@ -1,7 +1,7 @@
 #pragma once
 
 // A sweep's result in memory: typed columns, so that a million points fit in far less than 200 MB, and the questions that need one
-// column only. What takes more thought is in study/sweep/answers.hpp.
+// column only. What takes more thought is in study/answers/answers.hpp.
 
 #include <array>
 #include <cstddef>

@@ -3,11 +3,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "study/answers/scale.hpp"
+#include "study/answers/select.hpp"
 #include "study/page/point_heaps.hpp"
 #include "study/page/sweep_map.hpp"
 #include "study/page/sweep_scatter.hpp"
-#include "study/sweep/scale.hpp"
-#include "study/sweep/select.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 #include "support/temporary.hpp"

@@ -1,8 +1,8 @@
-#include "study/sweep/answers.hpp"
+#include "study/answers/answers.hpp"
 
 #include <random>
 
-#include "study/sweep/select.hpp"
+#include "study/answers/select.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 

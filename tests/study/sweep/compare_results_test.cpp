@@ -1,4 +1,4 @@
-#include "study/sweep/compare_results.hpp"
+#include "study/answers/compare_results.hpp"
 
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"

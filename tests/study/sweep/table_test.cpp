@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "sim/io/json/json_value.hpp"
-#include "study/sweep/select.hpp"
+#include "study/answers/select.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 

@@ -1,4 +1,4 @@
-#include "study/sweep/answers.hpp"
+#include "study/answers/answers.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "study/sweep/select.hpp"
+#include "study/answers/select.hpp"
 #include "study/text/mix.hpp"
 
 namespace pipeloom::sweep {

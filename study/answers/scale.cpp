@@ -1,4 +1,4 @@
-#include "study/sweep/scale.hpp"
+#include "study/answers/scale.hpp"
 
 #include <fmt/format.h>
 

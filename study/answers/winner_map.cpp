@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/sweep/answers.hpp"
-#include "study/sweep/select.hpp"
+#include "study/answers/answers.hpp"
+#include "study/answers/select.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/sweep/compare_results.hpp"
+#include "study/answers/compare_results.hpp"
 
 #include <fmt/format.h>
 

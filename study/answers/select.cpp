@@ -1,4 +1,4 @@
-#include "study/sweep/select.hpp"
+#include "study/answers/select.hpp"
 
 #include <algorithm>
 
