@@ -21,7 +21,7 @@
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/sweep/evaluator.hpp"
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/sweep/line_writer.hpp"
 #include "study/sweep/piece.hpp"
 

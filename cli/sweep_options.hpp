@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/sweep/runner.hpp"
 
 namespace CLI {

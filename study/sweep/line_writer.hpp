@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/sweep/outcome.hpp"
 #include "study/sweep/result.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "study/sweep/evaluator.hpp"
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/sweep/line_writer.hpp"
 #include "study/sweep/outcome.hpp"
 #include "study/sweep/result.hpp"

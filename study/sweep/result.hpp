@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 
 namespace pipeloom::sweep {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/sweep/line_writer.hpp"
 #include "study/sweep/result.hpp"
 

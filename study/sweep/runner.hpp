@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "study/run/make_schedule.hpp"
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/sweep/piece.hpp"
 #include "study/sweep/result.hpp"
 #include "study/sweep/result_file.hpp"

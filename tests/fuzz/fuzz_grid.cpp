@@ -9,7 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/text/expression.hpp"
 
 namespace {

@@ -21,7 +21,7 @@ OWN_WORDS = {
     "sim/io/config/config_reader.cpp": ["path"],
     "sim/layout/megatron_layout.cpp": ["found"],
     "study/page/document.cpp": ["policy_hash(style)", "policy_hash(code)"],
-    "study/sweep/grid_keys.cpp": ["row.path"],
+    "study/sweep/grid/grid_keys.cpp": ["row.path"],
     "study/sweep/result_reader.cpp": ["literal"],
 }
 

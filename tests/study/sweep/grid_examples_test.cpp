@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

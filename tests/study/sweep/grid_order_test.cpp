@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "study/sweep/grid.hpp"
-#include "study/sweep/grid_sample.hpp"
+#include "study/sweep/grid/grid.hpp"
+#include "study/sweep/grid/grid_sample.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

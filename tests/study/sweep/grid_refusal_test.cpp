@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/text/expression.hpp"
 #include "support/catch.hpp"
 

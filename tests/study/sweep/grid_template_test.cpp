@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

@@ -1,4 +1,4 @@
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 
 #include <filesystem>
 #include <fstream>

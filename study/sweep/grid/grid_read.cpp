@@ -8,8 +8,8 @@
 #include "sim/io/config/config_reader.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/report/metrics_table.hpp"
-#include "study/sweep/grid_keys.hpp"
-#include "study/sweep/grid_reader.hpp"
+#include "study/sweep/grid/grid_keys.hpp"
+#include "study/sweep/grid/grid_reader.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/sweep/axis.hpp"
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/axis.hpp"
+#include "study/sweep/grid/grid.hpp"
 #include "study/text/expression.hpp"
 
 namespace pipeloom::sweep {

@@ -1,4 +1,4 @@
-#include "study/sweep/grid_template.hpp"
+#include "study/sweep/grid/grid_template.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "study/sweep/axis.hpp"
+#include "study/sweep/grid/axis.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "sim/io/config/config_reader.hpp"
 #include "sim/io/config/run_config.hpp"
-#include "study/sweep/grid_keys.hpp"
-#include "study/sweep/leaves.hpp"
+#include "study/sweep/grid/grid_keys.hpp"
+#include "study/sweep/grid/leaves.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/sweep/grid_sample.hpp"
+#include "study/sweep/grid/grid_sample.hpp"
 
 #include <bit>
 

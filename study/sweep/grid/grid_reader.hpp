@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "study/sweep/grid_content.hpp"
+#include "study/sweep/grid/grid_content.hpp"
 
 namespace pipeloom::sweep {
 

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "sim/io/config/config_keys.hpp"
-#include "study/sweep/grid_template.hpp"
+#include "study/sweep/grid/grid_template.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/sweep/grid_keys.hpp"
+#include "study/sweep/grid/grid_keys.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "study/sweep/grid.hpp"
+#include "study/sweep/grid/grid.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "sim/io/json/file.hpp"
-#include "study/sweep/grid_reader.hpp"
-#include "study/sweep/grid_template.hpp"
+#include "study/sweep/grid/grid_reader.hpp"
+#include "study/sweep/grid/grid_template.hpp"
 
 namespace pipeloom::sweep {
 

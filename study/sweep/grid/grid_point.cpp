@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "study/sweep/grid_content.hpp"
-#include "study/sweep/grid_sample.hpp"
+#include "study/sweep/grid/grid_content.hpp"
+#include "study/sweep/grid/grid_sample.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "sim/io/json/json_text.hpp"
-#include "study/sweep/grid_keys.hpp"
-#include "study/sweep/grid_reader.hpp"
+#include "study/sweep/grid/grid_keys.hpp"
+#include "study/sweep/grid/grid_reader.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -31,7 +31,7 @@ struct ListValue {
   std::optional<Operand> operand;
   /// What the configuration gets. Of "costs": "file.json" it is what the file holds.
   io::Value value;
-  std::uint64_t leaves = 0;  ///< leaf_sum() of it (study/sweep/leaves.hpp)
+  std::uint64_t leaves = 0;  ///< leaf_sum() of it (study/sweep/grid/leaves.hpp)
 };
 
 /// The values of one key along an axis.

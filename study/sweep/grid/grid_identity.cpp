@@ -4,9 +4,9 @@
 
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/sweep/grid_content.hpp"
-#include "study/sweep/grid_keys.hpp"
-#include "study/sweep/leaves.hpp"
+#include "study/sweep/grid/grid_content.hpp"
+#include "study/sweep/grid/grid_keys.hpp"
+#include "study/sweep/grid/leaves.hpp"
 #include "study/text/fingerprint.hpp"
 
 namespace pipeloom::sweep {

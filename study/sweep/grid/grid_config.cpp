@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "study/sweep/grid_template.hpp"
+#include "study/sweep/grid/grid_template.hpp"
 
 namespace pipeloom::sweep {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/grid_content.hpp"
+#include "study/sweep/grid/grid_content.hpp"
 
 namespace pipeloom::sweep {
 

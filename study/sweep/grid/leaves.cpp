@@ -1,11 +1,11 @@
-#include "study/sweep/leaves.hpp"
+#include "study/sweep/grid/leaves.hpp"
 
 #include <algorithm>
 
 #include "schedules/generator.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "study/sweep/grid_keys.hpp"
+#include "study/sweep/grid/grid_keys.hpp"
 #include "study/text/fingerprint.hpp"
 #include "study/text/mix.hpp"
 

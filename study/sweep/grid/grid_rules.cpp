@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "study/run/make_schedule.hpp"
-#include "study/sweep/grid_content.hpp"
-#include "study/sweep/grid_keys.hpp"
+#include "study/sweep/grid/grid_content.hpp"
+#include "study/sweep/grid/grid_keys.hpp"
 
 namespace pipeloom::sweep {
 namespace {
