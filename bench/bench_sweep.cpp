@@ -22,8 +22,8 @@
 #include "sim/io/json/json_value.hpp"
 #include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/line_writer.hpp"
 #include "study/sweep/piece.hpp"
+#include "study/sweep/result/line_writer.hpp"
 
 namespace pipeloom::bench {
 namespace {

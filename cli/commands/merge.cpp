@@ -1,6 +1,6 @@
 // pipeloom merge FILES... -o OUT: the shards of a sweep become the whole.
 
-#include "study/sweep/merge.hpp"
+#include "study/sweep/result/merge.hpp"
 #include "cli/console.hpp"
 
 #include <fmt/format.h>

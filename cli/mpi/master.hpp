@@ -13,7 +13,7 @@
 #include "cli/mpi/pause.hpp"
 #include "cli/mpi/shared_sweep.hpp"
 #include "study/sweep/dispatcher.hpp"
-#include "study/sweep/prefix_writer.hpp"
+#include "study/sweep/result/prefix_writer.hpp"
 
 namespace pipeloom::cli::mpi {
 

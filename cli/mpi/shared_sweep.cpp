@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/result.hpp"
 
 namespace pipeloom::cli::mpi {
 

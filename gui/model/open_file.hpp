@@ -20,7 +20,7 @@
 #include "gui/model/jobs.hpp"
 #include "gui/model/part.hpp"
 #include "gui/model/run_model.hpp"
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/table.hpp"
 
 namespace pipeloom::gui {
 

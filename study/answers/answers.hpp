@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/table.hpp"
 
 namespace pipeloom::sweep {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "study/compare/compare_rule.hpp"
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/table.hpp"
 
 namespace pipeloom::sweep {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/table.hpp"
 #include "study/text/expression.hpp"
 
 namespace pipeloom::sweep {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "study/sweep/column.hpp"
+#include "study/sweep/result/column.hpp"
 
 namespace pipeloom::study::page {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/table.hpp"
 
 namespace pipeloom::study::page {
 

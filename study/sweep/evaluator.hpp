@@ -12,7 +12,7 @@
 #include "sim/io/config/run_config.hpp"
 #include "study/report/metrics_table.hpp"
 #include "study/run/make_schedule.hpp"
-#include "study/sweep/outcome.hpp"
+#include "study/sweep/result/outcome.hpp"
 
 namespace pipeloom::sweep {
 

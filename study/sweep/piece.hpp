@@ -11,9 +11,9 @@
 
 #include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/line_writer.hpp"
-#include "study/sweep/outcome.hpp"
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/line_writer.hpp"
+#include "study/sweep/result/outcome.hpp"
+#include "study/sweep/result/result.hpp"
 
 namespace pipeloom::sweep {
 

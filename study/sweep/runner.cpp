@@ -16,7 +16,7 @@
 
 #include "sim/base/error.hpp"
 #include "study/report/metrics_table.hpp"
-#include "study/sweep/prefix_writer.hpp"
+#include "study/sweep/result/prefix_writer.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "gui/model/sweep_scene.hpp"
 #include "sim/base/error.hpp"
-#include "study/sweep/result.hpp"
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/result.hpp"
+#include "study/sweep/result/table.hpp"
 #include "study/text/result_text.hpp"
 #include "tests/fuzz/require.hpp"
 

@@ -22,7 +22,7 @@ OWN_WORDS = {
     "sim/layout/megatron_layout.cpp": ["found"],
     "study/page/document.cpp": ["policy_hash(style)", "policy_hash(code)"],
     "study/sweep/grid/grid_keys.cpp": ["row.path"],
-    "study/sweep/result_reader.cpp": ["literal"],
+    "study/sweep/result/result_reader.cpp": ["literal"],
 }
 
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/table.hpp"
 
 namespace pipeloom::test {
 

@@ -1,4 +1,4 @@
-#include "study/sweep/merge.hpp"
+#include "study/sweep/result/merge.hpp"
 
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"

@@ -1,8 +1,8 @@
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/result.hpp"
 
 #include <cstdlib>
 
-#include "study/sweep/line_writer.hpp"
+#include "study/sweep/result/line_writer.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
 

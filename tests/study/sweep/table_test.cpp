@@ -1,4 +1,4 @@
-#include "study/sweep/table.hpp"
+#include "study/sweep/result/table.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "study/sweep/result_file.hpp"
+#include "study/sweep/result/result_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

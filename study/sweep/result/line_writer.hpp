@@ -1,6 +1,6 @@
 #pragma once
 
-// Lines of a sweep's result, in either format (study/sweep/result.hpp).
+// Lines of a sweep's result, in either format (study/sweep/result/result.hpp).
 
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/outcome.hpp"
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/outcome.hpp"
+#include "study/sweep/result/result.hpp"
 
 namespace pipeloom::sweep {
 

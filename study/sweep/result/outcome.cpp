@@ -1,4 +1,4 @@
-#include "study/sweep/outcome.hpp"
+#include "study/sweep/result/outcome.hpp"
 
 namespace pipeloom::sweep {
 

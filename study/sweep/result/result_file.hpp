@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/line_writer.hpp"
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/line_writer.hpp"
+#include "study/sweep/result/result.hpp"
 
 namespace pipeloom::sweep {
 

@@ -1,4 +1,4 @@
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/result.hpp"
 
 #include <fmt/format.h>
 

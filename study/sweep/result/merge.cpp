@@ -1,4 +1,4 @@
-#include "study/sweep/merge.hpp"
+#include "study/sweep/result/merge.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/result.hpp"
 
 namespace pipeloom::sweep {
 namespace {

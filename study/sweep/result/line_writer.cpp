@@ -1,4 +1,4 @@
-#include "study/sweep/line_writer.hpp"
+#include "study/sweep/result/line_writer.hpp"
 
 #include <fmt/format.h>
 

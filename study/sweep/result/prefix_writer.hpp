@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 
-#include "study/sweep/outcome.hpp"
-#include "study/sweep/result_file.hpp"
+#include "study/sweep/result/outcome.hpp"
+#include "study/sweep/result/result_file.hpp"
 
 namespace pipeloom::sweep {
 

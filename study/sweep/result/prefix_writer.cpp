@@ -1,4 +1,4 @@
-#include "study/sweep/prefix_writer.hpp"
+#include "study/sweep/result/prefix_writer.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "study/sweep/column.hpp"
+#include "study/sweep/result/column.hpp"
 
 #include <fmt/format.h>
 

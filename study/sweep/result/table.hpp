@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "study/run/run_status.hpp"
-#include "study/sweep/column.hpp"
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/column.hpp"
+#include "study/sweep/result/result.hpp"
 
 namespace pipeloom::sweep {
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "sim/io/json/file.hpp"
-#include "study/sweep/outcome.hpp"
-#include "study/sweep/result.hpp"
+#include "study/sweep/result/outcome.hpp"
+#include "study/sweep/result/result.hpp"
 #include "study/text/result_text.hpp"
 
 namespace pipeloom::sweep {
