@@ -20,10 +20,10 @@
 
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/piece.hpp"
 #include "study/sweep/result/line_writer.hpp"
+#include "study/sweep/run/evaluator.hpp"
+#include "study/sweep/run/piece.hpp"
 
 namespace pipeloom::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/numbers.hpp"
 #include "cli/progress_line.hpp"
 #include "schedules/generator.hpp"
-#include "study/sweep/evaluator.hpp"
+#include "study/sweep/run/evaluator.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cli/options.hpp"
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/runner.hpp"
+#include "study/sweep/run/runner.hpp"
 
 namespace CLI {
 class App;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/progress_line.hpp"
-#include "study/sweep/runner.hpp"
+#include "study/sweep/run/runner.hpp"
 
 namespace pipeloom::cli {
 

@@ -1,7 +1,7 @@
 // pipeloom sweep GRID: many runs, one line each.
 
 #include "cli/console.hpp"
-#include "study/sweep/runner.hpp"
+#include "study/sweep/run/runner.hpp"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/mpi/letters.hpp"
-#include "study/sweep/piece.hpp"
+#include "study/sweep/run/piece.hpp"
 
 namespace pipeloom::cli::mpi {
 

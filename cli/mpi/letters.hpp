@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "study/sweep/piece.hpp"
+#include "study/sweep/run/piece.hpp"
 
 namespace pipeloom::cli::mpi {
 

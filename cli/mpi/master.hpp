@@ -12,8 +12,8 @@
 #include "cli/mpi/mail.hpp"
 #include "cli/mpi/pause.hpp"
 #include "cli/mpi/shared_sweep.hpp"
-#include "study/sweep/dispatcher.hpp"
 #include "study/sweep/result/prefix_writer.hpp"
+#include "study/sweep/run/dispatcher.hpp"
 
 namespace pipeloom::cli::mpi {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/sweep_options.hpp"
-#include "study/sweep/piece.hpp"
 #include "study/sweep/result/line_writer.hpp"
+#include "study/sweep/run/piece.hpp"
 
 namespace pipeloom::cli::mpi {
 

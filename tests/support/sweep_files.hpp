@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/sweep/runner.hpp"
+#include "study/sweep/run/runner.hpp"
 #include "support/temporary.hpp"
 
 namespace pipeloom::test {

@@ -1,4 +1,4 @@
-#include "study/sweep/dispatcher.hpp"
+#include "study/sweep/run/dispatcher.hpp"
 
 #include "support/catch.hpp"
 

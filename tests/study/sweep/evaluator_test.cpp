@@ -1,7 +1,7 @@
 // The quick evaluation of many runs against study::evaluate(), text for text: every registered schedule, several shapes, every kind of
 // cost, again and again on the same schedules, so that every way in which the evaluator finds a number is taken.
 
-#include "study/sweep/evaluator.hpp"
+#include "study/sweep/run/evaluator.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "study/sweep/runner.hpp"
+#include "study/sweep/run/runner.hpp"
 
 #include <sys/file.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "study/sweep/piece.hpp"
+#include "study/sweep/run/piece.hpp"
 
 #include <algorithm>
 #include <exception>

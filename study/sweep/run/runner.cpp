@@ -1,4 +1,4 @@
-#include "study/sweep/runner.hpp"
+#include "study/sweep/run/runner.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The metrics of one point from a schedule that is there. Not for users; see study/sweep/evaluator.hpp.
+// The metrics of one point from a schedule that is there. Not for users; see study/sweep/run/evaluator.hpp.
 //
 //   needs                                        is found by
 //   nothing but totals, plain ops, often asked   FixedOrder
@@ -19,7 +19,7 @@
 #include "sim/io/config/run_config.hpp"
 #include "study/report/metrics_table.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/sweep/schedule_cache.hpp"
+#include "study/sweep/run/schedule_cache.hpp"
 
 namespace pipeloom::sweep {
 

@@ -11,9 +11,9 @@
 
 #include "study/run/make_schedule.hpp"
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/piece.hpp"
 #include "study/sweep/result/result.hpp"
 #include "study/sweep/result/result_file.hpp"
+#include "study/sweep/run/piece.hpp"
 
 namespace pipeloom::sweep {
 

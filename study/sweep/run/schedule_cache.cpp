@@ -1,4 +1,4 @@
-#include "study/sweep/schedule_cache.hpp"
+#include "study/sweep/run/schedule_cache.hpp"
 
 #include <functional>
 #include <utility>

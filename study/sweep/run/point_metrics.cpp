@@ -1,4 +1,4 @@
-#include "study/sweep/point_metrics.hpp"
+#include "study/sweep/run/point_metrics.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "study/sweep/evaluator.hpp"
 #include "study/sweep/grid/grid.hpp"
 #include "study/sweep/result/line_writer.hpp"
 #include "study/sweep/result/outcome.hpp"
 #include "study/sweep/result/result.hpp"
+#include "study/sweep/run/evaluator.hpp"
 
 namespace pipeloom::sweep {
 

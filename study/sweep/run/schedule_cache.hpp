@@ -1,6 +1,6 @@
 #pragma once
 
-// Schedules that a sweep has made already. Not for users; see study/sweep/evaluator.hpp.
+// Schedules that a sweep has made already. Not for users; see study/sweep/run/evaluator.hpp.
 
 #include <atomic>
 #include <cstddef>
@@ -18,7 +18,7 @@
 #include "sim/memory.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/run/run_status.hpp"
-#include "study/sweep/evaluator.hpp"
+#include "study/sweep/run/evaluator.hpp"
 
 namespace pipeloom::sweep {
 

@@ -1,10 +1,10 @@
-#include "study/sweep/evaluator.hpp"
+#include "study/sweep/run/evaluator.hpp"
 
 #include <utility>
 
 #include "study/report/run_tables.hpp"
-#include "study/sweep/point_metrics.hpp"
-#include "study/sweep/schedule_cache.hpp"
+#include "study/sweep/run/point_metrics.hpp"
+#include "study/sweep/run/schedule_cache.hpp"
 
 namespace pipeloom::sweep {
 
