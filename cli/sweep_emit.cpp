@@ -12,7 +12,7 @@
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/sweep/emit.hpp"
+#include "study/sweep/emit/emit.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli {

@@ -1,6 +1,6 @@
 #pragma once
 
-// `sweep --emit`: job files instead of a run (study/sweep/emit.hpp, docs/cluster.md).
+// `sweep --emit`: job files instead of a run (study/sweep/emit/emit.hpp, docs/cluster.md).
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "study/sweep/emit.hpp"
+#include "study/sweep/emit/emit.hpp"
 
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"

@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "sim/base/error.hpp"
-#include "study/sweep/emit.hpp"
-#include "study/sweep/job_text.hpp"
+#include "study/sweep/emit/emit.hpp"
+#include "study/sweep/emit/job_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "study/sweep/emit.hpp"
+#include "study/sweep/emit/emit.hpp"
 
 namespace pipeloom::sweep {
 

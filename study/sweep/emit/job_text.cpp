@@ -1,4 +1,4 @@
-#include "study/sweep/job_text.hpp"
+#include "study/sweep/emit/job_text.hpp"
 
 #include <fmt/format.h>
 
