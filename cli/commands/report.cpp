@@ -12,7 +12,7 @@
 #include "cli/console.hpp"
 #include "cli/options.hpp"
 #include "study/compare/loaded_run.hpp"
-#include "study/page/plain_text.hpp"
+#include "study/document/plain_text.hpp"
 #include "study/page/run_page.hpp"
 #include "study/page/sweep_page.hpp"
 #include "study/report/run_tables.hpp"

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "study/page/html.hpp"
+#include "study/document/html.hpp"
 #include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {

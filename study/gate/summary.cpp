@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/printable.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 #include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "sim/draw/scene.hpp"
-#include "study/page/html.hpp"
-#include "study/page/style.hpp"
+#include "study/document/html.hpp"
+#include "study/document/style.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -8,7 +8,7 @@
 #include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/base/units.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 

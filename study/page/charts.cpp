@@ -7,8 +7,8 @@
 #include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/draw/terminal.hpp"
+#include "study/document/style.hpp"
 #include "study/page/findings.hpp"
-#include "study/page/style.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study::page {

@@ -8,7 +8,7 @@
 
 #include "sim/base/tick_sum.hpp"
 #include "study/compare/compare.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study::page {

@@ -7,7 +7,7 @@
 
 #include "sim/draw/scene.hpp"
 #include "sim/text.hpp"
-#include "study/page/html.hpp"
+#include "study/document/html.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -8,9 +8,9 @@
 
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene.hpp"
+#include "study/document/html.hpp"
+#include "study/document/style.hpp"
 #include "study/page/gantt_drawer.hpp"
-#include "study/page/html.hpp"
-#include "study/page/style.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

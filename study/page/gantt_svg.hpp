@@ -13,7 +13,7 @@
 
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/timeline.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "study/document/html.hpp"
 #include "study/page/gantt_svg.hpp"
-#include "study/page/html.hpp"
 #include "study/page/time_chart.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"

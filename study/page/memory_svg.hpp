@@ -7,7 +7,7 @@
 
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "sim/base/units.hpp"
-#include "study/page/html.hpp"
+#include "study/document/html.hpp"
 
 namespace pipeloom::study::page {
 

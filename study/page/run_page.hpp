@@ -6,7 +6,7 @@
 #include <string>
 
 #include "study/compare/loaded_run.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "study/page/html.hpp"
-#include "study/page/style.hpp"
+#include "study/document/html.hpp"
+#include "study/document/style.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "study/answers/scale.hpp"
-#include "study/page/html.hpp"
-#include "study/page/style.hpp"
+#include "study/document/html.hpp"
+#include "study/document/style.hpp"
 #include "study/page/sweep_scatter.hpp"
 #include "study/text/numbers.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "study/answers/answers.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "study/page/style.hpp"
+#include "study/document/style.hpp"
 #include "study/page/sweep_map.hpp"
 #include "study/text/numbers.hpp"
 

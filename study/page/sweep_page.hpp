@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "study/answers/answers.hpp"
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "study/answers/scale.hpp"
-#include "study/page/html.hpp"
+#include "study/document/html.hpp"
 #include "study/page/point_heaps.hpp"
 #include "study/page/series.hpp"
 #include "study/text/numbers.hpp"

@@ -6,7 +6,7 @@
 
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene.hpp"
-#include "study/page/html.hpp"
+#include "study/document/html.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -20,7 +20,7 @@ OWN_WORDS = {
     "gui/model/search_parse.cpp": ["relation", "std::string(field->name)", "std::string(name)"],
     "sim/io/config/config_reader.cpp": ["path"],
     "sim/layout/megatron_layout.cpp": ["found"],
-    "study/page/document.cpp": ["policy_hash(style)", "policy_hash(code)"],
+    "study/document/document.cpp": ["policy_hash(style)", "policy_hash(code)"],
     "study/sweep/grid/grid_keys.cpp": ["row.path"],
     "study/sweep/result/result_reader.cpp": ["literal"],
 }

@@ -1,4 +1,4 @@
-#include "study/page/script.hpp"
+#include "study/document/script.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/page/plain_text.hpp"
+#include "study/document/plain_text.hpp"
 
 #include <ostream>
 #include <string>

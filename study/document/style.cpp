@@ -1,4 +1,4 @@
-#include "study/page/style.hpp"
+#include "study/document/style.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include <iosfwd>
 
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 

@@ -1,4 +1,4 @@
-#include "study/page/html.hpp"
+#include "study/document/html.hpp"
 
 #include <fmt/format.h>
 

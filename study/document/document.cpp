@@ -1,14 +1,14 @@
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <ostream>
 
-#include "study/page/html.hpp"
-#include "study/page/script.hpp"
-#include "study/page/sha256.hpp"
-#include "study/page/style.hpp"
+#include "study/document/html.hpp"
+#include "study/document/script.hpp"
+#include "study/document/sha256.hpp"
+#include "study/document/style.hpp"
 
 namespace pipeloom::study::page {
 namespace {

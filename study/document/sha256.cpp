@@ -1,4 +1,4 @@
-#include "study/page/sha256.hpp"
+#include "study/document/sha256.hpp"
 
 #include <bit>
 #include <cstddef>

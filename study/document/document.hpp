@@ -38,7 +38,7 @@ struct Facts {
 struct Cell {
   std::string text;
   Tone tone = Tone::Plain;
-  /// Class of a small square of colour before the text (study/page/style.hpp), "" for none.
+  /// Class of a small square of colour before the text (study/document/style.hpp), "" for none.
   std::string swatch = {};
 };
 /// A table with a caption. The first cell of a row is its heading. HTML tables of more than one row can be sorted by their columns where
@@ -60,7 +60,7 @@ struct Figure {
   std::string markup;
   std::string caption;
   std::string text_chart = {};
-  /// Keys and buttons for zooming are offered (svg of class "zoom", see study/page/script.hpp).
+  /// Keys and buttons for zooming are offered (svg of class "zoom", see study/document/script.hpp).
   bool zooms = false;
 };
 

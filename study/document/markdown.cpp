@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "study/page/document.hpp"
+#include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
 namespace {
