@@ -7,7 +7,7 @@
 
 #include "gui/model/chart_colours.hpp"
 #include "gui/widgets.hpp"
-#include "study/page/sweep_map.hpp"
+#include "study/plots/sweep_map.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "sim/text.hpp"
-#include "study/page/cause_bars.hpp"
 #include "study/page/charts.hpp"
 #include "study/page/findings.hpp"
-#include "study/page/gantt_svg.hpp"
 #include "study/page/run_page.hpp"
+#include "study/plots/cause_bars.hpp"
+#include "study/plots/gantt_svg.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 #include "version.hpp"

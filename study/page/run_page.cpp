@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "sim/draw/terminal.hpp"
-#include "study/page/cause_bars.hpp"
 #include "study/page/charts.hpp"
 #include "study/page/findings.hpp"
-#include "study/page/gantt_svg.hpp"
-#include "study/page/memory_svg.hpp"
+#include "study/plots/cause_bars.hpp"
+#include "study/plots/gantt_svg.hpp"
+#include "study/plots/memory_svg.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"

@@ -6,9 +6,9 @@
 
 #include "study/answers/scale.hpp"
 #include "study/answers/select.hpp"
-#include "study/page/sweep_map.hpp"
-#include "study/page/sweep_scatter.hpp"
 #include "study/page/sweep_tables.hpp"
+#include "study/plots/sweep_map.hpp"
+#include "study/plots/sweep_scatter.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "study/page/sweep_map.hpp"
-#include "study/page/sweep_scatter.hpp"
+#include "study/plots/sweep_map.hpp"
+#include "study/plots/sweep_scatter.hpp"
 
 namespace pipeloom::study::page {
 

@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "sim/text.hpp"
-#include "study/page/gantt_svg.hpp"
 #include "study/page/page_support.hpp"
-#include "study/page/time_chart.hpp"
+#include "study/plots/gantt_svg.hpp"
+#include "study/plots/time_chart.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

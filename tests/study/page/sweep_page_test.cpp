@@ -5,9 +5,9 @@
 
 #include "study/answers/scale.hpp"
 #include "study/answers/select.hpp"
-#include "study/page/point_heaps.hpp"
-#include "study/page/sweep_map.hpp"
-#include "study/page/sweep_scatter.hpp"
+#include "study/plots/point_heaps.hpp"
+#include "study/plots/sweep_map.hpp"
+#include "study/plots/sweep_scatter.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 #include "support/temporary.hpp"

@@ -1,12 +1,12 @@
-#include "study/page/memory_svg.hpp"
+#include "study/plots/memory_svg.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "study/document/html.hpp"
-#include "study/page/gantt_svg.hpp"
-#include "study/page/time_chart.hpp"
+#include "study/plots/gantt_svg.hpp"
+#include "study/plots/time_chart.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 

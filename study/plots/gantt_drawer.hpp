@@ -15,9 +15,9 @@
 
 #include "sim/draw/marks.hpp"
 #include "sim/draw/op_colours.hpp"
-#include "study/page/gantt_svg.hpp"
-#include "study/page/plot_paths.hpp"
-#include "study/page/time_chart.hpp"
+#include "study/plots/gantt_svg.hpp"
+#include "study/plots/plot_paths.hpp"
+#include "study/plots/time_chart.hpp"
 
 namespace pipeloom::study::page {
 

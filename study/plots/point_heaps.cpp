@@ -1,4 +1,4 @@
-#include "study/page/point_heaps.hpp"
+#include "study/plots/point_heaps.hpp"
 
 #include <algorithm>
 #include <optional>

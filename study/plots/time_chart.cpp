@@ -1,4 +1,4 @@
-#include "study/page/time_chart.hpp"
+#include "study/plots/time_chart.hpp"
 
 #include <fmt/format.h>
 

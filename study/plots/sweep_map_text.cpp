@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "study/document/style.hpp"
-#include "study/page/sweep_map.hpp"
+#include "study/plots/sweep_map.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -1,4 +1,4 @@
-#include "study/page/cause_bars.hpp"
+#include "study/plots/cause_bars.hpp"
 
 #include <fmt/format.h>
 

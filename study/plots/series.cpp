@@ -1,4 +1,4 @@
-#include "study/page/series.hpp"
+#include "study/plots/series.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "study/page/sweep_scatter.hpp"
+#include "study/plots/sweep_scatter.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "study/answers/scale.hpp"
 #include "study/document/html.hpp"
-#include "study/page/point_heaps.hpp"
-#include "study/page/series.hpp"
+#include "study/plots/point_heaps.hpp"
+#include "study/plots/series.hpp"
 #include "study/text/numbers.hpp"
 #include "study/text/table.hpp"
 

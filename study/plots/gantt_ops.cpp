@@ -1,4 +1,4 @@
-#include "study/page/gantt_drawer.hpp"
+#include "study/plots/gantt_drawer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "study/page/sweep_map.hpp"
+#include "study/plots/sweep_map.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "study/answers/scale.hpp"
 #include "study/document/html.hpp"
 #include "study/document/style.hpp"
-#include "study/page/sweep_scatter.hpp"
+#include "study/plots/sweep_scatter.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Path data of charts over time, as short as it gets: x is in the plot's units (study/page/time_chart.hpp), y in pixels.
+// Path data of charts over time, as short as it gets: x is in the plot's units (study/plots/time_chart.hpp), y in pixels.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "study/page/gantt_svg.hpp"
+#include "study/plots/gantt_svg.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "sim/draw/scene.hpp"
 #include "study/document/html.hpp"
 #include "study/document/style.hpp"
-#include "study/page/gantt_drawer.hpp"
+#include "study/plots/gantt_drawer.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
