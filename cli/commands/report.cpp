@@ -13,8 +13,8 @@
 #include "cli/options.hpp"
 #include "study/compare/loaded_run.hpp"
 #include "study/document/plain_text.hpp"
-#include "study/page/run_page.hpp"
-#include "study/page/sweep_page.hpp"
+#include "study/pages/run_page.hpp"
+#include "study/pages/sweep_page.hpp"
 #include "study/report/run_tables.hpp"
 #include "version.hpp"
 

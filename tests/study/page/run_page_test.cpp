@@ -1,4 +1,4 @@
-#include "study/page/run_page.hpp"
+#include "study/pages/run_page.hpp"
 
 #include <algorithm>
 #include <set>

@@ -7,7 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/io/report.hpp"
-#include "study/page/findings.hpp"
+#include "study/pages/findings.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/page/sweep_tables.hpp"
+#include "study/pages/sweep_tables.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
-#include "study/page/run_page.hpp"
+#include "study/pages/run_page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "sim/draw/terminal.hpp"
-#include "study/page/charts.hpp"
-#include "study/page/findings.hpp"
+#include "study/pages/charts.hpp"
+#include "study/pages/findings.hpp"
 #include "study/plots/cause_bars.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/memory_svg.hpp"

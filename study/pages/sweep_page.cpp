@@ -1,4 +1,4 @@
-#include "study/page/sweep_page.hpp"
+#include "study/pages/sweep_page.hpp"
 
 #include <fmt/format.h>
 

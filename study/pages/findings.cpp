@@ -1,4 +1,4 @@
-#include "study/page/findings.hpp"
+#include "study/pages/findings.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "study/page/charts.hpp"
+#include "study/pages/charts.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "sim/base/tick_sum.hpp"
 #include "sim/draw/terminal.hpp"
 #include "study/document/style.hpp"
-#include "study/page/findings.hpp"
+#include "study/pages/findings.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

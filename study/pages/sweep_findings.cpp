@@ -1,4 +1,4 @@
-#include "study/page/sweep_page.hpp"
+#include "study/pages/sweep_page.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "study/answers/scale.hpp"
 #include "study/answers/select.hpp"
-#include "study/page/sweep_tables.hpp"
+#include "study/pages/sweep_tables.hpp"
 #include "study/plots/sweep_map.hpp"
 #include "study/plots/sweep_scatter.hpp"
 #include "study/text/numbers.hpp"

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "sim/text.hpp"
-#include "study/page/charts.hpp"
-#include "study/page/findings.hpp"
-#include "study/page/run_page.hpp"
+#include "study/pages/charts.hpp"
+#include "study/pages/findings.hpp"
+#include "study/pages/run_page.hpp"
 #include "study/plots/cause_bars.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/text/memory_text.hpp"
