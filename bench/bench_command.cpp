@@ -19,7 +19,7 @@
 #include <string>
 
 #include "bench/schedules_for_bench.hpp"
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "sim/analysis/bounds.hpp"
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/idle_causes.hpp"

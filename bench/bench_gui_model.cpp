@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "bench/schedules_for_bench.hpp"
-#include "gui/model/build_run.hpp"
 #include "gui/model/lane_index.hpp"
 #include "gui/model/open_file.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "study/run/evaluate.hpp"
 

@@ -2,7 +2,7 @@
 
 // Colours, sizes and fonts of the frame in progress. Views take all of theirs from here.
 
-#include "gui/model/run_model.hpp"
+#include "gui/model/run/run_model.hpp"
 #include "gui/platform/platform.hpp"
 #include "sim/draw/palette.hpp"
 

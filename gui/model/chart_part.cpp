@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/build_run.hpp"
 #include "gui/model/chart_colours.hpp"
+#include "gui/model/run/build_run.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "gui/model/run_model.hpp"
+#include "gui/model/run/run_model.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/op.hpp"
 

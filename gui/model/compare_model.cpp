@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
 #include "gui/model/chart_part.hpp"
 #include "gui/model/navigation.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/select.hpp"
 #include "sim/base/error.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/build_run.hpp"
 #include "gui/model/config_presets.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/file.hpp"

@@ -8,9 +8,9 @@
 #include <new>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
 #include "gui/model/config_model.hpp"
 #include "gui/model/problems.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/session.hpp"
 #include "gui/model/sweep_model.hpp"
 #include "schedules/generator.hpp"

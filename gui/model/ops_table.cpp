@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

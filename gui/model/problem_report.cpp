@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
 #include "gui/model/problems.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"

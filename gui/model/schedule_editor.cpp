@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/json/json_value.hpp"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"

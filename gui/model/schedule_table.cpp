@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "study/run/evaluate.hpp"
 

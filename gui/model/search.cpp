@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/build_run.hpp"
 #include "gui/model/chart_part.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/select.hpp"
 #include "sim/base/error.hpp"
 

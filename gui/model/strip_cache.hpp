@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "gui/model/view_state.hpp"
+#include "gui/model/run/view_state.hpp"
 
 namespace pipeloom::gui {
 

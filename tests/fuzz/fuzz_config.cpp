@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"

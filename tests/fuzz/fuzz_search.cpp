@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/search.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/base/error.hpp"

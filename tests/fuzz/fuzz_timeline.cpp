@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/memory.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/formats/schedule_json.hpp"

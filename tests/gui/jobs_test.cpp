@@ -1,4 +1,4 @@
-#include "gui/model/jobs.hpp"
+#include "gui/model/run/jobs.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/run_model.hpp"
+#include "gui/model/run/run_model.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

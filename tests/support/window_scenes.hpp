@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/session.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "support/scenes.hpp"

@@ -1,4 +1,4 @@
-#include "gui/model/build_run.hpp"
+#include "gui/model/run/build_run.hpp"
 
 #include <fmt/format.h>
 

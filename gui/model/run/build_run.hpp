@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/jobs.hpp"
-#include "gui/model/run_model.hpp"
+#include "gui/model/run/jobs.hpp"
+#include "gui/model/run/run_model.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
