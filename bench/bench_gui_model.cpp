@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "bench/schedules_for_bench.hpp"
-#include "gui/model/lane_index.hpp"
+#include "gui/model/detail/lane_index.hpp"
 #include "gui/model/open_file.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gui/model/chart_list.hpp"
-#include "gui/model/lane_index.hpp"
-#include "gui/model/message_lanes.hpp"
+#include "gui/model/detail/lane_index.hpp"
+#include "gui/model/detail/message_lanes.hpp"
 
 namespace pipeloom::gui {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "gui/model/chart_layout.hpp"
-#include "gui/model/lane_index.hpp"
-#include "gui/model/message_lanes.hpp"
+#include "gui/model/detail/lane_index.hpp"
+#include "gui/model/detail/message_lanes.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "gui/model/chart_colours.hpp"
 #include "gui/model/chart_layout.hpp"
-#include "gui/model/memory_pyramid.hpp"
+#include "gui/model/detail/memory_pyramid.hpp"
 #include "gui/model/strip_cache.hpp"
 
 namespace pipeloom::gui {

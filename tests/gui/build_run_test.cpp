@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/lane_index.hpp"
-#include "gui/model/message_lanes.hpp"
+#include "gui/model/detail/lane_index.hpp"
+#include "gui/model/detail/message_lanes.hpp"
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/run_config.hpp"

@@ -5,7 +5,7 @@
 
 #include "gui/model/chart_part.hpp"
 #include "gui/model/chart_pointer.hpp"
-#include "gui/model/lane_index.hpp"
+#include "gui/model/detail/lane_index.hpp"
 #include "gui/model/op_walk.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

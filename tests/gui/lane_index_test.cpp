@@ -1,11 +1,11 @@
-#include "gui/model/lane_index.hpp"
+#include "gui/model/detail/lane_index.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <vector>
 
-#include "gui/model/message_lanes.hpp"
+#include "gui/model/detail/message_lanes.hpp"
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include "gui/model/lane_index.hpp"
-#include "gui/model/message_lanes.hpp"
+#include "gui/model/detail/lane_index.hpp"
+#include "gui/model/detail/message_lanes.hpp"
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/base/error.hpp"

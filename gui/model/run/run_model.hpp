@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/message_bar.hpp"
+#include "gui/model/detail/message_bar.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/costs.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gui/model/detail/time_range.hpp"
 #include "gui/model/run/run_model.hpp"
-#include "gui/model/time_range.hpp"
 #include "sim/base/units.hpp"
 #include "sim/op.hpp"
 

@@ -1,4 +1,4 @@
-#include "gui/model/message_lanes.hpp"
+#include "gui/model/detail/message_lanes.hpp"
 
 #include <algorithm>
 #include <array>

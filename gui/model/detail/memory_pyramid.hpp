@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gui/model/time_range.hpp"
+#include "gui/model/detail/time_range.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "gui/model/time_range.hpp"
+#include "gui/model/detail/time_range.hpp"
 #include "sim/timeline.hpp"
 
 namespace pipeloom::gui {

@@ -4,8 +4,8 @@
 // and not the ops.
 //
 // Ops themselves are found by binary search in the timeline: nothing is copied. Shares come from a pyramid of busy time
-// (gui/model/busy_pyramid.hpp) about as fine as four ops per bin, and where even that is too coarse from the ops. Bytes held come from a
-// pyramid of their own (gui/model/memory_pyramid.hpp). All of it together takes about 2 to 8 bytes per op.
+// (gui/model/detail/busy_pyramid.hpp) about as fine as four ops per bin, and where even that is too coarse from the ops. Bytes held come from a
+// pyramid of their own (gui/model/detail/memory_pyramid.hpp). All of it together takes about 2 to 8 bytes per op.
 
 #include <array>
 #include <cstddef>
@@ -13,9 +13,9 @@
 #include <span>
 #include <vector>
 
-#include "gui/model/busy_pyramid.hpp"
-#include "gui/model/memory_pyramid.hpp"
-#include "gui/model/time_range.hpp"
+#include "gui/model/detail/busy_pyramid.hpp"
+#include "gui/model/detail/memory_pyramid.hpp"
+#include "gui/model/detail/time_range.hpp"
 #include "sim/draw/marks.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"

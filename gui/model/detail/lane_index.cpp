@@ -1,9 +1,9 @@
-#include "gui/model/lane_index.hpp"
+#include "gui/model/detail/lane_index.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "gui/model/lane_walk.hpp"
+#include "gui/model/detail/lane_walk.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "gui/model/memory_pyramid.hpp"
+#include "gui/model/detail/memory_pyramid.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "gui/model/busy_pyramid.hpp"
+#include "gui/model/detail/busy_pyramid.hpp"
 
 #include <algorithm>
 #include <array>

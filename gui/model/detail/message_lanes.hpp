@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "gui/model/busy_pyramid.hpp"
-#include "gui/model/message_bar.hpp"
-#include "gui/model/time_range.hpp"
+#include "gui/model/detail/busy_pyramid.hpp"
+#include "gui/model/detail/message_bar.hpp"
+#include "gui/model/detail/time_range.hpp"
 
 namespace pipeloom::gui {
 

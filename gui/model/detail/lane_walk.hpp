@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "gui/model/lane_index.hpp"
+#include "gui/model/detail/lane_index.hpp"
 
 namespace pipeloom::gui {
 
