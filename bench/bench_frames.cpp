@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "gui/app.hpp"
-#include "gui/model/command.hpp"
 #include "gui/model/config_model.hpp"
+#include "gui/model/session/command.hpp"
 
 namespace {
 

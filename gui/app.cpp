@@ -9,8 +9,8 @@
 #include "gui/fonts.hpp"
 #include "gui/imgui_input.hpp"
 #include "gui/layout.hpp"
-#include "gui/model/command.hpp"
 #include "gui/model/features.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/tab_order.hpp"
 
 namespace pipeloom::gui {

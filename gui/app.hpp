@@ -8,8 +8,8 @@
 #include <string>
 
 #include "gui/fonts.hpp"
-#include "gui/model/keys.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/keys.hpp"
+#include "gui/model/session/session.hpp"
 #include "gui/platform/platform.hpp"
 #include "gui/ui.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "gui/app.hpp"
 #include "gui/chart_targets.hpp"
-#include "gui/model/state.hpp"
+#include "gui/model/session/state.hpp"
 #include "gui/script_runner.hpp"
 
 namespace pipeloom::gui {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "gui/model/keys.hpp"
+#include "gui/model/session/keys.hpp"
 #include "gui/platform/platform.hpp"
 
 namespace pipeloom::gui {

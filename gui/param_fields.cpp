@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"

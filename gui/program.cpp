@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "gui/app.hpp"
-#include "gui/model/command.hpp"
 #include "gui/model/open_file.hpp"
-#include "gui/model/preferences.hpp"
-#include "gui/model/script.hpp"
+#include "gui/model/session/command.hpp"
+#include "gui/model/session/preferences.hpp"
+#include "gui/model/session/script.hpp"
 #include "gui/script_runner.hpp"
 #include "sim/io/json/file.hpp"
 #include "version.hpp"

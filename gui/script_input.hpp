@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "gui/model/keys.hpp"
+#include "gui/model/session/keys.hpp"
 
 namespace pipeloom::gui {
 

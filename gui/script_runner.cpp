@@ -8,8 +8,8 @@
 #include <ostream>
 #include <vector>
 
-#include "gui/model/command.hpp"
 #include "gui/model/may_replace.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/script_input.hpp"
 #include "gui/script_text.hpp"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "gui/items.hpp"
-#include "gui/model/script.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/script.hpp"
+#include "gui/model/session/session.hpp"
 #include "gui/platform/platform.hpp"
 #include "sim/io/json/file.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "gui/items.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "gui/platform/platform.hpp"
 #include "gui/skin.hpp"
 

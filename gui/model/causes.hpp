@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/analysis/cause_sums.hpp"
 #include "sim/analysis/idle_causes.hpp"
 

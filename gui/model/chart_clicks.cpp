@@ -4,9 +4,9 @@
 #include <cmath>
 #include <string>
 
-#include "gui/model/command.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/model/select.hpp"
+#include "gui/model/session/command.hpp"
 
 namespace pipeloom::gui {
 namespace {

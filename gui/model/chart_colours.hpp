@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gui/model/chart_part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/draw/palette.hpp"
 
 namespace pipeloom::gui {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/model/chart_layout.hpp"
-#include "gui/model/part.hpp"
+#include "gui/model/session/part.hpp"
 
 namespace pipeloom::gui {
 

@@ -17,8 +17,8 @@
 #include <optional>
 
 #include "gui/model/chart_layout.hpp"
-#include "gui/model/keys.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/keys.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

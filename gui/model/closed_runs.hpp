@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gui/model/edit_history.hpp"
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

@@ -1,8 +1,8 @@
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 
 #include <algorithm>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui {

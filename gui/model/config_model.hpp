@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "gui/model/edit_history.hpp"
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gui/model/op_walk.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/memory.hpp"
 
 namespace pipeloom::gui {

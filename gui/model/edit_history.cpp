@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/part.hpp"
+#include "gui/model/session/part.hpp"
 
 namespace pipeloom::gui {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"

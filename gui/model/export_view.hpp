@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui {

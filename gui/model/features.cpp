@@ -7,9 +7,9 @@
 #include "gui/model/file_watch.hpp"
 #include "gui/model/notes.hpp"
 #include "gui/model/open_file.hpp"
-#include "gui/model/preferences.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/schedule_editor.hpp"
+#include "gui/model/session/preferences.hpp"
 
 namespace pipeloom::gui {
 

@@ -2,7 +2,7 @@
 
 // What works without a panel of its own, from the first frame on.
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {

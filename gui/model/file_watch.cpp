@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 
 namespace pipeloom::gui {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

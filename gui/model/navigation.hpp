@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/base/units.hpp"
 
 namespace pipeloom::gui {

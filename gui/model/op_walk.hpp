@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

@@ -11,7 +11,7 @@
 #include "gui/model/config_model.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "gui/model/sweep_model.hpp"
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"

@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/part.hpp"
 #include "gui/model/run/jobs.hpp"
 #include "gui/model/run/run_model.hpp"
+#include "gui/model/session/part.hpp"
 #include "study/sweep/result/table.hpp"
 
 namespace pipeloom::gui {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gui/model/search.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/base/tick_sum.hpp"
 
 namespace pipeloom::gui {

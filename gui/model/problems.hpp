@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/io/config/run_config.hpp"

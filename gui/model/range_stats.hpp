@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"
 

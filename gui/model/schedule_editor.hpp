@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "gui/model/edit_history.hpp"
-#include "gui/model/part.hpp"
 #include "gui/model/queue_edits.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/io/config/run_config.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gui/model/config_model.hpp"
-#include "gui/model/part.hpp"
+#include "gui/model/session/part.hpp"
 
 namespace pipeloom::gui {
 

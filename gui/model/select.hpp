@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "gui/model/op_walk.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

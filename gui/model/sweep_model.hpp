@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "gui/model/sweep_scene.hpp"
 
 namespace pipeloom::gui {

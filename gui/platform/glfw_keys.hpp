@@ -2,7 +2,7 @@
 
 // GLFW's keys as ours.
 
-#include "gui/model/keys.hpp"
+#include "gui/model/session/keys.hpp"
 
 namespace pipeloom::gui {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "gui/model/command.hpp"
 #include "gui/model/compare_model.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
 #include "sim/memory_text.hpp"

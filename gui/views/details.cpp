@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "gui/model/command.hpp"
 #include "gui/model/details.hpp"
 #include "gui/model/select.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

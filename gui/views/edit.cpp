@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "gui/model/chart_words.hpp"
-#include "gui/model/command.hpp"
 #include "gui/model/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/select.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/text.hpp"
 

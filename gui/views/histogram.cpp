@@ -10,10 +10,10 @@
 #include "gui/model/chart_colours.hpp"
 #include "gui/model/chart_part.hpp"
 #include "gui/model/chart_words.hpp"
-#include "gui/model/command.hpp"
 #include "gui/model/op_walk.hpp"
 #include "gui/model/ops_table.hpp"
 #include "gui/model/select.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

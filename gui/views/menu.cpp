@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "gui/chrome.hpp"
-#include "gui/model/command.hpp"
-#include "gui/model/palette.hpp"
 #include "gui/model/search.hpp"
+#include "gui/model/session/command.hpp"
+#include "gui/model/session/palette.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui {

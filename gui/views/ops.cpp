@@ -8,9 +8,9 @@
 #include <cmath>
 #include <string>
 
-#include "gui/model/command.hpp"
 #include "gui/model/ops_table.hpp"
 #include "gui/model/select.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/text.hpp"
 

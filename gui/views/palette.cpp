@@ -1,6 +1,6 @@
 // The command palette: a field and what fits it, on top of everything.
 
-#include "gui/model/palette.hpp"
+#include "gui/model/session/palette.hpp"
 
 #include <imgui.h>
 #include <imgui_stdlib.h>

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/command.hpp"
 #include "gui/model/config_model.hpp"
 #include "gui/model/may_replace.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"

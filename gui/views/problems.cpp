@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

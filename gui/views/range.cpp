@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/command.hpp"
 #include "gui/model/marks.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/model/range_stats.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "gui/model/command.hpp"
 #include "gui/model/schedule_table.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gui/model/palette.hpp"
+#include "gui/model/session/palette.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

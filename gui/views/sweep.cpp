@@ -8,7 +8,7 @@
 #include <string>
 
 #include "gui/model/chart_colours.hpp"
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/model/sweep_model.hpp"
 #include "gui/sweep_map_draw.hpp"
 #include "gui/widgets.hpp"

@@ -13,8 +13,8 @@
 #include "gui/model/op_walk.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/range_stats.hpp"
-#include "gui/model/session.hpp"
-#include "gui/model/state.hpp"
+#include "gui/model/session/session.hpp"
+#include "gui/model/session/state.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace pipeloom::fuzz {

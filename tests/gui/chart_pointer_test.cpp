@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "gui/model/chart_part.hpp"
-#include "gui/model/command.hpp"
 #include "gui/model/navigation.hpp"
 #include "gui/model/op_walk.hpp"
 #include "gui/model/schedule_editor.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

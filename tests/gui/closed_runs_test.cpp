@@ -3,10 +3,10 @@
 #include <chrono>
 #include <thread>
 
-#include "gui/model/command.hpp"
 #include "gui/model/config_model.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/schedule_table.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "gui/model/chart_part.hpp"
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/run_input.hpp"

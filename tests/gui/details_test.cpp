@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "gui/model/command.hpp"
 #include "gui/model/run/build_run.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
 #include "support/catch.hpp"

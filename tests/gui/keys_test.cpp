@@ -1,6 +1,6 @@
-#include "gui/model/keys.hpp"
+#include "gui/model/session/keys.hpp"
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom::gui;

@@ -1,7 +1,7 @@
 #include "gui/model/navigation.hpp"
 
-#include "gui/model/command.hpp"
 #include "gui/model/select.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "gui/model/config_model.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

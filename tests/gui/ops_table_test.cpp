@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

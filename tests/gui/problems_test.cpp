@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "gui/model/command.hpp"
 #include "gui/model/schedule_editor.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/text.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"

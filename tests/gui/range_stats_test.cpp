@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "gui/model/command.hpp"
 #include "gui/model/marks.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

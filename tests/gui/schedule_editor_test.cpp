@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "gui/model/command.hpp"
 #include "gui/model/run/build_run.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/text.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "schedules/generator.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,6 @@
 // Scripts: what is read, what is refused and where, what an expectation says.
 
-#include "gui/model/script.hpp"
+#include "gui/model/session/script.hpp"
 
 #include <string>
 

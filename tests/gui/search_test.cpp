@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "gui/model/chart_part.hpp"
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"

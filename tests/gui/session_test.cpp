@@ -1,6 +1,6 @@
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

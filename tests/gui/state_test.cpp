@@ -1,6 +1,6 @@
 // The state dump of a session without a window.
 
-#include "gui/model/state.hpp"
+#include "gui/model/session/state.hpp"
 
 #include <memory>
 #include <string>

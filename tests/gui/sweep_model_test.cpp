@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "gui/model/command.hpp"
 #include "gui/model/config_model.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "gui/model/chart_part.hpp"
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

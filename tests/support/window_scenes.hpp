@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gui/model/run/build_run.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "support/scenes.hpp"
 

@@ -8,8 +8,8 @@
 #include "gui/model/file_watch.hpp"
 #include "gui/model/may_replace.hpp"
 #include "gui/model/open_file.hpp"
-#include "gui/model/preferences.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/preferences.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

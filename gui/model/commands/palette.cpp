@@ -1,6 +1,6 @@
 // Commands that lead to the other commands.
 
-#include "gui/model/palette.hpp"
+#include "gui/model/session/palette.hpp"
 
 namespace pipeloom::gui::commands {
 

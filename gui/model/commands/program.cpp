@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

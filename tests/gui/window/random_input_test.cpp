@@ -10,7 +10,7 @@
 #include <string>
 
 #include "gui/app.hpp"
-#include "gui/model/command.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/script_runner.hpp"
 #include "support/catch.hpp"
 

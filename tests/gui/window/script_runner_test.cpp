@@ -6,9 +6,9 @@
 #include <string>
 
 #include "gui/app.hpp"
-#include "gui/model/command.hpp"
 #include "gui/model/config_model.hpp"
-#include "gui/model/script.hpp"
+#include "gui/model/session/command.hpp"
+#include "gui/model/session/script.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::gui {

@@ -1,4 +1,4 @@
-#include "gui/model/script_words.hpp"
+#include "gui/model/session/script_words.hpp"
 
 #include <algorithm>
 #include <charconv>

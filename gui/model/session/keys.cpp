@@ -1,4 +1,4 @@
-#include "gui/model/keys.hpp"
+#include "gui/model/session/keys.hpp"
 
 #include <array>
 #include <bitset>

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/script.hpp"
+#include "gui/model/session/script.hpp"
 
 namespace pipeloom::gui {
 namespace {

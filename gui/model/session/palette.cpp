@@ -1,4 +1,4 @@
-#include "gui/model/palette.hpp"
+#include "gui/model/session/palette.hpp"
 
 #include <algorithm>
 #include <limits>

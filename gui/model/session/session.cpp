@@ -1,4 +1,4 @@
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "gui/model/script.hpp"
+#include "gui/model/session/script.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/command.hpp"
-#include "gui/model/script_words.hpp"
+#include "gui/model/session/command.hpp"
+#include "gui/model/session/script_words.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "gui/model/part.hpp"
 #include "gui/model/run/jobs.hpp"
 #include "gui/model/run/run_model.hpp"
 #include "gui/model/run/view_state.hpp"
+#include "gui/model/session/part.hpp"
 
 namespace pipeloom::gui {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/keys.hpp"
+#include "gui/model/session/keys.hpp"
 
 namespace pipeloom::gui {
 

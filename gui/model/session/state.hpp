@@ -24,7 +24,7 @@
 #include <map>
 #include <string>
 
-#include "gui/model/session.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/command.hpp"
-#include "gui/model/part.hpp"
-#include "gui/model/session.hpp"
+#include "gui/model/session/command.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
 

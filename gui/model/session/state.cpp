@@ -1,4 +1,4 @@
-#include "gui/model/state.hpp"
+#include "gui/model/session/state.hpp"
 
 #include <cmath>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "gui/model/preferences.hpp"
+#include "gui/model/session/preferences.hpp"
 
 #include <algorithm>
 #include <cmath>

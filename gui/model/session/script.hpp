@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/keys.hpp"
+#include "gui/model/session/keys.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
