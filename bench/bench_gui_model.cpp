@@ -23,7 +23,7 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "gui/model/detail/lane_index.hpp"
-#include "gui/model/open_file.hpp"
+#include "gui/model/files/open_file.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "study/run/evaluate.hpp"

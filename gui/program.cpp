@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gui/app.hpp"
-#include "gui/model/open_file.hpp"
+#include "gui/model/files/open_file.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/script.hpp"

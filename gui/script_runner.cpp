@@ -8,7 +8,7 @@
 #include <ostream>
 #include <vector>
 
-#include "gui/model/may_replace.hpp"
+#include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/script_input.hpp"
 #include "gui/script_text.hpp"

@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "gui/model/export.hpp"
-#include "gui/model/file_dialog.hpp"
-#include "gui/model/file_watch.hpp"
+#include "gui/model/files/export.hpp"
+#include "gui/model/files/file_dialog.hpp"
+#include "gui/model/files/file_watch.hpp"
+#include "gui/model/files/open_file.hpp"
 #include "gui/model/notes.hpp"
-#include "gui/model/open_file.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/session/preferences.hpp"

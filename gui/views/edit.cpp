@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gui/model/chart_words.hpp"
-#include "gui/model/may_replace.hpp"
+#include "gui/model/files/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/select.hpp"
 #include "gui/model/session/command.hpp"

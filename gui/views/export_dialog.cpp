@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/export.hpp"
-#include "gui/model/may_replace.hpp"
+#include "gui/model/files/export.hpp"
+#include "gui/model/files/may_replace.hpp"
 #include "gui/widgets.hpp"
 #include "sim/base/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gui/model/file_dialog.hpp"
+#include "gui/model/files/file_dialog.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

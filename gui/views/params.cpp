@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/model/config_model.hpp"
-#include "gui/model/may_replace.hpp"
+#include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"

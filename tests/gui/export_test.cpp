@@ -1,4 +1,4 @@
-#include "gui/model/export.hpp"
+#include "gui/model/files/export.hpp"
 
 #include <chrono>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gui/model/compare_model.hpp"
-#include "gui/model/open_file.hpp"
+#include "gui/model/files/open_file.hpp"
 #include "gui/model/schedule_table.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"

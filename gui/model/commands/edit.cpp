@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "gui/model/may_replace.hpp"
+#include "gui/model/files/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"

@@ -3,11 +3,11 @@
 #include <string>
 
 #include "gui/model/closed_runs.hpp"
-#include "gui/model/export.hpp"
-#include "gui/model/file_dialog.hpp"
-#include "gui/model/file_watch.hpp"
-#include "gui/model/may_replace.hpp"
-#include "gui/model/open_file.hpp"
+#include "gui/model/files/export.hpp"
+#include "gui/model/files/file_dialog.hpp"
+#include "gui/model/files/file_watch.hpp"
+#include "gui/model/files/may_replace.hpp"
+#include "gui/model/files/open_file.hpp"
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/base/error.hpp"

@@ -1,4 +1,4 @@
-#include "gui/model/file_dialog.hpp"
+#include "gui/model/files/file_dialog.hpp"
 
 #include <algorithm>
 #include <array>

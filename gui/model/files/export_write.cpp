@@ -4,8 +4,8 @@
 
 #include <ostream>
 
-#include "gui/model/export.hpp"
-#include "gui/model/export_view.hpp"
+#include "gui/model/files/export.hpp"
+#include "gui/model/files/export_view.hpp"
 #include "sim/base/error.hpp"
 #include "sim/draw/scene_stack.hpp"
 #include "sim/io/pictures/cairo_picture.hpp"

@@ -1,4 +1,4 @@
-#include "gui/model/file_watch.hpp"
+#include "gui/model/files/file_watch.hpp"
 
 #include <sys/stat.h>
 

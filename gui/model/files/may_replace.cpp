@@ -1,4 +1,4 @@
-#include "gui/model/may_replace.hpp"
+#include "gui/model/files/may_replace.hpp"
 
 #include <filesystem>
 #include <system_error>

@@ -1,4 +1,4 @@
-#include "gui/model/export.hpp"
+#include "gui/model/files/export.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/chart_part.hpp"
-#include "gui/model/export_view.hpp"
+#include "gui/model/files/export_view.hpp"
 #include "sim/base/error.hpp"
 #include "study/compare/compare.hpp"
 

@@ -1,4 +1,4 @@
-#include "gui/model/export_view.hpp"
+#include "gui/model/files/export_view.hpp"
 
 #include <algorithm>
 #include <cmath>

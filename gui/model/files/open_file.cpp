@@ -1,4 +1,4 @@
-#include "gui/model/open_file.hpp"
+#include "gui/model/files/open_file.hpp"
 
 #include <fmt/format.h>
 
