@@ -11,7 +11,7 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "gui/chart_draw.hpp"
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/engine/simulator.hpp"
 

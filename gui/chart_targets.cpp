@@ -1,7 +1,7 @@
 #include "gui/chart_targets.hpp"
 
-#include "gui/model/chart_part.hpp"
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/op_walk.hpp"
 
 namespace pipeloom::gui {
 namespace {

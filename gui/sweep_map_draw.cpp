@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "gui/model/chart_colours.hpp"
+#include "gui/model/chart/chart_colours.hpp"
 #include "gui/widgets.hpp"
 #include "study/plots/sweep_map.hpp"
 

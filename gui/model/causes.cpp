@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "gui/model/chart_words.hpp"
-#include "gui/model/op_walk.hpp"
-#include "gui/model/select.hpp"
+#include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/op_walk.hpp"
+#include "gui/model/chart/select.hpp"
 #include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "gui/model/navigation.hpp"
-#include "gui/model/select.hpp"
+#include "gui/model/chart/navigation.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/session/command.hpp"
 
 namespace pipeloom::gui {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart_builder.hpp"
 #include "gui/model/chart_pointer.hpp"
-#include "gui/model/chart_words.hpp"
 
 namespace pipeloom::gui {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <string>
 
+#include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart_builder.hpp"
 #include "gui/model/chart_pointer.hpp"
-#include "gui/model/op_walk.hpp"
 
 namespace pipeloom::gui {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/chart_colours.hpp"
-#include "gui/model/chart_layout.hpp"
+#include "gui/model/chart/chart_colours.hpp"
+#include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/detail/memory_pyramid.hpp"
 #include "gui/model/strip_cache.hpp"
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart_builder.hpp"
 #include "gui/model/chart_pointer.hpp"
-#include "gui/model/chart_words.hpp"
 #include "gui/model/compare_model.hpp"
-#include "gui/model/op_walk.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

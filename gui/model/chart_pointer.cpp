@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart_clicks.hpp"
-#include "gui/model/navigation.hpp"
 #include "gui/model/schedule_editor.hpp"
 
 namespace pipeloom::gui {

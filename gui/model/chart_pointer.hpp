@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "gui/model/chart_layout.hpp"
+#include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/session/keys.hpp"
 #include "gui/model/session/session.hpp"
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "gui/model/chart_part.hpp"
-#include "gui/model/navigation.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/navigation.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "gui/model/select.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui {

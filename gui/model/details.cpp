@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "gui/model/chart_words.hpp"
+#include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "gui/model/select.hpp"
 #include "sim/memory.hpp"
 #include "sim/memory_text.hpp"
 #include "sim/text.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart_pointer.hpp"
-#include "gui/model/navigation.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "gui/model/chart/select.hpp"
 #include "gui/model/config_model.hpp"
 #include "gui/model/schedule_editor.hpp"
-#include "gui/model/select.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"
 

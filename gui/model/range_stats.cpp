@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "gui/model/chart_layout.hpp"
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/chart_layout.hpp"
+#include "gui/model/chart/op_walk.hpp"
 
 namespace pipeloom::gui {
 namespace {

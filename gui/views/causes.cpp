@@ -7,8 +7,8 @@
 #include <string>
 
 #include "gui/model/causes.hpp"
-#include "gui/model/chart_colours.hpp"
-#include "gui/model/chart_words.hpp"
+#include "gui/model/chart/chart_colours.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "gui/chart_draw.hpp"
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart_pointer.hpp"
-#include "gui/model/chart_words.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/widgets.hpp"
 

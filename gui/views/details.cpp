@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "gui/model/chart/select.hpp"
 #include "gui/model/details.hpp"
-#include "gui/model/select.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/chart_words.hpp"
+#include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/schedule_editor.hpp"
-#include "gui/model/select.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/text.hpp"

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <string>
 
-#include "gui/model/chart_colours.hpp"
-#include "gui/model/chart_part.hpp"
-#include "gui/model/chart_words.hpp"
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/chart_colours.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/op_walk.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/ops_table.hpp"
-#include "gui/model/select.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 

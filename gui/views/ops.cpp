@@ -8,8 +8,8 @@
 #include <cmath>
 #include <string>
 
+#include "gui/model/chart/select.hpp"
 #include "gui/model/ops_table.hpp"
-#include "gui/model/select.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/text.hpp"

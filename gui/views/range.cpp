@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "gui/model/chart/navigation.hpp"
 #include "gui/model/marks.hpp"
-#include "gui/model/navigation.hpp"
 #include "gui/model/range_stats.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"

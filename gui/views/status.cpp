@@ -9,7 +9,7 @@
 #include <string>
 
 #include "gui/chrome.hpp"
-#include "gui/model/navigation.hpp"
+#include "gui/model/chart/navigation.hpp"
 #include "gui/widgets.hpp"
 #include "sim/base/units.hpp"
 

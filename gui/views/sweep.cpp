@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "gui/model/chart_colours.hpp"
+#include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/sweep_model.hpp"
 #include "gui/sweep_map_draw.hpp"

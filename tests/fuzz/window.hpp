@@ -6,11 +6,11 @@
 #include <cstddef>
 
 #include "gui/model/causes.hpp"
-#include "gui/model/chart_layout.hpp"
+#include "gui/model/chart/chart_layout.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart_list.hpp"
 #include "gui/model/compare_model.hpp"
 #include "gui/model/details.hpp"
-#include "gui/model/op_walk.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/range_stats.hpp"
 #include "gui/model/session/session.hpp"

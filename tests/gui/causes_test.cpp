@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

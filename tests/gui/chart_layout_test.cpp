@@ -1,6 +1,6 @@
-#include "gui/model/chart_layout.hpp"
+#include "gui/model/chart/chart_layout.hpp"
 
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

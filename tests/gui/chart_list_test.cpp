@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart_pointer.hpp"
 #include "gui/model/detail/lane_index.hpp"
-#include "gui/model/op_walk.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "gui/model/chart_part.hpp"
-#include "gui/model/navigation.hpp"
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/navigation.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "gui/model/schedule_editor.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"

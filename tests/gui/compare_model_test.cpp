@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"

@@ -1,6 +1,6 @@
-#include "gui/model/navigation.hpp"
+#include "gui/model/chart/navigation.hpp"
 
-#include "gui/model/select.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

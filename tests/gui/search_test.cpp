@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"

@@ -1,7 +1,7 @@
 #include <set>
 #include <string>
 
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

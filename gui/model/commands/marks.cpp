@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "gui/model/chart/navigation.hpp"
 #include "gui/model/marks.hpp"
-#include "gui/model/navigation.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <optional>
 
+#include "gui/model/chart/navigation.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/marks.hpp"
-#include "gui/model/navigation.hpp"
-#include "gui/model/select.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

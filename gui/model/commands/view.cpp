@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/chart_part.hpp"
-#include "gui/model/select.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/select.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

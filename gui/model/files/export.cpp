@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 #include "gui/model/files/export_view.hpp"
 #include "sim/base/error.hpp"
 #include "study/compare/compare.hpp"

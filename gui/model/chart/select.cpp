@@ -1,11 +1,11 @@
-#include "gui/model/select.hpp"
+#include "gui/model/chart/select.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/navigation.hpp"
+#include "gui/model/chart/navigation.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

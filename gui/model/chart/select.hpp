@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/model/chart_layout.hpp"
+#include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/session/part.hpp"
 
 namespace pipeloom::gui {

@@ -1,4 +1,4 @@
-#include "gui/model/chart_words.hpp"
+#include "gui/model/chart/chart_words.hpp"
 
 #include <fmt/format.h>
 

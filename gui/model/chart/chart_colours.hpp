@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/draw/palette.hpp"
 

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <tuple>
 
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/op_walk.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"
 

@@ -1,9 +1,9 @@
-#include "gui/model/navigation.hpp"
+#include "gui/model/chart/navigation.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "gui/model/chart_colours.hpp"
+#include "gui/model/chart/chart_colours.hpp"
 
 #include <algorithm>
 #include <cmath>

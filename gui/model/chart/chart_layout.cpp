@@ -1,10 +1,10 @@
-#include "gui/model/chart_layout.hpp"
+#include "gui/model/chart/chart_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "gui/model/chart_words.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "sim/draw/scene.hpp"
 #include "study/compare/compare.hpp"
 

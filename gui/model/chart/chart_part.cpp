@@ -1,9 +1,9 @@
-#include "gui/model/chart_part.hpp"
+#include "gui/model/chart/chart_part.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/chart_colours.hpp"
+#include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/run/build_run.hpp"
 
 namespace pipeloom::gui {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/chart_layout.hpp"
+#include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/detail/message_lanes.hpp"
 

@@ -1,4 +1,4 @@
-#include "gui/model/op_walk.hpp"
+#include "gui/model/chart/op_walk.hpp"
 
 #include <algorithm>
 #include <array>
