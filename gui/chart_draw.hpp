@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "gui/model/chart_list.hpp"
+#include "gui/model/draw/chart_list.hpp"
 #include "gui/platform/platform.hpp"
 
 struct ImDrawList;

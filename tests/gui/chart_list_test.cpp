@@ -1,4 +1,4 @@
-#include "gui/model/chart_list.hpp"
+#include "gui/model/draw/chart_list.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/chart_builder.hpp"
+#include "gui/model/draw/chart_builder.hpp"
 
 namespace pipeloom::gui {
 

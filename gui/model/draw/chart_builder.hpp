@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/chart_list.hpp"
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/detail/message_lanes.hpp"
+#include "gui/model/draw/chart_list.hpp"
 
 namespace pipeloom::gui {
 

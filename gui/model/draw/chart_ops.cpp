@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "gui/model/chart_builder.hpp"
+#include "gui/model/draw/chart_builder.hpp"
 
 namespace pipeloom::gui {
 

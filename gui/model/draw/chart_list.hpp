@@ -19,7 +19,7 @@
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/detail/memory_pyramid.hpp"
-#include "gui/model/strip_cache.hpp"
+#include "gui/model/draw/strip_cache.hpp"
 
 namespace pipeloom::gui {
 

@@ -1,12 +1,12 @@
-#include "gui/model/chart_list.hpp"
+#include "gui/model/draw/chart_list.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "gui/model/chart/op_walk.hpp"
-#include "gui/model/chart_builder.hpp"
 #include "gui/model/chart_pointer.hpp"
+#include "gui/model/draw/chart_builder.hpp"
 
 namespace pipeloom::gui {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/chart_builder.hpp"
+#include "gui/model/draw/chart_builder.hpp"
 #include "sim/draw/axis.hpp"
 #include "study/compare/compare.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gui/model/chart_builder.hpp"
+#include "gui/model/draw/chart_builder.hpp"
 
 namespace pipeloom::gui {
 namespace {
