@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "gui/app.hpp"
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/ui.hpp"
 #include "sim/io/config/config_keys.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/edit_history.hpp"
+#include "gui/model/edit/edit_history.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 

@@ -2,13 +2,13 @@
 
 #include <string>
 
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/export.hpp"
 #include "gui/model/files/file_dialog.hpp"
 #include "gui/model/files/file_watch.hpp"
 #include "gui/model/files/open_file.hpp"
 #include "gui/model/notes.hpp"
 #include "gui/model/problems.hpp"
-#include "gui/model/schedule_editor.hpp"
 #include "gui/model/session/preferences.hpp"
 
 namespace pipeloom::gui {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gui/model/chart/navigation.hpp"
-#include "gui/model/chart_pointer.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui {

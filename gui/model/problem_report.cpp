@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "gui/model/schedule_editor.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"

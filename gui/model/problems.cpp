@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "gui/model/chart/select.hpp"
-#include "gui/model/config_model.hpp"
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/config_model.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/part.hpp"
 
 namespace pipeloom::gui {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui {

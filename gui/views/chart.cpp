@@ -9,8 +9,8 @@
 #include "gui/chart_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
-#include "gui/model/chart_pointer.hpp"
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

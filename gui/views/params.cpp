@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/param_fields.hpp"

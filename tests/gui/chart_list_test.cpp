@@ -5,8 +5,8 @@
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/op_walk.hpp"
-#include "gui/model/chart_pointer.hpp"
 #include "gui/model/detail/lane_index.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"

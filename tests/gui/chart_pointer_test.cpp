@@ -1,11 +1,11 @@
-#include "gui/model/chart_pointer.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 
 #include <cmath>
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/op_walk.hpp"
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <thread>
 
-#include "gui/model/config_model.hpp"
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/config_model.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"

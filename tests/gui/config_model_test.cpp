@@ -1,4 +1,4 @@
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 
 #include <algorithm>
 #include <atomic>

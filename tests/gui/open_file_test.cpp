@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/session.hpp"
 #include "support/catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/text.hpp"
 #include "study/run/evaluate.hpp"

@@ -1,4 +1,4 @@
-#include "gui/model/queue_edits.hpp"
+#include "gui/model/edit/queue_edits.hpp"
 
 #include <memory>
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/may_replace.hpp"
-#include "gui/model/schedule_editor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"
 

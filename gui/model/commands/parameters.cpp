@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/schedule_table.hpp"
 #include "sim/base/error.hpp"

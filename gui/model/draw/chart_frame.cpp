@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "gui/model/chart/chart_words.hpp"
-#include "gui/model/chart_pointer.hpp"
 #include "gui/model/draw/chart_builder.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 
 namespace pipeloom::gui {
 

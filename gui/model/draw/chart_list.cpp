@@ -5,8 +5,8 @@
 #include <string>
 
 #include "gui/model/chart/op_walk.hpp"
-#include "gui/model/chart_pointer.hpp"
 #include "gui/model/draw/chart_builder.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 
 namespace pipeloom::gui {
 

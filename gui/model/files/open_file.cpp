@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/problems.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/session.hpp"

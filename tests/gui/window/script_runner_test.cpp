@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gui/app.hpp"
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/script.hpp"
 #include "support/catch.hpp"

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/model/edit_history.hpp"
-#include "gui/model/queue_edits.hpp"
+#include "gui/model/edit/edit_history.hpp"
+#include "gui/model/edit/queue_edits.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/io/config/config_keys.hpp"
 #include "study/run/evaluate.hpp"

@@ -1,11 +1,11 @@
-#include "gui/model/chart_pointer.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "gui/model/chart/navigation.hpp"
-#include "gui/model/chart_clicks.hpp"
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/chart_clicks.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/config_presets.hpp"
+#include "gui/model/edit/config_presets.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/config_keys.hpp"

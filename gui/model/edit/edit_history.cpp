@@ -1,4 +1,4 @@
-#include "gui/model/edit_history.hpp"
+#include "gui/model/edit/edit_history.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 
 namespace pipeloom::gui {
 

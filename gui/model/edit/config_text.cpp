@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/model/config_model.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "sim/io/config/config_keys.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/text/shell_text.hpp"

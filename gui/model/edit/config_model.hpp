@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/edit_history.hpp"
+#include "gui/model/edit/edit_history.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/io/config/run_config.hpp"

@@ -2,7 +2,7 @@
 
 // What a click in the chart does (the table is in chart_pointer.hpp).
 
-#include "gui/model/chart_pointer.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 
 namespace pipeloom::gui {
 

@@ -1,4 +1,4 @@
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "gui/model/chart_clicks.hpp"
+#include "gui/model/edit/chart_clicks.hpp"
 
 #include <algorithm>
 #include <cmath>

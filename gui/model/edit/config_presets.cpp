@@ -1,4 +1,4 @@
-#include "gui/model/config_presets.hpp"
+#include "gui/model/edit/config_presets.hpp"
 
 #include <algorithm>
 #include <cstdlib>

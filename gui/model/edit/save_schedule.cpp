@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "gui/model/schedule_editor.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
