@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gui/model/sweep_model.hpp"
+#include "gui/model/panels/sweep_model.hpp"
 #include "gui/ui.hpp"
 
 struct ImVec2;

@@ -7,8 +7,8 @@
 #include "gui/model/files/file_dialog.hpp"
 #include "gui/model/files/file_watch.hpp"
 #include "gui/model/files/open_file.hpp"
-#include "gui/model/notes.hpp"
-#include "gui/model/problems.hpp"
+#include "gui/model/panels/notes.hpp"
+#include "gui/model/panels/problems.hpp"
 #include "gui/model/session/preferences.hpp"
 
 namespace pipeloom::gui {

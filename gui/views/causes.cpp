@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string>
 
-#include "gui/model/causes.hpp"
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/panels/causes.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gui/model/compare_model.hpp"
+#include "gui/model/panels/compare_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"

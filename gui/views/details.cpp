@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gui/model/chart/select.hpp"
-#include "gui/model/details.hpp"
+#include "gui/model/panels/details.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 

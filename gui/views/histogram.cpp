@@ -12,7 +12,7 @@
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart/select.hpp"
-#include "gui/model/ops_table.hpp"
+#include "gui/model/panels/ops_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 

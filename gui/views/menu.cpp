@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/chrome.hpp"
-#include "gui/model/search.hpp"
+#include "gui/model/panels/search.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/palette.hpp"
 #include "gui/widgets.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "gui/model/chart/select.hpp"
-#include "gui/model/ops_table.hpp"
+#include "gui/model/panels/ops_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/text.hpp"

@@ -1,6 +1,6 @@
 // What is wrong: diagnostics, who waits for whom, the steps around the standstill, what would help, and what PyTorch says.
 
-#include "gui/model/problems.hpp"
+#include "gui/model/panels/problems.hpp"
 
 #include <fmt/format.h>
 #include <imgui.h>

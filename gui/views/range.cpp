@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gui/model/chart/navigation.hpp"
-#include "gui/model/marks.hpp"
-#include "gui/model/range_stats.hpp"
+#include "gui/model/panels/marks.hpp"
+#include "gui/model/panels/range_stats.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 

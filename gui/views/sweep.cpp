@@ -8,8 +8,8 @@
 #include <string>
 
 #include "gui/model/chart/chart_colours.hpp"
+#include "gui/model/panels/sweep_model.hpp"
 #include "gui/model/session/command.hpp"
-#include "gui/model/sweep_model.hpp"
 #include "gui/sweep_map_draw.hpp"
 #include "gui/widgets.hpp"
 #include "study/text/numbers.hpp"

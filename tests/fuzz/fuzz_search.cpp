@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "gui/model/panels/search.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "gui/model/search.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"

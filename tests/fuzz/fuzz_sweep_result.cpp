@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "gui/model/sweep_scene.hpp"
+#include "gui/model/panels/sweep_scene.hpp"
 #include "sim/base/error.hpp"
 #include "study/sweep/result/result.hpp"
 #include "study/sweep/result/table.hpp"

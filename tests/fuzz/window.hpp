@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "gui/model/causes.hpp"
 #include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/chart/op_walk.hpp"
-#include "gui/model/compare_model.hpp"
-#include "gui/model/details.hpp"
 #include "gui/model/draw/chart_list.hpp"
-#include "gui/model/problems.hpp"
-#include "gui/model/range_stats.hpp"
+#include "gui/model/panels/causes.hpp"
+#include "gui/model/panels/compare_model.hpp"
+#include "gui/model/panels/details.hpp"
+#include "gui/model/panels/problems.hpp"
+#include "gui/model/panels/range_stats.hpp"
 #include "gui/model/session/session.hpp"
 #include "gui/model/session/state.hpp"
 #include "tests/fuzz/require.hpp"

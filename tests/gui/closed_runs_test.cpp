@@ -1,11 +1,11 @@
-#include "gui/model/closed_runs.hpp"
+#include "gui/model/panels/closed_runs.hpp"
 
 #include <chrono>
 #include <thread>
 
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
-#include "gui/model/schedule_table.hpp"
+#include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

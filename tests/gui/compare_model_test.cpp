@@ -1,4 +1,4 @@
-#include "gui/model/compare_model.hpp"
+#include "gui/model/panels/compare_model.hpp"
 
 #include <chrono>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "gui/model/details.hpp"
+#include "gui/model/panels/details.hpp"
 
 #include <nlohmann/json.hpp>
 #include <thread>

@@ -1,10 +1,10 @@
-#include "gui/model/notes.hpp"
+#include "gui/model/panels/notes.hpp"
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "gui/model/marks.hpp"
+#include "gui/model/panels/marks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
 #include "support/catch.hpp"

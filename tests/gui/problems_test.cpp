@@ -1,4 +1,4 @@
-#include "gui/model/problems.hpp"
+#include "gui/model/panels/problems.hpp"
 
 #include <chrono>
 #include <filesystem>

@@ -1,8 +1,8 @@
-#include "gui/model/range_stats.hpp"
+#include "gui/model/panels/range_stats.hpp"
 
 #include <random>
 
-#include "gui/model/marks.hpp"
+#include "gui/model/panels/marks.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"

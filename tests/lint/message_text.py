@@ -17,7 +17,7 @@ SAFE = re.compile(r"\b(shortened|printable|printable_lines|to_text|name_of|lette
 # What is quoted there is a word of the program's own, or was made printable before: file -> arguments.
 OWN_WORDS = {
     "cli/usage.cpp": ["nearest"],
-    "gui/model/search_parse.cpp": ["relation", "std::string(field->name)", "std::string(name)"],
+    "gui/model/panels/search_parse.cpp": ["relation", "std::string(field->name)", "std::string(name)"],
     "sim/io/config/config_reader.cpp": ["path"],
     "sim/layout/megatron_layout.cpp": ["found"],
     "study/document/document.cpp": ["policy_hash(style)", "policy_hash(code)"],

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <string>
 
-#include "gui/model/compare_model.hpp"
 #include "gui/model/files/open_file.hpp"
-#include "gui/model/schedule_table.hpp"
+#include "gui/model/panels/compare_model.hpp"
+#include "gui/model/panels/schedule_table.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"
 

@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "gui/model/closed_runs.hpp"
 #include "gui/model/files/export.hpp"
 #include "gui/model/files/file_dialog.hpp"
 #include "gui/model/files/file_watch.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/files/open_file.hpp"
+#include "gui/model/panels/closed_runs.hpp"
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/base/error.hpp"

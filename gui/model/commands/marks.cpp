@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gui/model/chart/navigation.hpp"
-#include "gui/model/marks.hpp"
+#include "gui/model/panels/marks.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

@@ -6,7 +6,7 @@
 
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"
-#include "gui/model/marks.hpp"
+#include "gui/model/panels/marks.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gui/model/ops_table.hpp"
+#include "gui/model/panels/ops_table.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

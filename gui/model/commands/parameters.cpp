@@ -6,7 +6,7 @@
 
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/files/may_replace.hpp"
-#include "gui/model/schedule_table.hpp"
+#include "gui/model/panels/schedule_table.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

@@ -1,6 +1,6 @@
 // Commands of the search.
 
-#include "gui/model/search.hpp"
+#include "gui/model/panels/search.hpp"
 
 namespace pipeloom::gui::commands {
 

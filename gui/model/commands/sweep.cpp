@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-#include "gui/model/sweep_model.hpp"
+#include "gui/model/panels/sweep_model.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {

@@ -7,9 +7,9 @@
 
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
-#include "gui/model/compare_model.hpp"
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
+#include "gui/model/panels/compare_model.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "gui/model/edit/config_model.hpp"
-#include "gui/model/problems.hpp"
+#include "gui/model/panels/problems.hpp"
+#include "gui/model/panels/sweep_model.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/session.hpp"
-#include "gui/model/sweep_model.hpp"
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"

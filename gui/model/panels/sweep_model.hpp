@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "gui/model/panels/sweep_scene.hpp"
 #include "gui/model/session/session.hpp"
-#include "gui/model/sweep_scene.hpp"
 
 namespace pipeloom::gui {
 

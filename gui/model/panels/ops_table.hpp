@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/model/search.hpp"
+#include "gui/model/panels/search.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/base/tick_sum.hpp"
 

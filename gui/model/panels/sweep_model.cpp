@@ -1,4 +1,4 @@
-#include "gui/model/sweep_model.hpp"
+#include "gui/model/panels/sweep_model.hpp"
 
 #include <fmt/format.h>
 

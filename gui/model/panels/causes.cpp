@@ -1,4 +1,4 @@
-#include "gui/model/causes.hpp"
+#include "gui/model/panels/causes.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "gui/model/schedule_table.hpp"
+#include "gui/model/panels/schedule_table.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "gui/model/search.hpp"
+#include "gui/model/panels/search.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-#include "gui/model/search.hpp"
+#include "gui/model/panels/search.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/text.hpp"

@@ -1,10 +1,10 @@
-#include "gui/model/notes.hpp"
+#include "gui/model/panels/notes.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "gui/model/marks.hpp"
+#include "gui/model/panels/marks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/model/ops_table.hpp"
+#include "gui/model/panels/ops_table.hpp"
 
 namespace pipeloom::gui {
 namespace {

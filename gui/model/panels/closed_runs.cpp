@@ -1,9 +1,9 @@
-#include "gui/model/closed_runs.hpp"
+#include "gui/model/panels/closed_runs.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "gui/model/schedule_table.hpp"
+#include "gui/model/panels/schedule_table.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "gui/model/ops_table.hpp"
+#include "gui/model/panels/ops_table.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // One row of the table of schedules: another schedule for the same model.
 
-#include "gui/model/schedule_table.hpp"
+#include "gui/model/panels/schedule_table.hpp"
 
 #include <fmt/format.h>
 

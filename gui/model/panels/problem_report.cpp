@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gui/model/edit/schedule_editor.hpp"
-#include "gui/model/problems.hpp"
+#include "gui/model/panels/problems.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"

@@ -1,4 +1,4 @@
-#include "gui/model/marks.hpp"
+#include "gui/model/panels/marks.hpp"
 
 #include <algorithm>
 #include <cmath>

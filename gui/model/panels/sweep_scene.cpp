@@ -1,4 +1,4 @@
-#include "gui/model/sweep_scene.hpp"
+#include "gui/model/panels/sweep_scene.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "gui/model/search.hpp"
+#include "gui/model/panels/search.hpp"
 
 namespace pipeloom::gui {
 namespace {

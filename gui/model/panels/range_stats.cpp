@@ -1,4 +1,4 @@
-#include "gui/model/range_stats.hpp"
+#include "gui/model/panels/range_stats.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "gui/model/ops_table.hpp"
+#include "gui/model/panels/ops_table.hpp"
 
 namespace pipeloom::gui {
 namespace {
