@@ -9,7 +9,7 @@
 #include "gui/fonts.hpp"
 #include "gui/imgui_input.hpp"
 #include "gui/layout.hpp"
-#include "gui/model/features.hpp"
+#include "gui/model/commands/features.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/tab_order.hpp"
 

@@ -13,7 +13,7 @@ namespace commands {
   void function(Session& session, std::string_view text);
 #define PIPELOOM_UI_HELD_COMMAND(function, title, group, keys) \
   void function(Session& session, std::string_view text);
-#include "gui/model/commands.def"
+#include "gui/model/commands/commands.def"
 #undef PIPELOOM_UI_COMMAND
 #undef PIPELOOM_UI_HELD_COMMAND
 }  // namespace commands
@@ -46,7 +46,7 @@ std::vector<Command> make_commands() {
   all.push_back({id_of(#function), title, group, chords_of(keys), argument, false, commands::function});
 #define PIPELOOM_UI_HELD_COMMAND(function, title, group, keys) \
   all.push_back({id_of(#function), title, group, chords_of(keys), "", true, commands::function});
-#include "gui/model/commands.def"
+#include "gui/model/commands/commands.def"
 #undef PIPELOOM_UI_COMMAND
 #undef PIPELOOM_UI_HELD_COMMAND
   return all;

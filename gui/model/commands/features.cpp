@@ -1,4 +1,4 @@
-#include "gui/model/features.hpp"
+#include "gui/model/commands/features.hpp"
 
 #include <string>
 
