@@ -6,12 +6,12 @@
 #include <ctime>
 #include <utility>
 
-#include "gui/fonts.hpp"
-#include "gui/imgui_input.hpp"
 #include "gui/layout.hpp"
 #include "gui/model/commands/features.hpp"
 #include "gui/model/session/command.hpp"
-#include "gui/tab_order.hpp"
+#include "gui/platform/fonts.hpp"
+#include "gui/platform/imgui_input.hpp"
+#include "gui/platform/tab_order.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "gui/fonts.hpp"
 #include "gui/model/session/keys.hpp"
 #include "gui/model/session/session.hpp"
+#include "gui/platform/fonts.hpp"
 #include "gui/platform/platform.hpp"
 #include "gui/ui.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "gui/tab_order.hpp"
+#include "gui/platform/tab_order.hpp"
 
 namespace pipeloom::gui {
 namespace {

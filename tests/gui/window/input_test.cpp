@@ -1,6 +1,6 @@
 // Input to Dear ImGui through the queue, on the null platform: taps, typing, clipboard, Tab, focus.
 
-#include "gui/imgui_input.hpp"
+#include "gui/platform/imgui_input.hpp"
 
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "gui/app.hpp"
-#include "gui/fonts.hpp"
-#include "gui/tab_order.hpp"
+#include "gui/platform/fonts.hpp"
+#include "gui/platform/tab_order.hpp"
 #include "gui/widgets.hpp"
 #include "support/catch.hpp"
 

@@ -1,11 +1,11 @@
-#include "gui/imgui_input.hpp"
+#include "gui/platform/imgui_input.hpp"
 
 #include <imgui.h>
 
 #include <array>
 #include <string>
 
-#include "gui/tab_order.hpp"
+#include "gui/platform/tab_order.hpp"
 
 namespace pipeloom::gui {
 namespace {

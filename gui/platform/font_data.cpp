@@ -1,4 +1,4 @@
-#include "gui/font_data.hpp"
+#include "gui/platform/font_data.hpp"
 
 // The build says where the file is; the assembler reads it.
 asm(R"(

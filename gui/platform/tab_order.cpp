@@ -1,4 +1,4 @@
-#include "gui/tab_order.hpp"
+#include "gui/platform/tab_order.hpp"
 
 #include <imgui.h>
 #include <imgui_internal.h>

@@ -1,4 +1,4 @@
-#include "gui/fonts.hpp"
+#include "gui/platform/fonts.hpp"
 
 #include <imgui.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "gui/font_data.hpp"
+#include "gui/platform/font_data.hpp"
 
 namespace pipeloom::gui {
 namespace {
