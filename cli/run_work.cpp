@@ -12,8 +12,8 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "executor/busy_work.hpp"
-#include "executor/gradient_check.hpp"
-#include "executor/layer_memory.hpp"
+#include "executor/layers/gradient_check.hpp"
+#include "executor/layers/layer_memory.hpp"
 #include "executor/steady_heap.hpp"
 #include "sim/base/error.hpp"
 

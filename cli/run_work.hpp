@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "executor/layers.hpp"
+#include "executor/layers/layers.hpp"
 #include "executor/run.hpp"
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"

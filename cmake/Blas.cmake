@@ -1,6 +1,6 @@
 # PIPELOOM_BLAS_FOUND: whether real layers multiply with OpenBLAS, as PIPELOOM_BLAS asks. `cmake` prints the answer. AUTO takes what
 # it finds (nothing under the thread sanitizer, which cannot look into the library's own locks), ON makes a missing OpenBLAS an
-# error, OFF does not look: executor/tensor_math.cpp then multiplies with plain loops.
+# error, OFF does not look: executor/layers/tensor_math.cpp then multiplies with plain loops.
 
 set(PIPELOOM_BLAS AUTO CACHE STRING "Multiply matrices with OpenBLAS: AUTO (where it is found), ON or OFF")
 set_property(CACHE PIPELOOM_BLAS PROPERTY STRINGS AUTO ON OFF)

@@ -11,7 +11,7 @@
 #include "executor/cuda/device_names.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/cuda/serial.hpp"
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::cli::cuda {

@@ -1,13 +1,13 @@
 #pragma once
 
-// Real layers (executor/layers.hpp) on GPUs: the same model from the same seed, with the same meaning of every op. What is computed is in
+// Real layers (executor/layers/layers.hpp) on GPUs: the same model from the same seed, with the same meaning of every op. What is computed is in
 // queued_layers.hpp and kernels.hpp, in which precision in cuda_engine.hpp.
 
 #include <memory>
 
 #include "executor/cuda/device_work.hpp"
-#include "executor/gradient_check.hpp"
-#include "executor/model.hpp"
+#include "executor/layers/gradient_check.hpp"
+#include "executor/layers/model.hpp"
 
 namespace pipeloom::executor::cuda {
 

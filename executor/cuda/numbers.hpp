@@ -1,12 +1,12 @@
 #pragma once
 
-// Numbers as a device holds them, and the formulas of a block (executor/block.hpp) for one of them: compiled for the device by nvcc and for the
+// Numbers as a device holds them, and the formulas of a block (executor/layers/block.hpp) for one of them: compiled for the device by nvcc and for the
 // host by any compiler, so that tests without a device run the very same functions.
 
 #include <cmath>
 #include <cstdint>
 
-#include "executor/block.hpp"
+#include "executor/layers/block.hpp"
 
 /// In front of every function that kernels call.
 #ifdef __CUDACC__

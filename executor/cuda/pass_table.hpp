@@ -1,6 +1,6 @@
 #pragma once
 
-// Which passes of a rank stand where: what LayerRank (executor/layers.hpp) checks before an op, without the tensors.
+// Which passes of a rank stand where: what LayerRank (executor/layers/layers.hpp) checks before an op, without the tensors.
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "executor/model.hpp"
+#include "executor/layers/model.hpp"
 
 namespace pipeloom::executor::cuda {
 
@@ -16,7 +16,7 @@ enum class Precision : std::uint8_t { Fp32, Bf16 };
 }
 
 /// Throws InputError as require_possible() does, and where the layers have attention, or integers would not be exact: behind L blocks
-/// numbers reach 6 + L (executor/model.hpp), and bf16 counts to 256.
+/// numbers reach 6 + L (executor/layers/model.hpp), and bf16 counts to 256.
 void require_possible_on_device(const LayersConfig& config, const PipelineSizes& sizes, Precision precision);
 
 }  // namespace pipeloom::executor::cuda

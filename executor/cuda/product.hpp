@@ -1,6 +1,6 @@
 #pragma once
 
-// Products of row-by-row matrices (executor/tensor_math.hpp) in the terms of a BLAS that counts column by column: cuBLAS.
+// Products of row-by-row matrices (executor/layers/tensor_math.hpp) in the terms of a BLAS that counts column by column: cuBLAS.
 //
 // A matrix [r][c] row by row is, column by column, its transpose, c x r with c elements from one column to the next. So C = A B is asked for
 // as C^T = B^T A^T: the operands change places, and each is transposed once more than it was.
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "executor/tensor_math.hpp"
+#include "executor/layers/tensor_math.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// One block (executor/block.hpp) as work that is queued on a stream of a device. The device is a parameter: CudaEngine
+// One block (executor/layers/block.hpp) as work that is queued on a stream of a device. The device is a parameter: CudaEngine
 // (executor/cuda/cuda_engine.hpp) on a GPU, a made-up one in tests, which runs the same kernels' functions on the host and streams in any
 // order that their events allow.
 //
@@ -26,9 +26,9 @@
 #include <span>
 #include <utility>
 
-#include "executor/block.hpp"
 #include "executor/cuda/kernels.hpp"
 #include "executor/cuda/product.hpp"
+#include "executor/layers/block.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// One rank's stages (executor/layers.hpp, LayerRank) as work that is queued on the streams of a device; Engine and T as in queued_block.hpp.
+// One rank's stages (executor/layers/layers.hpp, LayerRank) as work that is queued on the streams of a device; Engine and T as in queued_block.hpp.
 //
 // Two parts of a group may come with different streams. They share weights, which nobody writes, and gradients of weights: every block's
 // addition waits for the event behind the addition before it, in the order in which the ops were given. Tensors are freed in the order of
@@ -21,7 +21,7 @@
 
 #include "executor/cuda/pass_table.hpp"
 #include "executor/cuda/queued_block.hpp"
-#include "executor/model.hpp"
+#include "executor/layers/model.hpp"
 #include "executor/work.hpp"
 #include "sim/text.hpp"
 

@@ -2,10 +2,10 @@
 
 // The same model without a pipeline, on the same device: what gradients in floating point are compared with there. A GPU's products round
 // otherwise than a CPU's, but every stage of the two runs on the GPU sees the same numbers bit for bit, so Reference::tolerance()
-// (executor/gradient_check.hpp) holds between them.
+// (executor/layers/gradient_check.hpp) holds between them.
 
-#include "executor/gradient_check.hpp"
-#include "executor/model.hpp"
+#include "executor/layers/gradient_check.hpp"
+#include "executor/layers/model.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {

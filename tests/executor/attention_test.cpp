@@ -1,14 +1,14 @@
 // What a block with attention computes: against finite differences of its formulas in double precision, for a microbatch in one piece
 // and cut into slices; and which rows see which.
 
-#include "executor/attention.hpp"
+#include "executor/layers/attention.hpp"
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
 #include "executor/in_doubles.hpp"
-#include "executor/model.hpp"
+#include "executor/layers/model.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {

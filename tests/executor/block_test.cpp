@@ -1,7 +1,7 @@
-// What one block and a stack of them compute: against finite differences of the formulas of executor/block.hpp in double precision; and
+// What one block and a stack of them compute: against finite differences of the formulas of executor/layers/block.hpp in double precision; and
 // what the model is made of.
 
-#include "executor/block.hpp"
+#include "executor/layers/block.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "executor/in_doubles.hpp"
-#include "executor/model.hpp"
-#include "executor/tensor_math.hpp"
+#include "executor/layers/model.hpp"
+#include "executor/layers/tensor_math.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "executor/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"

@@ -1,6 +1,6 @@
 // Gradients of a pipelined step are those of the same model without a pipeline, for every registered schedule.
 
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 
 #include <fmt/format.h>
 

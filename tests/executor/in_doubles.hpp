@@ -1,13 +1,13 @@
 #pragma once
 
-// The formulas of executor/block.hpp and executor/attention.hpp once more, in double precision and straight from the page, and finite
+// The formulas of executor/layers/block.hpp and executor/layers/attention.hpp once more, in double precision and straight from the page, and finite
 // differences of them.
 
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "executor/block.hpp"
+#include "executor/layers/block.hpp"
 
 namespace pipeloom::executor {
 

@@ -1,6 +1,6 @@
 // The memory of real layers is what the simulator says of them, byte by byte.
 
-#include "executor/layer_memory.hpp"
+#include "executor/layers/layer_memory.hpp"
 
 #include <functional>
 #include <memory>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "executor/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"

@@ -1,6 +1,6 @@
 // What the ops of one rank compute, hold and refuse.
 
-#include "executor/layers.hpp"
+#include "executor/layers/layers.hpp"
 
 #include <algorithm>
 #include <stdexcept>

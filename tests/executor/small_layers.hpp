@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "executor/gradient_check.hpp"
-#include "executor/layers.hpp"
+#include "executor/layers/gradient_check.hpp"
+#include "executor/layers/layers.hpp"
 
 namespace pipeloom::executor {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "executor/busy_work.hpp"
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "executor/socket_exchange.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "executor/cuda/queued_block.hpp"
-#include "executor/model.hpp"
+#include "executor/layers/model.hpp"
 
 namespace pipeloom::executor::cuda {
 
@@ -89,7 +89,7 @@ Outcome on_device(Engine& engine, const LayersConfig& config, typename Engine::S
   return out;
 }
 
-/// executor/block.cpp, given what the device is given in T.
+/// executor/layers/block.cpp, given what the device is given in T.
 template <class T>
 Outcome on_cpu(const LayersConfig& config) {
   const BlockShape shape = config.block();

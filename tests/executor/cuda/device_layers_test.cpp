@@ -20,7 +20,7 @@
 #include "executor/cuda/on_streams.hpp"
 #include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"
-#include "executor/layers.hpp"
+#include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"
 #include "sim/text.hpp"
 

@@ -10,8 +10,8 @@
 
 #include "executor/cuda/host_engine.hpp"
 #include "executor/cuda/product.hpp"
-#include "executor/model.hpp"
-#include "executor/tensor_math.hpp"
+#include "executor/layers/model.hpp"
+#include "executor/layers/tensor_math.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda {

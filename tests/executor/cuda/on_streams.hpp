@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "executor/cuda/queued_layers.hpp"
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "sim/analysis/dag.hpp"
 #include "sim/tensor_index.hpp"
 

@@ -8,7 +8,7 @@
 #include "executor/cuda/fake/fake_cuda.hpp"
 #include "executor/cuda/host_work.hpp"
 #include "executor/cuda/run.hpp"
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"

@@ -1,4 +1,4 @@
-// A block as it is queued on a device, run by the host through the functions of its kernels: against executor/block.cpp.
+// A block as it is queued on a device, run by the host through the functions of its kernels: against executor/layers/block.cpp.
 
 #include "executor/cuda/queued_block.hpp"
 

@@ -12,7 +12,7 @@
 #include "executor/cuda/precision.hpp"
 #include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"
-#include "executor/layers.hpp"
+#include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "executor/busy_work.hpp"
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "executor/process/as_processes.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"

@@ -1,9 +1,9 @@
-#include "executor/attention.hpp"
+#include "executor/layers/attention.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "executor/tensor_math.hpp"
+#include "executor/layers/tensor_math.hpp"
 
 namespace pipeloom::executor {
 namespace {

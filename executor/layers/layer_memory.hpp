@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "executor/model.hpp"
+#include "executor/layers/model.hpp"
 #include "sim/memory.hpp"
 
 namespace pipeloom::executor {
@@ -12,13 +12,13 @@ namespace pipeloom::executor {
 /// Bytes that passes of real layers keep between ops (RankWork::peak_bytes() counts them), as a memory model: measure_memory() with it gives
 /// the peaks of activations that a run measures, exactly. Nothing else is in it: no weights, no messages.
 ///
-/// Numbers per row and block, with width w and hidden size d (executor/block.hpp); a number has 4 bytes:
+/// Numbers per row and block, with width w and hidden size d (executor/layers/block.hpp); a number has 4 bytes:
 ///
 ///   kept             Float                                      Integer
 ///   from F           xhat, n: 2 w;  1/deviation: 1;  h, g: 2 d  n: w;  h, g: 2 d
 ///   from I to W      xhat, n, e, dn: 4 w;  g, dh: 2 d           n, e: 2 w;  g, dh: 2 d
 ///
-/// Attention (executor/attention.hpp) with a heads over r rows adds
+/// Attention (executor/layers/attention.hpp) with a heads over r rows adds
 ///
 ///   from F           xhat, n, q, k, v, o: 6 w;  1/deviation: 1;  P: a r
 ///   from I to W      xhat, n, dn, o, e, dq, dk, dv: 8 w

@@ -1,4 +1,4 @@
-#include "executor/tensor_math.hpp"
+#include "executor/layers/tensor_math.hpp"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "executor/block.hpp"
+#include "executor/layers/block.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>
 
-#include "executor/tensor_math.hpp"
+#include "executor/layers/tensor_math.hpp"
 
 namespace pipeloom::executor {
 namespace {

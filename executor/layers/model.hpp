@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "executor/block.hpp"
-#include "executor/stage_keys.hpp"
+#include "executor/layers/block.hpp"
+#include "executor/layers/stage_keys.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::executor {

@@ -1,12 +1,12 @@
 #pragma once
 
 // Keys and values of one stage for one microbatch, which its slices share: those of slice j are read by slices j, j + 1, ... on their way
-// forward and back (executor/attention.hpp).
+// forward and back (executor/layers/attention.hpp).
 
 #include <cstddef>
 #include <vector>
 
-#include "executor/attention.hpp"
+#include "executor/layers/attention.hpp"
 
 namespace pipeloom::executor {
 

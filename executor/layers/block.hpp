@@ -1,7 +1,7 @@
 #pragma once
 
 // One block of a transformer: what a stage is a stack of. Shapes below are [rows][columns], row by row. Where the shape has heads, x
-// goes through attention first (executor/attention.hpp) and what comes out is the x of the formulas below; without heads rows
+// goes through attention first (executor/layers/attention.hpp) and what comes out is the x of the formulas below; without heads rows
 // do not depend on each other.
 //
 //   n = LayerNorm(x) gain + shift      [rows][width]    (integer arithmetic: n = x)
@@ -9,7 +9,7 @@
 //   g = GeLU(h)                        [rows][hidden]   (integer arithmetic: g = max(h, 0))
 //   y = x + g W2 + b2                  [rows][width]
 //
-// LayerNorm is that of executor/layer_norm.hpp; GeLU(h) = h Phi(h) with the normal distribution's Phi (Hendrycks and Gimpel 2016), not
+// LayerNorm is that of executor/layers/layer_norm.hpp; GeLU(h) = h Phi(h) with the normal distribution's Phi (Hendrycks and Gimpel 2016), not
 // its approximation by tanh.
 //
 // Going backward is two functions, as zero-bubble schedules need it (Qi et al. 2023, section 2): the gradient of the input, which the
@@ -23,15 +23,15 @@
 #include <cstddef>
 #include <span>
 
-#include "executor/attention.hpp"
-#include "executor/layer_norm.hpp"
-#include "executor/tensor.hpp"
+#include "executor/layers/attention.hpp"
+#include "executor/layers/layer_norm.hpp"
+#include "executor/layers/tensor.hpp"
 
 namespace pipeloom::executor {
 
 enum class Arithmetic : bool {
   Float,    ///< as above
-  Integer,  ///< no norm, ReLU: on small integers every sum is exact (executor/model.hpp)
+  Integer,  ///< no norm, ReLU: on small integers every sum is exact (executor/layers/model.hpp)
 };
 
 struct BlockShape {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/layers.hpp"
+#include "executor/layers/layers.hpp"
 
 namespace pipeloom::executor {
 

@@ -14,7 +14,7 @@
 
 #include <span>
 
-#include "executor/tensor.hpp"
+#include "executor/layers/tensor.hpp"
 
 namespace pipeloom::executor {
 

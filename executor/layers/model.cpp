@@ -1,4 +1,4 @@
-#include "executor/model.hpp"
+#include "executor/layers/model.hpp"
 
 #include <fmt/format.h>
 

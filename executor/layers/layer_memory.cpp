@@ -1,4 +1,4 @@
-#include "executor/layer_memory.hpp"
+#include "executor/layers/layer_memory.hpp"
 
 namespace pipeloom::executor {
 namespace {

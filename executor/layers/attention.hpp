@@ -27,8 +27,8 @@
 #include <cstddef>
 #include <span>
 
-#include "executor/layer_norm.hpp"
-#include "executor/tensor.hpp"
+#include "executor/layers/layer_norm.hpp"
+#include "executor/layers/tensor.hpp"
 
 namespace pipeloom::executor {
 

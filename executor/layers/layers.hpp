@@ -1,6 +1,6 @@
 #pragma once
 
-// Work that is real: every stage a stack of blocks (executor/block.hpp), every op the arithmetic that its letter stands for.
+// Work that is real: every stage a stack of blocks (executor/layers/block.hpp), every op the arithmetic that its letter stands for.
 //
 //   F   runs the blocks and keeps what the backward needs; only its input where an R follows; nothing in a forward-only schedule
 //   R   runs the blocks again from the kept input, and keeps the rest
@@ -15,7 +15,7 @@
 //
 // Gradients add up over all microbatches, slices and updates of a step, on every rank for the stages (and replicas) that it holds.
 // The weights never change: every step is the same, and its gradients can be compared with those of a run without a pipeline
-// (executor/gradient_check.hpp). The first op of the next step clears them.
+// (executor/layers/gradient_check.hpp). The first op of the next step clears them.
 
 #include <cstddef>
 #include <memory>
@@ -23,8 +23,8 @@
 #include <span>
 #include <vector>
 
-#include "executor/byte_account.hpp"
-#include "executor/model.hpp"
+#include "executor/layers/byte_account.hpp"
+#include "executor/layers/model.hpp"
 #include "executor/work.hpp"
 
 namespace pipeloom::executor {

@@ -1,4 +1,4 @@
-#include "executor/gradient_check.hpp"
+#include "executor/layers/gradient_check.hpp"
 
 #include <fmt/format.h>
 

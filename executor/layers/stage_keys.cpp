@@ -1,4 +1,4 @@
-#include "executor/stage_keys.hpp"
+#include "executor/layers/stage_keys.hpp"
 
 namespace pipeloom::executor {
 

@@ -1,4 +1,4 @@
-#include "executor/layer_norm.hpp"
+#include "executor/layers/layer_norm.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "executor/layers.hpp"
+#include "executor/layers/layers.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "executor/tensor_math.hpp"
+#include "executor/layers/tensor_math.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor {
