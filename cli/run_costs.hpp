@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/measured_costs.hpp"
+#include "executor/measure/measured_costs.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "executor/measured_costs.hpp"
+#include "executor/measure/measured_costs.hpp"
 #include "executor/run.hpp"
 #include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"

@@ -1,6 +1,6 @@
 // From a run to the costs of the next simulation.
 
-#include "executor/measured_costs.hpp"
+#include "executor/measure/measured_costs.hpp"
 
 #include "sim/text.hpp"
 #include "support/catch.hpp"

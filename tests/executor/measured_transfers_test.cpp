@@ -1,6 +1,6 @@
 // What messages did with their time, and the link that follows from it.
 
-#include "executor/measured_transfers.hpp"
+#include "executor/measure/measured_transfers.hpp"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "executor/measured_transfers.hpp"
+#include "executor/measure/measured_transfers.hpp"
 
 #include <algorithm>
 #include <cmath>

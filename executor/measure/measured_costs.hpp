@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "executor/duration_sample.hpp"
-#include "executor/measured_transfers.hpp"
+#include "executor/measure/duration_sample.hpp"
+#include "executor/measure/measured_transfers.hpp"
 #include "executor/run.hpp"
 
 namespace pipeloom::executor {

@@ -1,4 +1,4 @@
-#include "executor/measured_costs.hpp"
+#include "executor/measure/measured_costs.hpp"
 
 #include <utility>
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "executor/duration_sample.hpp"
+#include "executor/measure/duration_sample.hpp"
 #include "executor/run.hpp"
 
 namespace pipeloom::executor {

@@ -1,4 +1,4 @@
-#include "executor/duration_sample.hpp"
+#include "executor/measure/duration_sample.hpp"
 
 #include <algorithm>
 
