@@ -1,7 +1,7 @@
 #pragma once
 
 // How tensors get from rank to rank, whoever carries them: mailboxes between threads (executor/mailboxes.hpp), sockets between
-// processes (executor/socket_exchange.hpp).
+// processes (executor/process/socket_exchange.hpp).
 //
 // Messages carry no tags. Of what one rank sends to another, the n-th send pairs with the n-th receive that the other posts for it:
 //

@@ -1,6 +1,6 @@
 // One rank's ends of messages: what may leave and what may be asked for.
 
-#include "executor/own_ends.hpp"
+#include "executor/process/own_ends.hpp"
 
 #include <initializer_list>
 #include <random>

@@ -1,6 +1,6 @@
 // Tensors between ranks that share nothing but sockets: who is paired with whom, who waits, and what no rank may send.
 
-#include "executor/socket_exchange.hpp"
+#include "executor/process/socket_exchange.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -7,9 +7,9 @@
 
 #include "executor/busy_work.hpp"
 #include "executor/layers/gradient_check.hpp"
+#include "executor/process/socket_exchange.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
-#include "executor/socket_exchange.hpp"
 #include "executor/socket_runs.hpp"
 #include "schedules/flavours.hpp"
 #include "sim/messages/message_plans.hpp"

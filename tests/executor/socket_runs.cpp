@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "executor/process/socket_exchange.hpp"
 #include "executor/rank_threads.hpp"
 #include "executor/run_outcome.hpp"
-#include "executor/socket_exchange.hpp"
 #include "executor/socket_mesh.hpp"
 
 namespace pipeloom::executor {

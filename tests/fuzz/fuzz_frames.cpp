@@ -11,8 +11,8 @@
 
 #include "executor/net/meeting_letters.hpp"
 #include "executor/net/wire.hpp"
-#include "executor/own_ends.hpp"
 #include "executor/process/letters.hpp"
+#include "executor/process/own_ends.hpp"
 #include "executor/process/record_bytes.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "sim/text.hpp"
@@ -164,7 +164,7 @@ void check_run_letters(const Frame& frame) {
       [](const RankRecord& record) { return to_bytes(record, *plan, Rank(1)); });
 }
 
-/// One rank of a run, whose peer says `frames`: what is ready, and what comes (executor/socket_exchange.hpp).
+/// One rank of a run, whose peer says `frames`: what is ready, and what comes (executor/process/socket_exchange.hpp).
 class Besieged {
  public:
   Besieged(const std::shared_ptr<const RunPlan>& plan, Rank own)

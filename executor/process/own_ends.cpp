@@ -1,4 +1,4 @@
-#include "executor/own_ends.hpp"
+#include "executor/process/own_ends.hpp"
 
 #include <fmt/format.h>
 

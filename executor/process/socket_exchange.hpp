@@ -3,7 +3,7 @@
 // Tensors on their way between ranks that are processes.
 //
 // Of a message its sender and its receiver each know their own end: whether it is posted, and whether it stands at the head of the queue
-// that the discipline puts it in (executor/own_ends.hpp). With a handshake
+// that the discipline puts it in (executor/process/own_ends.hpp). With a handshake
 //
 //   receiver   its end is at the head      -> "ready" to the sender
 //   sender     its end is at the head and "ready" has come: started -> the tensor

@@ -1,6 +1,6 @@
 #pragma once
 
-// The inside of a SocketExchange (executor/socket_exchange.hpp), which its loop's handlers share.
+// The inside of a SocketExchange (executor/process/socket_exchange.hpp), which its loop's handlers share.
 
 #include <condition_variable>
 #include <cstddef>
@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "executor/own_ends.hpp"
-#include "executor/socket_exchange.hpp"
+#include "executor/process/own_ends.hpp"
+#include "executor/process/socket_exchange.hpp"
 #include "executor/swaps.hpp"
 
 namespace pipeloom::executor {

@@ -1,4 +1,4 @@
-#include "executor/socket_exchange.hpp"
+#include "executor/process/socket_exchange.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "executor/process/socket_exchange_inside.hpp"
 #include "executor/replica_reduction.hpp"
-#include "executor/socket_exchange_inside.hpp"
 
 namespace pipeloom::executor {
 namespace {
