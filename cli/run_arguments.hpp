@@ -8,7 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/run_launch.hpp"
 #include "cli/run_work.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/cost/cost_spec.hpp"
 
 namespace CLI {

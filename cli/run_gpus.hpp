@@ -10,7 +10,7 @@
 #include "cli/run_work.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/process_run.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/costs.hpp"
 #include "sim/messages/program.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "executor/measure/measured_costs.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "cli/options.hpp"
 #include "executor/process/clock_offset.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
 #include "study/run/evaluate.hpp"

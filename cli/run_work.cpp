@@ -11,10 +11,10 @@
 
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "executor/busy_work.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/layers/layer_memory.hpp"
-#include "executor/steady_heap.hpp"
+#include "executor/run/busy_work.hpp"
+#include "executor/run/steady_heap.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::cli {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "executor/layers/layers.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"

@@ -21,7 +21,7 @@
 #include "cli/run_progress.hpp"
 #include "cli/run_work.hpp"
 #include "executor/process/process_run.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "study/text/at_place.hpp"

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "executor/busy_work.hpp"
 #include "executor/cuda/busy_kernel.hpp"
 #include "executor/cuda/cuda_engine.hpp"
 #include "executor/cuda/cuda_error.hpp"
+#include "executor/run/busy_work.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor::cuda {

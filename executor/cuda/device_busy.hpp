@@ -1,6 +1,6 @@
 #pragma once
 
-// Work that takes given times and computes nothing, on GPUs: the twin of executor/busy_work.hpp.
+// Work that takes given times and computes nothing, on GPUs: the twin of executor/run/busy_work.hpp.
 
 #include <cstddef>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How tensors get from device to device: the twin of executor/exchange.hpp. Messages are queued on streams of the exchange; a rank's own
+// How tensors get from device to device: the twin of executor/run/exchange.hpp. Messages are queued on streams of the exchange; a rank's own
 // streams wait for them there, so that the host need not.
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@
 
 #include "executor/cuda/device_work.hpp"
 #include "executor/cuda/step_clock.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/messages/program.hpp"
 
 namespace pipeloom::executor::cuda {

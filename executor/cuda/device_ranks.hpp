@@ -8,9 +8,9 @@
 #include "executor/cuda/device_exchange.hpp"
 #include "executor/cuda/device_stream.hpp"
 #include "executor/cuda/device_work.hpp"
-#include "executor/exchange.hpp"
-#include "executor/run_state.hpp"
-#include "executor/work.hpp"
+#include "executor/run/exchange.hpp"
+#include "executor/run/run_state.hpp"
+#include "executor/run/work.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// The twin of executor/replica_reduction.hpp on devices: what ranks that hold replicas of a stage have added up, added up over the replicas.
+// The twin of executor/run/replica_reduction.hpp on devices: what ranks that hold replicas of a stage have added up, added up over the replicas.
 
 #include <cuda_runtime_api.h>
 
 #include "executor/cuda/device_exchange.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// One rank of a run on a GPU: the twin of executor/rank_runner.hpp. Its thread goes through the rank's instructions and queues them; the
+// One rank of a run on a GPU: the twin of executor/run/rank_runner.hpp. Its thread goes through the rank's instructions and queues them; the
 // device carries them out, behind the host by up to a step. At the end of a step the host waits for the device and reads its events.
 //
 //   compute stream   entries, one after another
@@ -17,7 +17,7 @@
 #include "executor/cuda/device_exchange.hpp"
 #include "executor/cuda/device_ranks.hpp"
 #include "executor/cuda/step_clock.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/run_state.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor::cuda {

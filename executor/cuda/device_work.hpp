@@ -1,6 +1,6 @@
 #pragma once
 
-// What ops compute on a GPU: the twin of executor/work.hpp. Everything here is queued on streams; nothing waits for the device.
+// What ops compute on a GPU: the twin of executor/run/work.hpp. Everything here is queued on streams; nothing waits for the device.
 
 #include <cuda_runtime_api.h>
 
@@ -10,7 +10,7 @@
 
 #include "executor/cuda/device_memory.hpp"
 #include "executor/cuda/precision.hpp"
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -2,7 +2,7 @@
 
 // Tensors between ranks that share one GPU, as threads of one process: copies within its memory. NCCL refuses several ranks on one device.
 //
-// Which messages wait for which is what MessageFlow says, as between threads (executor/mailboxes.hpp): a message that may start is queued
+// Which messages wait for which is what MessageFlow says, as between threads (executor/run/mailboxes.hpp): a message that may start is queued
 // at once, by the thread that posted its second end.
 //
 //   a queue of a rank        is a stream: what the rank sends or gets in it comes one after another
@@ -21,7 +21,7 @@
 
 #include "executor/cuda/device_exchange.hpp"
 #include "executor/cuda/message_book.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/run_plan.hpp"
 #include "sim/costs.hpp"
 #include "sim/messages/message_flow.hpp"
 

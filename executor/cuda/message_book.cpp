@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "executor/cuda/cuda_error.hpp"
-#include "executor/exchange.hpp"
+#include "executor/run/exchange.hpp"
 
 namespace pipeloom::executor::cuda {
 

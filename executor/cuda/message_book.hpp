@@ -10,7 +10,7 @@
 #include "executor/cuda/device_memory.hpp"
 #include "executor/cuda/device_stream.hpp"
 #include "executor/cuda/step_clock.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -8,7 +8,7 @@
 
 #include "executor/cuda/checksum.hpp"
 #include "executor/cuda/cuda_error.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -26,7 +26,7 @@
 #include "executor/cuda/device_exchange.hpp"
 #include "executor/cuda/message_book.hpp"
 #include "executor/cuda/nccl_communicators.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor::cuda {
 

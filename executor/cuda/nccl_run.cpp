@@ -14,7 +14,7 @@
 #include "executor/cuda/nccl_exchange.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/process/process_engine.hpp"
-#include "executor/rank_threads.hpp"
+#include "executor/run/rank_threads.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -8,8 +8,8 @@
 #include "executor/cuda/device_runner.hpp"
 #include "executor/cuda/local_exchange.hpp"
 #include "executor/cuda/run.hpp"
-#include "executor/rank_threads.hpp"
-#include "executor/run_outcome.hpp"
+#include "executor/run/rank_threads.hpp"
+#include "executor/run/run_outcome.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

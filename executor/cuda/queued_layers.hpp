@@ -22,7 +22,7 @@
 #include "executor/cuda/pass_table.hpp"
 #include "executor/cuda/queued_block.hpp"
 #include "executor/layers/model.hpp"
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor::cuda {

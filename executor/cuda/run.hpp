@@ -7,7 +7,7 @@
 #include "executor/cuda/device_work.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/process_run.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "sim/messages/program.hpp"
 
 namespace pipeloom::executor::cuda {

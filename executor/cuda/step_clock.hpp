@@ -7,9 +7,9 @@
 #include <mutex>
 #include <optional>
 
-#include "executor/clock.hpp"
 #include "executor/cuda/device_clock.hpp"
 #include "executor/cuda/device_stream.hpp"
+#include "executor/run/clock.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -25,7 +25,7 @@
 
 #include "executor/layers/byte_account.hpp"
 #include "executor/layers/model.hpp"
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 
 namespace pipeloom::executor {
 

@@ -9,7 +9,7 @@
 
 #include "executor/measure/duration_sample.hpp"
 #include "executor/measure/measured_transfers.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 
 namespace pipeloom::executor {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "executor/measure/duration_sample.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 
 namespace pipeloom::executor {
 

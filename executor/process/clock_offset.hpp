@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "executor/clock.hpp"
 #include "executor/net/wire.hpp"
+#include "executor/run/clock.hpp"
 #include "sim/base/units.hpp"
 
 namespace pipeloom::executor {

@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
-#include "executor/barrier.hpp"
-#include "executor/clock.hpp"
 #include "executor/net/loop.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/clock_offset.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/barrier.hpp"
+#include "executor/run/clock.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "executor/net/wire.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
 

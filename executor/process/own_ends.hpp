@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "executor/exchange.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/exchange.hpp"
+#include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "executor/exchange.hpp"
 #include "executor/net/loop.hpp"
 #include "executor/process/crew.hpp"
-#include "executor/run_plan.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/exchange.hpp"
+#include "executor/run/run_plan.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
 

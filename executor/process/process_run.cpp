@@ -10,9 +10,9 @@
 #include "executor/process/crew.hpp"
 #include "executor/process/record_bytes.hpp"
 #include "executor/process/socket_exchange.hpp"
-#include "executor/rank_threads.hpp"
-#include "executor/run_outcome.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/rank_threads.hpp"
+#include "executor/run/run_outcome.hpp"
+#include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor {
 namespace {

@@ -9,7 +9,7 @@
 #include "executor/net/world.hpp"
 #include "executor/process/clock_offset.hpp"
 #include "executor/process/process_engine.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 
 namespace pipeloom::executor {
 

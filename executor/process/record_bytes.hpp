@@ -3,8 +3,8 @@
 // What a rank wrote down, on its way to the coordinator.
 
 #include "executor/net/wire.hpp"
-#include "executor/run_plan.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/run_plan.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
 

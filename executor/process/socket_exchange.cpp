@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "executor/process/socket_exchange_inside.hpp"
-#include "executor/replica_reduction.hpp"
+#include "executor/run/replica_reduction.hpp"
 
 namespace pipeloom::executor {
 namespace {

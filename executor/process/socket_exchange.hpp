@@ -26,14 +26,14 @@
 #include <string>
 #include <vector>
 
-#include "executor/exchange.hpp"
 #include "executor/net/loop.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/exchange.hpp"
+#include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor {
 
 /// Those to which a rank sends something or from which it gets something, in rising order: messages of the program, and gradients of
-/// replicas (executor/replica_reduction.hpp). Each of them has the rank among its own.
+/// replicas (executor/run/replica_reduction.hpp). Each of them has the rank among its own.
 [[nodiscard]] std::vector<int> ranks_to_exchange_with(const RunPlan& plan, Rank own);
 
 class SocketExchange : public Exchange {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "executor/busy_work.hpp"
-#include "executor/run.hpp"
+#include "executor/run/busy_work.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "executor/busy_work.hpp"
-#include "executor/run.hpp"
+#include "executor/run/busy_work.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "schedules/flavours.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "executor/layers/gradient_check.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "executor/busy_work.hpp"
-#include "executor/run.hpp"
+#include "executor/run/busy_work.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "support/catch.hpp"
 

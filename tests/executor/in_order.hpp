@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 #include "sim/analysis/dag.hpp"
 #include "sim/tensor_index.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "executor/layers/gradient_check.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/generator.hpp"

@@ -1,6 +1,6 @@
 // Mailboxes between threads: who is paired with whom, and who waits.
 
-#include "executor/mailboxes.hpp"
+#include "executor/run/mailboxes.hpp"
 
 #include <thread>
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "executor/busy_work.hpp"
-#include "executor/run.hpp"
+#include "executor/run/busy_work.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"

@@ -1,11 +1,11 @@
 // Models that are there twice: behind a step both copies of a stage hold the whole gradient.
 
-#include "executor/replica_reduction.hpp"
+#include "executor/run/replica_reduction.hpp"
 
 #include <string>
 
 #include "executor/layers/gradient_check.hpp"
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "support/catch.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/messages/program.hpp"
 

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "executor/busy_work.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/process/socket_exchange.hpp"
+#include "executor/run/busy_work.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "executor/socket_runs.hpp"

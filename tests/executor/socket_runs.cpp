@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "executor/process/socket_exchange.hpp"
-#include "executor/rank_threads.hpp"
-#include "executor/run_outcome.hpp"
+#include "executor/run/rank_threads.hpp"
+#include "executor/run/run_outcome.hpp"
 #include "executor/socket_mesh.hpp"
 
 namespace pipeloom::executor {

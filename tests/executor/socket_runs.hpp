@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "executor/run.hpp"
+#include "executor/run/run.hpp"
 
 namespace pipeloom::executor {
 

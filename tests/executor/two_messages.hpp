@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "executor/exchange.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/exchange.hpp"
+#include "executor/run/run_plan.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "executor/cuda/device_work.hpp"
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "executor/busy_work.hpp"
 #include "executor/cuda/device_busy.hpp"
 #include "executor/cuda/device_layers.hpp"
 #include "executor/cuda/device_stream.hpp"
@@ -14,6 +13,7 @@
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/layers/layers.hpp"
+#include "executor/run/busy_work.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "sim/messages/message_plans.hpp"

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "executor/clock.hpp"
 #include "executor/cuda/fake/fake_cuda.hpp"
 #include "executor/cuda/host_work.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/layers/gradient_check.hpp"
+#include "executor/run/clock.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "executor/busy_work.hpp"
-#include "executor/mailboxes.hpp"
 #include "executor/process/crew.hpp"
 #include "executor/process/letters.hpp"
+#include "executor/run/busy_work.hpp"
+#include "executor/run/mailboxes.hpp"
 #include "executor/runs.hpp"
 #include "executor/two_messages.hpp"
 #include "support/catch.hpp"

@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "executor/busy_work.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/process/as_processes.hpp"
+#include "executor/run/busy_work.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"

@@ -1,4 +1,4 @@
-#include "executor/run_plan.hpp"
+#include "executor/run/run_plan.hpp"
 
 #include <fmt/format.h>
 

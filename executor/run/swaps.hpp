@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 #include "sim/base/ids.hpp"
 
 namespace pipeloom::executor {

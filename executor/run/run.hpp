@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 #include "sim/base/error.hpp"
 #include "sim/messages/program.hpp"
 #include "sim/messages/program_engine.hpp"

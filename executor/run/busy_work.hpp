@@ -7,7 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "executor/work.hpp"
+#include "executor/run/work.hpp"
 #include "sim/costs.hpp"
 
 namespace pipeloom::executor {

@@ -1,9 +1,9 @@
-#include "executor/rank_runner.hpp"
+#include "executor/run/rank_runner.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "executor/replica_reduction.hpp"
+#include "executor/run/replica_reduction.hpp"
 
 namespace pipeloom::executor {
 namespace {

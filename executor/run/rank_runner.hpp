@@ -6,8 +6,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "executor/companion.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/companion.hpp"
+#include "executor/run/run_state.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor {

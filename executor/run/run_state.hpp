@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "executor/barrier.hpp"
-#include "executor/exchange.hpp"
-#include "executor/run.hpp"
-#include "executor/run_plan.hpp"
+#include "executor/run/barrier.hpp"
+#include "executor/run/exchange.hpp"
+#include "executor/run/run.hpp"
+#include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor {
 

@@ -1,4 +1,4 @@
-#include "executor/busy_work.hpp"
+#include "executor/run/busy_work.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "executor/timer.hpp"
+#include "executor/run/timer.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor {

@@ -1,4 +1,4 @@
-#include "executor/rank_threads.hpp"
+#include "executor/run/rank_threads.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "executor/rank_runner.hpp"
-#include "executor/timer.hpp"
+#include "executor/run/rank_runner.hpp"
+#include "executor/run/timer.hpp"
 
 namespace pipeloom::executor {
 

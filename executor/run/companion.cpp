@@ -1,4 +1,4 @@
-#include "executor/companion.hpp"
+#include "executor/run/companion.hpp"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 
 // Waiting until a moment, as exactly as the machine allows.
 
-#include "executor/clock.hpp"
+#include "executor/run/clock.hpp"
 
 namespace pipeloom::executor {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "executor/run_plan.hpp"
-#include "executor/run_state.hpp"
+#include "executor/run/run_plan.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
 

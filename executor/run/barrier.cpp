@@ -1,4 +1,4 @@
-#include "executor/barrier.hpp"
+#include "executor/run/barrier.hpp"
 
 namespace pipeloom::executor {
 

@@ -1,4 +1,4 @@
-#include "executor/steady_heap.hpp"
+#include "executor/run/steady_heap.hpp"
 
 #include <climits>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "executor/mailboxes.hpp"
+#include "executor/run/mailboxes.hpp"
 
 #include <algorithm>
 #include <utility>

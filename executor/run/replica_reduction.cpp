@@ -1,4 +1,4 @@
-#include "executor/replica_reduction.hpp"
+#include "executor/run/replica_reduction.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "executor/swaps.hpp"
+#include "executor/run/swaps.hpp"
 
 namespace pipeloom::executor {
 

@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
-#include "executor/mailboxes.hpp"
-#include "executor/rank_threads.hpp"
-#include "executor/run.hpp"
-#include "executor/run_outcome.hpp"
+#include "executor/run/mailboxes.hpp"
+#include "executor/run/rank_threads.hpp"
+#include "executor/run/run.hpp"
+#include "executor/run/run_outcome.hpp"
 
 namespace pipeloom::executor {
 

@@ -1,4 +1,4 @@
-#include "executor/timer.hpp"
+#include "executor/run/timer.hpp"
 
 #include <algorithm>
 #include <thread>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How tensors get from rank to rank, whoever carries them: mailboxes between threads (executor/mailboxes.hpp), sockets between
+// How tensors get from rank to rank, whoever carries them: mailboxes between threads (executor/run/mailboxes.hpp), sockets between
 // processes (executor/process/socket_exchange.hpp).
 //
 // Messages carry no tags. Of what one rank sends to another, the n-th send pairs with the n-th receive that the other posts for it:
@@ -19,8 +19,8 @@
 #include <tuple>
 #include <vector>
 
-#include "executor/run.hpp"
-#include "executor/work.hpp"
+#include "executor/run/run.hpp"
+#include "executor/run/work.hpp"
 #include "sim/messages/program.hpp"
 
 namespace pipeloom::executor {

@@ -1,4 +1,4 @@
-#include "executor/exchange.hpp"
+#include "executor/run/exchange.hpp"
 
 #include <fmt/format.h>
 

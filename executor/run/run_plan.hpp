@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "executor/clock.hpp"
-#include "executor/run.hpp"
-#include "executor/work.hpp"
+#include "executor/run/clock.hpp"
+#include "executor/run/run.hpp"
+#include "executor/run/work.hpp"
 #include "sim/messages/program.hpp"
 
 namespace pipeloom::executor {

@@ -1,4 +1,4 @@
-#include "executor/run_state.hpp"
+#include "executor/run/run_state.hpp"
 
 #include <fmt/format.h>
 

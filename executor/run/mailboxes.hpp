@@ -1,7 +1,7 @@
 #pragma once
 
 // Tensors on their way between ranks that are threads of one process: mailboxes that keep the rules of NCCL
-// (executor/exchange.hpp).
+// (executor/run/exchange.hpp).
 //
 // What waits for what is computed by the same MessageFlow (sim/messages/message_flow.hpp) that the simulator uses: where nothing but queues is
 // shared, a message's end is known as soon as both its ends are posted and what stands before it is known, so nobody but the ranks
@@ -17,9 +17,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "executor/exchange.hpp"
-#include "executor/run_plan.hpp"
-#include "executor/swaps.hpp"
+#include "executor/run/exchange.hpp"
+#include "executor/run/run_plan.hpp"
+#include "executor/run/swaps.hpp"
 #include "sim/costs.hpp"
 #include "sim/messages/message_flow.hpp"
 

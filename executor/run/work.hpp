@@ -1,7 +1,7 @@
 #pragma once
 
 // What ops compute. A back end runs instruction lists and moves tensors; what happens between receiving and sending is a Work:
-// real layers (executor/layers/layers.hpp) or time that passes (executor/busy_work.hpp).
+// real layers (executor/layers/layers.hpp) or time that passes (executor/run/busy_work.hpp).
 
 #include <cstdint>
 #include <memory>

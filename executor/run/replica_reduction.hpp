@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "executor/run_state.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
 

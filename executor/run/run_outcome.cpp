@@ -1,4 +1,4 @@
-#include "executor/run_outcome.hpp"
+#include "executor/run/run_outcome.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "executor/run_state.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
 
