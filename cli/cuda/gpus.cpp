@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
+#include "executor/cuda/device/device_names.hpp"
 #include "executor/cuda/device_busy.hpp"
 #include "executor/cuda/device_layers.hpp"
-#include "executor/cuda/device_names.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/cuda/serial.hpp"
 #include "executor/layers/gradient_check.hpp"

@@ -1,6 +1,6 @@
 #include "executor/cuda/busy_kernel.hpp"
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

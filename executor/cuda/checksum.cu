@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -14,8 +14,8 @@
 #include <optional>
 #include <vector>
 
-#include "executor/cuda/device_memory.hpp"
-#include "executor/cuda/device_stream.hpp"
+#include "executor/cuda/device/device_memory.hpp"
+#include "executor/cuda/device/device_stream.hpp"
 #include "executor/cuda/launch.hpp"
 #include "executor/cuda/product.hpp"
 

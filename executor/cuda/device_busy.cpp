@@ -10,7 +10,7 @@
 
 #include "executor/cuda/busy_kernel.hpp"
 #include "executor/cuda/cuda_engine.hpp"
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 #include "executor/run/busy_work.hpp"
 #include "sim/text.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "executor/cuda/device_work.hpp"
+#include "executor/cuda/device/device_work.hpp"
 #include "sim/costs.hpp"
 
 namespace pipeloom::executor::cuda {

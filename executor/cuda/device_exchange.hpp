@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "executor/cuda/device_work.hpp"
-#include "executor/cuda/step_clock.hpp"
+#include "executor/cuda/device/device_work.hpp"
+#include "executor/cuda/device/step_clock.hpp"
 #include "executor/run/run.hpp"
 #include "sim/messages/program.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "executor/cuda/cuda_engine.hpp"
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/queued_layers.hpp"
 #include "executor/cuda/serial.hpp"
 

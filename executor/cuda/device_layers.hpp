@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "executor/cuda/device_work.hpp"
+#include "executor/cuda/device/device_work.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/layers/model.hpp"
 

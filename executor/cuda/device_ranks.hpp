@@ -5,9 +5,9 @@
 
 #include <memory>
 
+#include "executor/cuda/device/device_stream.hpp"
+#include "executor/cuda/device/device_work.hpp"
 #include "executor/cuda/device_exchange.hpp"
-#include "executor/cuda/device_stream.hpp"
-#include "executor/cuda/device_work.hpp"
 #include "executor/run/exchange.hpp"
 #include "executor/run/run_state.hpp"
 #include "executor/run/work.hpp"

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "executor/cuda/cuda_error.hpp"
-#include "executor/cuda/device_memory.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
+#include "executor/cuda/device/device_memory.hpp"
 #include "executor/cuda/device_ranks.hpp"
 
 namespace pipeloom::executor::cuda {

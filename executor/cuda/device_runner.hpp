@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "executor/cuda/device/step_clock.hpp"
 #include "executor/cuda/device_exchange.hpp"
 #include "executor/cuda/device_ranks.hpp"
-#include "executor/cuda/step_clock.hpp"
 #include "executor/run/run_state.hpp"
 #include "sim/tensor_index.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/launch.hpp"
 #include "executor/cuda/launch_instances.hpp"
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "executor/cuda/device_memory.hpp"
-#include "executor/cuda/device_stream.hpp"
-#include "executor/cuda/step_clock.hpp"
+#include "executor/cuda/device/device_memory.hpp"
+#include "executor/cuda/device/device_stream.hpp"
+#include "executor/cuda/device/step_clock.hpp"
 #include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor::cuda {

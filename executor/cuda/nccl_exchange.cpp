@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "executor/cuda/checksum.hpp"
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 #include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device_choice.hpp"
 #include "executor/cuda/device_ranks.hpp"
 #include "executor/cuda/device_runner.hpp"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device_ranks.hpp"
 #include "executor/cuda/device_runner.hpp"
 #include "executor/cuda/local_exchange.hpp"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "executor/cuda/device_work.hpp"
+#include "executor/cuda/device/device_work.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/process_run.hpp"
 #include "executor/run/run.hpp"

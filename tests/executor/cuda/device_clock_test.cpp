@@ -1,6 +1,6 @@
 // Events of a device on the clock of the host.
 
-#include "executor/cuda/device_clock.hpp"
+#include "executor/cuda/device/device_clock.hpp"
 
 #include "support/catch.hpp"
 

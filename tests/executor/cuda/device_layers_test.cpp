@@ -15,7 +15,7 @@
 
 #include "executor/cuda/block_outcome.hpp"
 #include "executor/cuda/cuda_engine.hpp"
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device_busy.hpp"
 #include "executor/cuda/on_streams.hpp"
 #include "executor/cuda/serial.hpp"

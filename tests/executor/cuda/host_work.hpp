@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/cuda/device_work.hpp"
+#include "executor/cuda/device/device_work.hpp"
 #include "executor/run/work.hpp"
 
 namespace pipeloom::executor::cuda {

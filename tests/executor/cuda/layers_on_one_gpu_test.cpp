@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "executor/cuda/device/device_stream.hpp"
 #include "executor/cuda/device_busy.hpp"
 #include "executor/cuda/device_layers.hpp"
-#include "executor/cuda/device_stream.hpp"
 #include "executor/cuda/fake/fake_cuda.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/cuda/serial.hpp"

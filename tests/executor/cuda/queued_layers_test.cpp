@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "executor/cuda/device/precision.hpp"
 #include "executor/cuda/host_engine.hpp"
 #include "executor/cuda/on_streams.hpp"
-#include "executor/cuda/precision.hpp"
 #include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/layers.hpp"

@@ -1,4 +1,4 @@
-#include "executor/cuda/precision.hpp"
+#include "executor/cuda/device/precision.hpp"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <optional>
 
-#include "executor/cuda/device_clock.hpp"
-#include "executor/cuda/device_stream.hpp"
+#include "executor/cuda/device/device_clock.hpp"
+#include "executor/cuda/device/device_stream.hpp"
 #include "executor/run/clock.hpp"
 
 namespace pipeloom::executor::cuda {

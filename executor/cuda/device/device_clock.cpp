@@ -1,4 +1,4 @@
-#include "executor/cuda/device_clock.hpp"
+#include "executor/cuda/device/device_clock.hpp"
 
 #include <cmath>
 

@@ -1,11 +1,11 @@
-#include "executor/cuda/device_memory.hpp"
+#include "executor/cuda/device/device_memory.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <limits>
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -1,4 +1,4 @@
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 
 #include <fmt/format.h>
 

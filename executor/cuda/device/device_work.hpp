@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
-#include "executor/cuda/device_memory.hpp"
-#include "executor/cuda/precision.hpp"
+#include "executor/cuda/device/device_memory.hpp"
+#include "executor/cuda/device/precision.hpp"
 #include "executor/run/work.hpp"
 #include "sim/schedule.hpp"
 

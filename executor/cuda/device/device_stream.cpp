@@ -1,6 +1,6 @@
-#include "executor/cuda/device_stream.hpp"
+#include "executor/cuda/device/device_stream.hpp"
 
-#include "executor/cuda/cuda_error.hpp"
+#include "executor/cuda/device/cuda_error.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -1,4 +1,4 @@
-#include "executor/cuda/device_names.hpp"
+#include "executor/cuda/device/device_names.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
