@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "executor/cuda/busy_kernel.hpp"
-#include "executor/cuda/cuda_engine.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
+#include "executor/cuda/kernels/busy_kernel.hpp"
+#include "executor/cuda/kernels/cuda_engine.hpp"
 #include "executor/run/busy_work.hpp"
 #include "sim/text.hpp"
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "executor/cuda/cuda_engine.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
+#include "executor/cuda/kernels/cuda_engine.hpp"
 #include "executor/cuda/queued_layers.hpp"
 #include "executor/cuda/serial.hpp"
 

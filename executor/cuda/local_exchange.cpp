@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "executor/cuda/checksum.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
+#include "executor/cuda/kernels/checksum.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "executor/cuda/checksum.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
+#include "executor/cuda/kernels/checksum.hpp"
 #include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
 // One block (executor/layers/block.hpp) as work that is queued on a stream of a device. The device is a parameter: CudaEngine
-// (executor/cuda/cuda_engine.hpp) on a GPU, a made-up one in tests, which runs the same kernels' functions on the host and streams in any
+// (executor/cuda/kernels/cuda_engine.hpp) on a GPU, a made-up one in tests, which runs the same kernels' functions on the host and streams in any
 // order that their events allow.
 //
 // An Engine has
@@ -18,7 +18,7 @@
 //   download(to, from, bytes)     waits until the data is there; for what was queued the caller has waited
 //   record(event, stream), wait(stream, event)
 //   multiply(ColumnProduct, first, second, result, Into, arithmetic, stream)
-//   for_cells(function, rows, columns, stream), for_rows(function, rows, stream)     of executor/cuda/kernels.hpp
+//   for_cells(function, rows, columns, stream), for_rows(function, rows, stream)     of executor/cuda/kernels/kernels.hpp
 //
 // T is the type of activations and weights. Gradients of weights are float.
 
@@ -26,8 +26,8 @@
 #include <span>
 #include <utility>
 
-#include "executor/cuda/kernels.hpp"
-#include "executor/cuda/product.hpp"
+#include "executor/cuda/kernels/kernels.hpp"
+#include "executor/cuda/kernels/product.hpp"
 #include "executor/layers/block.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "executor/cuda/block_outcome.hpp"
-#include "executor/cuda/cuda_engine.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device_busy.hpp"
+#include "executor/cuda/kernels/cuda_engine.hpp"
 #include "executor/cuda/on_streams.hpp"
 #include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "executor/cuda/kernels.hpp"
-#include "executor/cuda/product.hpp"
+#include "executor/cuda/kernels/kernels.hpp"
+#include "executor/cuda/kernels/product.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -1,6 +1,6 @@
 // What kernels compute, without a device: the very functions that they wrap, in loops.
 
-#include "executor/cuda/kernels.hpp"
+#include "executor/cuda/kernels/kernels.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "executor/cuda/host_engine.hpp"
-#include "executor/cuda/product.hpp"
+#include "executor/cuda/kernels/product.hpp"
 #include "executor/layers/model.hpp"
 #include "executor/layers/tensor_math.hpp"
 #include "support/catch.hpp"

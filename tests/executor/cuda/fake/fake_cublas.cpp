@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <thread>
 
-#include "executor/cuda/busy_kernel.hpp"
 #include "executor/cuda/fake/fake_cuda.hpp"
-#include "executor/cuda/launch.hpp"
-#include "executor/cuda/launch_instances.hpp"
+#include "executor/cuda/kernels/busy_kernel.hpp"
+#include "executor/cuda/kernels/launch.hpp"
+#include "executor/cuda/kernels/launch_instances.hpp"
 
 struct cublasContext {
   cudaStream_t stream = nullptr;

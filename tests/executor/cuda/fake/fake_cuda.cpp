@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "executor/cuda/checksum.hpp"
+#include "executor/cuda/kernels/checksum.hpp"
 
 namespace pipeloom::fake_cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "executor/cuda/numbers.hpp"
+#include "executor/cuda/kernels/numbers.hpp"
 
 namespace pipeloom::executor::cuda {
 

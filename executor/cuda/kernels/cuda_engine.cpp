@@ -1,4 +1,4 @@
-#include "executor/cuda/cuda_engine.hpp"
+#include "executor/cuda/kernels/cuda_engine.hpp"
 
 #include <utility>
 

@@ -16,8 +16,8 @@
 
 #include "executor/cuda/device/device_memory.hpp"
 #include "executor/cuda/device/device_stream.hpp"
-#include "executor/cuda/launch.hpp"
-#include "executor/cuda/product.hpp"
+#include "executor/cuda/kernels/launch.hpp"
+#include "executor/cuda/kernels/product.hpp"
 
 namespace pipeloom::executor::cuda {
 

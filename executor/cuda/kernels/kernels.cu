@@ -1,10 +1,10 @@
-#include "executor/cuda/kernels.hpp"
+#include "executor/cuda/kernels/kernels.hpp"
 
 #include <algorithm>
 
 #include "executor/cuda/device/cuda_error.hpp"
-#include "executor/cuda/launch.hpp"
-#include "executor/cuda/launch_instances.hpp"
+#include "executor/cuda/kernels/launch.hpp"
+#include "executor/cuda/kernels/launch_instances.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "executor/cuda/checksum.hpp"
+#include "executor/cuda/kernels/checksum.hpp"
 
 #include <cuda_runtime.h>
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "executor/cuda/busy_elements.hpp"
+#include "executor/cuda/kernels/busy_elements.hpp"
 
 namespace pipeloom::executor::cuda {
 

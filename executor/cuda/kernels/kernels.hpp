@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "executor/cuda/numbers.hpp"
+#include "executor/cuda/kernels/numbers.hpp"
 
 namespace pipeloom::executor::cuda {
 

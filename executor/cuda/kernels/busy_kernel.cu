@@ -1,4 +1,4 @@
-#include "executor/cuda/busy_kernel.hpp"
+#include "executor/cuda/kernels/busy_kernel.hpp"
 
 #include "executor/cuda/device/cuda_error.hpp"
 

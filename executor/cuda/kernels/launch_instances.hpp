@@ -3,8 +3,8 @@
 // Instances of launch.hpp's templates for every function of kernels.hpp. For the one file of a program that has their bodies: kernels.cu, or
 // what takes its place in tests.
 
-#include "executor/cuda/kernels.hpp"
-#include "executor/cuda/launch.hpp"
+#include "executor/cuda/kernels/kernels.hpp"
+#include "executor/cuda/kernels/launch.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "executor/cuda/kernels.hpp"
+#include "executor/cuda/kernels/kernels.hpp"
 
 namespace pipeloom::executor::cuda {
 
