@@ -7,7 +7,7 @@
 
 #include "executor/cuda/device/device_stream.hpp"
 #include "executor/cuda/device/device_work.hpp"
-#include "executor/cuda/device_exchange.hpp"
+#include "executor/cuda/exchange/device_exchange.hpp"
 #include "executor/run/exchange.hpp"
 #include "executor/run/run_state.hpp"
 #include "executor/run/work.hpp"

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "executor/cuda/device_exchange.hpp"
+#include "executor/cuda/exchange/device_exchange.hpp"
 #include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -11,7 +11,7 @@
 #include "executor/cuda/device_choice.hpp"
 #include "executor/cuda/device_ranks.hpp"
 #include "executor/cuda/device_runner.hpp"
-#include "executor/cuda/nccl_exchange.hpp"
+#include "executor/cuda/exchange/nccl_exchange.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/process/process_engine.hpp"
 #include "executor/run/rank_threads.hpp"

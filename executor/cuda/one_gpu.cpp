@@ -6,7 +6,7 @@
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device_ranks.hpp"
 #include "executor/cuda/device_runner.hpp"
-#include "executor/cuda/local_exchange.hpp"
+#include "executor/cuda/exchange/local_exchange.hpp"
 #include "executor/cuda/run.hpp"
 #include "executor/run/rank_threads.hpp"
 #include "executor/run/run_outcome.hpp"

@@ -1,6 +1,6 @@
 // Communicators follow from messages and discipline.
 
-#include "executor/cuda/communicators.hpp"
+#include "executor/cuda/exchange/communicators.hpp"
 
 #include <set>
 #include <string>

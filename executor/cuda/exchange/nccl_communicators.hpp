@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "executor/cuda/communicators.hpp"
+#include "executor/cuda/exchange/communicators.hpp"
 #include "sim/base/error.hpp"
 
 namespace pipeloom::executor::cuda {

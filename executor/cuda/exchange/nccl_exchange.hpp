@@ -23,9 +23,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "executor/cuda/device_exchange.hpp"
-#include "executor/cuda/message_book.hpp"
-#include "executor/cuda/nccl_communicators.hpp"
+#include "executor/cuda/exchange/device_exchange.hpp"
+#include "executor/cuda/exchange/message_book.hpp"
+#include "executor/cuda/exchange/nccl_communicators.hpp"
 #include "executor/run/run_plan.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -1,4 +1,4 @@
-#include "executor/cuda/local_exchange.hpp"
+#include "executor/cuda/exchange/local_exchange.hpp"
 
 #include <algorithm>
 #include <utility>

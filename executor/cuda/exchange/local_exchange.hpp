@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "executor/cuda/device_exchange.hpp"
-#include "executor/cuda/message_book.hpp"
+#include "executor/cuda/exchange/device_exchange.hpp"
+#include "executor/cuda/exchange/message_book.hpp"
 #include "executor/run/run_plan.hpp"
 #include "sim/costs.hpp"
 #include "sim/messages/message_flow.hpp"

@@ -1,4 +1,4 @@
-#include "executor/cuda/nccl_communicators.hpp"
+#include "executor/cuda/exchange/nccl_communicators.hpp"
 
 #include <fmt/format.h>
 

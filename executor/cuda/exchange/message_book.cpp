@@ -1,4 +1,4 @@
-#include "executor/cuda/message_book.hpp"
+#include "executor/cuda/exchange/message_book.hpp"
 
 #include <fmt/format.h>
 

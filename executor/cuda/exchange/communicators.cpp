@@ -1,4 +1,4 @@
-#include "executor/cuda/communicators.hpp"
+#include "executor/cuda/exchange/communicators.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "executor/cuda/nccl_exchange.hpp"
+#include "executor/cuda/exchange/nccl_exchange.hpp"
 
 #include <algorithm>
 #include <map>
