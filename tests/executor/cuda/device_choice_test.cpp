@@ -1,6 +1,6 @@
 // Which GPU a process takes.
 
-#include "executor/cuda/device_choice.hpp"
+#include "executor/cuda/run/device_choice.hpp"
 
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"

@@ -15,9 +15,9 @@
 
 #include "executor/cuda/block_outcome.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
-#include "executor/cuda/device_busy.hpp"
 #include "executor/cuda/kernels/cuda_engine.hpp"
 #include "executor/cuda/on_streams.hpp"
+#include "executor/cuda/run/device_busy.hpp"
 #include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/layers.hpp"

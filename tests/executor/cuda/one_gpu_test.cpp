@@ -6,7 +6,7 @@
 
 #include "executor/cuda/fake/fake_cuda.hpp"
 #include "executor/cuda/host_work.hpp"
-#include "executor/cuda/run.hpp"
+#include "executor/cuda/run/run.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/run/clock.hpp"
 #include "executor/runs.hpp"

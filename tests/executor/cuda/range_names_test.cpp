@@ -1,6 +1,6 @@
 // What profilers show.
 
-#include "executor/cuda/range_names.hpp"
+#include "executor/cuda/run/range_names.hpp"
 
 #include "schedules/generator.hpp"
 #include "sim/text.hpp"

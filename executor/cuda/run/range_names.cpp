@@ -1,4 +1,4 @@
-#include "executor/cuda/range_names.hpp"
+#include "executor/cuda/run/range_names.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "executor/cuda/device_ranks.hpp"
+#include "executor/cuda/run/device_ranks.hpp"
 
 #include <stdexcept>
 

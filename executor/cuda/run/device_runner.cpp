@@ -1,13 +1,13 @@
-#include "executor/cuda/device_runner.hpp"
+#include "executor/cuda/run/device_runner.hpp"
 
 #include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
 
-#include "executor/cuda/device_reduction.hpp"
-#include "executor/cuda/range_names.hpp"
-#include "executor/cuda/trace_range.hpp"
+#include "executor/cuda/run/device_reduction.hpp"
+#include "executor/cuda/run/range_names.hpp"
+#include "executor/cuda/run/trace_range.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -6,7 +6,7 @@
 //   compute stream   entries, one after another
 //   second stream    the other parts of an overlapped group, from its fork to its join
 //   copy stream      O and L: each waits for the entries in front of it, and what needs an L waits for it
-//   compute stream   and behind them the sums over replicas (executor/cuda/device_reduction.hpp)
+//   compute stream   and behind them the sums over replicas (executor/cuda/run/device_reduction.hpp)
 //   exchange         messages (executor/cuda/exchange/device_exchange.hpp)
 
 #include <memory>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "executor/cuda/device/step_clock.hpp"
-#include "executor/cuda/device_ranks.hpp"
 #include "executor/cuda/exchange/device_exchange.hpp"
+#include "executor/cuda/run/device_ranks.hpp"
 #include "executor/run/run_state.hpp"
 #include "sim/tensor_index.hpp"
 

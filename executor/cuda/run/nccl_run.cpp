@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "executor/cuda/device/cuda_error.hpp"
-#include "executor/cuda/device_choice.hpp"
-#include "executor/cuda/device_ranks.hpp"
-#include "executor/cuda/device_runner.hpp"
 #include "executor/cuda/exchange/nccl_exchange.hpp"
-#include "executor/cuda/run.hpp"
+#include "executor/cuda/run/device_choice.hpp"
+#include "executor/cuda/run/device_ranks.hpp"
+#include "executor/cuda/run/device_runner.hpp"
+#include "executor/cuda/run/run.hpp"
 #include "executor/process/process_engine.hpp"
 #include "executor/run/rank_threads.hpp"
 

@@ -1,4 +1,4 @@
-#include "executor/cuda/device_busy.hpp"
+#include "executor/cuda/run/device_busy.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "executor/cuda/device_reduction.hpp"
+#include "executor/cuda/run/device_reduction.hpp"
 
 #include <algorithm>
 #include <span>
@@ -6,7 +6,7 @@
 
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device/device_memory.hpp"
-#include "executor/cuda/device_ranks.hpp"
+#include "executor/cuda/run/device_ranks.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "executor/cuda/device_choice.hpp"
+#include "executor/cuda/run/device_choice.hpp"
 
 #include <fmt/format.h>
 

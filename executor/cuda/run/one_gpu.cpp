@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "executor/cuda/device/cuda_error.hpp"
-#include "executor/cuda/device_ranks.hpp"
-#include "executor/cuda/device_runner.hpp"
 #include "executor/cuda/exchange/local_exchange.hpp"
-#include "executor/cuda/run.hpp"
+#include "executor/cuda/run/device_ranks.hpp"
+#include "executor/cuda/run/device_runner.hpp"
+#include "executor/cuda/run/run.hpp"
 #include "executor/run/rank_threads.hpp"
 #include "executor/run/run_outcome.hpp"
 

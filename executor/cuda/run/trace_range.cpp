@@ -1,4 +1,4 @@
-#include "executor/cuda/trace_range.hpp"
+#include "executor/cuda/run/trace_range.hpp"
 
 #include <nvtx3/nvToolsExt.h>
 
