@@ -7,10 +7,10 @@
 
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device/device_names.hpp"
-#include "executor/cuda/device_layers.hpp"
+#include "executor/cuda/layers/device_layers.hpp"
+#include "executor/cuda/layers/serial.hpp"
 #include "executor/cuda/run/device_busy.hpp"
 #include "executor/cuda/run/run.hpp"
-#include "executor/cuda/serial.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "sim/base/error.hpp"
 

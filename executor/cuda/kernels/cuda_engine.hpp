@@ -1,6 +1,6 @@
 #pragma once
 
-// The Engine of executor/cuda/queued_block.hpp on the current GPU: kernels from launch.hpp, products from cuBLAS.
+// The Engine of executor/cuda/layers/queued_block.hpp on the current GPU: kernels from launch.hpp, products from cuBLAS.
 //
 // fp32 products add in fp32, without TF32; those of integers are asked for pedantically, so that no setting of the environment
 // can replace them by sums of shorter numbers. bf16 products add in fp32 and round once, when they are stored.

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "executor/cuda/queued_block.hpp"
+#include "executor/cuda/layers/queued_block.hpp"
 #include "executor/layers/model.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -1,7 +1,7 @@
 // For machines with a GPU: what it computes, against the CPU and against itself without a pipeline. Prints a line for everything that is
 // compared, with how far it was off. Ends with 0, with 1 if something is wrong, or with 77 where there is no GPU.
 
-#include "executor/cuda/device_layers.hpp"
+#include "executor/cuda/layers/device_layers.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -16,9 +16,9 @@
 #include "executor/cuda/block_outcome.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/kernels/cuda_engine.hpp"
+#include "executor/cuda/layers/serial.hpp"
 #include "executor/cuda/on_streams.hpp"
 #include "executor/cuda/run/device_busy.hpp"
-#include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"

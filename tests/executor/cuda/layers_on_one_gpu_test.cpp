@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "executor/cuda/device/device_stream.hpp"
-#include "executor/cuda/device_layers.hpp"
 #include "executor/cuda/fake/fake_cuda.hpp"
+#include "executor/cuda/layers/device_layers.hpp"
+#include "executor/cuda/layers/serial.hpp"
 #include "executor/cuda/run/device_busy.hpp"
 #include "executor/cuda/run/run.hpp"
-#include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/layers/layers.hpp"

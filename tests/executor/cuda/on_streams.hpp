@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "executor/cuda/queued_layers.hpp"
+#include "executor/cuda/layers/queued_layers.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "sim/analysis/dag.hpp"
 #include "sim/tensor_index.hpp"

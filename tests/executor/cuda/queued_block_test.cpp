@@ -1,6 +1,6 @@
 // A block as it is queued on a device, run by the host through the functions of its kernels: against executor/layers/block.cpp.
 
-#include "executor/cuda/queued_block.hpp"
+#include "executor/cuda/layers/queued_block.hpp"
 
 #include <cstddef>
 #include <utility>

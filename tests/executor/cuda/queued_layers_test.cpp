@@ -1,7 +1,7 @@
 // A rank's layers as they are queued on the streams of a device, run by the host in every order that their events allow: against
 // LayerRank and the run without a pipeline.
 
-#include "executor/cuda/queued_layers.hpp"
+#include "executor/cuda/layers/queued_layers.hpp"
 
 #include <numeric>
 #include <string>
@@ -9,8 +9,8 @@
 
 #include "executor/cuda/device/precision.hpp"
 #include "executor/cuda/host_engine.hpp"
+#include "executor/cuda/layers/serial.hpp"
 #include "executor/cuda/on_streams.hpp"
-#include "executor/cuda/serial.hpp"
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"

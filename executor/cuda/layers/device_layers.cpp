@@ -1,4 +1,4 @@
-#include "executor/cuda/device_layers.hpp"
+#include "executor/cuda/layers/device_layers.hpp"
 
 #include <span>
 #include <utility>
@@ -6,8 +6,8 @@
 
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/kernels/cuda_engine.hpp"
-#include "executor/cuda/queued_layers.hpp"
-#include "executor/cuda/serial.hpp"
+#include "executor/cuda/layers/queued_layers.hpp"
+#include "executor/cuda/layers/serial.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

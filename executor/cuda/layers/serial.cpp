@@ -1,4 +1,4 @@
-#include "executor/cuda/serial.hpp"
+#include "executor/cuda/layers/serial.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "executor/cuda/pass_table.hpp"
+#include "executor/cuda/layers/pass_table.hpp"
 
 #include <fmt/format.h>
 

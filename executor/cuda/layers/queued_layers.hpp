@@ -19,8 +19,8 @@
 
 #include <fmt/format.h>
 
-#include "executor/cuda/pass_table.hpp"
-#include "executor/cuda/queued_block.hpp"
+#include "executor/cuda/layers/pass_table.hpp"
+#include "executor/cuda/layers/queued_block.hpp"
 #include "executor/layers/model.hpp"
 #include "executor/run/work.hpp"
 #include "sim/text.hpp"
@@ -134,5 +134,5 @@ class QueuedLayers {
 }  // namespace pipeloom::executor::cuda
 
 // Its templates' bodies.
-#include "executor/cuda/queued_layers_impl.hpp"
-#include "executor/cuda/queued_layers_setup.hpp"
+#include "executor/cuda/layers/queued_layers_impl.hpp"
+#include "executor/cuda/layers/queued_layers_setup.hpp"
