@@ -14,7 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "cli/run_gpus.hpp"
+#include "cli/run/run_gpus.hpp"
 #include "cli/sibling.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_text.hpp"

@@ -2,7 +2,7 @@
 
 // Runs on GPUs, for the command line of pipeloom-cuda.
 
-#include "cli/run_gpus.hpp"
+#include "cli/run/run_gpus.hpp"
 
 namespace pipeloom::cli::cuda {
 

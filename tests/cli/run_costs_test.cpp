@@ -1,6 +1,6 @@
 // Costs on a real clock, and measured ones as a file.
 
-#include "cli/run_costs.hpp"
+#include "cli/run/run_costs.hpp"
 
 #include <sstream>
 

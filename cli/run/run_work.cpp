@@ -1,4 +1,4 @@
-#include "cli/run_work.hpp"
+#include "cli/run/run_work.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/run_launch.hpp"
+#include "cli/run/run_launch.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "cli/run_progress.hpp"
+#include "cli/run/run_progress.hpp"
 
 #include <fmt/format.h>
 

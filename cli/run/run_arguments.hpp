@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "cli/run_launch.hpp"
-#include "cli/run_work.hpp"
+#include "cli/run/run_launch.hpp"
+#include "cli/run/run_work.hpp"
 #include "executor/run/run.hpp"
 #include "sim/cost/cost_spec.hpp"
 

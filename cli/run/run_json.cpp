@@ -1,4 +1,4 @@
-#include "cli/run_json.hpp"
+#include "cli/run/run_json.hpp"
 
 #include <fmt/format.h>
 

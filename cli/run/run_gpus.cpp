@@ -1,4 +1,4 @@
-#include "cli/run_gpus.hpp"
+#include "cli/run/run_gpus.hpp"
 
 #include <fmt/format.h>
 

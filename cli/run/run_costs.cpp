@@ -1,4 +1,4 @@
-#include "cli/run_costs.hpp"
+#include "cli/run/run_costs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "cli/run_arguments.hpp"
+#include "cli/run/run_arguments.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "cli/run_costs.hpp"
+#include "cli/run/run_costs.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_work.hpp"
+#include "cli/run/run_work.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/process_run.hpp"
 #include "executor/run/run.hpp"
@@ -41,7 +41,7 @@ class GpuBackend {
   [[nodiscard]] virtual std::string devices() const = 0;
   /// As executor::run_as_process().
   [[nodiscard]] virtual executor::ProcessResult execute(const GpuRun& run) const = 0;
-  /// As gradients_page() (cli/run_work.hpp), compared with the same layers on a GPU where they round.
+  /// As gradients_page() (cli/run/run_work.hpp), compared with the same layers on a GPU where they round.
   [[nodiscard]] virtual std::string gradients_page(const WorkArguments& work, const Schedule& schedule,
                                                    const executor::RunResult& result) const = 0;
 };
