@@ -12,10 +12,10 @@
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/numbers.hpp"
-#include "cli/sweep_dry_run.hpp"
-#include "cli/sweep_emit.hpp"
-#include "cli/sweep_options.hpp"
-#include "cli/sweep_progress.hpp"
+#include "cli/sweep/sweep_dry_run.hpp"
+#include "cli/sweep/sweep_emit.hpp"
+#include "cli/sweep/sweep_options.hpp"
+#include "cli/sweep/sweep_progress.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/sweep_options.hpp"
+#include "cli/sweep/sweep_options.hpp"
 #include "study/sweep/result/line_writer.hpp"
 #include "study/sweep/run/piece.hpp"
 

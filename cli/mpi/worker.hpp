@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/mpi/mail.hpp"
-#include "cli/sweep_options.hpp"
+#include "cli/sweep/sweep_options.hpp"
 
 namespace pipeloom::cli::mpi {
 

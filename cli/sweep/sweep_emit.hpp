@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/sweep_options.hpp"
+#include "cli/sweep/sweep_options.hpp"
 #include "sim/base/error.hpp"
 
 namespace CLI {

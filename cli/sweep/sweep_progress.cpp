@@ -1,4 +1,4 @@
-#include "cli/sweep_progress.hpp"
+#include "cli/sweep/sweep_progress.hpp"
 
 #include <fmt/format.h>
 

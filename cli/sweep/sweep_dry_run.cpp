@@ -1,4 +1,4 @@
-#include "cli/sweep_dry_run.hpp"
+#include "cli/sweep/sweep_dry_run.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/sweep_emit.hpp"
+#include "cli/sweep/sweep_emit.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/sweep_options.hpp"
+#include "cli/sweep/sweep_options.hpp"
 
 namespace pipeloom::cli {
 
