@@ -10,9 +10,9 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/gate_outputs.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "cli/pages/gate_outputs.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/suite/case_verdict.hpp"

@@ -9,10 +9,10 @@
 #include <list>
 
 #include "cli/command.hpp"
-#include "cli/compare_pages.hpp"
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
+#include "cli/pages/compare_pages.hpp"
 #include "study/compare/loaded_run.hpp"
 
 namespace pipeloom::cli::commands {

@@ -7,12 +7,12 @@
 #include <CLI/Formatter.hpp>
 
 #include "cli/command.hpp"
-#include "cli/lower_options.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "cli/picture_options.hpp"
+#include "cli/pages/lower_options.hpp"
+#include "cli/pages/picture_options.hpp"
+#include "cli/pages/torch_verdict.hpp"
 #include "cli/table.hpp"
-#include "cli/torch_verdict.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/torch/pairing.hpp"

@@ -8,8 +8,8 @@
 #include <ostream>
 
 #include "cli/command.hpp"
-#include "cli/layout_page.hpp"
 #include "cli/options.hpp"
+#include "cli/pages/layout_page.hpp"
 #include "sim/base/literals.hpp"
 
 namespace pipeloom::cli::commands {

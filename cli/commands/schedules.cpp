@@ -8,7 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "cli/schedule_page.hpp"
+#include "cli/pages/schedule_page.hpp"
 #include "cli/table.hpp"
 #include "sim/io/config/run_config.hpp"
 

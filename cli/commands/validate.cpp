@@ -9,10 +9,10 @@
 #include <iostream>
 
 #include "cli/command.hpp"
-#include "cli/gate_outputs.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "cli/torch_verdict.hpp"
+#include "cli/pages/gate_outputs.hpp"
+#include "cli/pages/torch_verdict.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/json_text.hpp"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
+#include "cli/pages/compare_pages.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/answers/scale.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/picture_options.hpp"
-#include "cli/schedule_page.hpp"
+#include "cli/pages/picture_options.hpp"
+#include "cli/pages/schedule_page.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;

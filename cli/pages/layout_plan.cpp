@@ -1,4 +1,4 @@
-#include "cli/layout_plan.hpp"
+#include "cli/pages/layout_plan.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/torch_verdict.hpp"
+#include "cli/pages/torch_verdict.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <CLI/Formatter.hpp>
 #include <utility>
 
-#include "cli/lower_options.hpp"
+#include "cli/pages/lower_options.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/file.hpp"

@@ -1,4 +1,4 @@
-#include "cli/gate_outputs.hpp"
+#include "cli/pages/gate_outputs.hpp"
 
 #include <fmt/format.h>
 

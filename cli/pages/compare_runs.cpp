@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "cli/compare_pages.hpp"
 #include "cli/numbers.hpp"
+#include "cli/pages/compare_pages.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/memory_text.hpp"

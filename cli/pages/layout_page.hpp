@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/console.hpp"
-#include "cli/layout_plan.hpp"
+#include "cli/pages/layout_plan.hpp"
 
 namespace pipeloom::cli {
 

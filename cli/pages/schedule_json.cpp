@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/schedule_example.hpp"
-#include "cli/schedule_page.hpp"
+#include "cli/pages/schedule_example.hpp"
+#include "cli/pages/schedule_page.hpp"
 #include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::cli {

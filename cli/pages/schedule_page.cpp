@@ -1,4 +1,4 @@
-#include "cli/schedule_page.hpp"
+#include "cli/pages/schedule_page.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "cli/numbers.hpp"
-#include "cli/schedule_example.hpp"
+#include "cli/pages/schedule_example.hpp"
 #include "cli/table.hpp"
 #include "sim/draw/terminal.hpp"
 

@@ -1,4 +1,4 @@
-#include "cli/layout_page.hpp"
+#include "cli/pages/layout_page.hpp"
 
 #include <fmt/format.h>
 

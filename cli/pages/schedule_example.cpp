@@ -1,4 +1,4 @@
-#include "cli/schedule_example.hpp"
+#include "cli/pages/schedule_example.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "cli/picture_options.hpp"
+#include "cli/pages/picture_options.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/run_pages.hpp"
+#include "cli/pages/run_pages.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/compare_pages.hpp"
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
+#include "cli/pages/compare_pages.hpp"
 #include "cli/table.hpp"
 #include "sim/text.hpp"
 #include "study/compare/loaded_run.hpp"

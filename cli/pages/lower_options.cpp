@@ -1,4 +1,4 @@
-#include "cli/lower_options.hpp"
+#include "cli/pages/lower_options.hpp"
 
 #include <fmt/format.h>
 
