@@ -1,51 +1,114 @@
 #!/usr/bin/env python3
-"""Checks who includes whom: the layers of docs/architecture.md, as data.
+"""Checks who includes whom: the rooms of docs/architecture.md, as data.
 
     include_direction.py [ROOT]
 
 Prints every violation as file:line: what was found; what is allowed. Exits 1 if there is any.
 """
 
+import collections
 import functools
 import posixpath
 import re
 import sys
 from pathlib import Path
 
-# folder -> folders it may include besides itself. The longest matching folder decides; files outside these folders
-# (tests, benchmarks) may include every layer. A new layer gets a row here, or every file of it is a violation.
+# Rooms of the house, from the ground up: folder -> rooms it may include besides itself. "sim/*" is sim and every room in it. The longest
+# matching folder decides; files outside these folders (tests, benchmarks) may include every room. A new room gets a row here, or every file
+# of it is a violation; a row that makes a circle is one too.
 MAY_INCLUDE = {
-    "sim": ["sim/cost"],
-    "sim/cost": ["sim"],
-    "sim/draw": ["sim", "sim/cost"],
-    "sim/io": ["sim", "sim/cost", "sim/draw"],
-    "schedules": ["sim", "sim/cost"],
-    "study": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules"],
-    "executor": ["sim", "sim/cost", "executor/net"],
-    "executor/net": ["sim"],
-    "executor/cuda": ["executor", "executor/net", "executor/process", "sim", "sim/cost"],
-    "gui/model": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study"],
-    "gui": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "gui/model"],
-    "cli": ["sim", "sim/cost", "sim/draw", "sim/io", "schedules", "study", "executor", "executor/net"],
-    "cli/cuda": ["cli", "executor", "executor/cuda", "executor/net", "executor/process", "sim", "sim/cost", "sim/io", "study"],
+    "sim/base": [],
+    "sim": ["sim/base"],
+    "sim/engine": ["sim", "sim/base"],
+    "sim/cost": ["sim", "sim/base"],
+    "sim/layout": ["sim", "sim/base"],
+    "sim/torch": ["sim", "sim/base"],
+    "sim/analysis": ["sim", "sim/base", "sim/engine"],
+    "sim/messages": ["sim", "sim/base", "sim/engine", "sim/analysis"],
+    "sim/messages/plans": ["sim", "sim/base", "sim/engine", "sim/messages", "sim/torch"],
+    "sim/draw": ["sim", "sim/base", "sim/analysis"],
+    "sim/io/json": ["sim", "sim/base"],
+    "sim/io/config": ["sim", "sim/base", "sim/cost", "sim/io/json"],
+    "sim/io": ["sim", "sim/base", "sim/analysis", "sim/messages", "sim/io/json", "sim/io/config"],
+    "sim/io/formats": ["sim", "sim/base", "sim/analysis", "sim/torch", "sim/layout", "sim/draw", "sim/io", "sim/io/json", "sim/io/config"],
+    "sim/io/pictures": ["sim", "sim/base", "sim/draw", "sim/io/json", "sim/io/formats"],
+    "schedules": ["sim", "sim/base", "sim/engine", "sim/messages"],
+    "study/text": ["sim", "sim/base", "sim/analysis", "sim/io/json"],
+    "study/run": ["sim/*", "schedules", "study/text"],
+    "study/report": ["sim/*", "study/run", "study/text"],
+    "study/compare": ["sim/*", "study/report", "study/run", "study/text"],
+    "study/suite": ["sim/*", "study/report", "study/run", "study/text"],
+    "study/document": ["sim", "sim/base", "sim/analysis", "sim/draw", "study/text"],
+    "study/gate": ["sim", "sim/base", "sim/io/json", "study/suite", "study/document", "study/text"],
+    "study/sweep/grid": ["sim/*", "schedules", "study/report", "study/run", "study/text"],
+    "study/sweep/result": ["sim", "sim/base", "sim/io/json", "study/sweep/grid", "study/run", "study/text"],
+    "study/sweep/run": ["sim/*", "schedules", "study/sweep/grid", "study/sweep/result", "study/report", "study/run", "study/text"],
+    "study/sweep/emit": ["sim", "sim/base", "study/text"],
+    "study/answers": ["sim", "sim/base", "sim/io/json", "study/sweep/result", "study/compare", "study/report", "study/text"],
+    "study/plots": ["sim/*", "study/document", "study/answers", "study/sweep/result", "study/run", "study/text"],
+    "study/pages": ["sim/*", "study/plots", "study/document", "study/answers", "study/compare", "study/report", "study/run", "study/text"],
+    "executor/net": ["sim", "sim/base"],
+    "executor/run": ["sim", "sim/base", "sim/messages"],
+    "executor/layers": ["sim", "sim/base", "executor/run"],
+    "executor/measure": ["sim", "sim/base", "sim/messages", "executor/run"],
+    "executor/process": ["sim", "sim/base", "sim/messages", "executor/run", "executor/net"],
+    "executor/cuda/device": ["sim", "sim/base", "executor/run", "executor/layers"],
+    "executor/cuda/kernels": ["sim", "sim/base", "executor/layers", "executor/cuda/device"],
+    "executor/cuda/exchange": ["sim", "sim/base", "sim/messages", "executor/run", "executor/cuda/device", "executor/cuda/kernels"],
+    "executor/cuda/layers": ["sim", "sim/base", "executor/run", "executor/layers", "executor/cuda/device", "executor/cuda/kernels"],
+    "executor/cuda/run": ["sim", "sim/base", "sim/messages", "executor/run", "executor/net", "executor/process", "executor/cuda/device",
+                          "executor/cuda/kernels", "executor/cuda/exchange"],
+    "gui/model/detail": ["sim", "sim/base", "sim/draw"],
+    "gui/model/run": ["sim/*", "schedules", "study/*", "gui/model/detail"],
+    "gui/model/session": ["sim/*", "schedules", "study/*", "gui/model/detail", "gui/model/run"],
+    "gui/model/chart": ["sim/*", "schedules", "study/*", "gui/model/detail", "gui/model/run", "gui/model/session"],
+    "gui/model/edit": ["sim/*", "schedules", "study/*", "gui/model/detail", "gui/model/run", "gui/model/session", "gui/model/chart"],
+    "gui/model/panels": ["sim/*", "schedules", "study/*", "gui/model/detail", "gui/model/run", "gui/model/session", "gui/model/chart",
+                         "gui/model/edit"],
+    "gui/model/files": ["sim/*", "schedules", "study/*", "gui/model/detail", "gui/model/run", "gui/model/session", "gui/model/chart",
+                        "gui/model/edit", "gui/model/panels"],
+    "gui/model/draw": ["sim/*", "schedules", "study/*", "gui/model/detail", "gui/model/run", "gui/model/session", "gui/model/chart",
+                       "gui/model/edit", "gui/model/panels"],
+    "gui/model/commands": ["sim/*", "schedules", "study/*", "gui/model/detail", "gui/model/run", "gui/model/session", "gui/model/chart",
+                           "gui/model/edit", "gui/model/panels", "gui/model/files", "gui/model/draw"],
+    "gui/platform": ["sim", "sim/base", "gui/model/session"],
+    "gui": ["sim/*", "schedules", "study/*", "gui/model/*", "gui/platform"],
+    "gui/views": ["sim/*", "schedules", "study/*", "gui/model/*", "gui"],
+    "cli": ["sim/*", "schedules", "study/*"],
+    "cli/run": ["sim/*", "schedules", "study/*", "executor/*", "cli"],
+    "cli/pages": ["sim/*", "schedules", "study/*", "executor/*", "cli"],
+    "cli/sweep": ["sim/*", "schedules", "study/*", "cli", "cli/pages"],
+    "cli/commands": ["sim/*", "schedules", "study/*", "executor/*", "cli", "cli/run", "cli/pages", "cli/sweep"],
+    "cli/mpi": ["sim/*", "schedules", "study/*", "cli", "cli/sweep"],
+    "cli/cuda": ["sim/*", "study/*", "executor/*", "executor/cuda/*", "cli", "cli/run"],
 }
 
-# Headers that cost seconds per inclusion or bind users of ours to them: prefix -> layers whose .cpp files may include
+# Where "NAME/*" stops: these are no part of "sim/*", "study/*", "executor/*" or "gui/model/*".
+APART = ["executor/cuda"]
+
+# Headers with these endings are one room's own affair.
+PRIVATE = ("_inside.hpp", "_impl.hpp", "_setup.hpp", "_builder.hpp", "_drawer.hpp")
+
+# Files a folder may hold. Lists of peers, one file a thing, grow with what there is.
+MOST_FILES = 34
+LISTS_OF_PEERS = {"schedules", "gui/views", "cli/commands"}
+
+# Headers that cost seconds per inclusion or bind users of ours to them: prefix -> rooms whose .cpp files may include
 # it. No header of ours includes them, but for HEAVY_FOLDERS.
 HEAVY = {
-    "boost/": ["sim"],
-    "cairo": ["sim/io"],
-    "cblas": ["executor"],
-    "cublas": ["executor/cuda"],
-    "cuda": ["executor/cuda"],
-    "nccl": ["executor/cuda"],
-    "nvtx3/": ["executor/cuda"],
-    "nlohmann/": ["sim/io", "study", "gui/model", "cli"],
-    "CLI/": ["cli", "gui"],
-    "imgui": ["gui"],
-    "GLFW/": ["gui"],
-    "EGL/": ["gui"],
-    "GL/": ["gui"],
+    "boost/": ["sim/analysis"],
+    "cairo": ["sim/io/pictures"],
+    "cblas": ["executor/layers"],
+    "cublas": ["executor/cuda/*"],
+    "cuda": ["executor/cuda/*"],
+    "nccl": ["executor/cuda/*"],
+    "nvtx3/": ["executor/cuda/*"],
+    "nlohmann/": ["sim/io/json", "study/*", "gui/model/*", "cli/*"],
+    "CLI/": ["cli/*", "gui"],
+    "imgui": ["gui", "gui/platform", "gui/views"],
+    "GLFW/": ["gui/platform"],
+    "EGL/": ["gui/platform"],
+    "GL/": ["gui/platform"],
     "catch2/": [],
     "benchmark/": [],
 }
@@ -65,10 +128,37 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 VIEWS = re.compile(r"\bstd::(ranges::)?views::|\branges::views::")
 
 
-def layer_of(path):
+def room_of(path):
     """The folder of MAY_INCLUDE that `path` (relative, with slashes) is in, or None."""
     inside = [folder for folder in MAY_INCLUDE if path.startswith(folder + "/")]
     return max(inside, key=len, default=None)
+
+
+def covers(entry, room):
+    """Whether `room` is meant by `entry`: a room's name, or "NAME/*" for NAME and the rooms in it."""
+    if not entry.endswith("/*"):
+        return entry == room
+    base = entry[:-2]
+    inside = room == base or room.startswith(base + "/")
+    return inside and not any(room.startswith(apart) and not base.startswith(apart) for apart in APART)
+
+
+def allows(entries, room):
+    return any(covers(entry, room) for entry in entries)
+
+
+def circles():
+    """Rooms of MAY_INCLUDE that stand, over others, on themselves."""
+    below = {room: {other for other in MAY_INCLUDE if other != room and allows(entries, other)}
+             for room, entries in MAY_INCLUDE.items()}
+    grown = True
+    while grown:
+        grown = False
+        for room, others in below.items():
+            more = set().union(*(below[other] for other in others)) - others if others else set()
+            grown = grown or bool(more)
+            others |= more
+    return sorted(room for room, others in below.items() if room in others)
 
 
 def cpp_files(root):
@@ -94,16 +184,18 @@ def quoted_problem(root, name, header):
     """What is wrong with file `name` saying #include "header", or None."""
     if header in GENERATED:
         return None
-    layer = layer_of(name)
+    room = room_of(name)
     base = root / "tests" if name.startswith("tests/") and (root / "tests" / header).is_file() else root
     if not (base / header).is_file():
         return f'"{header}" is not a file; write includes from the repository root, packages in <>'
-    if layer is None or base != root:
+    if room is None or base != root:
         return None
-    target = layer_of(header)
-    if target is None or (target != layer and target not in MAY_INCLUDE[layer]):
-        allowed = " ".join([layer] + MAY_INCLUDE[layer])
-        return f'{layer} includes "{header}"; it may include: {allowed}'
+    target = room_of(header)
+    if target is None or (target != room and not allows(MAY_INCLUDE[room], target)):
+        allowed = " ".join([room] + MAY_INCLUDE[room])
+        return f'{room} includes "{header}"; it may include: {allowed}'
+    if target != room and header.endswith(PRIVATE):
+        return f'"{header}" is inside {target}; include what that room shows to others'
     return None
 
 
@@ -115,10 +207,10 @@ def heavy_problem(name, header):
     allowed_in_header = any(name.startswith(folder + "/") for folder in HEAVY_FOLDERS.get(prefix, []))
     if not name.endswith((".cpp", ".cu")) and not allowed_in_header:
         return f"{header} in a header; include it in .cpp files only"
-    layer = layer_of(name)
-    if layer is not None and layer not in HEAVY[prefix]:
+    room = room_of(name)
+    if room is not None and not allows(HEAVY[prefix], room):
         allowed = " ".join(HEAVY[prefix]) or "tests and benchmarks"
-        return f"{header} in {layer}; allowed in .cpp files of: {allowed}"
+        return f"{header} in {room}; allowed in .cpp files of: {allowed}"
     return None
 
 
@@ -166,18 +258,28 @@ def check_listed(root, name, _text):
         yield 1, "in no CMakeLists.txt; add a line for it"
 
 
-def check_layer(_root, name, _text):
-    if layer_of(name) is None and name.split("/")[0] not in OUTSIDE:
-        yield 1, "in no layer; add its folder to MAY_INCLUDE in tests/lint/include_direction.py"
+def check_room(_root, name, _text):
+    if room_of(name) is None and name.split("/")[0] not in OUTSIDE:
+        yield 1, "in no room; add its folder to MAY_INCLUDE in tests/lint/include_direction.py"
 
 
-CHECKS = [check_layer, check_includes, check_own_header_first, check_views, check_listed]
+def crowded_folders(names):
+    """(folder, files) of each that holds more than it may."""
+    counts = collections.Counter(posixpath.dirname(name) for name in names if not name.endswith(".def"))
+    return sorted((folder, count) for folder, count in counts.items()
+                  if count > MOST_FILES and folder not in LISTS_OF_PEERS and folder.split("/")[0] not in OUTSIDE)
+
+
+CHECKS = [check_room, check_includes, check_own_header_first, check_views, check_listed]
 
 
 def violations(root):
     """All violations under `root`, as text."""
-    found = []
-    for name in cpp_files(root):
+    names = cpp_files(root)
+    found = [f"tests/lint/include_direction.py:1: {room} includes itself over others; mend MAY_INCLUDE" for room in circles()]
+    found += [f"{folder}:1: {count} files, at most {MOST_FILES} in a folder; make a room of some"
+              for folder, count in crowded_folders(names)]
+    for name in names:
         text = (root / name).read_text()
         for check in CHECKS:
             found += [f"{name}:{number}: {problem}" for number, problem in check(root, name, text)]

@@ -4,15 +4,19 @@
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import include_direction
 import message_text
 import text_rules
 
 CLEAN = {
-    "sim/CMakeLists.txt": "pipeloom_layer(sim\n  SOURCES\n    op.cpp)\n",
+    "sim/CMakeLists.txt": "pipeloom_layer(sim\n  SOURCES\n    analysis/dag.cpp\n    op.cpp)\n",
     "sim/op.hpp": "#pragma once\n\n#include <vector>\n",
-    "sim/op.cpp": '#include "sim/op.hpp"\n\n#include <boost/graph/adjacency_list.hpp>\n',
+    "sim/op.cpp": '#include "sim/op.hpp"\n',
+    "sim/analysis/dag.hpp": '#pragma once\n\n#include "sim/analysis/dag_inside.hpp"\n',
+    "sim/analysis/dag.cpp": '#include "sim/analysis/dag.hpp"\n\n#include <boost/graph/adjacency_list.hpp>\n',
+    "sim/analysis/dag_inside.hpp": "#pragma once\n",
     "sim/io/json.hpp": '#pragma once\n\n#include "sim/op.hpp"\n#include "version.hpp"\n',
     "schedules/gpipe.hpp": '#pragma once\n\n#include "sim/op.hpp"\n',
 }
@@ -49,13 +53,14 @@ class IncludeDirection(unittest.TestCase):
     def test_heavy_header_in_a_header(self):
         self.expect({"sim/io/bad.hpp": "\n#include <nlohmann/json.hpp>\n"}, "sim/io/bad.hpp:2: nlohmann/json.hpp in a header")
 
-    def test_heavy_header_in_a_wrong_layer(self):
-        cmake = {"sim/CMakeLists.txt": "SOURCES\nbad.cpp\nop.cpp\n"}
+    def test_heavy_header_in_a_wrong_room(self):
+        cmake = {"sim/CMakeLists.txt": "SOURCES\nanalysis/dag.cpp\nbad.cpp\nop.cpp\n"}
         self.expect({**cmake, "sim/bad.cpp": "#include <CLI/CLI.hpp>\n"}, "sim/bad.cpp:1: CLI/CLI.hpp in sim;")
 
     def test_wrapper_of_a_heavy_header_in_a_header(self):
         wrapper = {"sim/analysis/dag_boost.hpp": "#include <boost/graph/graph_traits.hpp>\n"}
-        self.expect({**wrapper, "sim/bad.hpp": '#include "sim/analysis/dag_boost.hpp"\n'}, "sim/bad.hpp:1: sim/analysis/dag_boost.hpp in a header")
+        bad = {"sim/analysis/bad.hpp": '#include "sim/analysis/dag_boost.hpp"\n'}
+        self.expect({**wrapper, **bad}, "sim/analysis/bad.hpp:1: sim/analysis/dag_boost.hpp in a header")
 
     def test_own_header_comes_first(self):
         text = '#include <vector>\n\n#include "sim/op.hpp"\n'
@@ -72,8 +77,30 @@ class IncludeDirection(unittest.TestCase):
         lists = {"tests/sim/CMakeLists.txt": "../support/a.cpp\n", "tests/fuzz/CMakeLists.txt": "pipeloom_fuzzer(b LIBS x)\n"}
         self.expect({**sources, **lists})
 
+    def test_a_room_stands_on_lower_ones_only(self):
+        self.expect({"sim/bad.hpp": '#include "sim/analysis/dag.hpp"\n'}, 'sim/bad.hpp:1: sim includes "sim/analysis/dag.hpp"')
+        with mock.patch.dict(include_direction.MAY_INCLUDE, {"sim": ["sim/base", "sim/analysis"]}):
+            self.assertIn("sim", include_direction.circles())
+        self.assertEqual(include_direction.circles(), [])
+
+    def test_what_is_inside_a_room_stays_there(self):
+        self.expect({"sim/draw/bad.hpp": '#include "sim/analysis/dag_inside.hpp"\n'},
+                    'sim/draw/bad.hpp:1: "sim/analysis/dag_inside.hpp" is inside sim/analysis')
+
+    def test_a_room_of_a_room_is_meant_by_its_star(self):
+        self.assertTrue(include_direction.covers("sim/*", "sim/io/json"))
+        self.assertFalse(include_direction.covers("sim", "sim/io/json"))
+        self.assertFalse(include_direction.covers("executor/*", "executor/cuda/run"))
+        self.assertTrue(include_direction.covers("executor/cuda/*", "executor/cuda/run"))
+
+    def test_a_folder_is_not_crowded(self):
+        most = include_direction.MOST_FILES
+        many = {f"sim/draw/h{i:02}.hpp": "#pragma once\n" for i in range(most + 1)}
+        self.expect(many, f"sim/draw:1: {most + 1} files, at most {most}")
+        self.expect({f"schedules/h{i:02}.hpp": "#pragma once\n" for i in range(most + 1)})
+
     def test_a_folder_must_have_a_row(self):
-        self.expect({"extra/new.hpp": "#pragma once\n"}, "extra/new.hpp:1: in no layer")
+        self.expect({"extra/new.hpp": "#pragma once\n"}, "extra/new.hpp:1: in no room")
 
 
 class MessageText(unittest.TestCase):
