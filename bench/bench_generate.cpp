@@ -25,9 +25,10 @@ constexpr std::int64_t kOps = 1'000'000;
 /// About kOps ops; m is a multiple of 2p, which every schedule takes.
 Params sized(const Generator& generator, const std::string& variant) {
   const auto& needs = generator.requirements;
-  Params params{.ranks = kRanks, .chunks = schedules::default_chunks(needs, variant), .variant = variant};
-  params.slices = needs.default_slices;
-  params.updates = needs.default_updates;
+  Params params{
+      .ranks = kRanks, .chunks = schedules::default_chunks(needs, variant), .options = {.variant = variant}};
+  params.options.slices = equal_slices(needs.default_slices);
+  params.options.updates = needs.default_updates;
   params.microbatches = 2 * kRanks;
   const std::int64_t ops_of_block = static_cast<std::int64_t>(schedules::make(generator, params).num_ops());
   params.microbatches *= static_cast<int>(kOps / ops_of_block);
@@ -70,8 +71,8 @@ Terms profiled_terms(const Placement& placement, bool unequal) {
 double fastest_search(const Generator& generator, int ranks, int microbatches, bool unequal) {
   Params params{
       .ranks = ranks, .microbatches = microbatches, .chunks = generator.requirements.default_chunks};
-  params.memory_limit =
-      schedules::MemoryLimit{.bytes = {}, .microbatches = kUnitScale / 2 * 3 * ranks};  // 1.5 p activations
+  params.options.memory_limit =
+      MemoryLimit{.bytes = {}, .microbatches = kUnitScale / 2 * 3 * ranks};  // 1.5 p activations
   const Terms terms = profiled_terms(generator.placement(params), unequal);
   double fastest = 1e9;
   for (int repeat = 0; repeat < 11; ++repeat) {

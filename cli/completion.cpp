@@ -7,7 +7,7 @@
 #include "cli/command.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/schemas.hpp"
 

@@ -27,12 +27,12 @@ void assign(Ui& ui, std::string_view path, const std::string& value) {
     run_command(ui.session, "set", fmt::format("{} {}", path, value));
 }
 
-std::string id_of(const io::ConfigKey& key) {
+std::string id_of(const io::Key& key) {
   return "params/" + std::string(key.path);
 }
 
 /// "costs.transfer.intra.latency" -> "intra latency": the panel's headings say the rest.
-std::string label_of(const io::ConfigKey& key) {
+std::string label_of(const io::Key& key) {
   std::string_view path = key.path;
   for (const std::string_view heading :
        {"options.memory_", "options.", "costs.transfer.", "costs.", "memory.", "step."})
@@ -48,7 +48,7 @@ std::string label_of(const io::ConfigKey& key) {
   return label == kLong ? "limit in mb" : label;
 }
 
-void draw_choice(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>& values,
+void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& values,
                  const std::string& help) {
   std::vector<std::string> entries = {
       key.default_text.empty() ? "default" : fmt::format("default ({})", key.default_text)};
@@ -77,14 +77,14 @@ void draw_text(Ui& ui, const std::string& id, std::string_view path, const std::
 }
 
 /// The number that holds where none is set: the default, or for chunks what the run has.
-std::string default_count(Ui& ui, const io::ConfigKey& key) {
+std::string default_count(Ui& ui, const io::Key& key) {
   if (key.path == "chunks")
     for (const OpenRun& open : ui.session.runs)
       if (open.live) return std::to_string(open.run->schedule->placement().chunks());
   return std::string(key.default_text);
 }
 
-void draw_count(Ui& ui, const io::ConfigKey& key, const std::string& help) {
+void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
   const std::string given = config(ui).value(std::string(key.path));
   const std::string now = given.empty() ? default_count(ui, key) : given;
   int value = 0;
@@ -117,7 +117,7 @@ bool is_table(const std::string& value) {
 }
 
 /// One entry of the array `elements`, which the model keeps as one value.
-void draw_cell(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>& elements, int stage) {
+void draw_cell(Ui& ui, const io::Key& key, const std::vector<std::string>& elements, int stage) {
   static std::map<std::string, std::string> typing;
   const auto at = static_cast<std::size_t>(stage);
   const std::string path = fmt::format("{}.{}", key.path, stage);
@@ -133,7 +133,7 @@ void draw_cell(Ui& ui, const io::ConfigKey& key, const std::vector<std::string>&
 }
 
 /// One field per stage, four in a row; only rows in view are drawn.
-void draw_cells(Ui& ui, const io::ConfigKey& key, int stages) {
+void draw_cells(Ui& ui, const io::Key& key, int stages) {
   constexpr int kAcross = 4;
   const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / kAcross;
   std::vector<std::string> elements = split(config(ui).value(std::string(key.path)), ',');
@@ -149,7 +149,7 @@ void draw_cells(Ui& ui, const io::ConfigKey& key, int stages) {
       }
 }
 
-void draw_stage_table(Ui& ui, const io::ConfigKey& key, int stages, const std::string& help) {
+void draw_stage_table(Ui& ui, const io::Key& key, int stages, const std::string& help) {
   const std::string now = config(ui).value(std::string(key.path));
   const bool table = is_table(now);
   const float button_width = ImGui::GetFrameHeight() * 2;
@@ -177,16 +177,16 @@ const schedules::Generator* generator_of(const std::string& schedule) {
 }
 
 /// How a quantity is typed with its unit, "" for keys that hold none.
-std::string_view literal_hint(const io::ConfigKey& key) {
+std::string_view literal_hint(const io::Key& key) {
   if (key.unit == "time_unit") return ", or typed with one: 23.6ms";
   if (key.unit == "bytes") return ", or typed with one: 80GB, 75GiB";
   if (key.unit == "1e9 bit/s") return ", or typed with one: 400Gbit/s";
   return "";
 }
 
-void draw_widget(Ui& ui, const io::ConfigKey& key, int stages, const std::string& help) {
+void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help) {
   using enum io::KeyType;
-  if (key.path == "options.variant") {
+  if (key.option == Option::Variant) {
     const auto* generator = generator_of(config(ui).value("schedule"));
     draw_choice(ui, key, generator == nullptr ? std::vector<std::string>() : generator->requirements.variants,
                 help);
@@ -212,21 +212,17 @@ void draw_widget(Ui& ui, const io::ConfigKey& key, int stages, const std::string
 
 }  // namespace
 
-bool applies(const io::ConfigKey& key, const std::string& schedule) {
+bool applies(const io::Key& key, const std::string& schedule) {
   const auto* generator = generator_of(schedule);
-  if (key.path == "options.file") return schedule == io::kCustomSchedule;
+  if (key.option == Option::File) return schedule == io::kCustomSchedule;
   if (generator == nullptr) return true;
   const schedules::Requirements& takes = generator->requirements;
-  constexpr std::string_view kOptions = "options.";
-  if (key.path.starts_with("options.memory_limit")) return takes.takes_memory_limit;
-  for (const char* name : {"group_size", "slices", "waves", "updates", "variant"})
-    if (key.path.starts_with(kOptions) && key.path.substr(kOptions.size()) == name)
-      return schedules::takes_option(takes, name);
+  if (key.option) return schedules::takes_option(takes, *key.option);
   if (key.path == "costs.overlapped") return takes.overlaps;
   return true;
 }
 
-std::string help_of(const io::ConfigKey& key, const RunModel* run) {
+std::string help_of(const io::Key& key, const RunModel* run) {
   std::string help = fmt::format("{}: {}", key.path, key.help);
   if (!key.unit.empty()) help += fmt::format("\nunit: {}{}", key.unit, literal_hint(key));
   if (!key.choices.empty()) help += fmt::format("\none of: {}", key.choices);
@@ -239,7 +235,7 @@ std::string help_of(const io::ConfigKey& key, const RunModel* run) {
   return help;
 }
 
-void draw_field(Ui& ui, const io::ConfigKey& key, int stages) {
+void draw_field(Ui& ui, const io::Key& key, int stages) {
   ImGui::AlignTextToFramePadding();
   const bool is_set = config(ui).is_set(std::string(key.path));
   if (is_set)

@@ -6,17 +6,17 @@
 
 #include "gui/model/edit/config_model.hpp"
 #include "gui/ui.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 
 namespace pipeloom::gui {
 
 /// Label and widget of a key; changes go to the ConfigModel at once. `stages` is how many entries a table per stage has.
-void draw_field(Ui& ui, const io::ConfigKey& key, int stages);
+void draw_field(Ui& ui, const io::Key& key, int stages);
 
 /// Whether the schedule under edit takes this key.
-[[nodiscard]] bool applies(const io::ConfigKey& key, const std::string& schedule);
+[[nodiscard]] bool applies(const io::Key& key, const std::string& schedule);
 
 /// "ranks": what is said of a key on hover: help, unit, default, where the value that holds comes from.
-[[nodiscard]] std::string help_of(const io::ConfigKey& key, const RunModel* run);
+[[nodiscard]] std::string help_of(const io::Key& key, const RunModel* run);
 
 }  // namespace pipeloom::gui

@@ -81,17 +81,17 @@ ActivationLimit limit_of_microbatches(Scale microbatches, const Placement& place
 
 ActivationLimit activation_limit(const Params& params, const Placement& placement,
                                  const MemoryModel& memory) {
-  if (params.memory_limit && params.memory_limit->bytes) {
+  if (params.options.memory_limit.bytes) {
     ActivationLimit out;
     // Without sizes the model counts in parts of what the user calls a byte.
-    const Wide units = Wide{*params.memory_limit->bytes} * memory.parts;
+    const Wide units = Wide{*params.options.memory_limit.bytes} * memory.parts;
     out.bytes.assign(static_cast<std::size_t>(placement.ranks()),
                      static_cast<Bytes>(std::min<Wide>(units, kMaxTicks)));
     out.text = limits_text(memory, out.bytes);
     return out;
   }
-  if (params.memory_limit && params.memory_limit->microbatches)
-    return limit_of_microbatches(*params.memory_limit->microbatches, placement, memory);
+  if (params.options.memory_limit.microbatches)
+    return limit_of_microbatches(*params.options.memory_limit.microbatches, placement, memory);
   if (!memory.limit.empty()) return what_memory_leaves(placement, memory);
   return limit_of_microbatches(params.ranks * kUnitScale, placement, memory);
 }

@@ -43,7 +43,7 @@ namespace pipeloom::schedules {
 namespace {
 
 bool is_direct(const Params& params) {
-  return params.variant.empty() || params.variant == "direct";
+  return params.options.variant.empty() || params.options.variant == "direct";
 }
 
 /// Backwards first, then the earlier microbatch, then the later stage.

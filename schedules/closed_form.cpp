@@ -22,7 +22,7 @@ ClosedForm order_form(std::string quantity, std::string formula, std::string con
                       std::function<Value(const Params&, Rank)> fn) {
   return {std::move(quantity), std::move(formula), std::move(condition),
           [fn = std::move(fn)](const Params& params, const UniformCosts&, Rank rank) -> Value {
-            if (params.forward_only) return std::nullopt;
+            if (params.options.forward_only) return std::nullopt;
             return fn(params, rank);
           }};
 }
@@ -31,7 +31,7 @@ ClosedForm latency_form(std::string quantity, std::string formula, std::string c
                         std::function<Value(const Params&, const UniformCosts&, Rank)> fn) {
   return {std::move(quantity), std::move(formula), std::move(condition),
           [fn = std::move(fn)](const Params& params, const UniformCosts& costs, Rank rank) -> Value {
-            if (params.forward_only) return std::nullopt;
+            if (params.options.forward_only) return std::nullopt;
             return fn(params, costs, rank);
           }};
 }

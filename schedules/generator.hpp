@@ -19,17 +19,11 @@
 #include "sim/base/error.hpp"
 #include "sim/costs.hpp"
 #include "sim/messages/program.hpp"
+#include "sim/options.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"
 
 namespace pipeloom::schedules {
-
-/// What a rank may hold of activations, for schedules whose order keeps a limit. Exactly one is given.
-struct MemoryLimit {
-  std::optional<Bytes> bytes;
-  std::optional<Scale> microbatches;  ///< in units of 1e-9 of what one microbatch holds (activation_limits)
-  friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
-};
 
 /// What a user asks a schedule for. m counts all microbatches, both directions together; replicas are not
 /// chunks.
@@ -37,18 +31,17 @@ struct Params {
   int ranks = 4;         ///< p
   int microbatches = 8;  ///< m
   int chunks = 1;        ///< v, stages per rank and replica; S = p v
-  /// N, microbatches per group of the interleaved schedules; no value takes the schedule's (or alias's)
-  /// default.
-  std::optional<int> group_size = {};
-  int slices = 1;   ///< n, pieces of a microbatch's sequence; more than 1 needs takes_slices
-  int waves = 1;    ///< W of hanayo: v = 2 W
-  int updates = 1;  ///< optimizer updates in one endless run; m counts the microbatches of one of them
-  /// Which of the schedule's variants; "" is the first of Requirements::variants.
-  std::string variant = {};
-  /// Needs takes_memory_limit; no value takes what the terms say (activation_limits).
-  std::optional<MemoryLimit> memory_limit = {};
-  /// Drop everything but the forwards.
-  bool forward_only = false;
+  /// What only some schedules take. Without a group size the schedule's (or alias's) default holds, without a variant the first of
+  /// Requirements::variants, without a limit what the terms say (activation_limits). The file and what is done to the finished queues
+  /// (recomputation, offloading) mean nothing to a generator.
+  ScheduleOptions options = {};
+
+  /// n, pieces of a microbatch's sequence; 1 for a whole one.
+  [[nodiscard]] int slices() const {
+    return options.slices.empty() ? 1 : static_cast<int>(options.slices.size());
+  }
+  /// Optimizer updates in one endless run; m counts the microbatches of one of them.
+  [[nodiscard]] int updates() const { return options.updates.value_or(1); }
   friend bool operator==(const Params&, const Params&) = default;
 };
 
@@ -61,6 +54,7 @@ struct Requirements {
   int min_chunks = 1;
   int max_chunks = 1;
   int default_chunks = 1;
+  std::string chunks_text = {};  ///< for people, where these numbers do not say it: "two per wave"
   bool even_microbatches = false;
   /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset (and
   /// 1).
@@ -69,17 +63,14 @@ struct Requirements {
   bool splits_backward = false;  ///< emits I and W
   bool overlaps = false;         ///< emits groups
   bool bidirectional = false;    ///< two model replicas
-  bool takes_group_size = false;
-  bool takes_slices = false;
-  int default_slices = 1;  ///< what Params::slices is without options.slices
-  bool takes_waves = false;
-  bool takes_updates = false;
-  bool takes_memory_limit = false;
+  /// `Option::Variant` follows from `variants`.
+  OptionSet takes = {};
+  int default_slices = 1;  ///< what Params::slices() is without options.slices
+  int default_updates = 1;
   /// The order depends on what ops cost and hold: another cost is another schedule.
   bool needs_terms = false;
   /// The search for the order takes seconds: tables and tests over every schedule look at small ones only.
   bool slow_search = false;
-  int default_updates = 1;
   /// Legal Params::variant, the default first; empty if the schedule has none.
   std::vector<std::string> variants = {};
   /// Default v of each of them where that is not default_chunks; else empty.
@@ -88,8 +79,8 @@ struct Requirements {
   std::string text = {};
 };
 
-/// Whether `options.<name>` means something to the schedule: "group_size", "slices", "waves", "updates", "variant", "memory_limit".
-[[nodiscard]] bool takes_option(const Requirements& requirements, std::string_view name);
+/// Whether the option means something to the schedule.
+[[nodiscard]] bool takes_option(const Requirements& requirements, Option option);
 
 /// v where the user names the variant but no chunks.
 [[nodiscard]] int default_chunks(const Requirements& requirements, std::string_view variant);
@@ -152,7 +143,7 @@ struct Generator {
   std::vector<ClosedForm> closed_forms;
   /// Where the stages are. REQUIRES: refusal(*this, params) is empty.
   std::function<Placement(const Params&)> placement;
-  /// Emits the queues. `terms` are those of placement(params). REQUIRES: refusal(*this, params) is empty; params.forward_only is not
+  /// Emits the queues. `terms` are those of placement(params). REQUIRES: refusal(*this, params) is empty; options.forward_only is not
   /// looked at. Schedules with needs_terms throw ScheduleError, without a place, where no order keeps the limit.
   std::function<Schedule(const Params& params, const Terms& terms, Emission& emission)> emit;
   /// Why parameters that meet `requirements` are refused all the same, or ""; may be empty. The text goes on
@@ -161,8 +152,11 @@ struct Generator {
   /// Whether `predicate` has nothing to say, without its explanation: what the search for legal values asks
   /// many times. Needed where a predicate is.
   std::function<bool(const Params&)> accepts = {};
-  /// N where params.group_size has none, for schedules that take one; empty means p.
+  /// N where the options have none, for schedules that take one; empty means p.
   std::function<int(const Params&)> default_group_size = {};
+  /// For schedules where an option decides the chunks: fills in what the user did not give of the two. `chunks` is what the user gave.
+  /// May be empty.
+  std::function<void(Params& params, std::optional<int> chunks)> complete = {};
   /// The blanks that the schedule's own framework draws (PyTorch's compute_only files have them), for these parameters and the
   /// schedule that emit() makes of them; empty where it draws none. REQUIRES: as emit.
   std::function<IdleCells(const Params&, const Schedule&)> idle_cells = {};
@@ -188,6 +182,13 @@ struct Found {
 
 /// Most ops that these parameters can yield, for checking sizes before anything is allocated; saturates.
 [[nodiscard]] std::int64_t max_ops(const Generator& generator, const Params& params);
+
+/// Fills in what the user did not give: chunks, and options that have a default of their own. Group sizes, variants and limits may stay
+/// without a value, which an alias or emit() decides.
+void complete(const Generator& generator, Params& params, std::optional<int> chunks);
+
+/// The options as they hold in the end, for who shows them: with the group size and the variant that emit() takes.
+[[nodiscard]] ScheduleOptions options_in_force(const Generator& generator, const Params& params);
 
 /// Why these parameters are refused, with the nearest legal values of the offending parameter; "" if they are
 /// not. "dualpipe needs an even number of ranks, not 5; try 4 or 6". Every suggested value has been tried: it

@@ -27,7 +27,7 @@ namespace pipeloom::schedules {
 namespace {
 
 bool is_v(const Params& params) {
-  return params.variant == "v";
+  return params.options.variant == "v";
 }
 
 Schedule emit(const Params& params) {
@@ -61,8 +61,8 @@ std::string reason(const Params& params) {
 }
 
 void take_v(Params& params) {
-  if (!params.variant.empty()) return;
-  params.variant = "v";
+  if (!params.options.variant.empty()) return;
+  params.options.variant = "v";
   params.chunks = 2;
 }
 

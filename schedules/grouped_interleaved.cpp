@@ -46,7 +46,8 @@ int half_group(const Params& params) {
 
 /// g: what is given, else p for GIS and ceil(p/2) for GIS-H.
 int group_of(const Params& params) {
-  return params.group_size.value_or(params.variant == "gis-h" ? half_group(params) : params.ranks);
+  return params.options.group_size.value_or(params.options.variant == "gis-h" ? half_group(params)
+                                                                              : params.ranks);
 }
 
 /// Rows of the building block by the rows that exist: a last group that is short has gaps where microbatches are
@@ -74,11 +75,11 @@ class BlockRows {
 
 Schedule emit(const Params& given) {
   Params params = given;
-  params.group_size = group_of(given);
+  params.options.group_size = group_of(given);
   const int p = params.ranks;
   const int m = params.microbatches;
   const int v = params.chunks;
-  const int g = *params.group_size;
+  const int g = *params.options.group_size;
 
   const InterleavedOrder order(params);
   const BlockRows rows(params, g);
@@ -156,7 +157,7 @@ Generator grouped_interleaved() {
                    .dialect = "PipeOffload",
                    .defaults =
                        [](Params& params) {
-                         if (params.variant.empty()) params.variant = "gis-h";
+                         if (params.options.variant.empty()) params.options.variant = "gis-h";
                        }}},
       .summary = "interleaved-1f1b with 1f1b's memory (gis), or (v + 1)/(2v) of it (gis-h)",
       .source = "Wan et al. 2025, PipeOffload, arXiv 2503.01328",
@@ -166,7 +167,7 @@ Generator grouped_interleaved() {
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .splits_backward = true,
-                       .takes_group_size = true,
+                       .takes = {Option::GroupSize},
                        .variants = {"gis", "gis-h"},
                        .text = "group_size from half of the ranks, rounded up, to all of them"},
       .closed_forms = closed_forms(),

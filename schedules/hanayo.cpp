@@ -38,13 +38,18 @@ ListKey oldest(OpKind kind, int stage, int microbatch) {
   return list_key(kind == OpKind::Forward ? 1 : 0, microbatch, -stage);
 }
 
+int waves_of(const Params& params) {
+  return params.options.waves.value_or(1);
+}
+
 Schedule emit(const Params& params) {
-  const ListRule rule = {.backward_slots = 2, .key = params.variant == "oldest" ? oldest : last_stage};
+  const ListRule rule = {.backward_slots = 2,
+                         .key = params.options.variant == "oldest" ? oldest : last_stage};
   return list_order(wave_placement(params), params.microbatches, rule);
 }
 
 bool accepts(const Params& params) {
-  return params.chunks == 2 * params.waves;
+  return params.chunks == 2 * waves_of(params);
 }
 
 std::vector<ClosedForm> closed_forms() {
@@ -54,7 +59,8 @@ std::vector<ClosedForm> closed_forms() {
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
                   const std::int64_t p = params.ranks;
                   const std::int64_t m = params.microbatches;
-                  if (params.waves > 1 || m > p || costs.backward != 2 * costs.forward) return std::nullopt;
+                  if (waves_of(params) > 1 || m > p || costs.backward != 2 * costs.forward)
+                    return std::nullopt;
                   return (4 * m + 6 * p - 4) * costs.forward;
                 }),
   };
@@ -75,7 +81,8 @@ Generator hanayo() {
       .requirements = {.min_chunks = 2,
                        .max_chunks = kMaxIndex,
                        .default_chunks = 2,
-                       .takes_waves = true,
+                       .chunks_text = "two per wave",
+                       .takes = {Option::Waves},
                        .variants = {"last-stage", "oldest"},
                        .text = "any ranks, any microbatches, chunks = 2 waves"},
       .closed_forms = closed_forms(),
@@ -85,9 +92,14 @@ Generator hanayo() {
           [](const Params& params) {
             return accepts(params) ? std::string()
                                    : fmt::format("has two chunks per wave, that is {} for waves = {}",
-                                                 2 * params.waves, params.waves);
+                                                 2 * waves_of(params), waves_of(params));
           },
       .accepts = accepts,
+      .complete =
+          [](Params& params, std::optional<int> chunks) {
+            params.options.waves = params.options.waves.value_or(chunks.value_or(2) / 2);
+            if (!chunks) params.chunks = 2 * waves_of(params);
+          },
   };
 }
 

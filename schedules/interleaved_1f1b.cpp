@@ -122,7 +122,7 @@ Generator interleaved_1f1b() {
           "N is microbatch_group_size_per_vp_stage; megatron-interleaved takes the N and m that it takes.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
-                       .takes_group_size = true,
+                       .takes = {Option::GroupSize},
                        .text = "two consecutive groups together have at least 2 ranks - 2 microbatches"},
       .closed_forms = closed_forms(),
       .placement = loop_placement,

@@ -97,7 +97,7 @@ Generator interleaved_1f1b_overlap() {
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .overlaps = true,
-                       .takes_group_size = true,
+                       .takes = {Option::GroupSize},
                        .text = "two consecutive groups together have at least 2 ranks - 1 microbatches"},
       .closed_forms = closed_forms(),
       .placement = loop_placement,

@@ -20,7 +20,7 @@ int pytorch_rounds_of(int microbatches, int ranks) {
 }  // namespace
 
 int group_size_of(const Params& params) {
-  return params.group_size.value_or(params.ranks);
+  return params.options.group_size.value_or(params.ranks);
 }
 
 std::int64_t interleaved_warmup(const Params& params, Rank rank, int extra) {
@@ -68,7 +68,7 @@ std::string hang_text(const Params& params, Schedule (*emit)(const Params&)) {
 
 std::function<void(Params&)> pytorch_rounds(std::string alias) {
   return [alias = std::move(alias)](Params& params) {
-    if (params.group_size || params.ranks < 1 || params.microbatches < 1) return;
+    if (params.options.group_size || params.ranks < 1 || params.microbatches < 1) return;
     const auto fits = [&](int m) { return m % pytorch_rounds_of(m, params.ranks) == 0; };
     const int m = params.microbatches;
     const int rounds = pytorch_rounds_of(m, params.ranks);
@@ -78,7 +78,7 @@ std::function<void(Params&)> pytorch_rounds(std::string alias) {
                       "rounds, which must "
                       "divide microbatches{}, or set options.group_size",
                       alias, params.ranks, m, rounds, try_text(nearest(m, {1, kMaxIndex}, fits))));
-    params.group_size = m / rounds;
+    params.options.group_size = m / rounds;
   };
 }
 

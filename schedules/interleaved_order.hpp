@@ -84,7 +84,7 @@ class InterleavedOrder {
 [[nodiscard]] std::string hang_text(const Params& params, Schedule (*emit)(const Params&));
 
 /// PyTorch's round rule, R = max(1, m div p) rounds of N = m / R microbatches, as the defaults of the alias of
-/// this name: sets params.group_size unless it is given; throws ScheduleError if m is no multiple of R.
+/// this name: sets params.options.group_size unless it is given; throws ScheduleError if m is no multiple of R.
 [[nodiscard]] std::function<void(Params&)> pytorch_rounds(std::string alias);
 
 /// Whether N is what the round rule gives.

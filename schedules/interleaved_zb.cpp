@@ -199,7 +199,7 @@ Generator interleaved_zb() {
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .splits_backward = true,
-                       .takes_group_size = true,
+                       .takes = {Option::GroupSize},
                        .text = "two consecutive groups together have at least ranks - 1 microbatches"},
       .closed_forms = closed_forms(),
       .placement = loop_placement,

@@ -57,7 +57,7 @@ std::function<void(Params&)> megatron_groups(std::string alias) {
     const std::string reason = refusal_of(params);
     if (reason.empty()) return;
     std::string given = fmt::format("ranks = {}, chunks = {}, ", params.ranks, params.chunks);
-    if (params.group_size) given += fmt::format("group_size = {}, ", *params.group_size);
+    if (params.options.group_size) given += fmt::format("group_size = {}, ", *params.options.group_size);
     throw ScheduleError(fmt::format("{} with {}microbatches = {}: Megatron-LM refuses this: {}", alias, given,
                                     params.microbatches, reason));
   };

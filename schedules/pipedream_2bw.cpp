@@ -34,7 +34,7 @@ namespace {
 
 Schedule emit(const Params& params) {
   const int p = params.ranks;
-  const int all = params.microbatches * params.updates;
+  const int all = params.microbatches * params.updates();
 
   ScheduleBuilder out(linear_placement(params), all);
   out.reserve(op_count(p, all, 2));
@@ -59,7 +59,7 @@ std::vector<ClosedForm> closed_forms() {
   return {
       time_form("makespan", "(m u + p - 1)(F + B)", "equal stages, no transfers",
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  const std::int64_t passes = std::int64_t{params.microbatches} * params.updates;
+                  const std::int64_t passes = std::int64_t{params.microbatches} * params.updates();
                   return (passes + params.ranks - 1) * (costs.forward + costs.backward);
                 }),
       time_form("idle", "(p - 1)(F + B), so that bubble_overhead = (p - 1)/(m u)",
@@ -86,7 +86,7 @@ Generator pipedream_2bw() {
           "microbatches is per update. Add the second copy of the weights to memory.static_bytes.",
       .requirements = {.min_microbatches_per_rank = 1,
                        .min_microbatches_offset = 0,
-                       .takes_updates = true,
+                       .takes = {Option::Updates},
                        .default_updates = 4,
                        .text = "microbatches (per update) >= ranks"},
       .closed_forms = closed_forms(),

@@ -24,13 +24,14 @@ bool chunks_fit(const Requirements& needs, const Params& params) {
 }
 
 bool group_size_fits(const Requirements& needs, const Params& params) {
-  if (!params.group_size) return true;
-  return needs.takes_group_size && *params.group_size >= 1 && *params.group_size <= kMaxIndex;
+  if (!params.options.group_size) return true;
+  return needs.takes.has(Option::GroupSize) && *params.options.group_size >= 1 &&
+         *params.options.group_size <= kMaxIndex;
 }
 
 /// So many that all their slices in all updates can be numbered. REQUIRES: slices and updates of at least 1.
 int most_microbatches(const Params& params) {
-  return static_cast<int>(kMaxIndex / (std::int64_t{params.slices} * params.updates));
+  return static_cast<int>(kMaxIndex / (std::int64_t{params.slices()} * params.updates()));
 }
 
 bool microbatches_fit(const Requirements& needs, const Params& params) {
@@ -41,7 +42,8 @@ bool microbatches_fit(const Requirements& needs, const Params& params) {
 
 bool variant_fits(const Requirements& needs, const Params& params) {
   const auto& known = needs.variants;
-  return params.variant.empty() || std::find(known.begin(), known.end(), params.variant) != known.end();
+  return params.options.variant.empty() ||
+         std::find(known.begin(), known.end(), params.options.variant) != known.end();
 }
 
 /// The first parameter that breaks a rule of the requirements.
@@ -91,8 +93,9 @@ std::string misfit_text(const Generator& generator, const Params& params, Field 
     case Field::Chunks:
       return text(chunks_need(needs, params), params.chunks);
     case Field::GroupSize:
-      if (!needs.takes_group_size) return fmt::format("{} has no groups: remove group_size", generator.name);
-      return text(fmt::format("a group_size from 1 to {}", kMaxIndex), *params.group_size);
+      if (!needs.takes.has(Option::GroupSize))
+        return fmt::format("{} has no groups: remove group_size", generator.name);
+      return text(fmt::format("a group_size from 1 to {}", kMaxIndex), *params.options.group_size);
     case Field::Microbatches:
       break;
   }
@@ -104,37 +107,32 @@ std::string variant_text(const Generator& generator, const Params& params) {
   const auto& known = generator.requirements.variants;
   if (known.empty()) return fmt::format("{} has no variants: remove variant", generator.name);
   return fmt::format("{} has the variants {}, not {}", generator.name, fmt::join(known, ", "),
-                     params.variant);
+                     params.options.variant);
 }
 
-/// Slices, waves and updates: "gpipe has no slices: remove slices"; "" if they are fine.
+/// Slices and other numbers: "gpipe has no slices: remove slices"; "" if they are fine.
 std::string counts_text(const Generator& generator, const Params& params) {
   const Requirements& needs = generator.requirements;
-  const struct {
-    const char* name;
-    int value;
-    bool taken;
-    int most;
-  } counts[] = {{"slices", params.slices, needs.takes_slices, kMaxSlices},
-                {"waves", params.waves, needs.takes_waves, kMaxIndex / 2},
-                {"updates", params.updates, needs.takes_updates, kMaxIndex}};
-  if (params.memory_limit && !needs.takes_memory_limit)
+  if (params.options.memory_limit.given() && !needs.takes.has(Option::MemoryLimit))
     return fmt::format("{} has no memory_limit: remove memory_limit", generator.name);
-  for (const auto& count : counts) {
-    if (count.taken && (count.value < 1 || count.value > count.most))
-      return fmt::format("{} needs {} from 1 to {}, not {}", generator.name, count.name, count.most,
-                         count.value);
-    if (!count.taken && count.value != 1)
-      return fmt::format("{} has no {}: remove {}", generator.name, count.name, count.name);
-  }
-  return "";
+  const auto text = [&](std::string_view name, Option option, int value, int most) -> std::string {
+    const bool taken = needs.takes.has(option);
+    if (taken && (value < 1 || value > most))
+      return fmt::format("{} needs {} from 1 to {}, not {}", generator.name, name, most, value);
+    return taken || value == 1 ? "" : fmt::format("{} has no {}: remove {}", generator.name, name, name);
+  };
+  std::string found = text("slices", Option::Slices, params.slices(), kMaxSlices);
+  for (const OptionCount& count : kOptionCounts)
+    if (found.empty())
+      found = text(count.name, count.option, (params.options.*count.member).value_or(1), count.most);
+  return found;
 }
 
 /// What the predicate says, in a sentence with the parameters it looked at.
 std::string predicate_text(const Generator& generator, const Params& params) {
   std::string given = fmt::format("ranks = {}", params.ranks);
   if (generator.requirements.max_chunks > 1) given += fmt::format(", chunks = {}", params.chunks);
-  if (params.group_size) given += fmt::format(", group_size = {}", *params.group_size);
+  if (params.options.group_size) given += fmt::format(", group_size = {}", *params.options.group_size);
   return fmt::format("{} with {}, microbatches = {} {}", generator.name, given, params.microbatches,
                      generator.predicate(params));
 }
@@ -146,7 +144,7 @@ int& field_of(Params& params, Field field) {
     case Field::Chunks:
       return params.chunks;
     case Field::GroupSize:
-      return params.group_size.emplace(params.group_size.value_or(params.ranks));
+      return params.options.group_size.emplace(params.options.group_size.value_or(params.ranks));
     case Field::Microbatches:
       break;
   }
@@ -156,7 +154,7 @@ int& field_of(Params& params, Field field) {
 /// The nearest legal values of the field below and above, and for schedules with groups the next whole number
 /// of groups.
 std::vector<int> suggestions(const Generator& generator, Params params, Field field) {
-  if (field == Field::GroupSize && !generator.requirements.takes_group_size) return {};
+  if (field == Field::GroupSize && !generator.requirements.takes.has(Option::GroupSize)) return {};
   int& tried = field_of(params, field);
   const int refused = tried;
   const auto legal = [&](int value) {
@@ -167,8 +165,9 @@ std::vector<int> suggestions(const Generator& generator, Params params, Field fi
       field == Field::Microbatches ? min_microbatches(generator.requirements, params.ranks) : 1;
   const int low = static_cast<int>(std::clamp<std::int64_t>(least, 1, kMaxIndex));
   auto values = nearest(refused, {low, kMaxIndex}, legal);
-  if (field != Field::Microbatches || !generator.requirements.takes_group_size || refused < 1) return values;
-  const int group = params.group_size.value_or(params.ranks);
+  if (field != Field::Microbatches || !generator.requirements.takes.has(Option::GroupSize) || refused < 1)
+    return values;
+  const int group = params.options.group_size.value_or(params.ranks);
   const std::int64_t whole_groups = (std::int64_t{refused} / group + 1) * group;
   if (whole_groups > (values.empty() ? refused : values.back()) && whole_groups <= kMaxIndex &&
       legal(static_cast<int>(whole_groups)))
@@ -180,9 +179,9 @@ std::vector<int> suggestions(const Generator& generator, Params params, Field fi
 std::string advice(const Generator& generator, const Params& params, Field field) {
   const auto values = suggestions(generator, params, field);
   std::string text = try_text(values);
-  if (field == Field::GroupSize && !generator.requirements.takes_group_size) return text;
+  if (field == Field::GroupSize && !generator.requirements.takes.has(Option::GroupSize)) return text;
   // Groups that follow each other too soon may be made larger instead.
-  const auto sizes = field == Field::Microbatches && params.group_size
+  const auto sizes = field == Field::Microbatches && params.options.group_size
                          ? suggestions(generator, params, Field::GroupSize)
                          : std::vector<int>{};
   if (!sizes.empty())
@@ -192,13 +191,31 @@ std::string advice(const Generator& generator, const Params& params, Field field
 
 }  // namespace
 
-bool takes_option(const Requirements& requirements, std::string_view name) {
-  const std::pair<std::string_view, bool> options[] = {
-      {"group_size", requirements.takes_group_size}, {"slices", requirements.takes_slices},
-      {"waves", requirements.takes_waves},           {"updates", requirements.takes_updates},
-      {"variant", !requirements.variants.empty()},   {"memory_limit", requirements.takes_memory_limit}};
-  return std::any_of(std::begin(options), std::end(options),
-                     [name](const auto& option) { return option.first == name && option.second; });
+bool takes_option(const Requirements& requirements, Option option) {
+  return option == Option::Variant ? !requirements.variants.empty() : requirements.takes.has(option);
+}
+
+void complete(const Generator& generator, Params& params, std::optional<int> chunks) {
+  const Requirements& requirements = generator.requirements;
+  params.chunks = chunks.value_or(default_chunks(requirements, params.options.variant));
+  if (params.options.slices.empty()) params.options.slices = equal_slices(requirements.default_slices);
+  if (!params.options.updates) params.options.updates = requirements.default_updates;
+  if (generator.complete) generator.complete(params, chunks);
+}
+
+ScheduleOptions options_in_force(const Generator& generator, const Params& params) {
+  const Requirements& requirements = generator.requirements;
+  ScheduleOptions out = params.options;
+  if (!requirements.takes.has(Option::GroupSize)) {
+    out.group_size.reset();
+  } else if (!out.group_size) {
+    out.group_size = generator.default_group_size ? generator.default_group_size(params) : params.ranks;
+  }
+  if (!requirements.takes.has(Option::Slices)) out.slices.clear();
+  for (const OptionCount& count : kOptionCounts)
+    if (!requirements.takes.has(count.option)) (out.*count.member).reset();
+  if (out.variant.empty() && !requirements.variants.empty()) out.variant = requirements.variants.front();
+  return out;
 }
 
 int default_chunks(const Requirements& requirements, std::string_view variant) {
@@ -216,7 +233,8 @@ std::int64_t min_microbatches(const Requirements& requirements, int ranks) {
 std::int64_t max_ops(const Generator& generator, const Params& params) {
   const int kinds = generator.requirements.splits_backward ? 3 : 2;
   std::int64_t ops = kinds;
-  for (const int factor : {params.ranks, params.chunks, params.microbatches, params.slices, params.updates})
+  for (const int factor :
+       {params.ranks, params.chunks, params.microbatches, params.slices(), params.updates()})
     if (__builtin_mul_overflow(ops, std::int64_t{std::max(factor, 0)}, &ops))
       return std::numeric_limits<std::int64_t>::max();
   return ops;

@@ -83,7 +83,7 @@ Schedule make(const Generator& generator, const Params& params, const Terms& ter
   if (!reason.empty()) throw ScheduleError(where, reason);
   try {
     Schedule schedule = generator.emit(params, terms, emission);
-    return params.forward_only ? pipeloom::forward_only(schedule) : schedule;
+    return params.options.forward_only ? pipeloom::forward_only(schedule) : schedule;
   } catch (const ScheduleError& error) {
     throw ScheduleError(where, error.what());
   }

@@ -35,7 +35,7 @@ namespace {
 Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
-  const int n = params.slices;
+  const int n = params.slices();
   const auto pass = [n](Op op, int slice) {
     if (n > 1) op = op.with_slice(slice);
     return op;
@@ -69,7 +69,7 @@ std::vector<ClosedForm> closed_forms() {
   return {
       time_form("makespan", "(m n + p - 1)(F + B)", condition,
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  const std::int64_t units = std::int64_t{params.microbatches} * params.slices;
+                  const std::int64_t units = std::int64_t{params.microbatches} * params.slices();
                   return (units + params.ranks - 1) * (costs.forward + costs.backward);
                 }),
       time_form("idle", "(p - 1)(F + B), so that bubble_overhead = (p - 1)/(m n)", condition,
@@ -78,7 +78,7 @@ std::vector<ClosedForm> closed_forms() {
                 }),
       order_form("peak_live", "min(m n, p - r + n - 1) slices", "",
                  [](const Params& params, Rank rank) -> Value {
-                   const int n = params.slices;
+                   const int n = params.slices();
                    return std::min(params.microbatches * n, params.ranks - rank.value() + n - 1);
                  }),
   };
@@ -96,7 +96,7 @@ Generator seq_1f1b() {
           "Long sequences and few microbatches. options.slices is n, or one weight per slice where causal "
           "attention "
           "makes later ones longer. Each slice waits for the one before it.",
-      .requirements = {.takes_slices = true,
+      .requirements = {.takes = {Option::Slices},
                        .default_slices = 2,
                        .text = "any ranks, any microbatches, any slices"},
       .closed_forms = closed_forms(),

@@ -61,8 +61,8 @@ Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
 
 /// k of the limit, where it is a whole number of microbatches of two passes.
 std::optional<std::int64_t> whole_passes(const Params& params) {
-  if (!params.memory_limit) return std::int64_t{2} * params.ranks;
-  const auto count = params.memory_limit->microbatches;
+  if (!params.options.memory_limit.given()) return std::int64_t{2} * params.ranks;
+  const auto count = params.options.memory_limit.microbatches;
   if (!count || *count % kUnitScale != 0) return std::nullopt;
   return *count / kUnitScale * 2;
 }
@@ -102,7 +102,7 @@ Generator v_adaptive() {
                        .max_chunks = 2,
                        .default_chunks = 2,
                        .splits_backward = true,
-                       .takes_memory_limit = true,
+                       .takes = {Option::MemoryLimit},
                        .needs_terms = true,
                        .slow_search = true,
                        .text = "any ranks, any microbatches, chunks = 2"},

@@ -39,8 +39,8 @@ constexpr double kPoor = 1.05;
 std::optional<ZbAutoOrder> find_order(const Params& params, const Terms& terms,
                                       const std::vector<Bytes>& limit) {
   ZbAutoSearch search(terms, params.microbatches, limit);
-  if (params.variant.empty() || params.variant == kAll) return search.best();
-  const auto* const named = std::find(kZbAutoNames.begin(), kZbAutoNames.end(), params.variant);
+  if (params.options.variant.empty() || params.options.variant == kAll) return search.best();
+  const auto* const named = std::find(kZbAutoNames.begin(), kZbAutoNames.end(), params.options.variant);
   return search.play(static_cast<std::size_t>(named - kZbAutoNames.begin()));
 }
 
@@ -116,8 +116,8 @@ Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
 
 /// k of the limit, where it is a whole number of microbatches.
 std::optional<std::int64_t> whole_microbatches(const Params& params) {
-  if (!params.memory_limit) return params.ranks;
-  const auto count = params.memory_limit->microbatches;
+  if (!params.options.memory_limit.given()) return params.ranks;
+  const auto count = params.options.memory_limit.microbatches;
   if (!count || *count % kUnitScale != 0) return std::nullopt;
   return *count / kUnitScale;
 }
@@ -145,7 +145,7 @@ std::vector<std::string> variants() {
 /// The paper's names for so many times p microbatches.
 Alias paper_name(const char* name, int times) {
   return {name, "zero bubble", [times](Params& params) {
-            params.memory_limit =
+            params.options.memory_limit =
                 MemoryLimit{.bytes = {}, .microbatches = Scale{times} * params.ranks * kUnitScale};
           }};
 }
@@ -166,7 +166,7 @@ Generator zb_auto() {
           "and slow "
           "links are taken into account. Below p activations take v-half or v-min.",
       .requirements = {.splits_backward = true,
-                       .takes_memory_limit = true,
+                       .takes = {Option::MemoryLimit},
                        .needs_terms = true,
                        .variants = variants(),
                        .text = "any ranks, any microbatches"},

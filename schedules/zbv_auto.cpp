@@ -32,7 +32,7 @@ constexpr std::string_view kAll = "all";
 constexpr std::array<std::string_view, 4> kNames = {"tt", "tf", "ft", "ff"};
 
 std::optional<ZbvAutoSetting> asked_for(const Params& params) {
-  const auto* const named = std::find(kNames.begin(), kNames.end(), params.variant);
+  const auto* const named = std::find(kNames.begin(), kNames.end(), params.options.variant);
   if (named == kNames.end()) return std::nullopt;
   return kZbvAutoSettings[static_cast<std::size_t>(named - kNames.begin())];
 }
@@ -131,7 +131,7 @@ Generator zbv_auto() {
                        .max_chunks = 2,
                        .default_chunks = 2,
                        .splits_backward = true,
-                       .takes_memory_limit = true,
+                       .takes = {Option::MemoryLimit},
                        .needs_terms = true,
                        .variants = variants(),
                        .text = "any ranks, any microbatches, chunks = 2"},

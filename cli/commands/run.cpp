@@ -204,7 +204,7 @@ ExitCode run_program(const RunArguments& arguments) {
   require_outputs(arguments, launch);
 
   RunInput input = read_timed_input(arguments);
-  require_few(input.config.ranks, input.config.ranks_where);
+  require_few(input.config.ranks, input.config.place_of("ranks"));
   study::Evaluation run =
       study::at_place(input.name, [&] { return evaluate(input, arguments.input.limits()); });
   require_few(run.schedule->ranks(), {});  // of a schedule file

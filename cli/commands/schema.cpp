@@ -6,7 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/schemas.hpp"
 

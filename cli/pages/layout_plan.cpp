@@ -28,8 +28,8 @@ struct NamedSchedule {
 
   /// Parameters with which it can be made: the microbatches asked for, or a number that every schedule takes.
   [[nodiscard]] Params params(int ranks, int chunks, std::optional<int> microbatches) const {
-    Params params{.ranks = ranks, .microbatches = 4 * std::min(ranks, kMaxIndex / 4), .chunks = chunks};
-    if (generator.requirements.takes_waves) params.waves = std::max(1, chunks / 2);
+    Params params{.ranks = ranks, .microbatches = 4 * std::min(ranks, kMaxIndex / 4), .options = {}};
+    schedules::complete(generator, params, chunks);
     if (microbatches) params.microbatches = *microbatches;
     if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
     return params;

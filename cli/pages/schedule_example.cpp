@@ -60,14 +60,13 @@ bool holds(const ClosedForm& form, const Params& params) {
 double ScheduleExample::peak_microbatches() const {
   int peak = 0;
   for (const RankMetrics& rank : metrics.ranks) peak = std::max(peak, rank.memory.peak_live);
-  return static_cast<double>(peak) / params.chunks / params.slices;
+  return static_cast<double>(peak) / params.chunks / params.slices();
 }
 
 Params example_params(const Generator& generator) {
   Params params;
-  params.chunks = generator.requirements.default_chunks;
-  params.slices = generator.requirements.default_slices;
-  params.updates = std::min(generator.requirements.default_updates, kMostUpdates);
+  schedules::complete(generator, params, std::nullopt);
+  params.options.updates = std::min(params.updates(), kMostUpdates);
   while (params.microbatches < kMostMicrobatches && !schedules::refusal(generator, params).empty())
     ++params.microbatches;
   return params;

@@ -4,6 +4,7 @@
 
 #include "cli/pages/schedule_example.hpp"
 #include "cli/pages/schedule_page.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::cli {
@@ -32,16 +33,17 @@ std::string requirements_json(const Requirements& r) {
       ", \"min_ranks\": {}, \"even_ranks\": {}, \"min_chunks\": {}, \"max_chunks\": {}, \"default_chunks\": "
       "{}, "
       "\"even_microbatches\": {}, \"min_microbatches\": \"{} * ranks + {}\", \"splits_backward\": {}, "
-      "\"overlaps\": {}, \"bidirectional\": {}, \"takes_group_size\": {}",
+      "\"overlaps\": {}, \"bidirectional\": {}",
       r.min_ranks, r.even_ranks, r.min_chunks, r.max_chunks, r.default_chunks, r.even_microbatches,
-      r.min_microbatches_per_rank, r.min_microbatches_offset, r.splits_backward, r.overlaps, r.bidirectional,
-      r.takes_group_size);
-  out += fmt::format(
-      ", \"takes_slices\": {}, \"default_slices\": {}, \"takes_waves\": {}, \"takes_updates\": {}, "
-      "\"default_updates\": {}, \"takes_memory_limit\": {}, \"needs_terms\": {}",
-      r.takes_slices, r.default_slices, r.takes_waves, r.takes_updates, r.default_updates,
-      r.takes_memory_limit, r.needs_terms);
-  return out + ", \"variants\": " + array(r.variants, io::json_string) + "}";
+      r.min_microbatches_per_rank, r.min_microbatches_offset, r.splits_backward, r.overlaps, r.bidirectional);
+  for (const io::Key& key : io::config_keys()) {
+    if (key.noun.empty() || *key.option == Option::Variant || *key.option == Option::File) continue;
+    out += fmt::format(", \"takes_{}\": {}", io::name_of(key), r.takes.has(*key.option));
+    if (*key.option == Option::Slices) out += fmt::format(", \"default_slices\": {}", r.default_slices);
+    if (*key.option == Option::Updates) out += fmt::format(", \"default_updates\": {}", r.default_updates);
+  }
+  return out + fmt::format(", \"needs_terms\": {}", r.needs_terms) +
+         ", \"variants\": " + array(r.variants, io::json_string) + "}";
 }
 
 std::string alias_json(const schedules::Alias& alias) {
@@ -73,7 +75,7 @@ std::string example_json(const ScheduleExample& example) {
       "{{\"ranks\": {}, \"microbatches\": {}, \"chunks\": {}, \"slices\": {}, \"updates\": {}, \"makespan\": "
       "{}, "
       "\"bubble_ratio\": {}, \"peak_microbatches\": {}}}",
-      params.ranks, params.microbatches, params.chunks, params.slices, params.updates,
+      params.ranks, params.microbatches, params.chunks, params.slices(), params.updates(),
       format_ticks(example.metrics.makespan, TimeUnit::Unit), example.metrics.bubble_ratio,
       example.peak_microbatches());
 }

@@ -9,6 +9,7 @@
 #include "cli/pages/schedule_example.hpp"
 #include "cli/table.hpp"
 #include "sim/draw/terminal.hpp"
+#include "sim/io/config/key.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -27,33 +28,34 @@ struct Fact {
 };
 
 std::string chunks_text(const Requirements& needs) {
-  if (needs.takes_waves) return "two per wave";
+  if (!needs.chunks_text.empty()) return needs.chunks_text;
   if (needs.min_chunks == needs.max_chunks) return std::to_string(needs.min_chunks);
   const std::string most =
       needs.max_chunks == kMaxIndex ? " or more" : fmt::format(" to {}", needs.max_chunks);
   return fmt::format("{}{}, default {}", needs.min_chunks, most, needs.default_chunks);
 }
 
+/// The text with `value` in the place of "{}".
+std::string fill(std::string_view text, const std::string& value) {
+  std::string out(text);
+  if (const auto at = out.find("{}"); at != std::string::npos) out.replace(at, 2, value);
+  return out;
+}
+
+/// What a schedule's own default of an option is, as its row's page text wants it.
+std::string own_default(const Requirements& needs, Option option) {
+  if (option == Option::Slices) return std::to_string(needs.default_slices);
+  if (option == Option::Updates) return std::to_string(needs.default_updates);
+  if (option != Option::Variant) return "";
+  return fmt::format("{}; default {}", fmt::join(needs.variants, ", "), needs.variants.front());
+}
+
 std::vector<Fact> option_texts(const Requirements& needs) {
   std::vector<Fact> out;
   if (needs.max_chunks > 1) out.push_back({"chunks", chunks_text(needs)});
-  if (needs.takes_group_size) out.push_back({"options.group_size", "microbatches of a group, default ranks"});
-  if (needs.takes_slices)
-    out.push_back(
-        {"options.slices",
-         fmt::format("pieces of a sequence, or a list of their weights, default {}", needs.default_slices)});
-  if (needs.takes_waves) out.push_back({"options.waves", "1 or more, default 1"});
-  if (needs.takes_updates)
-    out.push_back(
-        {"options.updates", fmt::format("optimizer updates of the run, default {}", needs.default_updates)});
-  if (needs.takes_memory_limit)
-    out.push_back(
-        {"options.memory_limit",
-         "{\"bytes\": n} or {\"microbatches\": x} of activations, default memory.limit_bytes, else ranks "
-         "microbatches"});
-  if (!needs.variants.empty())
-    out.push_back({"options.variant",
-                   fmt::format("{}; default {}", fmt::join(needs.variants, ", "), needs.variants.front())});
+  for (const io::Key& key : io::config_keys())
+    if (key.option && !key.page.empty() && schedules::takes_option(needs, *key.option))
+      out.push_back({std::string(key.path), fill(key.page, own_default(needs, *key.option))});
   return out;
 }
 
@@ -83,8 +85,8 @@ std::string two_columns(const std::vector<Fact>& rows, std::size_t width) {
 /// "p = 4, m = 8, v = 1", and slices n and updates u where there are several.
 std::string letters(const Params& params) {
   std::string text = fmt::format("p = {}, m = {}, v = {}", params.ranks, params.microbatches, params.chunks);
-  if (params.slices > 1) text += fmt::format(", n = {}", params.slices);
-  if (params.updates > 1) text += fmt::format(", u = {}", params.updates);
+  if (params.slices() > 1) text += fmt::format(", n = {}", params.slices());
+  if (params.updates() > 1) text += fmt::format(", u = {}", params.updates());
   return text;
 }
 
@@ -150,7 +152,7 @@ std::optional<Params> params_of_variant(const Generator& generator, const Schedu
                                         const std::string& variant) {
   constexpr int kMostChunks = 8;
   Params params = example.params;
-  params.variant = variant;
+  params.options.variant = variant;
   if (schedules::refusal(generator, params).empty()) return params;
   for (params.chunks = 1; params.chunks <= kMostChunks; ++params.chunks)
     if (schedules::refusal(generator, params).empty()) return params;
@@ -178,8 +180,8 @@ Table variants(const Generator& generator, const ScheduleExample& example) {
 std::string command_text(const Generator& generator, const Params& params) {
   std::string out = fmt::format("pipeloom simulate --schedule {} --ranks {} --microbatches {}",
                                 generator.name, params.ranks, params.microbatches);
-  if (params.updates != generator.requirements.default_updates)
-    out += fmt::format(" --set options.updates={}", params.updates);
+  if (params.updates() != generator.requirements.default_updates)
+    out += fmt::format(" --set options.updates={}", params.updates());
   return out + " --chart";
 }
 

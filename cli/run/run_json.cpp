@@ -75,7 +75,7 @@ std::string run_json(const study::Evaluation& run, const executor::RunResult& re
              "\"chunks\": {},\n  \"time_unit\": \"ms\",\n  \"interrupted\": {},\n"
              "  \"simulated\": {{\"makespan\": {}}},\n  \"measured\": {{\"makespan\": {}, \"steps\": "
              "[{}]}},\n",
-             schedule, run.effective.ranks, run.effective.microbatches, run.effective.chunks, stopped,
+             schedule, run.effective.ranks, run.effective.microbatches, *run.effective.chunks, stopped,
              ms(span_of(run.timeline).length()), ms(steps[(steps.size() - 1) / 2]), fmt::join(texts, ", ")) +
          fmt::format("  \"op_times\": {},\n  \"messages\": {},\n  \"peak_activation_bytes\": {}{}\n}}\n",
                      op_times(costs), messages(costs.transfers), peaks(run, result.peak_bytes, memory),

@@ -108,7 +108,7 @@ void draw_schedule(Ui& ui, ConfigModel& config) {
 }
 
 bool has_options(const std::string& schedule) {
-  for (const io::ConfigKey& key : io::config_keys())
+  for (const io::Key& key : io::config_keys())
     if (key.group == io::KeyClass::Option && key.type != io::KeyType::Object && applies(key, schedule))
       return true;
   return false;
@@ -116,7 +116,7 @@ bool has_options(const std::string& schedule) {
 
 void draw_group(Ui& ui, ConfigModel& config, io::KeyClass group, int stages) {
   const std::string schedule = config.value("schedule");
-  for (const io::ConfigKey& key : io::config_keys())
+  for (const io::Key& key : io::config_keys())
     if (key.group == group && key.type != io::KeyType::Object && key.path != "schedule" &&
         key.path != "costs.rank_scale" && (applies(key, schedule) || config.is_set(std::string(key.path))))
       draw_field(ui, key, stages);

@@ -73,7 +73,7 @@ bool same_numbers(const StageNumbers& a, const StageNumbers& b) {
 }
 
 bool same_memory(const MemorySpec& a, const MemorySpec& b) {
-  return a.per == b.per && a.has_sizes == b.has_sizes && same_numbers(a.activation, b.activation) &&
+  return a.per == b.per && a.has_sizes() == b.has_sizes() && same_numbers(a.activation, b.activation) &&
          same_numbers(a.released_at_input, b.released_at_input) &&
          same_numbers(a.static_bytes, b.static_bytes) && same_numbers(a.receive, b.receive) &&
          same_numbers(a.stash, b.stash) && same_numbers(a.logits, b.logits);

@@ -29,6 +29,7 @@ struct StageNumbers {
   };
   Form form = Form::Scalar;
   std::int64_t scalar = 0;               ///< Scalar: the number
+  bool has_unit = false;                 ///< Scalar: it was stated with its unit, "80GB"
   std::vector<std::int64_t> array;       ///< Array
   std::optional<std::int64_t> fallback;  ///< Table: its "default"
   std::vector<Exception> exceptions;     ///< Table: its "stages"
@@ -113,6 +114,13 @@ struct ScaleTable {
   std::vector<Exception> exceptions;
 };
 
+/// Factors as an array or as a table, in units of 1e-9; 1 for all where neither is given.
+struct ScaleSpec {
+  std::vector<Scale> array;
+  std::optional<ScaleTable> table;
+  Where where;
+};
+
 struct CostSpec {
   TimeUnit unit = TimeUnit::Unit;
   Per per = Per::Stage;
@@ -121,17 +129,10 @@ struct CostSpec {
   std::optional<OverlapSpec> overlap;
   /// What a split backward does on stage 0, whose input needs no gradient.
   FirstStage first_stage = FirstStage::Full;
-  /// One factor per rank (unequal devices), stage and microbatch (packed sequences), in units of 1e-9; empty means 1.
-  std::vector<Scale> rank_scale;
-  Where rank_scale_where;
-  std::vector<Scale> stage_scale;
-  Where stage_scale_where;
-  std::vector<Scale> microbatch_scale;
-  Where microbatch_scale_where;
-  /// The same as tables; the array is empty then.
-  std::optional<ScaleTable> rank_scale_table;
-  std::optional<ScaleTable> stage_scale_table;
-  std::optional<ScaleTable> microbatch_scale_table;
+  /// One factor per rank (unequal devices), stage and microbatch (packed sequences).
+  ScaleSpec rank_scale;
+  ScaleSpec stage_scale;
+  ScaleSpec microbatch_scale;
   TransferSpec transfer;
   /// The place of the "costs" object, for what is missing in it.
   Where where;
@@ -149,7 +150,6 @@ struct MemorySpec {
   /// What activation, released, static and stash are for. A message, the logits and the limit are of what they are.
   Per per = Per::Stage;
   StageNumbers activation = StageNumbers::all(1, "memory.activation_bytes");
-  bool has_sizes = false;  ///< activation is given; else every stage pass counts as one
   StageNumbers released_at_input = StageNumbers::all(0, "memory.released_at_input");
   StageNumbers static_bytes = StageNumbers::all(0, "memory.static_bytes");
   StageNumbers receive = StageNumbers::all(0, "memory.receive_bytes");
@@ -157,6 +157,11 @@ struct MemorySpec {
   /// Only the last stage's counts.
   StageNumbers logits = StageNumbers::all(0, "memory.logits_bytes");
   std::optional<LimitSpec> limit;
+
+  /// Whether activations have a size. One of 1 without a unit is none: it counts activations, as leaving it out does.
+  [[nodiscard]] bool has_sizes() const {
+    return activation.form != StageNumbers::Form::Scalar || activation.has_unit || activation.scalar != 1;
+  }
 };
 /// Whether both say the same, wherever it stands; `limit` apart.
 [[nodiscard]] bool same_memory(const MemorySpec& a, const MemorySpec& b);

@@ -33,8 +33,8 @@ std::string plural(std::string_view noun) {
 }
 
 /// The factors of `what` there are `count` of, from an array or a table; empty if neither is given.
-std::vector<Scale> expand_scales(const std::vector<Scale>& array, const std::optional<ScaleTable>& table,
-                                 int count, const Where& where, const char* key, const char* what) {
+std::vector<Scale> expand_scales(const ScaleSpec& spec, int count, const char* key, const char* what) {
+  const auto& [array, table, where] = spec;
   if (!table) {
     if (!array.empty() && array.size() != static_cast<std::size_t>(count))
       throw InputError(
@@ -69,10 +69,10 @@ void apply_scales(const CostSpec& spec, const ResolvedCosts& found, const Placem
     const Rank rank = placement.rank_of(slot);
     Ticks& ticks = by_slot[slot.at()];
     if (!found.stage_scale.empty())
-      apply_scale(found.stage_scale[placement.stage_of(slot).at()], spec.stage_scale_where,
+      apply_scale(found.stage_scale[placement.stage_of(slot).at()], spec.stage_scale.where,
                   "costs.stage_scale", rank, ticks);
     if (!found.rank_scale.empty())
-      apply_scale(found.rank_scale[rank.at()], spec.rank_scale_where, "costs.rank_scale", rank, ticks);
+      apply_scale(found.rank_scale[rank.at()], spec.rank_scale.where, "costs.rank_scale", rank, ticks);
   }
 }
 
@@ -84,7 +84,7 @@ void check_microbatch_scale(const CostSpec& spec, const Costs& costs) {
     for (const Ticks ticks : by_slot)
       if (!scaled(ticks, largest, kUnitScale))
         throw InputError(
-            spec.microbatch_scale_where,
+            spec.microbatch_scale.where,
             "costs.microbatch_scale makes a duration overflow; use smaller numbers or a larger time unit");
 }
 
@@ -201,13 +201,10 @@ void warn_about_transfer(const TransferSpec& spec, std::vector<std::string>& war
 ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
   const Placement& placement = *shape.placement;
   ResolvedCosts out;
-  out.rank_scale = expand_scales(spec.rank_scale, spec.rank_scale_table, placement.ranks(),
-                                 spec.rank_scale_where, "costs.rank_scale", "rank");
-  out.stage_scale = expand_scales(spec.stage_scale, spec.stage_scale_table, placement.stages(),
-                                  spec.stage_scale_where, "costs.stage_scale", "stage");
+  out.rank_scale = expand_scales(spec.rank_scale, placement.ranks(), "costs.rank_scale", "rank");
+  out.stage_scale = expand_scales(spec.stage_scale, placement.stages(), "costs.stage_scale", "stage");
   out.costs.microbatch_scale =
-      expand_scales(spec.microbatch_scale, spec.microbatch_scale_table, shape.microbatches,
-                    spec.microbatch_scale_where, "costs.microbatch_scale", "microbatch");
+      expand_scales(spec.microbatch_scale, shape.microbatches, "costs.microbatch_scale", "microbatch");
   out.costs.unit = spec.unit;
   resolve_durations(spec, shape, out);
   apply_first_stage(spec, out);
@@ -260,14 +257,14 @@ std::vector<Bytes> resolve_limit(const MemorySpec& spec, int ranks, int parts) {
 MemoryModel resolve_memory(const MemorySpec& spec, const Placement& placement) {
   MemoryModel model;
   model.passes = spec.per == Per::Stage ? 1 : placement.chunks();
-  model.parts = spec.has_sizes ? 1 : model.passes;
+  model.parts = spec.has_sizes() ? 1 : model.passes;
   const auto tables = [&](const StageNumbers& numbers, Per per) {
     auto by_stage = spread(numbers, per, placement, "memory.per");
     for (Bytes& bytes : by_stage)
       if (model.parts > 1) bytes = in_parts(bytes, model.parts, numbers.where, numbers.key);
     return per_slot(by_stage, placement);
   };
-  if (spec.has_sizes)
+  if (spec.has_sizes())
     model.activation = tables(spec.activation, spec.per);
   else
     model.activation.assign(static_cast<std::size_t>(placement.slots()), 1);

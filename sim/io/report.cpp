@@ -31,7 +31,7 @@ class ReportWriter {
  private:
   TextWriter& key(const char* name) { return out_ << ",\n  \"" << name << "\": "; }
   /// Whole bytes, but where an activation without a size is more than one pass.
-  [[nodiscard]] std::string bytes(Bytes units) const { return bytes_number(report_.config->memory, units); }
+  [[nodiscard]] std::string bytes(Bytes units) const { return bytes_number(*report_.memory, units); }
   void time(const char* name, Ticks ticks) { key(name).ticks(ticks, unit_); }
 
   void write_summary() {

@@ -26,6 +26,7 @@ struct MessageSummary {
 /// The numbers that a report is written from. Views: what they point at outlives the call of write_report.
 struct Report {
   const EffectiveConfig* config = nullptr;
+  const MemoryModel* memory = nullptr;
   const Timeline* timeline = nullptr;
   const Metrics* metrics = nullptr;
   /// Null for runs too large for it; then the report has no such key.

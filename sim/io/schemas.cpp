@@ -1,7 +1,7 @@
 #include "sim/io/schemas.hpp"
 
 #include "sim/base/error.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 
 namespace pipeloom::io {
 

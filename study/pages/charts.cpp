@@ -31,7 +31,7 @@ std::string run_subtitle(const Evaluation& run) {
   std::string out = count_text(run.metrics.num_ops, "op");
   if (run.metrics.num_entries != run.metrics.num_ops)
     out += fmt::format(" in {} entries", count_text(run.metrics.num_entries));
-  if (run.effective.chunks > 1) out += fmt::format(", {} chunks per rank", run.effective.chunks);
+  if (run.effective.chunks > 1) out += fmt::format(", {} chunks per rank", *run.effective.chunks);
   if (run.timeline.steps > 1) out += fmt::format(", {} steps", run.timeline.steps);
   const TimeUnit unit = run.timeline.unit;
   return out + fmt::format("; times in {}", unit == TimeUnit::Unit ? "abstract units" : name_of(unit));

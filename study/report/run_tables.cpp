@@ -99,7 +99,7 @@ std::string run_title(const Evaluation& run) {
   std::string out =
       fmt::format("{}: {}, {}", config.schedule, count_text(static_cast<std::size_t>(config.ranks), "rank"),
                   count_text(static_cast<std::size_t>(config.microbatches), "microbatch"));
-  if (config.chunks > 1) out += fmt::format(", {} chunks per rank", config.chunks);
+  if (config.chunks > 1) out += fmt::format(", {} chunks per rank", *config.chunks);
   out += fmt::format("; {}", count_text(m.num_ops, "op"));
   if (m.num_entries != m.num_ops) out += fmt::format(" in {} entries", count_text(m.num_entries));
   const TimeUnit unit = run.timeline.unit;

@@ -11,7 +11,6 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
 #include "study/run/messages.hpp"
-#include "study/run/origins.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -62,23 +61,15 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   out.warnings = config.warnings;
   out.warnings.insert(out.warnings.end(), effective.warnings.begin(), effective.warnings.end());
   out.effective = std::move(effective);
-  out.effective.stages = out.schedule->stages();
-  for (const OpKind kind : kAllOpKinds)
-    if (out.schedule->contains(kind)) out.effective.kinds |= 1U << index_of(kind);
-  out.effective.spec = config.costs;
-  out.effective.resolved = cost::resolve(config.costs, *out.schedule);
-  out.effective.memory = cost::resolve_memory(config.memory, out.schedule->placement());
-  const auto ends = slice_ends(config.options, out.schedule->slices());
-  out.effective.resolved.costs.slice_end = ends;
-  out.effective.memory.slice_end = ends;
-  cost::require_summable(config.memory, out.effective.memory, *out.schedule, config.step.count);
-  out.effective.step = config.step;
-  collect_origins(config, out.effective);
-  const auto& found = out.effective.resolved.warnings;
-  out.warnings.insert(out.warnings.end(), found.begin(), found.end());
-
-  out.costs = out.effective.resolved.costs;
-  out.memory = out.effective.memory;
+  cost::ResolvedCosts resolved = cost::resolve(config.costs, *out.schedule);
+  out.memory = cost::resolve_memory(config.memory, out.schedule->placement());
+  take_resolved(out.effective, config, resolved, out.memory, *out.schedule);
+  collect_origins(out.effective, config, resolved.origins);
+  out.warnings.insert(out.warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
+  out.costs = std::move(resolved.costs);
+  out.costs.slice_end = slice_ends(config.options, out.schedule->slices());
+  out.memory.slice_end = out.costs.slice_end;
+  cost::require_summable(config.memory, out.memory, *out.schedule, config.step.count);
   out.steps = config.step;
   Steps simulated = out.steps;
   simulated.count = simulated_steps(config, limits);
@@ -95,7 +86,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
 
 }  // namespace
 
-std::vector<std::int64_t> slice_ends(const io::RunOptions& options, int slices) {
+std::vector<std::int64_t> slice_ends(const ScheduleOptions& options, int slices) {
   if (slices == 1) return {};
   std::vector<std::int64_t> ends = {0};
   for (int j = 0; j < slices; ++j)
@@ -104,9 +95,13 @@ std::vector<std::int64_t> slice_ends(const io::RunOptions& options, int slices) 
 }
 
 io::Report Evaluation::report() const {
-  return {&effective, &timeline,
-          &metrics,   critical_path ? &*critical_path : nullptr,
-          over_limit, messages ? &*messages : nullptr};
+  return {&effective,
+          &memory,
+          &timeline,
+          &metrics,
+          critical_path ? &*critical_path : nullptr,
+          over_limit,
+          messages ? &*messages : nullptr};
 }
 
 Evaluation evaluate(const io::RunConfig& config, const Limits& limits) {
@@ -120,7 +115,7 @@ Evaluation evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Run
   FrameworkProgram framework;
   if (config.schedule != io::kCustomSchedule)
     framework = [&config, schedule](schedules::MessageStyle style) -> std::optional<Program> {
-      const schedules::Found found = schedules::find(config.schedule, config.schedule_where);
+      const schedules::Found found = schedules::find(config.schedule, config.place_of("schedule"));
       if (!found.generator->messages) return std::nullopt;
       return found.generator->messages(params_of(config, found), schedule, style);
     };
@@ -137,7 +132,7 @@ Evaluation evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std
   effective.options.recompute = config.options.recompute;
   effective.options.offload = config.options.offload;
   effective.options.forward_only = config.options.forward_only;
-  schedule = with_extras(std::move(schedule), config.options);
+  schedule = with_extras(std::move(schedule), config);
   return measure_run(std::move(schedule), config, limits, std::move(effective));
 }
 

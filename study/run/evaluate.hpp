@@ -56,6 +56,6 @@ struct Evaluation {
                                            const io::RunConfig& config, const Limits& limits = {});
 
 /// Costs::slice_end and MemoryModel::slice_end of these options: cumulative weights, from 0 to their sum; empty for whole sequences.
-[[nodiscard]] std::vector<std::int64_t> slice_ends(const io::RunOptions& options, int slices);
+[[nodiscard]] std::vector<std::int64_t> slice_ends(const ScheduleOptions& options, int slices);
 
 }  // namespace pipeloom::study

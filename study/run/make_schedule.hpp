@@ -44,6 +44,6 @@ struct SchedulePlan {
 void describe_file(const Schedule& schedule, const std::string& name, io::EffectiveConfig& effective);
 /// What the options add to any schedule: recomputation first, since a reload is for whoever needs the activations first.
 [[nodiscard]] std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> schedule,
-                                                          const io::RunOptions& options);
+                                                          const io::RunConfig& config);
 
 }  // namespace pipeloom::study

@@ -111,8 +111,8 @@ TEST_CASE("what stands behind a copy does not wait for it, but the backward wait
 TEST_CASE("every schedule with offload runs in its order, whatever is late") {
   for (const schedules::Generator& generator : schedules::all()) {
     schedules::Params params{.chunks = generator.requirements.default_chunks};
-    params.slices = generator.requirements.default_slices;
-    params.updates = generator.requirements.default_updates;
+    params.options.slices = equal_slices(generator.requirements.default_slices);
+    params.options.updates = generator.requirements.default_updates;
     for (const int prefetch : {0, 2}) {
       INFO(generator.name << " " << prefetch);
       const Program program = program_of(

@@ -114,7 +114,8 @@ TEST_CASE("several blocks per stage, and a second step that starts from nothing"
   const auto run = [](LayersConfig config, std::string_view name, int slices) {
     config.blocks = 3;
     const Schedule schedule =
-        schedules::make(*schedules::find(name).generator, {.ranks = 3, .microbatches = 4, .slices = slices});
+        schedules::make(*schedules::find(name).generator,
+                        {.ranks = 3, .microbatches = 4, .options = {.slices = equal_slices(slices)}});
     Layers layers(config);
     Ranks ranks = make_ranks(layers, schedule);
     for (int step = 0; step < 3; ++step) {

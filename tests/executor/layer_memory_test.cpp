@@ -107,8 +107,8 @@ TEST_CASE("layers with attention hold what the simulator says") {
 TEST_CASE("every schedule on threads: recomputation holds what the simulator says") {
   for (const schedules::Generator& generator : schedules::all()) {
     schedules::Params params{.chunks = generator.requirements.default_chunks};
-    params.slices = generator.requirements.default_slices;
-    params.updates = generator.requirements.default_updates;
+    params.options.slices = equal_slices(generator.requirements.default_slices);
+    params.options.updates = generator.requirements.default_updates;
     for (const int keep : {0, 1}) {
       INFO(generator.name << ", keep " << keep);
       const Program program = async_plan(std::make_shared<const Schedule>(schedules::with_recompute(

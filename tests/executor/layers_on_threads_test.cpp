@@ -24,8 +24,8 @@ using Change = std::function<Schedule(const Schedule&)>;
 void for_each_changed(const Change& change, const std::function<void(const Program&)>& fn) {
   for (const schedules::Generator& generator : schedules::all()) {
     schedules::Params params{.chunks = generator.requirements.default_chunks};
-    params.slices = generator.requirements.default_slices;
-    params.updates = generator.requirements.default_updates;
+    params.options.slices = equal_slices(generator.requirements.default_slices);
+    params.options.updates = generator.requirements.default_updates;
     INFO(generator.name);
     REQUIRE(schedules::refusal(generator, params).empty());
     fn(async_plan(std::make_shared<const Schedule>(change(schedules::make(generator, params))), {}));

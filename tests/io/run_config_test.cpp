@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
@@ -58,7 +58,7 @@ TEST_CASE("the documented example is read") {
   CHECK(config.costs.duration[1]->array[3] == 2'500'000'000);  // 2.5 ms
   CHECK(config.costs.duration[3]->exceptions[0].stage == 3);
   CHECK(config.costs.overlap->rule == OverlapRule::Explicit);
-  CHECK(config.costs.rank_scale[2] == 1'100'000'000);        // 1.1 in units of 1e-9
+  CHECK(config.costs.rank_scale.array[2] == 1'100'000'000);  // 1.1 in units of 1e-9
   CHECK(config.costs.transfer.link.latency == 100'000'000);  // 0.1 ms
   CHECK(config.costs.transfer.link.bits_per_second == 400'000'000'000);
   CHECK(config.costs.transfer.intra.latency == 10'000'000);

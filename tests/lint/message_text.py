@@ -18,7 +18,7 @@ SAFE = re.compile(r"\b(shortened|printable|printable_lines|to_text|name_of|lette
 OWN_WORDS = {
     "cli/usage.cpp": ["nearest"],
     "gui/model/panels/search_parse.cpp": ["relation", "std::string(field->name)", "std::string(name)"],
-    "sim/io/config/config_reader.cpp": ["path"],
+    "sim/io/config/value_reading.cpp": ["path"],
     "sim/layout/megatron_layout.cpp": ["found"],
     "study/document/document.cpp": ["policy_hash(style)", "policy_hash(code)"],
     "study/sweep/grid/grid_keys.cpp": ["row.path"],

@@ -63,8 +63,8 @@ TEST_CASE("every schedule: each op exactly once, in an order that runs") {
       CHECK(schedule.ranks() == params.ranks);
       CHECK(schedule.placement() == generator.placement(params));
       CHECK(schedule.stages() == params.ranks * params.chunks);
-      CHECK(schedule.microbatches() == params.microbatches * params.updates);
-      CHECK(schedule.slices() == params.slices);
+      CHECK(schedule.microbatches() == params.microbatches * params.updates());
+      CHECK(schedule.slices() == params.slices());
       CHECK(each_exactly_once(schedule));
       CHECK(validate(schedule).empty());
       CHECK(static_cast<std::int64_t>(schedule.num_ops()) <= max_ops(generator, params));
@@ -150,7 +150,7 @@ TEST_CASE("every schedule: forward_only keeps the forwards in their order and no
   for (const Generator& generator : all())
     for_each_legal(generator, [&](Params params) {
       const Schedule whole = make(generator, params);
-      params.forward_only = true;
+      params.options.forward_only = true;
       const Schedule forwards = make(generator, params);
       CHECK(forwards.is_forward_only());
       CHECK(validate(forwards).empty());

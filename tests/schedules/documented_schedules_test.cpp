@@ -25,8 +25,8 @@ std::string page() {
 /// the fullest rank holds.
 std::string row_of(const Generator& generator) {
   Params params{.ranks = 8, .microbatches = 32, .chunks = generator.requirements.default_chunks};
-  params.slices = generator.requirements.default_slices;
-  params.updates = generator.requirements.default_updates;
+  params.options.slices = equal_slices(generator.requirements.default_slices);
+  params.options.updates = generator.requirements.default_updates;
   const auto schedule = std::make_shared<const Schedule>(make(generator, params));
   const Costs costs = uniform_costs(schedule->placement(), {});
   const Metrics metrics =
@@ -34,7 +34,8 @@ std::string row_of(const Generator& generator) {
   int peak = 0;
   for (const RankMetrics& rank : metrics.ranks) peak = std::max(peak, rank.memory.peak_live);
   return fmt::format("| `{}` | {:.4f} | {:.4f} | {:.4g} |", generator.name, metrics.bubble_ratio,
-                     metrics.window_bubble_ratio, static_cast<double>(peak) / params.chunks / params.slices);
+                     metrics.window_bubble_ratio,
+                     static_cast<double>(peak) / params.chunks / params.slices());
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_CASE("dualpipe: recorded forward-only orders") {
     for (const auto& one :
          nlohmann::json::parse(recorded::read_text("dualpipe/" + name + "_forward_only.json"))) {
       auto params = params_of(one);
-      params.forward_only = true;
+      params.options.forward_only = true;
       check_orders(one, recorded::make_named(one["schedule"], params));
     }
 }

@@ -28,10 +28,10 @@ void for_each_schedule(const std::function<void(const Schedule&)>& fn) {
       for (int m = 1; m <= 24; ++m)
         for (int v = 1; v <= 4; ++v)
           for (const std::string& variant : variants_of(generator)) {
-            Params params{.ranks = p, .microbatches = m, .chunks = v, .variant = variant};
-            params.slices = needs.default_slices;
-            params.updates = needs.default_updates;
-            if (needs.takes_waves) params.waves = std::max(1, v / 2);
+            Params params{.ranks = p, .microbatches = m, .chunks = v, .options = {.variant = variant}};
+            params.options.slices = equal_slices(needs.default_slices);
+            params.options.updates = needs.default_updates;
+            if (needs.takes.has(Option::Waves)) params.options.waves = std::max(1, v / 2);
             if (!refusal(generator, params).empty() || is_slow(generator, params)) continue;
             INFO(fmt::format("{} {} p = {}, m = {}, v = {}", generator.name, variant, p, m, v));
             fn(make(generator, params));

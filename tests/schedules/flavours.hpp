@@ -13,9 +13,9 @@ namespace pipeloom::schedules {
 
 inline std::string describe(const Generator& generator, const Params& params) {
   return fmt::format("{} {} p = {}, m = {}, v = {}, N = {}, {} slices, {} waves, {} updates", generator.name,
-                     params.variant, params.ranks, params.microbatches, params.chunks,
-                     params.group_size ? std::to_string(*params.group_size) : "default", params.slices,
-                     params.waves, params.updates);
+                     params.options.variant, params.ranks, params.microbatches, params.chunks,
+                     params.options.group_size ? std::to_string(*params.options.group_size) : "default",
+                     params.slices(), params.options.waves.value_or(1), params.updates());
 }
 
 /// Whether the search for an order would take more of a grid's time than it tells.
@@ -37,15 +37,15 @@ inline std::vector<Params> flavours(const Generator& generator, const Params& pl
   const Requirements& needs = generator.requirements;
   std::vector<Params> all;
   for (const std::string& variant : variants_of(generator))
-    for (const int n : needs.takes_group_size ? group_sizes : std::vector{0})
-      for (const int slices : needs.takes_slices ? std::vector{1, 2, 3} : std::vector{1})
-        for (const int updates : needs.takes_updates ? std::vector{1, 3} : std::vector{1}) {
+    for (const int n : needs.takes.has(Option::GroupSize) ? group_sizes : std::vector{0})
+      for (const int slices : needs.takes.has(Option::Slices) ? std::vector{1, 2, 3} : std::vector{1})
+        for (const int updates : needs.takes.has(Option::Updates) ? std::vector{1, 3} : std::vector{1}) {
           Params params = plain;
-          params.variant = variant;
-          if (n > 0) params.group_size = n;
-          params.slices = slices;
-          params.updates = updates;
-          if (needs.takes_waves && params.chunks >= 2) params.waves = params.chunks / 2;
+          params.options.variant = variant;
+          if (n > 0) params.options.group_size = n;
+          params.options.slices = equal_slices(slices);
+          params.options.updates = updates;
+          if (needs.takes.has(Option::Waves) && params.chunks >= 2) params.options.waves = params.chunks / 2;
           all.push_back(params);
         }
   return all;

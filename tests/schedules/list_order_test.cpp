@@ -62,7 +62,7 @@ TEST_CASE("chimera: forward doubling pays off where B = 2F, and costs activation
     const int m = 8 * units;
     const Totals direct = totals_of("chimera", {.ranks = 8, .microbatches = m}, kTwice);
     const Totals doubling =
-        totals_of("chimera", {.ranks = 8, .microbatches = m, .variant = "doubling"}, kTwice);
+        totals_of("chimera", {.ranks = 8, .microbatches = m, .options = {.variant = "doubling"}}, kTwice);
     CHECK(direct.makespan == 3 * m + 6 * (units + 1));
     CHECK(doubling.makespan == 3 * m + 9);
     CHECK(*std::max_element(direct.peak_live.begin(), direct.peak_live.end()) == 8);
@@ -73,7 +73,7 @@ TEST_CASE("chimera: forward doubling pays off where B = 2F, and costs activation
 TEST_CASE("chimera: doubled forwards stand next to each other") {
   for (const char* variant : {"doubling", "halving"}) {
     const Schedule schedule =
-        recorded::make_named("chimera", {.ranks = 6, .microbatches = 16, .variant = variant});
+        recorded::make_named("chimera", {.ranks = 6, .microbatches = 16, .options = {.variant = variant}});
     for (Rank rank{0}; rank < Rank(6); ++rank) {
       const auto queue = schedule.queue(rank);
       for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -88,7 +88,8 @@ TEST_CASE("chimera: doubled forwards stand next to each other") {
 TEST_CASE("hanayo: 37, 29 and 25 percent idle for 8 ranks, 8 microbatches and 1, 2, 4 waves") {
   const auto idle = [](int waves, const std::string& variant) {
     return percent(bubble_ratio(totals_of(
-        "hanayo", {.ranks = 8, .microbatches = 8, .chunks = 2 * waves, .waves = waves, .variant = variant},
+        "hanayo",
+        {.ranks = 8, .microbatches = 8, .chunks = 2 * waves, .options = {.waves = waves, .variant = variant}},
         kTwice)));
   };
   CHECK(idle(1, "") == 37);
@@ -105,28 +106,33 @@ TEST_CASE("hanayo: chunks follow waves") {
         "hanayo with ranks = 4, chunks = 3, microbatches = 8 has two chunks per wave, that is 2 for waves = "
         "1; it "
         "needs any ranks, any microbatches, chunks = 2 waves");
-  CHECK(refusal(hanayo, {.chunks = 4, .waves = 2}).empty());
-  CHECK(refusal(hanayo, {.chunks = 2, .waves = 0}) == "hanayo needs waves from 1 to 524288, not 0");
+  CHECK(refusal(hanayo, {.chunks = 4, .options = {.waves = 2}}).empty());
+  CHECK(refusal(hanayo, {.chunks = 2, .options = {.waves = 0}}) ==
+        "hanayo needs waves from 1 to 524288, not 0");
 }
 
 TEST_CASE(
     "played orders of long runs, whose middle is not played, are complete and as fast as they should be") {
   for (const int waves : {1, 2, 3})
     for (const char* variant : {"last-stage", "oldest"}) {
-      const Params params{
-          .ranks = 4, .microbatches = 301, .chunks = 2 * waves, .waves = waves, .variant = variant};
+      const Params params{.ranks = 4,
+                          .microbatches = 301,
+                          .chunks = 2 * waves,
+                          .options = {.waves = waves, .variant = variant}};
       CHECK(validate(recorded::make_named("hanayo", params)).empty());
     }
   for (const char* variant : {"direct", "doubling"})
-    CHECK(validate(recorded::make_named("chimera", {.ranks = 6, .microbatches = 302, .variant = variant}))
+    CHECK(validate(recorded::make_named("chimera",
+                                        {.ranks = 6, .microbatches = 302, .options = {.variant = variant}}))
               .empty());
   CHECK(totals_of("chimera", {.ranks = 8, .microbatches = 800}, kEqual).makespan == 2 * 800 + 6);
-  CHECK(totals_of("chimera", {.ranks = 8, .microbatches = 800, .variant = "doubling"}, kTwice).makespan ==
-        3 * 800 + 9);
+  CHECK(totals_of("chimera", {.ranks = 8, .microbatches = 800, .options = {.variant = "doubling"}}, kTwice)
+            .makespan == 3 * 800 + 9);
 }
 
 TEST_CASE("seq-1f1b: forwards of slices in order, backwards in reverse") {
-  const Schedule schedule = recorded::make_named("seq-1f1b", {.ranks = 2, .microbatches = 2, .slices = 3});
+  const Schedule schedule = recorded::make_named(
+      "seq-1f1b", {.ranks = 2, .microbatches = 2, .options = {.slices = equal_slices(3)}});
   CHECK(queue_text(schedule, Rank(0)) ==
         "0F0.0 0F0.1 0F0.2 0F1.0 0B0.2 0F1.1 0B0.1 0F1.2 0B0.0 0B1.2 0B1.1 0B1.0");
   CHECK(queue_text(schedule, Rank(1)) ==
@@ -136,7 +142,7 @@ TEST_CASE("seq-1f1b: forwards of slices in order, backwards in reverse") {
 TEST_CASE(
     "seq-1f1b: 18 percent idle with 4 slices where 1f1b has 47, and 11 slices live instead of 8 "
     "microbatches") {
-  const Params sliced{.ranks = 8, .microbatches = 8, .slices = 4};
+  const Params sliced{.ranks = 8, .microbatches = 8, .options = {.slices = equal_slices(4)}};
   const Totals totals = totals_of("seq-1f1b", sliced, kTwice);
   CHECK(percent(bubble_ratio(totals)) == 18);
   CHECK(percent(bubble_ratio(totals_of("1f1b", {.ranks = 8, .microbatches = 8}, kTwice))) == 47);
@@ -158,7 +164,7 @@ TEST_CASE("pipedream-2bw: two versions of the weights are enough") {
   const int m = 6;
   const int updates = 4;
   const Schedule schedule =
-      recorded::make_named("1f1b-async", {.ranks = p, .microbatches = m, .updates = updates});
+      recorded::make_named("1f1b-async", {.ranks = p, .microbatches = m, .options = {.updates = updates}});
   REQUIRE(schedule.microbatches() == m * updates);
   for (Rank rank{0}; rank < Rank(p); ++rank) {
     int done = 0;

@@ -153,7 +153,8 @@ TEST_CASE("plans: deferred receives at most mispair, and not on linear ranks") {
     CHECK(codes == std::set<std::string>{"mispaired"});
     CHECK(schedule->placement() != Placement::linear(params.ranks));
     // Hanayo's waves take turns in an order of their own, within a direction too.
-    if (params.waves == 1) CHECK(pairs_by_direction(async_plan(schedule, {Rule::BeforeUse})));
+    if (params.options.waves.value_or(1) == 1)
+      CHECK(pairs_by_direction(async_plan(schedule, {Rule::BeforeUse})));
     mispaired.insert(generator.name);
   });
   // A V, or a loop of two ranks: activations and gradients go from one rank to the same other one.
@@ -201,7 +202,7 @@ TEST_CASE("plans: what frameworks prescribe is sound on their schedules") {
       with_messages.insert(generator.name);
       // Interleaving on two ranks, where both neighbours are one.
       const bool refused = params.ranks == 2 && params.chunks > 1 && style == MessageStyle::Blocking &&
-                           generator.requirements.takes_group_size;
+                           generator.requirements.takes.has(Option::GroupSize);
       const auto codes = codes_of(*program);
       if (refused && !codes.empty()) {
         CHECK(codes == std::set<std::string>{"mispaired"});
@@ -219,7 +220,7 @@ TEST_CASE("plans: what frameworks prescribe is sound on their schedules") {
 TEST_CASE("plans: recomputation, copies and forwards alone fit into them") {
   for_each_schedule([](const Generator& generator, const Params& params, const Queues& plain) {
     std::vector<Queues> variations = {std::make_shared<const Schedule>(forward_only(*plain))};
-    if (plain->slices() == 1 && params.updates == 1) {
+    if (plain->slices() == 1 && params.updates() == 1) {
       variations.push_back(std::make_shared<const Schedule>(with_recompute(*plain)));
       variations.push_back(std::make_shared<const Schedule>(with_offload(*plain, {})));
     }

@@ -70,7 +70,7 @@ const std::map<std::string, MessageStyle> kStyles = {{"blocking", MessageStyle::
 Program megatron_program(const nlohmann::json& one, const std::string& name, MessageStyle style) {
   schedules::Params params{
       .ranks = one["ranks"], .microbatches = one["microbatches"], .chunks = one["chunks_per_rank"]};
-  if (name != "1f1b") params.group_size = one["group_size"];
+  if (name != "1f1b") params.options.group_size = one["group_size"];
   return framework_program(name, params, style);
 }
 
@@ -145,7 +145,8 @@ TEST_CASE("megatron: without latency every mode takes (m v + p - 1)(F + B), for 
           for (int n = p; n <= m; ++n) {
             if (m % n > 0 && m % n < p) continue;
             INFO(fmt::format("{}, p = {}, v = {}, m = {}, N = {}", name, p, v, m, n));
-            const schedules::Params params{.ranks = p, .microbatches = m, .chunks = v, .group_size = n};
+            const schedules::Params params{
+                .ranks = p, .microbatches = m, .chunks = v, .options = {.group_size = n}};
             for (const auto& [mode, style] : kStyles) {
               if (p == 2 && style == MessageStyle::Blocking) continue;
               const Program program = framework_program(name, params, style);

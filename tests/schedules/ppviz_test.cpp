@@ -24,7 +24,8 @@ schedules::Params params_of(const nlohmann::json& one) {
   params.ranks = one["num_devices"];
   params.microbatches = one["num_microbatches"];
   params.chunks = one["num_stages"].get<int>() / params.ranks;
-  if (one.contains("group_size") && !one["group_size"].is_null()) params.group_size = one["group_size"];
+  if (one.contains("group_size") && !one["group_size"].is_null())
+    params.options.group_size = one["group_size"];
   return params;
 }
 

@@ -50,7 +50,7 @@ bool helps(const Generator& generator, const Params& params, int value) {
   Params chunks = params;
   chunks.chunks = value;
   Params group_size = params;
-  group_size.group_size = value;
+  group_size.options.group_size = value;
   for (const Params& changed : {ranks, microbatches, chunks, group_size})
     if (refusal(generator, changed).empty()) return true;
   return false;
@@ -105,9 +105,9 @@ TEST_CASE("an alias brings its framework's group size") {
 }
 
 TEST_CASE("a group size that is given wins over the alias") {
-  Params params{.ranks = 4, .microbatches = 9, .chunks = 2, .group_size = 9};
+  Params params{.ranks = 4, .microbatches = 9, .chunks = 2, .options = {.group_size = 9}};
   find("Interleaved1F1B").alias->defaults(params);
-  CHECK(params.group_size == 9);
+  CHECK(params.options.group_size == 9);
 }
 
 TEST_CASE("Megatron-LM's names refuse what Megatron-LM refuses, and what they take never hangs") {
@@ -118,7 +118,7 @@ TEST_CASE("Megatron-LM's names refuse what Megatron-LM refuses, and what they ta
       for (int v = 1; v <= 3; ++v)
         for (int n = 1; n <= 14; ++n)
           for (int m = 1; m <= 14; ++m) {
-            Params params{.ranks = p, .microbatches = m, .chunks = v, .group_size = n};
+            Params params{.ranks = p, .microbatches = m, .chunks = v, .options = {.group_size = n}};
             const bool fits = p > 1 && v > 1 && p <= n && n <= m && (m % n == 0 || m % n >= p);
             INFO(name << ": p = " << p << ", v = " << v << ", N = " << n << ", m = " << m);
             if (!fits) {
@@ -147,7 +147,7 @@ TEST_CASE("Megatron-LM's names say what would be taken") {
         "megatron-interleaved with ranks = 4, chunks = 2, microbatches = 10: Megatron-LM refuses this: the "
         "last group "
         "has 2 microbatches, and must have 0 or at least 4; try 8 or 12 microbatches, or group_size = 5");
-  CHECK_THAT(text({.ranks = 4, .microbatches = 8, .chunks = 2, .group_size = 3}),
+  CHECK_THAT(text({.ranks = 4, .microbatches = 8, .chunks = 2, .options = {.group_size = 3}}),
              Catch::Contains("group_size = 3 must be from ranks to microbatches; try group_size = 4"));
   CHECK_THAT(text({.ranks = 4, .microbatches = 3, .chunks = 2}), Catch::Contains("try 4 microbatches"));
   CHECK_THAT(text({.ranks = 4, .microbatches = 8, .chunks = 1}), Catch::Contains("try chunks = 2"));
@@ -206,8 +206,8 @@ TEST_CASE("refusals say what was found, what is needed and what to try") {
   CHECK(text("dualpipe-v", {.ranks = 4, .microbatches = 8}) == "dualpipe-v needs chunks = 2, not 1; try 2");
   CHECK(text("1f1b", {.ranks = 0}) == "1f1b needs ranks from 1 to 1048576, not 0; try 1");
   CHECK(text("1f1b", {.microbatches = -3}) == "1f1b needs microbatches from 1 to 1048576, not -3; try 1");
-  CHECK(text("gpipe", {.group_size = 4}) == "gpipe has no groups: remove group_size");
-  CHECK(text("interleaved-1f1b", {.chunks = 2, .group_size = 0}) ==
+  CHECK(text("gpipe", {.options = {.group_size = 4}}) == "gpipe has no groups: remove group_size");
+  CHECK(text("interleaved-1f1b", {.chunks = 2, .options = {.group_size = 0}}) ==
         "interleaved-1f1b needs a group_size from 1 to 1048576, not 0; try 4");
 }
 
@@ -216,8 +216,8 @@ TEST_CASE("an order that hangs is refused with its cycle") {
         "interleaved-1f1b with ranks = 4, chunks = 3, microbatches = 5 would hang (rank 0 waits at 8F4 for "
         "7F4 of "
         "rank 3, rank 3 waits at 7B0 for 8B0 of rank 0: a cycle); try 4, 6 or 8");
-  const std::string small_groups =
-      refusal(named("interleave"), {.ranks = 4, .microbatches = 8, .chunks = 2, .group_size = 2});
+  const std::string small_groups = refusal(
+      named("interleave"), {.ranks = 4, .microbatches = 8, .chunks = 2, .options = {.group_size = 2}});
   CHECK_THAT(small_groups, Catch::Contains("group_size = 2, microbatches = 8 would hang (rank "));
   CHECK_THAT(small_groups, Catch::EndsWith("; try 3, or group_size = 4"));
 }
@@ -226,14 +226,14 @@ TEST_CASE("a group that is too short or too long for grouped interleaving is ref
   const Generator& generator = named("grouped-interleaved");
   for (const auto& [g, nearest_legal] : {std::pair(1, 3), {2, 3}, {7, 6}, {100, 6}}) {
     const std::string reason =
-        refusal(generator, {.ranks = 6, .microbatches = 8, .chunks = 2, .group_size = g});
+        refusal(generator, {.ranks = 6, .microbatches = 8, .chunks = 2, .options = {.group_size = g}});
     CHECK_THAT(reason, Catch::Contains("breaks the rule of groups: at least half of the ranks, 3,") &&
                            Catch::EndsWith(fmt::format("; try group_size = {}", nearest_legal)));
   }
   // Below (p - 1)/2 the order itself would hang as soon as there is a second group.
   for (int p = 1; p <= 8; ++p)
     for (int g = 1; g <= p; ++g) {
-      const Params params{.ranks = p, .microbatches = 3 * g, .chunks = 3, .group_size = g};
+      const Params params{.ranks = p, .microbatches = 3 * g, .chunks = 3, .options = {.group_size = g}};
       CHECK(find_deadlock(emitted(generator, params)).has_value() == (2 * g < p - 1));
     }
 }
@@ -248,9 +248,9 @@ TEST_CASE("a variant brings its chunks") {
 }
 
 TEST_CASE("variants are refused by name") {
-  CHECK(refusal(named("grouped-interleaved"), {.chunks = 2, .variant = "gis-x"}) ==
+  CHECK(refusal(named("grouped-interleaved"), {.chunks = 2, .options = {.variant = "gis-x"}}) ==
         "grouped-interleaved has the variants gis, gis-h, not gis-x");
-  CHECK(refusal(named("1f1b"), {.variant = "gis"}) == "1f1b has no variants: remove variant");
+  CHECK(refusal(named("1f1b"), {.options = {.variant = "gis"}}) == "1f1b has no variants: remove variant");
 }
 
 TEST_CASE("every suggested value is accepted") {
@@ -261,7 +261,7 @@ TEST_CASE("every suggested value is accepted") {
         for (int v = 0; v <= 3; ++v)
           for (int n = -1; n <= 3; ++n) {
             Params params{.ranks = p, .microbatches = m, .chunks = v};
-            if (n >= 0) params.group_size = n;
+            if (n >= 0) params.options.group_size = n;
             const std::string reason = refusal(generator, params);
             for (const int value : suggested(reason)) {
               INFO(reason);
@@ -280,7 +280,7 @@ TEST_CASE("the rule for hanging interleaved orders is exact") {
       for (int v = 1; v <= 4; ++v)
         for (int n = 1; n <= 2 * p + 2; ++n)
           for (int m = 1; m <= 3 * n + 2; ++m) {
-            const Params params{.ranks = p, .microbatches = m, .chunks = v, .group_size = n};
+            const Params params{.ranks = p, .microbatches = m, .chunks = v, .options = {.group_size = n}};
             const bool stuck = find_deadlock(emitted(generator, params)).has_value();
             INFO(name << " p = " << p << ", v = " << v << ", N = " << n << ", m = " << m);
             CHECK(generator.accepts(params) == !stuck);

@@ -35,10 +35,11 @@ schedules::Params small(const schedules::Generator& generator) {
   params.ranks = 4;
   params.microbatches = 8;
   params.chunks = schedules::default_chunks(generator.requirements, "");
-  params.slices = generator.requirements.default_slices;
-  params.updates = generator.requirements.default_updates;
-  if (generator.requirements.takes_waves) params.waves = 1;
-  if (!generator.requirements.variants.empty()) params.variant = generator.requirements.variants.front();
+  params.options.slices = equal_slices(generator.requirements.default_slices);
+  params.options.updates = generator.requirements.default_updates;
+  if (generator.requirements.takes.has(Option::Waves)) params.options.waves = 1;
+  if (!generator.requirements.variants.empty())
+    params.options.variant = generator.requirements.variants.front();
   return params;
 }
 

@@ -82,7 +82,8 @@ TEST_CASE("torch: blanks are drawn for PyTorch's own orders only") {
   };
   for (const char* name : {"interleaved-1f1b", "interleaved-zb"}) {
     // PyTorch runs 10 div 4 = 2 rounds of 5.
-    CHECK(blanks(name, {.ranks = 4, .microbatches = 10, .chunks = 2, .group_size = 5}).size() == 4);
+    CHECK(blanks(name, {.ranks = 4, .microbatches = 10, .chunks = 2, .options = {.group_size = 5}}).size() ==
+          4);
     CHECK(blanks(name, {.ranks = 4, .microbatches = 10, .chunks = 2}).empty());
   }
 }

@@ -32,9 +32,9 @@ struct Made {
 
 Made make_under(const std::string& name, const Terms& terms, Params params) {
   const Found found = find(name);
-  const auto limit = params.memory_limit;
+  const auto limit = params.options.memory_limit;
   if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
-  if (limit) params.memory_limit = limit;
+  if (limit.given()) params.options.memory_limit = limit;
   Emission said;
   Schedule schedule = make(*found.generator, params, terms, said);
   return {std::move(schedule), std::move(said)};
@@ -150,7 +150,7 @@ TEST_CASE("zb-auto: recorded orders, times, memory, and the costs of all setting
     CHECK(costs == one.setting_costs);
     CHECK(search.best().value().cost == one.cost);
     Params params = one.params;
-    params.memory_limit = MemoryLimit{.bytes = one.limit, .microbatches = {}};
+    params.options.memory_limit = MemoryLimit{.bytes = one.limit, .microbatches = {}};
     recorded::check_zero_bubble_case(one, make_under("zb-auto", terms, params).schedule);
   }
 }
@@ -228,26 +228,26 @@ TEST_CASE("zb-auto: where the limit comes from") {
   terms.memory.receive = {2, 2};
   terms.memory.logits = {0, 3};
   CHECK(limit_of(params) == std::vector<Bytes>{50 - 7 - 2, 40 - 5 - 2 - 3});
-  params.memory_limit = MemoryLimit{.bytes = 33, .microbatches = {}};
+  params.options.memory_limit = MemoryLimit{.bytes = 33, .microbatches = {}};
   CHECK(limit_of(params) == std::vector<Bytes>{33, 33});
   {
     // Without sizes, and with times for all of a rank's layers, two chunks hold half of an activation each: 3 are 6 halves.
     const Placement v = Placement::wave(2, 2);
     MemoryModel halves = default_memory(v);
     halves.parts = halves.passes = 2;
-    params.memory_limit = MemoryLimit{.bytes = 3, .microbatches = {}};
+    params.options.memory_limit = MemoryLimit{.bytes = 3, .microbatches = {}};
     const ActivationLimit limit = activation_limit(params, v, halves);
     CHECK(limit.bytes == std::vector<Bytes>{6, 6});
     CHECK(limit.text == "3 activations of a stage on every rank");
     halves.activation.assign(4, 1'000'000'000);
     halves.parts = 1;
-    params.memory_limit = microbatches(1);
+    params.options.memory_limit = microbatches(1);
     CHECK(activation_limit(params, v, halves).text ==
           "1 microbatch, 2.0 GB (1.9 GiB) of activations on every rank");
   }
-  params.memory_limit = microbatches(1.55);
+  params.options.memory_limit = microbatches(1.55);
   CHECK(limit_of(params) == std::vector<Bytes>{15, 15});  // 15.5, rounded down
-  params.memory_limit.reset();
+  params.options.memory_limit = {};
   terms.memory.limit = {50, 10};
   CHECK(refusal_of("zb-auto", terms, params) ==
         // Of 10 each: the largest activation counts as one.
@@ -266,7 +266,7 @@ TEST_CASE("zb-auto: the closed form holds for every limit of p microbatches or m
       for (int k = p; k <= 2 * p + 1; ++k) {
         INFO("p = " << p << ", m = " << m << ", k = " << k);
         const Terms terms = unit_terms(Placement::linear(p));
-        const Params params{.ranks = p, .microbatches = m, .memory_limit = microbatches(k)};
+        const Params params{.ranks = p, .microbatches = m, .options = {.memory_limit = microbatches(k)}};
         const Schedule schedule = make_under("zb-auto", terms, params).schedule;
         CHECK(cost_of(schedule, terms.costs) ==
               form.value(params, {.forward = 1, .backward = 2, .backward_input = 1, .backward_weight = 1},
@@ -276,12 +276,12 @@ TEST_CASE("zb-auto: the closed form holds for every limit of p microbatches or m
 
 TEST_CASE("zb-auto: one setting by name, and the name of the one that won") {
   const Terms terms = unit_terms(Placement::linear(4));
-  Params params{.ranks = 4, .microbatches = 12, .memory_limit = microbatches(8)};
+  Params params{.ranks = 4, .microbatches = 12, .options = {.memory_limit = microbatches(8)}};
   const Made best = make_under("zb-auto", terms, params);
   CHECK(best.said.setting == "ttt");  // no bubble is left: nothing is cheaper
   CHECK(cost_of(best.schedule, terms.costs) == 12 * 3);
   for (const auto name : kZbAutoNames) {
-    params.variant = name;
+    params.options.variant = name;
     const Made made = make_under("zb-auto", terms, params);
     CHECK(made.said.setting == name);
     CHECK(cost_of(made.schedule, terms.costs) >= cost_of(best.schedule, terms.costs));
@@ -292,12 +292,12 @@ TEST_CASE("zb-auto: limits that are too low are refused or warned about, with on
   const Terms terms = unit_terms(Placement::linear(8));
   Params params{.ranks = 8, .microbatches = 24};
   CHECK(make_under("zb-auto", terms, params).said.warnings.empty());
-  params.memory_limit = MemoryLimit{.bytes = 1, .microbatches = {}};
+  params.options.memory_limit = MemoryLimit{.bytes = 1, .microbatches = {}};
   CHECK(refusal_of("zb-auto", terms, params) ==
         "zb-auto has no order within 0.5 activations of a stage on every rank; the least limit that has one "
         "is 1 "
         "microbatch (1 activation of a stage): set options.memory_limit.microbatches = 1");
-  params.memory_limit = microbatches(2);
+  params.options.memory_limit = microbatches(2);
   const Made poor = make_under("zb-auto", terms, params);
   REQUIRE(poor.said.warnings.size() == 1);
   const std::string& warning = poor.said.warnings.front();
@@ -308,13 +308,13 @@ TEST_CASE("zb-auto: limits that are too low are refused or warned about, with on
   const int named = std::stoi(warning.substr(at));
   CHECK(named > 2);
   CHECK(named <= 8);
-  params.memory_limit = microbatches(named);
+  params.options.memory_limit = microbatches(named);
   CHECK(make_under("zb-auto", terms, params).said.warnings.empty());
 }
 
 TEST_CASE("zbv-auto: under p activations it names the schedule that works") {
   const Terms terms = unit_terms(Placement::wave(8, 2));
-  Params params{.ranks = 8, .microbatches = 24, .chunks = 2, .memory_limit = microbatches(6)};
+  Params params{.ranks = 8, .microbatches = 24, .chunks = 2, .options = {.memory_limit = microbatches(6)}};
   CHECK(
       refusal_of("zbv-auto", terms, params) ==
       // Each of 4 bytes: both of a rank's stages, of which one is an activation.
@@ -322,11 +322,11 @@ TEST_CASE("zbv-auto: under p activations it names the schedule that works") {
       "microbatches, 12 activations of a stage on every rank; v-half, which holds 5 microbatches (10 "
       "activations "
       "of a stage), runs within it; or raise the limit");
-  params.memory_limit = microbatches(4.5);
+  params.options.memory_limit = microbatches(4.5);
   CHECK(refusal_of("zbv-auto", terms, params)
             .find("v-min, which holds 4 microbatches (8 activations of a stage), runs within it") !=
         std::string::npos);
-  params.memory_limit = microbatches(3);
+  params.options.memory_limit = microbatches(3);
   CHECK(refusal_of("zbv-auto", terms, params)
             .find("v-half holds 5 microbatches (10 activations of a stage) and v-min 4") !=
         std::string::npos);
@@ -364,7 +364,7 @@ TEST_CASE("automatic orders: legal, within their limit at every instant, message
     const Params params{.ranks = p,
                         .microbatches = m,
                         .chunks = v ? 2 : 1,
-                        .memory_limit = MemoryLimit{.bytes = limit, .microbatches = {}}};
+                        .options = {.memory_limit = {.bytes = limit, .microbatches = {}}}};
     const Made order = make_under(v ? "zbv-auto" : "zb-auto", terms, params);
     check_sound(order.schedule, terms, std::vector<Bytes>(static_cast<std::size_t>(p), limit));
     ++made;

@@ -28,10 +28,10 @@ void for_each_schedule(const std::function<void(const Schedule&)>& fn) {
         for (int v = 1; v <= 4; ++v)
           for (const std::string& variant : variants) {
             schedules::Params params{.ranks = p, .microbatches = m, .chunks = v};
-            params.variant = variant;
-            params.slices = needs.default_slices;
-            params.updates = needs.default_updates;
-            if (needs.takes_waves) params.waves = v / 2;
+            params.options.variant = variant;
+            params.options.slices = equal_slices(needs.default_slices);
+            params.options.updates = needs.default_updates;
+            if (needs.takes.has(Option::Waves)) params.options.waves = v / 2;
             if (!schedules::refusal(generator, params).empty()) continue;
             INFO(fmt::format("{} {} p = {}, m = {}, v = {}", generator.name, variant, p, m, v));
             fn(schedules::make(generator, params));

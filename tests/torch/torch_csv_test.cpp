@@ -44,8 +44,8 @@ int for_each_schedule(const Check& check) {
         params.ranks = p;
         params.microbatches = m;
         params.chunks = generator.requirements.default_chunks;
-        params.updates = generator.requirements.default_updates;
-        params.slices = generator.requirements.default_slices;
+        params.options.updates = generator.requirements.default_updates;
+        params.options.slices = equal_slices(generator.requirements.default_slices);
         if (!schedules::refusal(generator, params).empty()) continue;
         const Schedule schedule = schedules::make(generator, params);
         INFO(generator.name << " p=" << p << " m=" << m);

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "gui/model/edit/config_model.hpp"
 #include "sim/cost/resolve.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
@@ -47,7 +48,7 @@ bool fits(const Assignments& assignments, const Schedule& schedule) {
 }
 
 /// How many entries the arrays of a key may have, the usual first; empty for keys whose arrays are of another kind.
-std::vector<std::size_t> lengths_of(const io::ConfigKey& key, const Schedule& schedule) {
+std::vector<std::size_t> lengths_of(const io::Key& key, const Schedule& schedule) {
   const auto count = [](int n) { return static_cast<std::size_t>(n); };
   if (key.path == "costs.rank_scale") return {count(schedule.ranks())};
   if (key.path == "costs.stage_scale") return {count(schedule.placement().stages())};
@@ -59,7 +60,7 @@ std::vector<std::size_t> lengths_of(const io::ConfigKey& key, const Schedule& sc
 }
 
 /// The array of `key` with as many entries as the shape wants, the last one repeated; a factor more is 1.
-void fit_table(const io::ConfigKey& key, const Schedule& schedule, std::string& value) {
+void fit_table(const io::Key& key, const Schedule& schedule, std::string& value) {
   const auto lengths = lengths_of(key, schedule);
   Json table = Json::parse(value, nullptr, false);
   if (lengths.empty() || !table.is_array() || table.empty()) return;
@@ -82,7 +83,7 @@ class Search {
     if (!schedule) return false;
     Assignments fitted = tried;
     for (auto& [path, value] : fitted)
-      if (const io::ConfigKey* key = io::find_config_key(path)) fit_table(*key, *schedule, value);
+      if (const io::Key* key = io::find_config_key(path)) fit_table(*key, *schedule, value);
     if (!fits(fitted, *schedule)) return false;
     fixes_.push_back(difference(label, fitted));
     return true;
@@ -191,8 +192,10 @@ std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& can
     search.try_count("microbatches", config.microbatches, std::max(kFar, 2 * config.ranks));
     search.try_count("ranks", config.ranks, kFar);
     if (config.chunks) search.try_count("chunks", *config.chunks, 4);
-    if (config.options.group_size) search.try_count("options.group_size", *config.options.group_size, kFar);
-    if (config.options.waves) search.try_count("options.waves", *config.options.waves, kFar);
+    for (const io::Key& key : io::config_keys())
+      if (key.option && key.type == io::KeyType::Count && key.has(config))
+        search.try_count(std::string(key.path), std::atoi(assignments.at(std::string(key.path)).c_str()),
+                         kFar);
     if (search.empty()) search.try_shapes(config.ranks, config.microbatches);
   } catch (const Error&) {
     // A text that is no value has no neighbours, but it may be left out.

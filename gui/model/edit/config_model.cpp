@@ -12,7 +12,7 @@
 #include "gui/model/edit/config_presets.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/messages.hpp"
@@ -130,7 +130,7 @@ void ConfigModel::set(Session& session, const std::string& path, const std::stri
   const bool element = !path.empty() && io::find_config_key(path.substr(0, path.rfind('.'))) != nullptr;
   if (io::find_config_key(path) == nullptr && !element) {
     std::vector<std::string> names;
-    for (const io::ConfigKey& key : io::config_keys()) names.emplace_back(key.path);
+    for (const io::Key& key : io::config_keys()) names.emplace_back(key.path);
     throw InputError::unknown_name(Where{"set"}, "key", path, names);
   }
   // The reader of --set knows paths into arrays and tables; its result is taken apart again.

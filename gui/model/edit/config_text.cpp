@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gui/model/edit/config_model.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/text/shell_text.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 bool is_group(const std::string& path) {
-  const io::ConfigKey* key = io::find_config_key(path);
+  const io::Key* key = io::find_config_key(path);
   return path.empty() || (key != nullptr && key->type == io::KeyType::Object);
 }
 
@@ -41,7 +41,7 @@ std::string option_of(const std::string& path) {
 /// Assignments in the order of the table of keys; what the table does not have comes last.
 std::vector<std::pair<std::string, std::string>> in_order(const Assignments& assignments) {
   std::vector<std::pair<std::string, std::string>> out;
-  for (const io::ConfigKey& key : io::config_keys())
+  for (const io::Key& key : io::config_keys())
     if (const auto found = assignments.find(std::string(key.path)); found != assignments.end())
       out.emplace_back(*found);
   for (const auto& assignment : assignments)
@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> in_order(const Assignments& ass
 
 /// Whether leaving the key out means the same. Options are not looked at: their defaults depend on schedule, alias and chunks.
 bool is_default(const Assignments& assignments, const std::string& path, const std::string& value) {
-  const io::ConfigKey* key = io::find_config_key(path);
+  const io::Key* key = io::find_config_key(path);
   if (key == nullptr || key->group == io::KeyClass::Shape || key->group == io::KeyClass::Option) return false;
   const bool in_costs_file = path.starts_with("costs.") && assignments.contains("costs");
   return !in_costs_file && value == key->default_text;

@@ -59,7 +59,7 @@ void write_other(const ExportJob& job, const io::Format& format, std::ostream& o
   exported.memory = &memory;
   io::Report report;
   if (format.needs_metrics && run.metrics && run.effective) {
-    report = {&*run.effective, &run.timeline,  &*run.metrics,
+    report = {&*run.effective, &memory,        &run.timeline, &*run.metrics,
               nullptr,         run.over_limit, run.messages ? &*run.messages : nullptr};
     exported.report = &report;
   }

@@ -59,9 +59,9 @@ nlohmann::json names_of(const Session& session, const std::vector<DetailLine>& l
 }
 
 /// Which factors there are: "costs.rank_scale makes".
-std::string_view scales_of(const cost::ResolvedCosts& costs) {
-  if (costs.stage_scale.empty()) return "costs.rank_scale makes";
-  return costs.rank_scale.empty() ? "costs.stage_scale makes" : "costs.stage_scale and costs.rank_scale make";
+std::string_view scales_of(const cost::CostSpec& costs) {
+  if (costs.stage_scale.array.empty()) return "costs.rank_scale makes";
+  return costs.rank_scale.array.empty() ? "costs.stage_scale makes" : "costs.stage_scale and costs.rank_scale make";
 }
 
 }  // namespace
@@ -74,11 +74,11 @@ std::string cost_source(const RunModel& run, std::size_t position) {
   const Ticks alone = run.costs->op_duration(op, slot);
   Ticks base = run.costs->duration[index_of(op.kind())][slot.at()];
   if (run.effective) {
-    const std::vector<Ticks>& of_stage = run.effective->resolved.stage_duration[index_of(op.kind())];
-    const Ticks before_scale = op.stage().at() < of_stage.size() ? of_stage[op.stage().at()] : base;
+    const auto& of_stage = run.effective->costs.duration[index_of(op.kind())];
+    const Ticks before_scale = of_stage ? of_stage->array[op.stage().at()] : base;
     text += fmt::format(" = {} ({})", time_text(run, before_scale), origin_of(run, key_of(op.kind())));
     if (before_scale != base)
-      text += fmt::format(", {} it {}", scales_of(run.effective->resolved), time_text(run, base));
+      text += fmt::format(", {} it {}", scales_of(run.effective->costs), time_text(run, base));
   } else {
     text += fmt::format(" = {}", time_text(run, base));
   }

@@ -109,14 +109,12 @@ void give_per_rank(Assignments& assignments, int v0) {
 }
 
 void drop_foreign_options(Assignments& assignments, const schedules::Requirements& takes) {
-  for (const char* name : {"group_size", "slices", "waves", "updates"})
-    if (!schedules::takes_option(takes, name)) assignments.erase(fmt::format("options.{}", name));
-  // A variant and a file are of one schedule only.
-  for (const char* key : {"options.variant", "options.file"}) assignments.erase(key);
-  if (!takes.takes_memory_limit)
-    for (const char* key :
-         {"options.memory_limit", "options.memory_limit.bytes", "options.memory_limit.microbatches"})
-      assignments.erase(key);
+  for (const io::Key& key : io::config_keys()) {
+    if (!key.option) continue;
+    // A variant and a file are of one schedule only.
+    const bool own = key.option == Option::Variant || key.option == Option::File;
+    if (own || !schedules::takes_option(takes, *key.option)) assignments.erase(std::string(key.path));
+  }
 }
 
 bool is_now(const Assignments& assignments, const std::string& schedule) {
@@ -165,12 +163,13 @@ Assignments with_schedule(const Assignments& assignments, const std::string& sch
     return custom;
   }
   if (is_now(assignments, schedule)) return assignments;
-  const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
+  const schedules::Generator& generator = *schedules::find(schedule).generator;
+  const schedules::Requirements& takes = generator.requirements;
   const int v0 = chunks_of(assignments);
   Assignments out = assignments;
   out["schedule"] = nlohmann::json(schedule).dump();
   drop_foreign_options(out, takes);
-  if (v0 < takes.min_chunks || v0 > takes.max_chunks || takes.takes_waves) out.erase("chunks");
+  if (v0 < takes.min_chunks || v0 > takes.max_chunks || generator.complete) out.erase("chunks");
   if (chunks_of(out) != v0) give_per_rank(out, v0);
   return out;
 }
@@ -198,7 +197,8 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
     if (takes.slow_search && ops > kMaxSearchedOps)
       return refused(std::move(row), "its search takes a while; choose it to simulate it");
-    if (takes.takes_updates) row.updates = config.options.updates.value_or(takes.default_updates);
+    if (takes.takes.has(Option::Updates))
+      row.updates = config.options.updates.value_or(takes.default_updates);
     const study::Evaluation run = study::evaluate(config, window_limits(cancelled));
     row.unit = run.timeline.unit;
     row.makespan = run.metrics.makespan;
@@ -206,7 +206,7 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     Bytes peak = 0;
     for (const RankMetrics& rank : run.metrics.ranks)
       peak = std::max(peak, rank.memory.peak_activation_bytes);
-    const bool is_divided = config.memory.has_sizes && config.memory.per != cost::Per::Stage;
+    const bool is_divided = config.memory.has_sizes() && config.memory.per != cost::Per::Stage;
     row.peak_bytes = static_cast<double>(peak);
     if (!is_divided) row.peak_bytes *= static_cast<double>(chunks_of(assignments)) / row.chunks;
     tell_peak(assignments, run.memory, peak, row);

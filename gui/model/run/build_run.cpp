@@ -151,11 +151,13 @@ void require_shown(const io::RunConfig& config) {
   const study::SchedulePlan plan = study::plan_schedule(config, limits);
   if (plan.found.generator == nullptr) return;
   const schedules::Params& params = plan.params;
-  const int kinds = params.forward_only ? 1 : plan.found.generator->requirements.splits_backward ? 3 : 2;
+  const int kinds = params.options.forward_only                          ? 1
+                    : plan.found.generator->requirements.splits_backward ? 3
+                                                                         : 2;
   const int extras = (config.options.recompute.on ? 1 : 0) + (config.options.offload.on ? 2 : 0);
   require_shown(params.ranks,
                 static_cast<double>(kinds + extras) * params.ranks * params.chunks * params.microbatches *
-                    params.slices * params.updates * config.step.count,
+                    params.slices() * params.updates() * config.step.count,
                 plan.found.generator->name);
 }
 
@@ -174,7 +176,7 @@ study::Limits window_limits(const Cancelled& cancelled) {
 std::string title_of(const io::EffectiveConfig& effective) {
   std::string title =
       fmt::format("{} p={} m={}", effective.schedule, effective.ranks, effective.microbatches);
-  if (effective.chunks > 1) title += fmt::format(" v={}", effective.chunks);
+  if (effective.chunks > 1) title += fmt::format(" v={}", *effective.chunks);
   return title;
 }
 

@@ -1,182 +1,176 @@
 #include "sim/io/config/effective_config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "sim/io/json/text_writer.hpp"
 
 namespace pipeloom::io {
 namespace {
 
-/// Decimal numbers in units of 1e-9 are written like times of the abstract unit.
-constexpr TimeUnit kNano = TimeUnit::Unit;
-
-/// One number if all are alike, else an array. `put` writes one of them.
-template <class Numbers, class Put>
-void write_numbers(TextWriter& out, const Numbers& numbers, const Put& put) {
-  const bool uniform =
-      std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) == numbers.end();
-  if (uniform && !numbers.empty()) return put(numbers.front());
-  out << '[';
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0) out << ", ";
-    put(numbers[i]);
-  }
-  out << ']';
+template <class Numbers>
+cost::StageNumbers by_stage(Numbers&& numbers) {
+  cost::StageNumbers out;
+  out.form = cost::StageNumbers::Form::Array;
+  out.array.assign(numbers.begin(), numbers.end());
+  return out;
 }
 
-void write_overlap(TextWriter& out, const EffectiveConfig& config) {
-  const Overlap& overlap = config.resolved.costs.overlap;
-  const TimeUnit unit = config.spec.unit;
-  const auto ticks = [&](Ticks t) { out.ticks(t, unit); };
-  out << ", \"overlapped\": ";
-  switch (overlap.rule) {
-    case OverlapRule::Sum:
-      out << "\"sum\"";
-      return;
-    case OverlapRule::Sequential:
-      out << "\"sequential\"";
-      return;
-    case OverlapRule::Factor:
-      (out << "{\"factor\": ").ticks(overlap.factor, kNano) << '}';
-      return;
-    case OverlapRule::Saving:
-      (out << "{\"saving\": ").ticks(overlap.saving, unit) << '}';
-      return;
-    case OverlapRule::Explicit:
-      write_numbers(out, config.resolved.stage_overlap, ticks);
-      return;
-  }
+cost::ScaleSpec scales(const std::vector<Scale>& factors) {
+  cost::ScaleSpec out;
+  out.array = factors;
+  return out;
 }
 
-void write_scales(TextWriter& out, const char* key, const std::vector<Scale>& scales) {
-  if (scales.empty()) return;
-  out << ", \"" << key << "\": [";
-  for (std::size_t i = 0; i < scales.size(); ++i) (i > 0 ? out << ", " : out).ticks(scales[i], kNano);
-  out << ']';
+/// R, O and L have no duration in the configuration of a schedule without them.
+bool is_shown(const EffectiveConfig& config, OpKind kind) {
+  const bool extra = kind == OpKind::Recompute || is_copy(kind);
+  return !extra || config.runs(kind);
 }
 
-void write_link(TextWriter& out, const cost::LinkSpec& link, const cost::LinkSpec& otherwise, TimeUnit unit) {
-  (out << "\"latency\": ").ticks(link.latency.value_or(otherwise.latency.value_or(0)), unit);
-  const auto speed = link.bits_per_second ? link.bits_per_second : otherwise.bits_per_second;
-  if (speed) (out << ", \"bandwidth_gbps\": ").ticks(*speed, kNano);
+cost::LinkSpec link_or(const cost::LinkSpec& link, const cost::LinkSpec& otherwise) {
+  cost::LinkSpec out;
+  out.latency = link.latency.value_or(otherwise.latency.value_or(0));
+  out.bits_per_second = link.bits_per_second ? link.bits_per_second : otherwise.bits_per_second;
+  return out;
 }
 
-void write_transfer(TextWriter& out, const cost::TransferSpec& transfer, TimeUnit unit) {
-  out << ", \"transfer\": {\"model\": \"" << name_of(transfer.model) << "\", ";
-  write_link(out, transfer.link, {}, unit);
-  out << ", \"bytes\": " << transfer.bytes << ", \"queue\": ";
-  out.quoted(transfer.queue);
-  if (transfer.model != cost::TransferModel::Latency) (out << ", \"plan\": ").quoted(transfer.plan);
-  if (transfer.plan == "ahead") out << ", \"ahead\": " << transfer.ahead;
-  if (transfer.ranks_per_node) {
-    out << ", \"ranks_per_node\": " << *transfer.ranks_per_node << ", \"intra\": {";
-    write_link(out, transfer.intra, transfer.link, unit);
-    out << "}, \"inter\": {";
-    write_link(out, transfer.inter, transfer.link, unit);
-    out << '}';
-  }
-  out << '}';
-}
-
-void write_costs(TextWriter& out, const EffectiveConfig& config) {
-  static constexpr std::array<const char*, kOpKinds> kNames = {
-      "forward", "backward", "backward_input", "backward_weight", "recompute", "offload", "reload"};
-  const TimeUnit unit = config.spec.unit;
-  out << "\"costs\": {\"time_unit\": \"" << name_of(unit) << "\", \"per\": \"stage\"";
+void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, const EffectiveConfig& config) {
+  costs.per = cost::Per::Stage;
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
-    const bool extra = kAllOpKinds[kind] == OpKind::Recompute || is_copy(kAllOpKinds[kind]);
-    if (extra && !config.runs(kAllOpKinds[kind])) continue;
-    out << ", \"" << kNames[kind] << "\": ";
-    write_numbers(out, config.resolved.stage_duration[kind], [&](Ticks t) { out.ticks(t, unit); });
+    costs.duration[kind].reset();
+    if (is_shown(config, kAllOpKinds[kind])) costs.duration[kind] = by_stage(resolved.stage_duration[kind]);
   }
-  write_overlap(out, config);
-  if (config.spec.first_stage == cost::FirstStage::Torch) out << ", \"first_stage\": \"torch\"";
-  write_scales(out, "rank_scale", config.resolved.rank_scale);
-  write_scales(out, "stage_scale", config.resolved.stage_scale);
-  write_scales(out, "microbatch_scale", config.resolved.costs.microbatch_scale);
-  write_transfer(out, config.spec.transfer, unit);
-  out << '}';
+  const Overlap& overlap = resolved.costs.overlap;
+  costs.overlap =
+      cost::OverlapSpec{overlap.rule, by_stage(resolved.stage_overlap), overlap.factor, overlap.saving};
+  costs.rank_scale = scales(resolved.rank_scale);
+  costs.stage_scale = scales(resolved.stage_scale);
+  costs.microbatch_scale = scales(resolved.costs.microbatch_scale);
+  cost::TransferSpec& transfer = costs.transfer;
+  transfer.link = link_or(transfer.link, {});
+  const bool has_nodes = transfer.ranks_per_node.has_value();
+  transfer.intra = has_nodes ? link_or(transfer.intra, transfer.link) : cost::LinkSpec();
+  transfer.inter = has_nodes ? link_or(transfer.inter, transfer.link) : cost::LinkSpec();
 }
 
-void write_memory(TextWriter& out, const EffectiveConfig& config) {
-  const MemoryModel& memory = config.memory;
-  const auto stages = static_cast<std::size_t>(config.stages);
-  const auto whole = [&](Bytes units) { out << units / memory.parts; };
-  const auto field = [&](const char* name, const std::vector<Bytes>& by_slot) {
-    out << '"' << name << "\": ";
-    write_numbers(out, std::span<const Bytes>(by_slot).first(stages), [&](Bytes bytes) { out << bytes; });
-    out << ", ";
+/// Where v passes make an activation without a size, numbers in 1/v of a byte are those of a rank.
+void take_memory(cost::MemorySpec& spec, const MemoryModel& memory, std::size_t stages) {
+  const auto stage_bytes = [stages](const std::vector<Bytes>& by_slot) {
+    return by_stage(std::span(by_slot).first(stages));
   };
-  // Where v passes make an activation without a size, numbers in 1/v of a byte are those of a rank.
-  out << "\"memory\": {\"per\": \"" << (memory.parts > 1 ? "rank" : "stage") << "\", ";
-  field("activation_bytes", memory.activation);
-  field("released_at_input", memory.released_at_input);
-  field("static_bytes", memory.static_bytes);
-  out << "\"receive_bytes\": ";
-  write_numbers(out, std::span<const Bytes>(memory.receive).first(stages), whole);
-  out << ", ";
-  if (config.runs(OpKind::Recompute)) field("stash_bytes", memory.stash);
-  out << "\"logits_bytes\": " << memory.logits[stages - 1] / memory.parts << ", \"limit_bytes\": ";
-  if (memory.limit.empty())
-    out << "null";
-  else
-    write_numbers(out, memory.limit, whole);
-  out << '}';
+  spec.per = memory.parts > 1 ? cost::Per::Rank : cost::Per::Stage;
+  spec.activation = stage_bytes(memory.activation);
+  spec.released_at_input = stage_bytes(memory.released_at_input);
+  spec.static_bytes = stage_bytes(memory.static_bytes);
+  spec.receive = stage_bytes(memory.receive);
+  for (std::int64_t& bytes : spec.receive.array) bytes /= memory.parts;
+  spec.stash = stage_bytes(memory.stash);
+  spec.logits = cost::StageNumbers::all(memory.logits[stages - 1] / memory.parts, spec.logits.key);
+  spec.limit.reset();
+  if (memory.limit.empty()) return;
+  spec.limit.emplace().bytes = memory.limit;
+  for (Bytes& bytes : spec.limit->bytes) bytes /= memory.parts;
 }
 
-void write_options(TextWriter& out, const RunOptions& options) {
-  out << "\"options\": {";
-  if (options.group_size) out << "\"group_size\": " << *options.group_size << ", ";
-  if (!options.slices.empty()) {
-    out << "\"slices\": [";
-    for (std::size_t j = 0; j < options.slices.size(); ++j) out << (j > 0 ? ", " : "") << options.slices[j];
-    out << "], ";
+class Writer {
+ public:
+  explicit Writer(const EffectiveConfig& config) : config_(config), out_(stream_) {}
+
+  std::string text() {
+    out_ << '{';
+    write_children(nullptr);
+    out_ << ", \"origin\": {";
+    for (std::size_t i = 0; i < config_.origins.size(); ++i) {
+      if (i > 0) out_ << ", ";
+      out_.quoted(config_.origins[i].first) << ": ";
+      out_.quoted(config_.origins[i].second);
+    }
+    out_ << "}}";
+    out_.flush();
+    return stream_.str();
   }
-  if (options.waves) out << "\"waves\": " << *options.waves << ", ";
-  if (options.updates) out << "\"updates\": " << *options.updates << ", ";
-  if (!options.variant.empty()) (out << "\"variant\": ").quoted(options.variant) << ", ";
-  if (options.memory_limit.bytes)
-    out << "\"memory_limit\": {\"bytes\": " << *options.memory_limit.bytes << "}, ";
-  if (options.memory_limit.microbatches)
-    (out << "\"memory_limit\": {\"microbatches\": ").ticks(*options.memory_limit.microbatches, kNano)
-        << "}, ";
-  if (!options.file.empty()) (out << "\"file\": ").quoted(options.file) << ", ";
-  if (options.recompute.on) out << "\"recompute\": {\"keep\": " << options.recompute.keep << "}, ";
-  if (options.offload.on) {
-    out << "\"offload\": {";
-    if (options.offload.chunks) out << "\"chunks\": " << *options.offload.chunks << ", ";
-    out << "\"prefetch\": " << options.offload.prefetch << ", \"min_gap\": " << options.offload.min_gap
-        << "}, ";
+
+ private:
+  [[nodiscard]] bool is_written(const Key& key) const {
+    if (key.write == nullptr) {
+      const auto ids = children_of(&key);
+      return std::any_of(ids.begin(), ids.end(), [this](KeyId id) { return is_written(config_keys()[id]); });
+    }
+    return holds(key);
   }
-  out << "\"forward_only\": " << (options.forward_only ? "true" : "false") << '}';
-}
+  [[nodiscard]] bool holds(const Key& key) const {
+    return key.has(config_) && (key.holds == nullptr || key.holds(config_));
+  }
+
+  void write_children(const Key* parent) {
+    const auto ids = children_of(parent);
+    std::vector<KeyId> order(ids.begin(), ids.end());
+    std::stable_sort(order.begin(), order.end(), [](KeyId a, KeyId b) {
+      return config_keys()[a].written_at < config_keys()[b].written_at;
+    });
+    bool first = true;
+    for (const KeyId id : order) {
+      const Key& key = config_keys()[id];
+      if (!is_written(key)) continue;
+      out_ << (first ? "\"" : ", \"") << name_of(key) << "\": ";
+      first = false;
+      write(key);
+    }
+  }
+
+  void write(const Key& key) {
+    if (key.write != nullptr) return key.write(key, out_, config_);
+    out_ << '{';
+    write_children(&key);
+    out_ << '}';
+  }
+
+  const EffectiveConfig& config_;
+  std::ostringstream stream_;
+  TextWriter out_;
+};
 
 }  // namespace
 
-std::string effective_config_text(const EffectiveConfig& config) {
-  std::ostringstream stream;
-  TextWriter out(stream);
-  (out << "{\"schedule\": ").quoted(config.schedule);
-  out << ", \"ranks\": " << config.ranks << ", \"microbatches\": " << config.microbatches
-      << ", \"chunks\": " << config.chunks << ", ";
-  write_options(out, config.options);
-  out << ", ";
-  write_costs(out, config);
-  out << ", ";
-  write_memory(out, config);
-  out << ", \"step\": {\"rule\": \""
-      << (config.step.rule == StepRule::Barrier ? "barrier" : "post-validation") << "\", \"optimizer\": ";
-  out.ticks(config.step.optimizer, config.spec.unit)
-      << ", \"count\": " << config.step.count << "}, \"origin\": {";
-  for (std::size_t i = 0; i < config.origins.size(); ++i) {
-    if (i > 0) out << ", ";
-    out.quoted(config.origins[i].first) << ": ";
-    out.quoted(config.origins[i].second);
+void take_resolved(EffectiveConfig& config, const RunConfig& given, const cost::ResolvedCosts& resolved,
+                   const MemoryModel& memory, const Schedule& schedule) {
+  for (const OpKind kind : kAllOpKinds)
+    if (schedule.contains(kind)) config.kinds |= 1U << index_of(kind);
+  config.costs = given.costs;
+  take_costs(config.costs, resolved, config);
+  config.memory = given.memory;
+  take_memory(config.memory, memory, static_cast<std::size_t>(schedule.stages()));
+  config.step = given.step;
+}
+
+void collect_origins(EffectiveConfig& config, const RunConfig& given,
+                     const std::vector<cost::Origin>& resolved) {
+  std::vector<std::string> all(config_keys().size());
+  const auto say = [&all](std::string_view path, const std::string& text) {
+    if (const Key* key = find_config_key(path)) all[id_of(*key)] = text;
+  };
+  for (const Key& key : config_keys())
+    if (key.read != nullptr && !given.given.has(id_of(key))) all[id_of(key)] = "default";
+  if (given.memory.per != cost::Per::Stage)
+    say("memory.per",
+        fmt::format("{}divided: given per {}", given.given.has("memory.per") ? "" : "as costs.per; ",
+                    name_of(given.memory.per)));
+  for (const auto& [path, text] : config.origins) say(path, text);
+  for (const auto& [path, text] : resolved) say(path, text);
+  config.origins.clear();
+  for (const Key& key : config_keys()) {
+    const bool holds = key.has_origin && (key.has == nullptr || key.has(config)) &&
+                       (key.holds == nullptr || key.holds(config));
+    if (holds && !all[id_of(key)].empty()) config.origins.emplace_back(key.path, std::move(all[id_of(key)]));
   }
-  out << "}}";
-  out.flush();
-  return stream.str();
+}
+
+std::string effective_config_text(const EffectiveConfig& config) {
+  return Writer(config).text();
 }
 
 }  // namespace pipeloom::io

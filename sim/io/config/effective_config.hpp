@@ -8,30 +8,28 @@
 #include "sim/cost/resolve.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/memory.hpp"
-#include "sim/steps.hpp"
+#include "sim/op.hpp"
 
 namespace pipeloom::io {
 
-/// The configuration with every default and derived value spelt out. Written back as a configuration file it gives the same
-/// run.
-struct EffectiveConfig {
-  std::string schedule;  ///< canonical name, or the schedule file's
-  int ranks = 0;
-  int microbatches = 0;
-  int chunks = 1;
-  RunOptions options;
-  cost::CostSpec spec;  ///< as given
-  cost::ResolvedCosts resolved;
-  MemoryModel memory;
-  int stages = 0;
+/// The configuration with every default and derived value spelt out, numbers of stages as arrays. Written back as a configuration file it
+/// gives the same run.
+struct EffectiveConfig : RunConfig {
   unsigned kinds = 0;  ///< bit index_of(kind): the schedule has such ops
   [[nodiscard]] bool runs(OpKind kind) const { return (kinds >> index_of(kind) & 1U) != 0; }
-  Steps step;
   /// Key path -> "default", "derived: ...", "alias Interleaved1F1B", in the order of the keys.
   std::vector<cost::Origin> origins;
-  /// What the search for the order warned about, for stderr; reports do not have it.
-  std::vector<std::string> warnings;
 };
+
+/// Fills in costs, memory and steps as they are for this schedule: `given` is what the user said, the others what followed from it.
+/// `resolved` and `memory` are of `given`.
+void take_resolved(EffectiveConfig& config, const RunConfig& given, const cost::ResolvedCosts& resolved,
+                   const MemoryModel& memory, const Schedule& schedule);
+
+/// Adds where the values of `given` came from to what config.origins says already, in the order of the keys: defaults of the input, then
+/// `resolved`. Keys that do not hold have no origin.
+void collect_origins(EffectiveConfig& config, const RunConfig& given,
+                     const std::vector<cost::Origin>& resolved);
 
 /// It as one line of JSON: the "config" key of a report.
 [[nodiscard]] std::string effective_config_text(const EffectiveConfig& config);

@@ -2,62 +2,49 @@
 
 // One run, as a configuration file and options describe it: typed, every number checked.
 
+#include <bitset>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"
 #include "sim/cost/cost_spec.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "sim/options.hpp"
 #include "sim/steps.hpp"
 
 namespace pipeloom::io {
 
-/// "recompute": which forwards run again before their backward.
-struct RecomputeOption {
-  bool on = false;
-  int keep = 0;  ///< of a rank's outstanding passes, so many keep their activations
-  friend bool operator==(const RecomputeOption&, const RecomputeOption&) = default;
-};
+/// Which keys an input gives, and where. Copies share the places.
+class GivenKeys {
+ public:
+  static constexpr std::size_t kMost = 128;
 
-/// "offload": which activations go to the host meanwhile.
-struct OffloadOption {
-  bool on = false;
-  std::optional<int> chunks;  ///< of each rank, the longest-lived first; no value: all
-  int prefetch = 1;           ///< entries between the issue of a reload and its use
-  int min_gap = 3;            ///< entries between forward and backward below which a pass stays
-  friend bool operator==(const OffloadOption&, const OffloadOption&) = default;
-};
+  [[nodiscard]] bool has(KeyId id) const { return given_[id]; }
+  [[nodiscard]] bool has(std::string_view path) const;
+  /// Where the input gives the key; else where it gives the nearest group around it.
+  [[nodiscard]] const Where& place_of(std::string_view path) const;
 
-/// "memory_limit": what an automatic schedule may hold. At most one is given.
-struct MemoryLimitOption {
-  std::optional<Bytes> bytes;
-  std::optional<Scale> microbatches;  ///< in units of 1e-9
-};
+  /// The input itself stands here.
+  void add_root(const Where& where);
+  void add(KeyId id, const Where& where);
+  /// The value follows from others, so that it is neither given nor a default.
+  void add_derived(KeyId id) { given_.set(id); }
+  /// Another value of a key that is given has taken its place.
+  void move(KeyId id, const Where& where);
 
-/// Keys of "options". What the input gives is in `given` too, with its place, for whoever refuses it later.
-struct RunOptions {
-  std::optional<int> group_size;
-  /// Weight of every slice of a sequence; n equal ones for a number n. Empty: the schedule's default.
-  std::vector<std::int64_t> slices;
-  std::optional<int> waves;
-  std::optional<int> updates;
-  std::string variant;
-  MemoryLimitOption memory_limit;
-  /// The schedule file of `custom`, as given; relative to the configuration's folder.
-  std::string file;
-  RecomputeOption recompute;
-  OffloadOption offload;
-  bool forward_only = false;
+ private:
+  using Places = std::vector<std::pair<KeyId, Where>>;
+  [[nodiscard]] const Where* find(KeyId id) const;
 
-  struct Given {
-    std::string name;  ///< "group_size"
-    Where where;
-  };
-  std::vector<Given> given;
-  /// Where the input gives this option, or null.
-  [[nodiscard]] const Where* place_of(std::string_view name) const;
+  std::bitset<kMost> given_;
+  Where root_;
+  std::shared_ptr<Places> places_;
+  Places moved_;  // what differs from places_, which other configurations may share
 };
 
 /// The schedule that is a file: options.file names it; ranks and microbatches are the file's.
@@ -66,21 +53,18 @@ inline constexpr std::string_view kCustomSchedule = "custom";
 struct RunConfig {
   /// The name as typed; which schedule that is, schedules::find says. Empty when a schedule file takes its place.
   std::string schedule;
-  Where schedule_where;
   int ranks = 0;         ///< p; 0 when a schedule file takes its place
   int microbatches = 0;  ///< m; likewise
   std::optional<int> chunks;
-  Where ranks_where;
-  Where microbatches_where;
-  Where chunks_where;
-  RunOptions options;
+  ScheduleOptions options;
   cost::CostSpec costs;
   cost::MemorySpec memory;
   Steps step;
-  /// Keys that the input does not mention, so that their defaults hold: "costs.transfer.latency", ...
-  std::vector<std::string> defaulted;
+  GivenKeys given;
   /// Such as decimals with more digits than a tick holds: "file:line:column: ...", without "warning:".
   std::vector<std::string> warnings;
+
+  [[nodiscard]] const Where& place_of(std::string_view path) const { return given.place_of(path); }
 };
 
 /// What the input must say: a whole run, or only what goes with a schedule that comes from a file.

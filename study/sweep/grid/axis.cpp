@@ -6,15 +6,14 @@
 #include <array>
 #include <utility>
 
-#include "sim/io/config/config_reader.hpp"
 #include "sim/io/config/run_config.hpp"
+#include "sim/io/config/value_reading.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
 #include "study/sweep/grid/leaves.hpp"
 
 namespace pipeloom::sweep {
 namespace {
 
-using io::ConfigReader;
 using io::Value;
 using io::ValueKind;
 
@@ -28,9 +27,9 @@ class RangeReader {
         throw InputError::unknown_name(object.where_key(i), fmt::format("key of a range of {}", key),
                                        shortened(object.keys()[i].name, 64), valid);
     const auto row = row_of(key);
-    const bool number = row.is_place || row.row->type == io::KeyType::Count || is_number(row.row->type);
+    const bool number = row.is_place || row.row->form->is_number;
     if (!number) fail("has no ranges, as its values are no numbers; give a list");
-    whole_ = !row.is_place && (row.row->type == io::KeyType::Count || row.row->type == io::KeyType::Slices);
+    whole_ = !row.is_place && row.row->form->is_whole;
     from_ = member("from");
     to_ = member("to");
   }
@@ -48,12 +47,6 @@ class RangeReader {
   }
 
  private:
-  static bool is_number(io::KeyType type) {
-    using T = io::KeyType;
-    return type == T::Decimal || type == T::Time || type == T::TimeTable || type == T::Overlapped ||
-           type == T::Bytes || type == T::BytesTable || type == T::Limit || type == T::Slices;
-  }
-
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError(object_.where(), fmt::format("the range of {} {}", key_, what));
   }
@@ -63,8 +56,8 @@ class RangeReader {
     if (value == nullptr) fail(fmt::format("lacks \"{}\"; add it", name));
     const auto number = value->is(ValueKind::Number) ? parse_nano(value->text()) : std::nullopt;
     if (!number)
-      ConfigReader::fail(*value, fmt::format("\"{}\" of {}", name, key_),
-                         "a number of at most nine decimals, up to 9.2e18");
+      io::refuse_value(*value, fmt::format("\"{}\" of {}", name, key_),
+                       "a number of at most nine decimals, up to 9.2e18");
     return *number;
   }
 
@@ -175,8 +168,8 @@ AxisKey read_axis_key(const std::string& key, const Value& values) {
     return out;
   }
   if (!values.is(ValueKind::Array) || values.items().empty())
-    ConfigReader::fail(values, fmt::format("the axis {}", key),
-                       "a list of values, or {\"from\", \"to\"} with \"step\", \"steps\" or \"factor\"");
+    io::refuse_value(values, fmt::format("the axis {}", key),
+                     "a list of values, or {\"from\", \"to\"} with \"step\", \"steps\" or \"factor\"");
   for (const Value& value : values.items()) out.list.push_back(list_value(key, value));
   return out;
 }
@@ -201,7 +194,7 @@ Value read_costs_file(const Value& name) {
   io::inline_costs_file(document);
   const Value& costs = *document.root().find("costs");
   require_type(costs, "costs");
-  if (costs.is(ValueKind::String)) ConfigReader::fail(costs, "costs", "an object");
+  if (costs.is(ValueKind::String)) io::refuse_value(costs, "costs", "an object");
   return costs;
 }
 

@@ -8,8 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/io/config/key.hpp"
 #include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/sweep/grid/axis.hpp"
@@ -80,8 +82,7 @@ struct ChunkNames {
   std::size_t schedule = 0;
   std::size_t ranks = 0;
   std::size_t microbatches = 0;
-  std::size_t variant = 0;
-  std::size_t waves = 0;
+  std::vector<std::pair<const io::Key*, std::size_t>> options;
 };
 
 class Templates;
@@ -119,9 +120,8 @@ void locate(const GridContent& content, std::uint64_t index, Position& out);
 /// value. Fills names, derive_order, chunk_names, and the blocks' sources.
 void link_rules(GridContent& content);
 
-/// "chunks" by the schedule's own rule. Throws InputError where the schedule does not say it.
-[[nodiscard]] int default_chunks(const std::string& schedule, int ranks, int microbatches,
-                                 const std::string& variant, std::optional<int> waves);
+/// "chunks" by the schedule's own rule, for the ranks, microbatches and options of `config`. Throws InputError where the schedule does not say it.
+[[nodiscard]] int default_chunks(const std::string& schedule, io::RunConfig config);
 
 /// Fills hash, axes_json, base_json and the blocks' base_leaves.
 void add_identity(GridContent& content);

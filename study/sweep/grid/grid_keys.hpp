@@ -1,13 +1,13 @@
 #pragma once
 
-// Which configuration keys a grid may set, and what values they take. The table of keys (sim/io/config/config_keys.hpp) decides; whether a
+// Which configuration keys a grid may set, and what values they take. The table of keys (sim/io/config/key.hpp) decides; whether a
 // number is in range is found by whoever reads the configuration, and is the point's status, not an error of the grid.
 
 #include <string>
 #include <string_view>
 
 #include "sim/base/error.hpp"
-#include "sim/io/config/config_keys.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {
@@ -19,7 +19,7 @@ namespace pipeloom::sweep {
 
 /// The row of a key that normal_key() returned, or of the table that it is a place of.
 struct KeyRow {
-  const io::ConfigKey* row = nullptr;
+  const io::Key* row = nullptr;
   bool is_place = false;  ///< a number inside the row's table
 };
 [[nodiscard]] KeyRow row_of(std::string_view key);

@@ -119,10 +119,12 @@ class PointValues {
   [[nodiscard]] int chunks() const {
     const ChunkNames& names = content_.chunk_names;
     const std::string schedule = has(names.schedule) ? value(names.schedule).text : std::string();
-    std::optional<int> waves;
-    if (has(names.waves)) waves = count(names.waves);
-    return default_chunks(schedule, count(names.ranks), count(names.microbatches),
-                          has(names.variant) ? value(names.variant).text : std::string(), waves);
+    io::RunConfig config;
+    config.ranks = count(names.ranks);
+    config.microbatches = count(names.microbatches);
+    for (const auto& [key, name] : names.options)
+      if (has(name)) (void)key->patch(*key, config, io::kWhole, value(name).json(), {});
+    return default_chunks(schedule, std::move(config));
   }
 
   const GridContent& content_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/io/config/config_reader.hpp"
+#include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/report/metrics_table.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
@@ -14,12 +14,11 @@
 namespace pipeloom::sweep {
 namespace {
 
-using io::ConfigReader;
 using io::Value;
 using io::ValueKind;
 
 const Value& require(const Value& value, ValueKind kind, std::string_view what) {
-  if (!value.is(kind)) ConfigReader::fail(value, std::string(what), io::name_of(kind));
+  if (!value.is(kind)) io::refuse_value(value, std::string(what), io::name_of(kind));
   return value;
 }
 
@@ -42,8 +41,8 @@ std::uint64_t read_whole(const Value& object, const char* name, std::int64_t lea
     throw InputError(object.where(), fmt::format("\"sample\" lacks \"{}\"; add it", name));
   const auto number = value->is(ValueKind::Number) ? parse_nano(value->text()) : std::nullopt;
   if (!number || *number % kOne != 0 || *number / kOne < least)
-    ConfigReader::fail(*value, fmt::format("\"{}\" of \"sample\"", name),
-                       fmt::format("a whole number of {} or more", least));
+    io::refuse_value(*value, fmt::format("\"{}\" of \"sample\"", name),
+                     fmt::format("a whole number of {} or more", least));
   return static_cast<std::uint64_t>(*number / kOne);
 }
 
@@ -108,7 +107,7 @@ GridReader::Axes GridReader::read_product(const Value& object) {
 
 std::shared_ptr<const Axis> GridReader::read_zip(const Value& object) {
   require(object, ValueKind::Object, "a zip");
-  if (object.keys().empty()) ConfigReader::fail(object, "this zip", "an object with keys");
+  if (object.keys().empty()) io::refuse_value(object, "this zip", "an object with keys");
   Axis axis;
   for (std::size_t i = 0; i < object.keys().size(); ++i) {
     const std::string key = normal_key(object.keys()[i].name, object.where_key(i));
@@ -126,7 +125,7 @@ std::shared_ptr<const Axis> GridReader::read_zip(const Value& object) {
 void GridReader::read_axes(const Value* axes, const Value* zips) {
   std::vector<Axes> products(1);
   if (axes != nullptr && axes->is(ValueKind::Array)) {
-    if (axes->items().empty()) ConfigReader::fail(*axes, "\"axes\"", "an object, or an array of some");
+    if (axes->items().empty()) io::refuse_value(*axes, "\"axes\"", "an object, or an array of some");
     require_at_most(axes->items().size(), kMaxProducts, "products of axes", axes->where());
     products.clear();
     for (const Value& item : axes->items()) products.push_back(read_product(item));

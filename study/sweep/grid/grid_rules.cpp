@@ -43,9 +43,7 @@ std::optional<Operand> plain_default(std::string_view name) {
   const std::string_view text = row->default_text;
   if (const auto number = parse_nano(text)) return Operand::number(*number);
   if (row->type == io::KeyType::Flag) return Operand::number(text == "true" ? kOne : 0);
-  const bool word = row->type == io::KeyType::Choice || row->type == io::KeyType::Recompute ||
-                    row->type == io::KeyType::Offload || row->type == io::KeyType::Overlapped;
-  if (word) return Operand::of_text(std::string(text));
+  if (row->form->is_listed) return Operand::of_text(std::string(text));
   return std::nullopt;
 }
 
@@ -94,8 +92,8 @@ class Linker {
     names.schedule = name_number("schedule", {});
     names.ranks = name_number("ranks", {});
     names.microbatches = name_number("microbatches", {});
-    names.variant = name_number("options.variant", {});
-    names.waves = name_number("options.waves", {});
+    for (const io::Key& key : io::config_keys())
+      if (key.decides_chunks) names.options.emplace_back(&key, name_number(std::string(key.path), {}));
   }
 
   void find_derived() {
@@ -169,9 +167,9 @@ class Linker {
     if (derived_[name] < content_.derived.size()) out.push_back(derived_[name]);
     if (!default_chunks_ || content_.names[name] != "chunks") return;
     const ChunkNames& names = content_.chunk_names;
-    for (const std::size_t other :
-         {names.schedule, names.ranks, names.microbatches, names.variant, names.waves})
+    for (const std::size_t other : {names.schedule, names.ranks, names.microbatches})
       needs_of_name(other, out);
+    for (const auto& [key, other] : names.options) needs_of_name(other, out);
   }
 
   void order_derived() {
@@ -221,21 +219,15 @@ void link_rules(GridContent& content) {
   Linker(content).link();
 }
 
-int default_chunks(const std::string& schedule, int ranks, int microbatches, const std::string& variant,
-                   std::optional<int> waves) {
+int default_chunks(const std::string& schedule, io::RunConfig config) {
   if (schedule == io::kCustomSchedule)
     throw InputError("chunks of the schedule custom are its file's; set chunks in the base or an axis");
   const schedules::Found found = schedules::find(schedule);
-  io::RunConfig config;
-  config.ranks = ranks;
-  config.microbatches = microbatches;
-  config.options.variant = variant;
-  config.options.waves = waves;
   try {
     return study::params_of(config, found).chunks;
   } catch (const ScheduleError&) {
     // The framework refuses these parameters; so will whoever runs the point.
-    return schedules::default_chunks(found.generator->requirements, variant);
+    return schedules::default_chunks(found.generator->requirements, config.options.variant);
   }
 }
 

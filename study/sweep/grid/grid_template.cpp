@@ -64,15 +64,16 @@ io::Document Templates::document(const GridContent& content, const Block& block,
     const auto& [axis, index] = block.places[i];
     const AxisKey& column = block.axes[axis]->columns[index];
     const std::string& source = column.range ? content.path : column.where.file;
-    if (family.patches[i].apply != nullptr)
-      document.set(column.name, family.patches[i].placeholder, source);
+    if (family.patches[i].key != nullptr)
+      document.set(column.name, family.patches[i].placeholder(), source);
     else if (column.range)
       document.set(column.name, nano_text(column.range->value(digits[axis])), source);
     else
       document.set(column.name, column.list[digits[axis]].value, source);
   }
   for (std::size_t i = 0; i < content.derived.size(); ++i)
-    document.set(content.derived[i].name, family.patches[block.places.size() + i].placeholder, content.path);
+    document.set(content.derived[i].name, family.patches[block.places.size() + i].placeholder(),
+                 content.path);
   return document;
 }
 
@@ -89,16 +90,15 @@ std::optional<io::RunConfig> Templates::config(const GridContent& content,
   const Where calculated{content.path};
   for (std::size_t i = 0; out && i < family.patches.size(); ++i) {
     const Patch& patch = family.patches[i];
-    if (patch.apply == nullptr) continue;
+    if (patch.key == nullptr) continue;
     const std::string& json = combination.settings[i].json;
     bool known = false;
     if (i < block.places.size()) {
       const auto& [axis, index] = block.places[i];
       const AxisKey& column = block.axes[axis]->columns[index];
-      known = patch.apply(*out, patch.index, json,
-                          column.range ? calculated : column.list[at.digits[axis]].value.where());
+      known = patch.apply(*out, json, column.range ? calculated : column.list[at.digits[axis]].value.where());
     } else {
-      known = patch.apply(*out, patch.index, json, calculated);
+      known = patch.apply(*out, json, calculated);
     }
     if (!known) out.reset();
   }

@@ -16,14 +16,16 @@ namespace pipeloom::sweep {
 
 /// Sets one key of a configuration that was read with another value of it. False if the value must be read in full.
 struct Patch {
-  using Apply = bool (*)(io::RunConfig& config, std::size_t index, std::string_view json, const Where& where);
-  Apply apply = nullptr;
-  std::size_t index = 0;         ///< of an array's entry: "costs.rank_scale.3"
-  std::string_view placeholder;  ///< JSON
+  const io::Key* key = nullptr;
+  std::size_t index = io::kWhole;  ///< of an array's entry: "costs.rank_scale.3"
+
+  [[nodiscard]] bool apply(io::RunConfig& config, std::string_view json, const Where& where) const;
+  /// JSON that the key takes.
+  [[nodiscard]] std::string_view placeholder() const;
 };
 
 /// The patch of a key, if there is one.
-[[nodiscard]] std::optional<Patch> find_patch(std::string_view key);
+[[nodiscard]] std::optional<Patch> find_patch(std::string_view path);
 
 class Templates {
  public:
@@ -35,7 +37,7 @@ class Templates {
  private:
   /// Of one block.
   struct Family {
-    /// Parallel to Combination::settings; without `apply` for what the templates have already.
+    /// Parallel to Combination::settings; without `key` for what the templates have already.
     std::vector<Patch> patches;
     /// Axes whose values no patch knows: one template for each combination of them.
     std::vector<std::size_t> axes;

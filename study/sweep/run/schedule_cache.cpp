@@ -9,10 +9,12 @@ namespace {
 /// Where the configuration says what an error about its schedule may point at.
 std::string places_of(const io::RunConfig& config) {
   std::string text;
-  for (const Where* where :
-       {&config.schedule_where, &config.ranks_where, &config.microbatches_where, &config.chunks_where})
-    text += where->text() + '\n';
-  for (const auto& given : config.options.given) text += given.name + ' ' + given.where.text() + '\n';
+  for (const io::Key& key : io::config_keys()) {
+    const bool matters = key.group == io::KeyClass::Shape || key.group == io::KeyClass::Option;
+    if (!matters || !config.given.has(io::id_of(key))) continue;
+    text += key.path;
+    text += ' ' + config.place_of(key.path).text() + '\n';
+  }
   return text;
 }
 
@@ -38,17 +40,15 @@ ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan)
   ScheduleKey key;
   key.generator = plan.found.generator;
   key.params = plan.params;
-  key.recompute = config.options.recompute;
-  key.offload = config.options.offload;
-  key.recompute_given = config.options.place_of("recompute") != nullptr;
-  key.offload_given = config.options.place_of("offload") != nullptr;
+  key.recompute_given = config.given.has("options.recompute");
+  key.offload_given = config.given.has("options.offload");
   if (plan.terms != nullptr) key.terms = numbers_of(*plan.terms);
   if (key.generator != nullptr) return key;
   key.params.ranks = config.ranks;
   key.params.microbatches = config.microbatches;
   key.params.chunks = config.chunks.value_or(0);
-  key.params.forward_only = config.options.forward_only;
-  key.file = config.schedule_where.file + '\n' + config.options.file;
+  key.params.options = config.options;
+  key.file = config.place_of("schedule").file + '\n' + config.options.file;
   key.steps = config.step.count;
   return key;
 }
@@ -129,19 +129,12 @@ std::size_t Evaluator::Cache::Hash::operator()(const ScheduleKey& key) const {
     hash ^= hash >> 29;
   };
   const schedules::Params& p = key.params;
-  for (const int value :
-       {p.ranks, p.microbatches, p.chunks, p.group_size.value_or(-1), p.slices, p.waves, p.updates,
-        static_cast<int>(p.forward_only), key.recompute.keep, key.offload.chunks.value_or(-1),
-        key.offload.prefetch, key.offload.min_gap, key.steps})
-    mix(static_cast<std::size_t>(value));
-  if (p.memory_limit)
-    for (const auto& limit : {p.memory_limit->bytes, p.memory_limit->microbatches})
-      mix(static_cast<std::size_t>(limit.value_or(-1)));
+  for (const int value : {p.ranks, p.microbatches, p.chunks, key.steps}) mix(static_cast<std::size_t>(value));
+  for (const io::Key& row : io::config_keys())
+    if (row.mix != nullptr) hash = row.mix(p.options, hash);
   for (const std::int64_t number : key.terms) mix(static_cast<std::size_t>(number));
-  mix(std::hash<std::string>()(p.variant));
   mix(std::hash<std::string>()(key.file));
-  mix((key.recompute.on ? 1U : 0U) + (key.offload.on ? 2U : 0U) + (key.recompute_given ? 4U : 0U) +
-      (key.offload_given ? 8U : 0U));
+  mix((key.recompute_given ? 1U : 0U) + (key.offload_given ? 2U : 0U));
   return hash;
 }
 

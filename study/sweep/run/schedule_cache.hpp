@@ -26,8 +26,6 @@ namespace pipeloom::sweep {
 struct ScheduleKey {
   const schedules::Generator* generator = nullptr;  ///< null: a file
   schedules::Params params;
-  io::RecomputeOption recompute;
-  io::OffloadOption offload;
   bool recompute_given = false;  ///< even a "false" is refused where it makes no sense
   bool offload_given = false;
   std::string file;  ///< path; its size is checked against the steps when it is read

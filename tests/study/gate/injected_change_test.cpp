@@ -72,10 +72,11 @@ class QueueFile {
 schedules::Params small_params(const schedules::Generator& generator) {
   schedules::Params params{.ranks = 4, .microbatches = 8};
   params.chunks = schedules::default_chunks(generator.requirements, {});
-  params.slices = generator.requirements.default_slices;
-  params.updates = std::min(generator.requirements.default_updates, 2);
-  if (generator.requirements.takes_waves) params.waves = params.chunks / 2;
-  if (!generator.requirements.variants.empty()) params.variant = generator.requirements.variants.front();
+  params.options.slices = equal_slices(generator.requirements.default_slices);
+  params.options.updates = std::min(generator.requirements.default_updates, 2);
+  if (generator.requirements.takes.has(Option::Waves)) params.options.waves = params.chunks / 2;
+  if (!generator.requirements.variants.empty())
+    params.options.variant = generator.requirements.variants.front();
   while (params.microbatches < 64 && !schedules::refusal(generator, params).empty()) ++params.microbatches;
   return params;
 }

@@ -18,10 +18,10 @@ namespace {
 class Dump {
  public:
   explicit Dump(const io::RunConfig& config) {
-    add("schedule", config.schedule, config.schedule_where);
-    add("ranks", config.ranks, config.ranks_where);
-    add("microbatches", config.microbatches, config.microbatches_where);
-    add("chunks", config.chunks.value_or(-1), config.chunks_where);
+    add("schedule", config.schedule, config.place_of("schedule"));
+    add("ranks", config.ranks, config.place_of("ranks"));
+    add("microbatches", config.microbatches, config.place_of("microbatches"));
+    add("chunks", config.chunks.value_or(-1), config.place_of("chunks"));
     add_options(config.options);
     add_costs(config.costs);
     add_transfer(config.costs.transfer);
@@ -34,7 +34,11 @@ class Dump {
     add("step",
         fmt::format("{} {} {}", static_cast<int>(config.step.rule), config.step.optimizer, config.step.count),
         {});
-    for (const std::string& key : config.defaulted) add("defaulted", key, {});
+    for (const io::Key& key : io::config_keys()) {
+      const bool given = config.given.has(io::id_of(key));
+      const bool has_place = key.group == io::KeyClass::Shape || key.group == io::KeyClass::Option;
+      add(std::string(key.path).c_str(), given, has_place ? config.place_of(key.path) : Where());
+    }
     for (const std::string& warning : config.warnings) add("warning", warning, {});
   }
   std::string text;
@@ -45,7 +49,7 @@ class Dump {
     text += fmt::format("{} {} @{}\n", name, value, where.text());
   }
 
-  void add_options(const io::RunOptions& options) {
+  void add_options(const ScheduleOptions& options) {
     add("group_size", options.group_size.value_or(-1), {});
     for (const auto weight : options.slices) add("slice", weight, {});
     add("waves", options.waves.value_or(-1), {});
@@ -58,7 +62,6 @@ class Dump {
                     options.offload.prefetch, options.offload.min_gap),
         {});
     add("forward_only", options.forward_only, {});
-    for (const auto& given : options.given) add("given", given.name, given.where);
   }
 
   void add_numbers(const cost::StageNumbers& numbers) {
@@ -85,11 +88,10 @@ class Dump {
           {});
       add_numbers(costs.overlap->duration);
     }
-    for (const auto scale : costs.rank_scale) add("rank_scale", scale, costs.rank_scale_where);
-    for (const auto scale : costs.microbatch_scale)
-      add("microbatch_scale", scale, costs.microbatch_scale_where);
-    add("scales", "", costs.rank_scale_where);
-    add("scales", "", costs.microbatch_scale_where);
+    for (const auto* scales : {&costs.rank_scale, &costs.stage_scale, &costs.microbatch_scale}) {
+      add("scales", scales->table.has_value(), scales->where);
+      for (const auto scale : scales->array) add("scale", scale, {});
+    }
   }
 
   void add_transfer(const cost::TransferSpec& transfer) {

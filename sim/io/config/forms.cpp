@@ -1,0 +1,194 @@
+// What the values of each codec look like: for `--keys`, axes, --set and the JSON Schema.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/literals.hpp"
+#include "sim/base/text_tools.hpp"
+#include "sim/io/config/codecs.hpp"
+#include "sim/io/json/json_text.hpp"
+
+namespace pipeloom::io::codec {
+namespace {
+
+using K = ValueKind;
+
+bool is_index(std::string_view text) {
+  return !text.empty() && text.size() <= 7 && (text.size() == 1 || text[0] != '0') &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_stage_place(std::string_view rest) {
+  return is_index(rest) || rest == "default" || (rest.starts_with("stages.") && is_index(rest.substr(7)));
+}
+bool is_overlap_place(std::string_view rest) {
+  return rest == "factor" || rest == "saving" || is_stage_place(rest);
+}
+bool is_scale_place(std::string_view rest) {
+  if (rest == "default") return true;
+  for (const std::string_view members : {"ranks.", "stages.", "microbatches."})
+    if (rest.starts_with(members) && is_index(rest.substr(members.size()))) return true;
+  return is_index(rest);
+}
+
+bool is_time(std::string_view text) {
+  return parse_time_literal(text).has_value();
+}
+bool is_overlap_word(std::string_view text) {
+  return text == "sum" || text == "sequential" || is_time(text);
+}
+bool is_size(std::string_view text) {
+  return parse_bytes_literal(text).has_value();
+}
+bool is_rate(std::string_view text) {
+  return parse_rate_literal(text).has_value();
+}
+
+template <std::size_t N>
+struct Literal {
+  constexpr Literal(const char (&text)[N]) { std::copy_n(text, N, data); }  // NOLINT: implicit on purpose
+  char data[N];
+};
+/// A schema that no row changes.
+template <Literal text>
+std::string fixed(const Key&) {
+  return text.data;
+}
+
+std::string choice_schema(const Key& key) {
+  std::string out;
+  for (const std::string& choice : choices_of(key)) out += (out.empty() ? "" : ", ") + json_string(choice);
+  return fmt::format("\"enum\": [{}]", out);
+}
+
+std::string count_schema(const Key& key) {
+  return fmt::format("\"type\": \"integer\", \"minimum\": {}, \"maximum\": {}", key.minimum, key.maximum);
+}
+
+std::string slices_schema(const Key& key) {
+  return fmt::format(
+      R"("anyOf": [{{"type": "integer", "minimum": {0}, "maximum": {1}}}, )"
+      R"({{"type": "array", "minItems": 1, "maxItems": {1}, "items": {{"type": "integer", "minimum": 1}}}}])",
+      key.minimum, key.maximum);
+}
+
+/// A word for all and one for nothing, or an object.
+template <Literal all>
+std::string word_or_object(const Key& key) {
+  return fmt::format(R"("anyOf": [{{"enum": ["none", "{}"]}}, {{"type": "object", )"
+                     R"("additionalProperties": false, "properties": {{{}}}}}])",
+                     all.data, schema_properties(key.path, ""));
+}
+
+}  // namespace
+
+const Form kGroupForm = {.help = "an object",
+                         .kinds = kinds({K::Object}),
+                         .kinds_text = "an object",
+                         .schema = fixed<"\"type\": \"object\"">};
+const Form Text::kForm = {.help = "a string",
+                          .kinds = kinds({K::String}),
+                          .kinds_text = "a string",
+                          .schema = fixed<"\"type\": \"string\", \"minLength\": 1">};
+const Form Choice::kForm = {.help = "one of",
+                            .kinds = kinds({K::String}),
+                            .kinds_text = "a string",
+                            .is_listed = true,
+                            .schema = choice_schema};
+const Form Flag::kForm = {.help = "true or false",
+                          .kinds = kinds({K::Bool}),
+                          .kinds_text = "true or false",
+                          .schema = fixed<"\"type\": \"boolean\"">};
+const Form Count::kForm = {.help = "a whole number",
+                           .kinds = kinds({K::Number}),
+                           .kinds_text = "a number",
+                           .is_number = true,
+                           .is_whole = true,
+                           .schema = count_schema};
+const Form Decimal::kForm = {
+    .help = "a number, or a text such as \"400Gbit/s\"",
+    .kinds = kinds({K::Number, K::String, K::Null}),
+    .kinds_text = "a number, a quantity with its unit, or null",
+    .is_word = is_rate,
+    .is_number = true,
+    .schema = fixed<R"("anyOf": [{"type": ["number", "null"], "exclusiveMinimum": 0}, )"
+                    R"({"type": "string", "pattern": )"
+                    R"("^[0-9.]+ ?[kKmMgGtTpP]?([bB]it|B)/s$"}])">};
+const Form Time::kForm = {.help = "a time: a number, or a text such as \"23.6ms\"",
+                          .kinds = kinds({K::Number, K::String}),
+                          .kinds_text = "a time",
+                          .is_word = is_time,
+                          .is_number = true,
+                          .schema = fixed<"\"$ref\": \"#/$defs/time\"">};
+const Form StageTimes::kForm = {
+    .help =
+        "a time (a number, or a text such as \"23.6ms\"), an array of one per stage, or {\"default\": "
+        "t, \"stages\": {\"3\": t}}",
+    .kinds = kinds({K::Number, K::String, K::Array, K::Object}),
+    .kinds_text = "a number, an array of one per stage, or {\"default\": 2, \"stages\": {\"3\": 2.5}}",
+    .is_word = is_time,
+    .is_place = is_stage_place,
+    .is_number = true,
+    .schema = fixed<"\"$ref\": \"#/$defs/times\"">};
+const Form Overlapped::kForm = {
+    .help = "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
+    .kinds = kinds({K::Number, K::Array, K::Object, K::String}),
+    .kinds_text = "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
+    .is_word = is_overlap_word,
+    .is_place = is_overlap_place,
+    .is_number = true,
+    .is_listed = true,
+    .schema = fixed<"\"$ref\": \"#/$defs/overlapped\"">};
+const Form Bytes::kForm = {.help = "a whole number of bytes, or a text such as \"80GB\" or \"75GiB\"",
+                           .kinds = kinds({K::Number, K::String}),
+                           .kinds_text = "a size",
+                           .is_word = is_size,
+                           .is_number = true,
+                           .schema = fixed<"\"$ref\": \"#/$defs/size\"">};
+const Form StageBytes::kForm = {
+    .help =
+        "bytes (a whole number, or a text such as \"80GB\"), an array of one per stage, or "
+        "{\"default\": n, \"stages\": {\"3\": n}}",
+    .kinds = kinds({K::Number, K::String, K::Array, K::Object}),
+    .kinds_text = "a number, an array of one per stage, or {\"default\": 2, \"stages\": {\"3\": 2.5}}",
+    .is_word = is_size,
+    .is_place = is_stage_place,
+    .is_number = true,
+    .schema = fixed<"\"$ref\": \"#/$defs/bytes\"">};
+const Form Limit::kForm = {
+    .help = "bytes (a whole number, or a text such as \"80GB\"), an array of one per rank, or null",
+    .kinds = kinds({K::Number, K::String, K::Array, K::Null}),
+    .kinds_text = "a number, a size, an array of one per rank, or null",
+    .is_word = is_size,
+    .is_place = is_index,
+    .is_number = true,
+    .schema = fixed<R"("anyOf": [{"type": "null"}, {"$ref": "#/$defs/size"}, )"
+                    R"({"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/size"}}])">};
+const Form Scales::kForm = {
+    .help =
+        "an array of factors, or a table: {\"default\": 1, \"ranks\": {\"2\": 1.1}} (\"stages\", "
+        "\"microbatches\")",
+    .kinds = kinds({K::Array, K::Object}),
+    .kinds_text = "an array of factors, or a table of them",
+    .is_place = is_scale_place,
+    .schema = fixed<"\"$ref\": \"#/$defs/scales\"">};
+const Form Slices::kForm = {.help = "a whole number, or an array of whole weights",
+                            .kinds = kinds({K::Number, K::Array}),
+                            .kinds_text = "a whole number, or an array of whole weights",
+                            .is_place = is_index,
+                            .is_number = true,
+                            .is_whole = true,
+                            .schema = slices_schema};
+const Form Recompute::kForm = {.help = R"("none", "full", or an object)",
+                               .kinds = kinds({K::String, K::Object}),
+                               .kinds_text = "a word or an object",
+                               .is_listed = true,
+                               .schema = word_or_object<"full">};
+const Form Offload::kForm = {.help = R"("none", "all", or an object)",
+                             .kinds = kinds({K::String, K::Object}),
+                             .kinds_text = "a word or an object",
+                             .is_listed = true,
+                             .schema = word_or_object<"all">};
+
+}  // namespace pipeloom::io::codec

@@ -1,0 +1,485 @@
+// The one table of configuration keys: a row says all that anybody needs to know about a key, and its member of RunConfig is where the value
+// lives. Codecs read and write it.
+
+#include <algorithm>
+
+#include "sim/io/config/codecs.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/op.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+using cost::CostSpec;
+using cost::LinkSpec;
+using cost::MemorySpec;
+using cost::TransferSpec;
+
+template <auto... members>
+using InCosts = At<&RunConfig::costs, members...>;
+template <OpKind kind>
+using Duration = InCosts<&CostSpec::duration, index_of(kind)>;
+template <auto... members>
+using InTransfer = InCosts<&CostSpec::transfer, members...>;
+template <auto member>
+using InMemory = At<&RunConfig::memory, member>;
+
+bool recomputes(const EffectiveConfig& config) {
+  return config.options.recompute.on;
+}
+bool offloads(const EffectiveConfig& config) {
+  return config.options.offload.on;
+}
+bool runs_recomputation(const EffectiveConfig& config) {
+  return config.runs(OpKind::Recompute);
+}
+bool is_as_in_torch(const EffectiveConfig& config) {
+  return config.costs.first_stage == cost::FirstStage::Torch;
+}
+bool has_messages(const EffectiveConfig& config) {
+  return config.costs.transfer.model != cost::TransferModel::Latency;
+}
+bool posts_ahead(const EffectiveConfig& config) {
+  return config.costs.transfer.plan == "ahead";
+}
+
+constexpr std::string_view kChunksDefault = "2 where the schedule needs or wants it, else 1";
+constexpr std::string_view kDerived = "derived from the others, or 1 if no op costs are given";
+
+constexpr Key kKeys[] = {
+    key<codec::Text, At<&RunConfig::schedule>>(
+        {.path = "schedule",
+         .group = KeyClass::Shape,
+         .role = KeyRole::Decision,
+         .help = "name of the schedule, or an alias (see `pipeloom schedules`)",
+         .required = "--schedule NAME"}),
+    key<codec::Count, At<&RunConfig::ranks>>({.path = "ranks",
+                                              .group = KeyClass::Shape,
+                                              .role = KeyRole::Decision,
+                                              .help = "p, pipeline devices",
+                                              .minimum = 1,
+                                              .maximum = kMaxIndex,
+                                              .required = "--ranks P"}),
+    key<codec::Count, At<&RunConfig::microbatches>>(
+        {.path = "microbatches",
+         .group = KeyClass::Shape,
+         .role = KeyRole::Decision,
+         .help = "m, all microbatches of a step, both directions together",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .required = "--microbatches M"}),
+    key<codec::Count, At<&RunConfig::chunks>>({.path = "chunks",
+                                               .group = KeyClass::Shape,
+                                               .role = KeyRole::Decision,
+                                               .default_text = kChunksDefault,
+                                               .help = "v, stages per rank and model replica",
+                                               .minimum = 1,
+                                               .maximum = kMaxIndex}),
+    group({.path = "options",
+           .group = KeyClass::Option,
+           .role = KeyRole::Decision,
+           .default_text = "{}",
+           .help = "what only some schedules take"}),
+    option<codec::Count, &ScheduleOptions::group_size>(
+        {.path = "options.group_size",
+         .default_text = "ranks, or the alias's rule",
+         .help = "interleaved schedules: microbatches per round",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .option = Option::GroupSize,
+         .noun = "groups of microbatches",
+         .page = "microbatches of a group, default ranks"}),
+    option<codec::Slices, &ScheduleOptions::slices>(
+        {.path = "options.slices",
+         .default_text = "2",
+         .help = "seq-1f1b: pieces of a sequence, equal or by weight",
+         .minimum = 1,
+         .maximum = kMaxSlices,
+         .option = Option::Slices,
+         .noun = "sequence slices",
+         .page = "pieces of a sequence, or a list of their weights, default {}"}),
+    option<codec::Count, &ScheduleOptions::waves>({.path = "options.waves",
+                                                   .default_text = "1",
+                                                   .help = "hanayo: how often the stages run down and up",
+                                                   .minimum = 1,
+                                                   .maximum = kMaxIndex / 2,
+                                                   .option = Option::Waves,
+                                                   .noun = "waves",
+                                                   .page = "1 or more, default 1",
+                                                   .decides_chunks = true}),
+    option<codec::Count, &ScheduleOptions::updates>({.path = "options.updates",
+                                                     .default_text = "4",
+                                                     .help = "pipedream-2bw: optimizer updates in one run",
+                                                     .minimum = 1,
+                                                     .maximum = kMaxIndex,
+                                                     .option = Option::Updates,
+                                                     .noun = "updates without a flush",
+                                                     .page = "optimizer updates of the run, default {}"}),
+    option<codec::Text, &ScheduleOptions::variant>({.path = "options.variant",
+                                                    .default_text = "the schedule's first",
+                                                    .help = "which of the schedule's variants",
+                                                    .option = Option::Variant,
+                                                    .noun = "variants",
+                                                    .page = "{}",
+                                                    .decides_chunks = true}),
+    group({.path = "options.memory_limit",
+           .group = KeyClass::Option,
+           .role = KeyRole::Decision,
+           .default_text = "memory.limit_bytes, else ranks microbatches",
+           .help = "automatic schedules: the activations that a rank may hold; one of the two",
+           .option = Option::MemoryLimit,
+           .noun = "memory limit of its own (memory.limit_bytes is for all schedules)",
+           .page = "{\"bytes\": n} or {\"microbatches\": x} of activations, default memory.limit_bytes, else "
+                   "ranks microbatches",
+           .exactly_one = "{\"bytes\": n} or {\"microbatches\": x}, one of the two"}),
+    option<codec::Bytes, &ScheduleOptions::memory_limit, &MemoryLimit::bytes>(
+        {.path = "options.memory_limit.bytes",
+         .unit = "bytes",
+         .default_text = "none",
+         .help = "the same on every rank",
+         .option = Option::MemoryLimit,
+         .has_origin = false}),
+    option<codec::Decimal, &ScheduleOptions::memory_limit, &MemoryLimit::microbatches>(
+        {.path = "options.memory_limit.microbatches",
+         .default_text = "none",
+         .help = "in microbatches of what one of the first two ranks holds; may be fractional",
+         .option = Option::MemoryLimit,
+         .has_origin = false}),
+    option<codec::Text, &ScheduleOptions::file>(
+        {.path = "options.file",
+         .default_text = "none",
+         .help = "custom: the schedule file, relative to the configuration",
+         .option = Option::File,
+         .noun = "file (the schedule custom has)",
+         .has_origin = false}),
+    option<codec::Recompute, &ScheduleOptions::recompute>(
+        {.path = "options.recompute",
+         .default_text = "none",
+         .help = "run forwards again before their backward instead of keeping activations",
+         .has_origin = false}),
+    option<codec::Count, &ScheduleOptions::recompute, &RecomputeOption::keep>(
+        {.path = "options.recompute.keep",
+         .default_text = "0",
+         .help = "of a rank's outstanding passes, so many keep their activations",
+         .maximum = kMaxIndex,
+         .holds = recomputes,
+         .has_origin = false}),
+    option<codec::Offload, &ScheduleOptions::offload>({.path = "options.offload",
+                                                       .default_text = "none",
+                                                       .help = "copy activations to the host and back",
+                                                       .has_origin = false}),
+    option<codec::Count, &ScheduleOptions::offload, &OffloadOption::chunks>(
+        {.path = "options.offload.chunks",
+         .default_text = "all",
+         .help = "chunks of each rank that go, the longest-lived first",
+         .maximum = kMaxIndex,
+         .holds = offloads,
+         .has_origin = false}),
+    option<codec::Count, &ScheduleOptions::offload, &OffloadOption::prefetch>(
+        {.path = "options.offload.prefetch",
+         .default_text = "1",
+         .help = "entries between the issue of a reload and its use",
+         .maximum = kMaxIndex,
+         .holds = offloads,
+         .has_origin = false}),
+    option<codec::Count, &ScheduleOptions::offload, &OffloadOption::min_gap>(
+        {.path = "options.offload.min_gap",
+         .default_text = "3",
+         .help = "passes with fewer entries between forward and backward stay",
+         .maximum = kMaxIndex,
+         .holds = offloads,
+         .has_origin = false}),
+    option<codec::Flag, &ScheduleOptions::forward_only>({.path = "options.forward_only",
+                                                         .default_text = "false",
+                                                         .help = "drop everything but the forwards"}),
+    group({.path = "costs",
+           .group = KeyClass::Cost,
+           .default_text = "{}",
+           .help = "how long ops and transfers take; or the name of a file that holds this object"}),
+    key<codec::Choice, InCosts<&CostSpec::unit>>({.path = "costs.time_unit",
+                                                  .group = KeyClass::Cost,
+                                                  .default_text = "unit",
+                                                  .help = "unit of every time in the file",
+                                                  .choices = "unit|s|ms|us|ns"}),
+    key<codec::Choice, InCosts<&CostSpec::per>>(
+        {.path = "costs.per",
+         .group = KeyClass::Cost,
+         .default_text = "stage",
+         .help = "what op times are for: one stage pass, all stages of a rank, the whole model",
+         .choices = "stage|rank|model"}),
+    key<codec::StageTimes, Duration<OpKind::Forward>>({.path = "costs.forward",
+                                                       .group = KeyClass::Cost,
+                                                       .unit = "time_unit",
+                                                       .default_text = "1 if no op costs are given",
+                                                       .help = "F, the forward of one stage"}),
+    key<codec::StageTimes, Duration<OpKind::Backward>>(
+        {.path = "costs.backward",
+         .group = KeyClass::Cost,
+         .unit = "time_unit",
+         .default_text = "backward_input + backward_weight, or 2 if no op costs are given",
+         .help = "B, the whole backward of one stage"}),
+    key<codec::StageTimes, Duration<OpKind::BackwardInput>>({.path = "costs.backward_input",
+                                                             .group = KeyClass::Cost,
+                                                             .unit = "time_unit",
+                                                             .default_text = kDerived,
+                                                             .help = "I, the gradient of the stage's input"}),
+    key<codec::StageTimes, Duration<OpKind::BackwardWeight>>(
+        {.path = "costs.backward_weight",
+         .group = KeyClass::Cost,
+         .unit = "time_unit",
+         .default_text = kDerived,
+         .help = "W, the gradient of the stage's weights"}),
+    key<codec::StageTimes, Duration<OpKind::Recompute>>({.path = "costs.recompute",
+                                                         .group = KeyClass::Cost,
+                                                         .unit = "time_unit",
+                                                         .default_text = "forward",
+                                                         .help = "R, a forward run again"}),
+    key<codec::StageTimes, Duration<OpKind::Offload>>({.path = "costs.offload",
+                                                       .group = KeyClass::Cost,
+                                                       .unit = "time_unit",
+                                                       .default_text = "1 if no op costs are given",
+                                                       .help = "O, the copy of a stage pass to the host"}),
+    key<codec::StageTimes, Duration<OpKind::Reload>>({.path = "costs.reload",
+                                                      .group = KeyClass::Cost,
+                                                      .unit = "time_unit",
+                                                      .default_text = "offload",
+                                                      .help = "L, the copy back"}),
+    key<codec::Overlapped, InCosts<&CostSpec::overlap>>(
+        {.path = "costs.overlapped",
+         .group = KeyClass::Cost,
+         .unit = "time_unit",
+         .default_text = "sum",
+         .help = "an overlapped pair of F and B: a time by the forward's stage, a factor of F + B, a saving, "
+                 "\"sequential\" or \"sum\""}),
+    key<codec::Choice, InCosts<&CostSpec::first_stage>>(
+        {.path = "costs.first_stage",
+         .group = KeyClass::Cost,
+         .default_text = "full",
+         .help =
+             "stage 0 of a split backward: as every stage, or nothing in I and I + W in W as PyTorch has it",
+         .choices = "full|torch",
+         .holds = is_as_in_torch}),
+    key<codec::Scales, InCosts<&CostSpec::rank_scale>>(
+        {.path = "costs.rank_scale",
+         .group = KeyClass::Cost,
+         .default_text = "1 for every rank",
+         .help = "one factor per rank for all its op times: unequal devices"}),
+    key<codec::Scales, InCosts<&CostSpec::stage_scale>>(
+        {.path = "costs.stage_scale",
+         .group = KeyClass::Cost,
+         .default_text = "1 for every stage",
+         .help = "one factor per stage for all its op times"}),
+    key<codec::Scales, InCosts<&CostSpec::microbatch_scale>>(
+        {.path = "costs.microbatch_scale",
+         .group = KeyClass::Cost,
+         .default_text = "1 for every microbatch",
+         .help = "one factor per microbatch: packed sequences"}),
+    group({.path = "costs.transfer",
+           .group = KeyClass::Transfer,
+           .default_text = "{}",
+           .help = "tensors that cross ranks"}),
+    key<codec::Choice, InTransfer<&TransferSpec::model>>(
+        {.path = "costs.transfer.model",
+         .group = KeyClass::Transfer,
+         .default_text = "latency",
+         .help = "how transfers behave: hidden, groups that block, issue and wait apart, shared links",
+         .choices = "latency|blocking|async|link",
+         .patchable = false,
+         .written_at = 1}),
+    key<codec::Choice, InTransfer<&TransferSpec::plan>>(
+        {.path = "costs.transfer.plan",
+         .group = KeyClass::Transfer,
+         .role = KeyRole::Decision,
+         .default_text = "auto",
+         .help = "where sends, receives and waits stand: auto takes the schedule's own framework's, else "
+                 "step (blocking) or at-sender",
+         .choices = "auto|step|entry|overlap|overlap-flush|at-sender|before-use|ahead",
+         .patchable = false,
+         .holds = has_messages,
+         .written_at = 6}),
+    key<codec::Count, InTransfer<&TransferSpec::ahead>>(
+        {.path = "costs.transfer.ahead",
+         .group = KeyClass::Transfer,
+         .role = KeyRole::Decision,
+         .default_text = "1",
+         .help = "plan ahead: entries by which a receive is posted before its use",
+         .maximum = kMaxIndex,
+         .holds = posts_ahead,
+         .written_at = 7}),
+    key<codec::Time, InTransfer<&TransferSpec::link, &LinkSpec::latency>>(
+        {.path = "costs.transfer.latency",
+         .group = KeyClass::Transfer,
+         .unit = "time_unit",
+         .default_text = "0",
+         .help = "from the end of a tensor's producer to its arrival, without the bytes",
+         .written_at = 2}),
+    key<codec::Bytes, InTransfer<&TransferSpec::bytes>>({.path = "costs.transfer.bytes",
+                                                         .group = KeyClass::Transfer,
+                                                         .unit = "bytes",
+                                                         .default_text = "0",
+                                                         .help = "size of a tensor between two stages",
+                                                         .written_at = 4}),
+    key<codec::Decimal, InTransfer<&TransferSpec::link, &LinkSpec::bits_per_second>>(
+        {.path = "costs.transfer.bandwidth_gbps",
+         .group = KeyClass::Transfer,
+         .unit = "1e9 bit/s",
+         .default_text = "none: bytes take no time",
+         .help = "bandwidth of a link; not with the abstract time unit",
+         .patchable = false,
+         .written_at = 3}),
+    key<codec::Choice, InTransfer<&TransferSpec::queue>>(
+        {.path = "costs.transfer.queue",
+         .group = KeyClass::Transfer,
+         .default_text = "per-pair",
+         .help = "which messages of a rank share a queue; read by async and link",
+         .choices = "per-rank|per-direction|per-pair",
+         .written_at = 5}),
+    key<codec::Count, InTransfer<&TransferSpec::ranks_per_node>>(
+        {.path = "costs.transfer.ranks_per_node",
+         .group = KeyClass::Transfer,
+         .default_text = "none: all hops are alike",
+         .help = "rank r is on node r / ranks_per_node",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .patchable = false,
+         .written_at = 8}),
+    group({.path = "costs.transfer.intra",
+           .group = KeyClass::Transfer,
+           .default_text = "as costs.transfer",
+           .help = "hops within a node",
+           .written_at = 9}),
+    key<codec::Time, InTransfer<&TransferSpec::intra, &LinkSpec::latency>>(
+        {.path = "costs.transfer.intra.latency",
+         .group = KeyClass::Transfer,
+         .unit = "time_unit",
+         .default_text = "costs.transfer.latency",
+         .help = "latency within a node"}),
+    key<codec::Decimal, InTransfer<&TransferSpec::intra, &LinkSpec::bits_per_second>>(
+        {.path = "costs.transfer.intra.bandwidth_gbps",
+         .group = KeyClass::Transfer,
+         .unit = "1e9 bit/s",
+         .default_text = "costs.transfer.bandwidth_gbps",
+         .help = "bandwidth within a node",
+         .patchable = false}),
+    group({.path = "costs.transfer.inter",
+           .group = KeyClass::Transfer,
+           .default_text = "as costs.transfer",
+           .help = "hops between nodes",
+           .written_at = 10}),
+    key<codec::Time, InTransfer<&TransferSpec::inter, &LinkSpec::latency>>(
+        {.path = "costs.transfer.inter.latency",
+         .group = KeyClass::Transfer,
+         .unit = "time_unit",
+         .default_text = "costs.transfer.latency",
+         .help = "latency between nodes"}),
+    key<codec::Decimal, InTransfer<&TransferSpec::inter, &LinkSpec::bits_per_second>>(
+        {.path = "costs.transfer.inter.bandwidth_gbps",
+         .group = KeyClass::Transfer,
+         .unit = "1e9 bit/s",
+         .default_text = "costs.transfer.bandwidth_gbps",
+         .help = "bandwidth between nodes",
+         .patchable = false}),
+    group({.path = "memory", .group = KeyClass::Memory, .default_text = "{}", .help = "what a rank holds"}),
+    key<codec::Choice, InMemory<&MemorySpec::per>>(
+        {.path = "memory.per",
+         .group = KeyClass::Memory,
+         .default_text = "rank if costs.per is rank, else stage",
+         .help = "what activation, static and stash bytes are for: one stage, all stages of a rank, the "
+                 "whole model",
+         .choices = "stage|rank|model"}),
+    key<codec::StageBytes, InMemory<&MemorySpec::activation>>(
+        {.path = "memory.activation_bytes",
+         .group = KeyClass::Memory,
+         .unit = "bytes",
+         .default_text = "1",
+         .help = "held from F of a (stage, microbatch) until B or W ends"}),
+    key<codec::StageBytes, InMemory<&MemorySpec::released_at_input>>(
+        {.path = "memory.released_at_input",
+         .group = KeyClass::Memory,
+         .unit = "bytes",
+         .default_text = "0",
+         .help = "the part of activation_bytes that the end of I frees"}),
+    key<codec::StageBytes, InMemory<&MemorySpec::static_bytes>>(
+        {.path = "memory.static_bytes",
+         .group = KeyClass::Memory,
+         .unit = "bytes",
+         .default_text = "0",
+         .help = "weights, gradients and optimizer state of a stage: always held"}),
+    key<codec::StageBytes, InMemory<&MemorySpec::receive>>(
+        {.path = "memory.receive_bytes",
+         .group = KeyClass::Memory,
+         .unit = "bytes",
+         .default_text = "0",
+         .help = "a tensor under way to a stage, until it is consumed"}),
+    key<codec::StageBytes, InMemory<&MemorySpec::stash>>(
+        {.path = "memory.stash_bytes",
+         .group = KeyClass::Memory,
+         .unit = "bytes",
+         .default_text = "0",
+         .help = "what a recomputed forward keeps of activation_bytes",
+         .holds = runs_recomputation}),
+    key<codec::StageBytes, InMemory<&MemorySpec::logits>>(
+        {.path = "memory.logits_bytes",
+         .group = KeyClass::Memory,
+         .unit = "bytes",
+         .default_text = "0",
+         .help = "output of the last stage, from F until its B or I ends"}),
+    key<codec::Limit, InMemory<&MemorySpec::limit>>(
+        {.path = "memory.limit_bytes",
+         .group = KeyClass::Memory,
+         .unit = "bytes",
+         .default_text = "null",
+         .help = "most bytes that a rank may hold, for all or one per rank; null for no limit"}),
+    group({.path = "step",
+           .group = KeyClass::Step,
+           .default_text = "{}",
+           .help = "how one training step follows the other"}),
+    key<codec::Choice, At<&RunConfig::step, &Steps::rule>>(
+        {.path = "step.rule",
+         .group = KeyClass::Step,
+         .default_text = "barrier",
+         .help = "whether ranks wait for all before the next step",
+         .choices = "barrier|post-validation"}),
+    key<codec::Time, At<&RunConfig::step, &Steps::optimizer>>(
+        {.path = "step.optimizer",
+         .group = KeyClass::Step,
+         .unit = "time_unit",
+         .default_text = "0",
+         .help = "time of the optimizer at the end of a step"}),
+    key<codec::Count, At<&RunConfig::step, &Steps::count>>(
+        {.path = "step.count",
+         .group = KeyClass::Step,
+         .default_text = "1",
+         .help = "steps to simulate; metrics are of the first",
+         .minimum = 1,
+         .maximum = kMaxIndex}),
+};
+
+constexpr bool paths_are_unique() {
+  for (std::size_t i = 0; i < std::size(kKeys); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (kKeys[i].path == kKeys[j].path) return false;
+  return true;
+}
+static_assert(paths_are_unique(), "a path stands twice");
+
+/// Whether the group of every key stands before it.
+constexpr bool parents_come_first() {
+  for (std::size_t i = 0; i < std::size(kKeys); ++i) {
+    const auto dot = kKeys[i].path.rfind('.');
+    bool found = dot == std::string_view::npos;
+    for (std::size_t j = 0; j < i; ++j) found = found || kKeys[j].path == kKeys[i].path.substr(0, dot);
+    if (!found) return false;
+  }
+  return true;
+}
+static_assert(parents_come_first(), "a key stands before its group");
+static_assert(std::size(kKeys) <= GivenKeys::kMost, "GivenKeys has a bit for every key");
+
+}  // namespace
+
+std::span<const Key> config_keys() {
+  return kKeys;
+}
+
+}  // namespace pipeloom::io
