@@ -28,7 +28,9 @@ class Op {
               (static_cast<std::uint64_t>(stage.value()) << kStageShift) |
               (static_cast<std::uint64_t>(kind) << kKindShift)) {}
 
-  [[nodiscard]] constexpr OpKind kind() const { return static_cast<OpKind>((bits_ >> kKindShift) & 0xF); }
+  [[nodiscard]] constexpr OpKind kind() const {
+    return static_cast<OpKind>((bits_ >> kKindShift) & kKindMask);
+  }
   [[nodiscard]] constexpr Stage stage() const {
     return Stage(static_cast<std::int32_t>((bits_ >> kStageShift) & kIndexMask));
   }
@@ -43,6 +45,12 @@ class Op {
     Op op;
     op.bits_ =
         (bits_ & ~(kSliceMask << kSliceShift)) | (static_cast<std::uint64_t>(slice + 1) << kSliceShift);
+    return op;
+  }
+  /// The op of another kind for the same stage, microbatch and slice; joined to nothing.
+  [[nodiscard]] constexpr Op as(OpKind kind) const {
+    Op op;
+    op.bits_ = (key() & ~(kKindMask << kKindShift)) | (static_cast<std::uint64_t>(kind) << kKindShift);
     return op;
   }
   [[nodiscard]] constexpr bool joined() const { return (bits_ & kJoinedBit) != 0; }
@@ -65,6 +73,7 @@ class Op {
   static constexpr int kStageShift = 20;
   static constexpr int kSliceShift = 40;
   static constexpr int kKindShift = 56;
+  static constexpr std::uint64_t kKindMask = 0xF;
   static constexpr std::uint64_t kSliceMask = (1U << 16) - 1;
   static constexpr std::uint64_t kIndexMask = (1U << 20) - 1;
   static constexpr std::uint64_t kJoinedBit = std::uint64_t{1} << 63;
