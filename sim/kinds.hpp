@@ -36,20 +36,21 @@ inline constexpr std::array<OpKind, kOpKinds> kAllOpKinds = {
   return static_cast<std::size_t>(kind);
 }
 
+/// Op has four bits for its kind, so that two bytes are enough.
 class KindSet {
  public:
   constexpr KindSet() = default;
   constexpr KindSet(std::initializer_list<OpKind> kinds) {
     for (const OpKind kind : kinds) add(kind);
   }
-  constexpr void add(OpKind kind) { bits_ |= 1U << index_of(kind); }
+  constexpr void add(OpKind kind) { bits_ = static_cast<std::uint16_t>(bits_ | 1U << index_of(kind)); }
   [[nodiscard]] constexpr bool has(OpKind kind) const { return (bits_ >> index_of(kind) & 1U) != 0; }
   [[nodiscard]] constexpr bool any_of(KindSet other) const { return (bits_ & other.bits_) != 0; }
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   friend constexpr bool operator==(KindSet, KindSet) = default;
 
  private:
-  std::uint32_t bits_ = 0;  // bit index_of(kind)
+  std::uint16_t bits_ = 0;  // bit index_of(kind)
 };
 
 /// Which of a rank's two streams runs an op: its queue, or the copies beside it.

@@ -7,6 +7,7 @@
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/tick_sum.hpp"
+#include "sim/cost/bind.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
@@ -70,6 +71,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   out.effective.memory = cost::resolve_memory(config.memory, out.schedule->placement());
   const auto ends = slice_ends(config.options, out.schedule->slices());
   out.effective.resolved.costs.slice_end = ends;
+  cost::bind_costs(out.effective.resolved.costs, out.effective.resolved.ops, *out.schedule);
   out.effective.memory.slice_end = ends;
   cost::require_summable(config.memory, out.effective.memory, *out.schedule, config.step.count);
   out.effective.step = config.step;
