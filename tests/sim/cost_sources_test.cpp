@@ -8,14 +8,14 @@ namespace pipeloom::cost {
 
 #define PIPELOOM_COST_SOURCE(name) \
   std::optional<Stated> name(const CostSpec& spec, const Shape& shape, const Stated& known);
-#include "toy_sources.def"
+#include "tests/sim/toy_sources.def"
 #undef PIPELOOM_COST_SOURCE
 
 namespace {
 
 constexpr Source kWithToy[] = {
 #define PIPELOOM_COST_SOURCE(name) &(name),
-#include "toy_sources.def"
+#include "tests/sim/toy_sources.def"
 #undef PIPELOOM_COST_SOURCE
 };
 
