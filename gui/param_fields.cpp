@@ -27,7 +27,7 @@ void assign(Ui& ui, std::string_view path, const std::string& value) {
     run_command(ui.session, "set", fmt::format("{} {}", path, value));
 }
 
-std::string id_of(const io::Key& key) {
+std::string field_id(const io::Key& key) {
   return "params/" + std::string(key.path);
 }
 
@@ -57,7 +57,7 @@ void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& val
   int chosen = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] == now) chosen = static_cast<int>(i) + 1;
-  if (choice(ui, id_of(key), entries, chosen, help))
+  if (choice(ui, field_id(key), entries, chosen, help))
     assign(ui, key.path, chosen == 0 ? "" : values[static_cast<std::size_t>(chosen) - 1]);
 }
 
@@ -90,7 +90,7 @@ void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
   int value = 0;
   const auto [end, error] = std::from_chars(now.data(), now.data() + now.size(), value);
   if (error != std::errc{} || end != now.data() + now.size()) {
-    draw_text(ui, id_of(key), key.path, std::string(key.default_text), help);
+    draw_text(ui, field_id(key), key.path, std::string(key.default_text), help);
     return;
   }
   const bool resets = !given.empty() && !key.default_text.empty();
@@ -98,11 +98,12 @@ void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
   if (resets)
     ImGui::SetNextItemWidth(
         std::max(ImGui::CalcItemWidth() - cross - ImGui::GetStyle().ItemInnerSpacing.x, 1.0F));
-  if (number_field(ui, id_of(key), value, static_cast<int>(key.minimum), static_cast<int>(key.maximum), help))
+  if (number_field(ui, field_id(key), value, static_cast<int>(key.minimum), static_cast<int>(key.maximum),
+                   help))
     assign(ui, key.path, std::to_string(value));
   if (!resets) return;
   ImGui::SameLine(0, ImGui::GetStyle().ItemInnerSpacing.x);
-  if (button(ui, id_of(key) + "/reset", "x", "Back to the default")) assign(ui, key.path, "");
+  if (button(ui, field_id(key) + "/reset", "x", "Back to the default")) assign(ui, key.path, "");
 }
 
 /// An element of an array as people type it: 1.5, 23.6ms.
@@ -155,9 +156,9 @@ void draw_stage_table(Ui& ui, const io::Key& key, int stages, const std::string&
   const float button_width = ImGui::GetFrameHeight() * 2;
   ImGui::SetNextItemWidth(
       std::max(ImGui::CalcItemWidth() - button_width - ImGui::GetStyle().ItemSpacing.x, 1.0F));
-  draw_text(ui, id_of(key), key.path, std::string(key.default_text), help);
+  draw_text(ui, field_id(key), key.path, std::string(key.default_text), help);
   ImGui::SameLine();
-  if (small_button(ui, id_of(key) + "/stages", table ? "one" : "[ ]",
+  if (small_button(ui, field_id(key) + "/stages", table ? "one" : "[ ]",
                    table ? "One value for all stages" : "A value for each stage")) {
     const auto elements = split(now, ',');
     const std::string first = elements.empty() ? "" : plain(elements.front());
@@ -197,7 +198,7 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
       return draw_choice(ui, key, split(key.choices, '|'), help);
     case Flag: {
       bool on = config(ui).value(std::string(key.path)) == "true";
-      if (checkbox(ui, id_of(key), "", on, help)) assign(ui, key.path, on ? "true" : "");
+      if (checkbox(ui, field_id(key), "", on, help)) assign(ui, key.path, on ? "true" : "");
       return;
     }
     case Count:
@@ -206,7 +207,7 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
     case BytesTable:
       return draw_stage_table(ui, key, stages, help);
     default:
-      return draw_text(ui, id_of(key), key.path, std::string(key.default_text), help);
+      return draw_text(ui, field_id(key), key.path, std::string(key.default_text), help);
   }
 }
 

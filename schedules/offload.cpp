@@ -65,8 +65,7 @@ class RankCopies {
         const std::size_t pass = pass_of(op);
         if (pass == kNowhere) continue;
         if (op.kind() == OpKind::Forward) forward_at[pass] = e;
-        const bool needs_it = carries_gradient(op.kind()) || op.kind() == OpKind::Recompute;
-        if (!needs_it || forward_at[pass] == kNowhere) continue;
+        if (!kWaitsForCopy.has(op.kind()) || forward_at[pass] == kNowhere) continue;
         add_copies(op, forward_at[pass], e);
         forward_at[pass] = kNowhere;  // the backward behind R needs no further copy
       }

@@ -57,7 +57,7 @@ class VProblem {
   [[nodiscard]] Ticks duration(int rank, Pass pass, int microbatch) const {
     if (costs_->microbatch_scale.empty()) return at(rank).duration[index_of(pass)];
     const Op op = op_of(pass, ranks(), Rank(rank), Microbatch(microbatch));
-    return costs_->op_duration(op, Slot(op.stage().value()));
+    return costs_->table_duration(op, Slot(op.stage().value()));
   }
 
  private:

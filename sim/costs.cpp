@@ -44,18 +44,21 @@ struct GroupSum {
 
 }  // namespace
 
-Ticks Costs::parts_duration(std::span<const Part> parts) const {
+Ticks Costs::parts_duration(std::span<const Part> parts, std::size_t first) const {
   GroupSum group;
-  for (const Part& part : parts)
-    group.add(part.kind, part.slot, duration[index_of(part.kind)][part.slot.at()]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto [kind, slot] = parts[i];
+    group.add(kind, slot, per_op.empty() ? duration[index_of(kind)][slot.at()] : per_op[first + i]);
+  }
   return parts.size() == 1 ? group.sum : overlapped(group.sum, group.longest, group.only_forward());
 }
 
 Ticks Costs::entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const {
   GroupSum group;
-  for (const Op op : schedule.ops().subspan(first, last - first)) {
+  for (std::size_t i = first; i < last; ++i) {
+    const Op op = schedule.ops()[i];
     const Slot slot = schedule.slot_of(op);
-    group.add(op.kind(), slot, op_duration(op, slot));
+    group.add(op.kind(), slot, per_op.empty() ? table_duration(op, slot) : per_op[i]);
   }
   return last - first == 1 ? group.sum : overlapped(group.sum, group.longest, group.only_forward());
 }
@@ -69,9 +72,9 @@ Costs uniform_costs(const Placement& placement, const UniformCosts& uniform) {
   costs.duration[index_of(OpKind::Backward)].assign(slots, uniform.backward);
   costs.duration[index_of(OpKind::BackwardInput)].assign(slots, uniform.backward_input);
   costs.duration[index_of(OpKind::BackwardWeight)].assign(slots, uniform.backward_weight);
-  costs.duration[index_of(OpKind::Recompute)].assign(slots, uniform.forward);
-  costs.duration[index_of(OpKind::Offload)].assign(slots, uniform.copy);
-  costs.duration[index_of(OpKind::Reload)].assign(slots, uniform.copy);
+  for (const KindRow& row : kKinds)
+    if (row.extra)
+      costs.duration[index_of(row.kind)].assign(slots, is_copy(row.kind) ? uniform.copy : uniform.forward);
   costs.forward_delay.assign(slots, 0);
   costs.backward_delay.assign(slots, 0);
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {

@@ -68,8 +68,18 @@ struct Costs {
   std::vector<Ticks> forward_sending;
   std::vector<Ticks> backward_sending;
 
-  /// The duration of an op that runs alone.
-  [[nodiscard]] Ticks op_duration(Op op, Slot slot) const {
+  /// How long each op takes when it runs alone, whatever the tables say, [op index]; empty: what they say. Made for one schedule
+  /// (sim/cost/bind.hpp) and right for that one only.
+  std::vector<Ticks> per_op;
+
+  /// The duration of op index i of `schedule` when it runs alone.
+  [[nodiscard]] Ticks op_duration(const Schedule& schedule, std::size_t i) const {
+    if (!per_op.empty()) return per_op[i];
+    const Op op = schedule.ops()[i];
+    return table_duration(op, schedule.slot_of(op));
+  }
+  /// What the tables say of it: for ops that have no place in an order yet.
+  [[nodiscard]] Ticks table_duration(Op op, Slot slot) const {
     const Ticks whole = duration[index_of(op.kind())][slot.at()];
     const Ticks base = slice_end.empty() ? whole : slice_share(whole, slice_end, op.slice());
     return microbatch_scale.empty() ? base : scaled(base, op.microbatch());
@@ -80,8 +90,8 @@ struct Costs {
     Slot slot;
     friend auto operator<=>(const Part&, const Part&) = default;
   };
-  /// How long these parts take together, microbatch_scale left out.
-  [[nodiscard]] Ticks parts_duration(std::span<const Part> parts) const;
+  /// How long these parts take together, microbatch_scale left out. With per_op they are op indices [first, first + parts).
+  [[nodiscard]] Ticks parts_duration(std::span<const Part> parts, std::size_t first = 0) const;
   /// The duration of the entry made of op indices [first, last).
   [[nodiscard]] Ticks entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const;
 

@@ -31,8 +31,7 @@ class DependencyMap {
   /// Op index of the L whose end op index i (B, I or R) waits for besides its tensor; kNone if there is none.
   [[nodiscard]] std::uint32_t reload_of(std::size_t i) const {
     const Op op = schedule_->ops()[i];
-    const bool may_wait = carries_gradient(op.kind()) || op.kind() == OpKind::Recompute;
-    return reload_.empty() || !may_wait ? kNone : reload_[pass_of(op)];
+    return reload_.empty() || !kWaitsForCopy.has(op.kind()) ? kNone : reload_[pass_of(op)];
   }
 
  private:
@@ -43,7 +42,7 @@ class DependencyMap {
     reload_.assign(
         static_cast<std::size_t>(schedule_->stages()) * static_cast<std::size_t>(schedule_->units()), kNone);
     for (std::size_t i = 0; i < schedule_->num_ops(); ++i)
-      if (schedule_->ops()[i].kind() == OpKind::Reload)
+      if (kAwaitedCopies.has(schedule_->ops()[i].kind()))
         reload_[pass_of(schedule_->ops()[i])] = static_cast<std::uint32_t>(i);
   }
 
@@ -55,16 +54,16 @@ class DependencyMap {
 
 /// Delay between the end of what this op waits for and its arrival; 0 for W.
 [[nodiscard]] inline Ticks arrival_delay(const Costs& costs, OpKind kind, Slot slot) {
-  if (kind == OpKind::Forward) return costs.forward_delay[slot.at()];
-  return carries_gradient(kind) ? costs.backward_delay[slot.at()] : 0;
+  const int step = step_to_producer(kind);
+  if (step < 0) return costs.forward_delay[slot.at()];
+  return step > 0 ? costs.backward_delay[slot.at()] : 0;
 }
 
 /// The rank that may have to wait for what an op of this kind on this slot writes: the neighbour stage's, or its own.
 [[nodiscard]] inline Rank consumer_of(const Placement& placement, OpKind kind, Slot slot) {
-  const int stage = placement.stage_of(slot).value();
-  if (kind == OpKind::Forward && stage + 1 < placement.stages()) return placement.rank_of(slot + 1);
-  if (carries_gradient(kind) && stage > 0) return placement.rank_of(slot - 1);
-  return placement.rank_of(slot);
+  const int step = step_to_consumer(kind);
+  const int other = placement.stage_of(slot).value() + step;
+  return placement.rank_of(other >= 0 && other < placement.stages() ? slot + step : slot);
 }
 
 }  // namespace pipeloom

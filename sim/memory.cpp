@@ -23,33 +23,64 @@ MemoryModel default_memory(const Placement& placement) {
   return model;
 }
 
+Bytes PassBytes::of(Share share) const {
+  switch (share) {
+    case Share::None:
+      return 0;
+    case Share::Kept:
+      return kept;
+    case Share::Whole:
+      return whole;
+    case Share::Early:
+      return early;
+    case Share::Late:
+      return whole - early;
+    case Share::Dropped:
+      return whole - stash;
+  }
+  return 0;
+}
+
+namespace {
+
+/// What a row says of memory, without the rest of it: read at every op.
+struct KindEffect {
+  Share taken = Share::None;
+  Share given = Share::None;
+  std::int8_t live_taken = 0;
+  std::int8_t live_given = 0;
+};
+constexpr std::array<KindEffect, kOpKinds> kEffects = [] {
+  std::array<KindEffect, kOpKinds> effects{};
+  for (const KindRow& row : kKinds)
+    effects[index_of(row.kind)] = {row.taken, row.given, row.live_taken, row.live_given};
+  return effects;
+}();
+
+/// Where no backward follows, an op gives back what it took.
+QueueEffect effect_on(const PassBytes& pass, OpKind kind, bool forward_only) {
+  const KindEffect& effect = kEffects[index_of(kind)];
+  const Bytes taken = pass.of(effect.taken);
+  return {taken, forward_only ? taken : pass.of(effect.given), effect.live_taken,
+          forward_only ? effect.live_taken : effect.live_given};
+}
+
+}  // namespace
+
 QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only) {
   const Bytes whole = model.activation[slot.at()];
-  const Bytes early = model.released_at_input[slot.at()];
-  switch (kind) {
-    case OpKind::Forward:
-      return {whole, forward_only ? whole : 0, 1, forward_only ? 1 : 0};
-    case OpKind::Backward:
-      return {0, whole, 0, 1};
-    case OpKind::BackwardInput:
-      return {0, early, 0, 0};
-    case OpKind::BackwardWeight:
-      return {0, whole - early, 0, 1};
-    case OpKind::Recompute:
-    case OpKind::Offload:
-    case OpKind::Reload:
-      break;
-  }
-  return {};
+  return effect_on({whole, whole, model.released_at_input[slot.at()], model.stash[slot.at()]}, kind,
+                   forward_only);
 }
 
 ActivationEffects::ActivationEffects(const Schedule& schedule, const MemoryModel& model)
     : schedule_(&schedule), model_(&model) {
-  if (!schedule.contains(OpKind::Recompute)) return;
+  constexpr KindSet kDropping = kinds_where([](const KindRow& row) { return row.taken == Share::Dropped; });
+  if (!schedule.kinds().any_of(kDropping)) return;
   const auto units = static_cast<std::size_t>(schedule.units());
   recomputed_.resize(static_cast<std::size_t>(schedule.stages()) * units);
   for (const Op op : schedule.ops())
-    if (op.kind() == OpKind::Recompute) recomputed_[op.stage().at() * units + schedule.unit_of(op)] = true;
+    if (kDropping.has(op.kind())) recomputed_[op.stage().at() * units + schedule.unit_of(op)] = true;
 }
 
 bool ActivationEffects::is_recomputed(Op op) const {
@@ -61,26 +92,11 @@ QueueEffect ActivationEffects::of(Op op) const {
   const Slot slot = schedule_->slot_of(op);
   const Bytes whole = share(model_->activation[slot.at()], op);
   const Bytes stash = share(model_->stash[slot.at()], op);
-  const Bytes kept = is_recomputed(op) ? stash : whole;
-  switch (op.kind()) {
-    case OpKind::Forward: {
-      const bool forward_only = schedule_->is_forward_only();
-      return {kept, forward_only ? kept : 0, 1, forward_only ? 1 : 0};
-    }
-    case OpKind::Recompute:
-      return {whole - stash, 0, 0, 0};
-    case OpKind::Offload:
-      return {0, kept, 0, 0};
-    case OpKind::Reload:
-      return {kept, 0, 0, 0};
-    case OpKind::Backward:
-      return {0, whole, 0, 1};
-    case OpKind::BackwardInput:
-      return {0, share(model_->released_at_input[slot.at()], op), 0, 0};
-    case OpKind::BackwardWeight:
-      return {0, whole - share(model_->released_at_input[slot.at()], op), 0, 1};
-  }
-  return {};
+  constexpr KindSet kReadsEarly =
+      kinds_where([](const KindRow& row) { return row.given == Share::Early || row.given == Share::Late; });
+  const Bytes early = kReadsEarly.has(op.kind()) ? share(model_->released_at_input[slot.at()], op) : 0;
+  return effect_on({whole, is_recomputed(op) ? stash : whole, early, stash}, op.kind(),
+                   schedule_->is_forward_only());
 }
 
 /// Copies that changed something before `when`; at `when` itself only releases, which come before allocations, unless

@@ -70,6 +70,15 @@ struct QueueEffect {
   std::int32_t live_taken = 0;
   std::int32_t live_given = 0;
 };
+/// The parts of what one pass holds, and what its ops do to them.
+struct PassBytes {
+  Bytes whole = 0;  ///< all activations
+  Bytes kept = 0;   ///< what F leaves
+  Bytes early = 0;  ///< what the end of I frees
+  Bytes stash = 0;  ///< what R needs
+
+  [[nodiscard]] Bytes of(Share share) const;
+};
 /// `forward_only`: no backward follows, so F gives back what it took. REQUIRES: the schedule is not extended
 /// (Schedule::is_extended): ActivationEffects covers those too.
 [[nodiscard]] QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only);
@@ -96,8 +105,10 @@ class ActivationEffects {
 /// The most a rank holds, its copies counted at their times: feed it the rank's ops in queue order.
 class PeakWithCopies {
  public:
-  /// A copy that was issued: its bytes change at `when`.
-  void add_copy(Ticks when, Bytes delta) { copies_.push_back({when, delta}); }
+  /// A copy that was issued: it takes `taken` at its start or gives `given` at its end.
+  void add_copy(Span copy, Bytes taken, Bytes given) {
+    copies_.push_back(given > 0 ? Copy{copy.end, -given} : Copy{copy.start, taken});
+  }
   /// An entry that starts at `start` takes `taken`, and gives `given` at `end`.
   void add_entry(Span entry, Bytes taken, Bytes given);
   [[nodiscard]] Bytes peak() const { return peak_; }

@@ -2,50 +2,13 @@
 
 // One computation of the pipeline: what, on which stage, for which microbatch.
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "sim/base/ids.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
-
-/// Letters follow PyTorch: F, B, I, W. The zero-bubble papers write B for I and BW for B; that
-/// dialect exists in text readers only.
-enum class OpKind : std::uint8_t {
-  Forward,         ///< F: activations of the stage
-  Backward,        ///< B: gradients of input and weights in one go
-  BackwardInput,   ///< I: gradient of the stage's input only, the part the previous stage waits for
-  BackwardWeight,  ///< W: gradient of the weights, any time after I
-  Recompute,       ///< R: the forward once more, just before its backward, because F kept a stash only
-  Offload,         ///< O: copy the activations of F to the host, on the rank's copy stream
-  Reload,          ///< L: load them back before B or I, on the copy stream
-};
-
-inline constexpr std::size_t kOpKinds = 7;
-inline constexpr std::array<OpKind, kOpKinds> kAllOpKinds = {
-    OpKind::Forward,   OpKind::Backward, OpKind::BackwardInput, OpKind::BackwardWeight,
-    OpKind::Recompute, OpKind::Offload,  OpKind::Reload};
-
-[[nodiscard]] constexpr std::size_t index_of(OpKind kind) {
-  return static_cast<std::size_t>(kind);
-}
-
-/// 'F', 'B', 'I', 'W', 'R', 'O' or 'L'.
-[[nodiscard]] constexpr char letter_of(OpKind kind) {
-  return "FBIWROL"[index_of(kind)];
-}
-
-/// True for B and I: the op whose end lets the previous stage go backward.
-[[nodiscard]] constexpr bool carries_gradient(OpKind kind) {
-  return kind == OpKind::Backward || kind == OpKind::BackwardInput;
-}
-
-/// True for O and L: they stand in the rank's queue where they are issued, but run on its copy stream, one after another, and
-/// the entries behind them do not wait for their end (B and I of a reloaded activation wait for its L).
-[[nodiscard]] constexpr bool is_copy(OpKind kind) {
-  return kind == OpKind::Offload || kind == OpKind::Reload;
-}
 
 /// An op, packed into 64 bits because a run may hold 1e8 of them.
 ///
@@ -65,7 +28,9 @@ class Op {
               (static_cast<std::uint64_t>(stage.value()) << kStageShift) |
               (static_cast<std::uint64_t>(kind) << kKindShift)) {}
 
-  [[nodiscard]] constexpr OpKind kind() const { return static_cast<OpKind>((bits_ >> kKindShift) & 0xF); }
+  [[nodiscard]] constexpr OpKind kind() const {
+    return static_cast<OpKind>((bits_ >> kKindShift) & kKindMask);
+  }
   [[nodiscard]] constexpr Stage stage() const {
     return Stage(static_cast<std::int32_t>((bits_ >> kStageShift) & kIndexMask));
   }
@@ -80,6 +45,12 @@ class Op {
     Op op;
     op.bits_ =
         (bits_ & ~(kSliceMask << kSliceShift)) | (static_cast<std::uint64_t>(slice + 1) << kSliceShift);
+    return op;
+  }
+  /// The op of another kind for the same stage, microbatch and slice; joined to nothing.
+  [[nodiscard]] constexpr Op as(OpKind kind) const {
+    Op op;
+    op.bits_ = (key() & ~(kKindMask << kKindShift)) | (static_cast<std::uint64_t>(kind) << kKindShift);
     return op;
   }
   [[nodiscard]] constexpr bool joined() const { return (bits_ & kJoinedBit) != 0; }
@@ -102,6 +73,7 @@ class Op {
   static constexpr int kStageShift = 20;
   static constexpr int kSliceShift = 40;
   static constexpr int kKindShift = 56;
+  static constexpr std::uint64_t kKindMask = 0xF;
   static constexpr std::uint64_t kSliceMask = (1U << 16) - 1;
   static constexpr std::uint64_t kIndexMask = (1U << 20) - 1;
   static constexpr std::uint64_t kJoinedBit = std::uint64_t{1} << 63;

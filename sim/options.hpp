@@ -33,8 +33,8 @@ class OptionSet {
 
 /// "memory_limit": what a rank may hold of activations, for schedules whose order keeps a limit. At most one is given.
 struct MemoryLimit {
-  std::optional<Bytes> bytes;
-  std::optional<Scale> microbatches;  ///< in units of 1e-9 of what one microbatch holds
+  std::optional<Bytes> bytes = {};
+  std::optional<Scale> microbatches = {};  ///< in units of 1e-9 of what one microbatch holds
   [[nodiscard]] bool given() const { return bytes || microbatches; }
   friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
 };
@@ -57,15 +57,15 @@ struct OffloadOption {
 
 /// An option without a value has the schedule's default.
 struct ScheduleOptions {
-  std::optional<int> group_size;     ///< N, microbatches per group of the interleaved schedules
-  std::vector<std::int64_t> slices;  ///< weight of every piece of a microbatch's sequence
-  std::optional<int> waves;          ///< W of hanayo
-  std::optional<int> updates;        ///< optimizer updates in one endless run
-  std::string variant;
-  MemoryLimit memory_limit;
-  std::string file;  ///< of `custom`, as given; relative to the configuration's folder
-  RecomputeOption recompute;
-  OffloadOption offload;
+  std::optional<int> group_size = {};     ///< N, microbatches per group of the interleaved schedules
+  std::vector<std::int64_t> slices = {};  ///< weight of every piece of a microbatch's sequence
+  std::optional<int> waves = {};          ///< W of hanayo
+  std::optional<int> updates = {};        ///< optimizer updates in one endless run
+  std::string variant = {};
+  MemoryLimit memory_limit = {};
+  std::string file = {};  ///< of `custom`, as given; relative to the configuration's folder
+  RecomputeOption recompute = {};
+  OffloadOption offload = {};
   bool forward_only = false;  ///< drop everything but the forwards
   friend bool operator==(const ScheduleOptions&, const ScheduleOptions&) = default;
 };

@@ -41,7 +41,7 @@ void ScheduleBuilder::add_group(std::span<const Op> ops) {
   if (ops.empty()) return;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     schedule_.ops_.push_back(ops[i].with_joined(i + 1 < ops.size()));
-    schedule_.kinds_ |= 1U << index_of(ops[i].kind());
+    schedule_.kinds_.add(ops[i].kind());
   }
   ++schedule_.num_entries_;
 }

@@ -42,14 +42,13 @@ class Schedule {
   [[nodiscard]] std::size_t num_entries() const { return num_entries_; }
   [[nodiscard]] bool has_groups() const { return num_entries_ != ops_.size(); }
   /// Whether any op of this kind is in any queue. O(1).
-  [[nodiscard]] bool contains(OpKind kind) const { return (kinds_ >> index_of(kind) & 1U) != 0; }
+  [[nodiscard]] bool contains(OpKind kind) const { return kinds_.has(kind); }
+  [[nodiscard]] KindSet kinds() const { return kinds_; }
   /// No backward of any kind: an evaluation or inference pass, whose activations nobody keeps.
-  [[nodiscard]] bool is_forward_only() const { return kinds_ == 1U << index_of(OpKind::Forward); }
+  [[nodiscard]] bool is_forward_only() const { return kinds_ == KindSet{OpKind::Forward}; }
   /// Whether there are ops that the plain F, B, I, W of whole microbatches do not cover: R, O, L, or slices.
-  [[nodiscard]] bool is_extended() const {
-    return slices_ > 1 || contains(OpKind::Recompute) || has_copies();
-  }
-  [[nodiscard]] bool has_copies() const { return contains(OpKind::Offload) || contains(OpKind::Reload); }
+  [[nodiscard]] bool is_extended() const { return slices_ > 1 || kinds_.any_of(kExtras); }
+  [[nodiscard]] bool has_copies() const { return kinds_.any_of(kCopies); }
 
   /// Op indices of rank r are queue_begin(r) .. queue_end(r) - 1.
   [[nodiscard]] std::size_t queue_begin(Rank rank) const { return rank_begin_[rank.at()]; }
@@ -79,7 +78,7 @@ class Schedule {
   Placement placement_;
   int microbatches_ = 0;
   int slices_ = 1;
-  unsigned kinds_ = 0;  // bit k: some op has kind k
+  KindSet kinds_;  // of ops that are there
   std::size_t num_entries_ = 0;
   std::vector<std::uint8_t> replica_of_microbatch_;
   std::vector<Op> ops_;
@@ -106,7 +105,7 @@ class ScheduleBuilder {
   /// Appends one op as an entry of its own.
   void add(Op op) {
     schedule_.ops_.push_back(op.with_joined(false));
-    schedule_.kinds_ |= 1U << index_of(op.kind());
+    schedule_.kinds_.add(op.kind());
     ++schedule_.num_entries_;
   }
   /// Appends one entry of several ops that run overlapped; forwards first by convention.

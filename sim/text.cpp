@@ -12,12 +12,6 @@
 namespace pipeloom {
 namespace {
 
-std::optional<OpKind> kind_of(char letter) {
-  for (const OpKind kind : kAllOpKinds)
-    if (letter_of(kind) == letter) return kind;
-  return std::nullopt;
-}
-
 /// A number below kMaxIndex without leading zeros, taken off the front of `text`.
 std::optional<std::int32_t> take_index(std::string_view& text) {
   std::int32_t value = 0;
@@ -180,7 +174,7 @@ std::string queue_text(const Schedule& schedule, Rank rank) {
 std::optional<Op> parse_op(std::string_view text) {
   const auto stage = take_index(text);
   if (!stage || text.empty()) return std::nullopt;
-  const auto kind = kind_of(text[0]);
+  const auto kind = kind_of_letter(text[0]);
   text.remove_prefix(1);
   if (!kind || text.empty()) return std::nullopt;
   const auto microbatch = take_index(text);

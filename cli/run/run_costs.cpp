@@ -23,10 +23,6 @@ using executor::DurationSample;
 using executor::MeasuredCosts;
 using Source = executor::OpEstimate::Source;
 
-/// [kind], as configurations spell them.
-constexpr std::array<std::string_view, kOpKinds> kKeys = {
-    "forward", "backward", "backward_input", "backward_weight", "recompute", "offload", "reload"};
-
 Ticks longer(Ticks time, Ticks unit) {
   const Ticks one = ticks_per(TimeUnit::Unit);
   if (static_cast<double>(time) * (static_cast<double>(unit) / static_cast<double>(one)) >=
@@ -164,7 +160,7 @@ std::string measured_text(const MeasuredCosts& costs) {
     if (was_seen(samples))
       text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", key, array_text(spreads(samples)));
   };
-  for (const OpKind kind : kAllOpKinds) add(kKeys[index_of(kind)], costs.op[index_of(kind)]);
+  for (const OpKind kind : kAllOpKinds) add(name_of(kind), costs.op[index_of(kind)]);
   add("overlapped", costs.group);
   text = fmt::format("{{\n    \"spread\": {{{}}}", text);
   if (const auto& link = costs.transfers.link) {
@@ -186,8 +182,8 @@ void put_on_clock(io::RunConfig& config, Ticks unit) {
                                  [](const auto& numbers) { return numbers.has_value(); });
   const auto set_if_none = [&](OpKind kind, Ticks units) {
     if (none)
-      costs.duration[index_of(kind)] = StageNumbers::all(units * ticks_per(TimeUnit::Unit),
-                                                         fmt::format("costs.{}", kKeys[index_of(kind)]));
+      costs.duration[index_of(kind)] =
+          StageNumbers::all(units * ticks_per(TimeUnit::Unit), std::string(row_of(kind).cost_key));
   };
   if (none) costs.per = cost::Per::Stage;
   set_if_none(OpKind::Forward, 1);
@@ -220,8 +216,7 @@ void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
   spec.unit = TimeUnit::Millisecond;
   for (const OpKind kind : kAllOpKinds)
     if (has_kind(costs, kind))
-      spec.duration[index_of(kind)] =
-          numbers(times_of(costs, kind), fmt::format("costs.{}", kKeys[index_of(kind)]));
+      spec.duration[index_of(kind)] = numbers(times_of(costs, kind), std::string(row_of(kind).cost_key));
   if (was_seen(costs.group)) {
     spec.overlap.emplace();
     spec.overlap->rule = OverlapRule::Explicit;
@@ -235,8 +230,7 @@ void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
 void write_costs(std::ostream& out, const MeasuredCosts& costs, const cost::CostSpec& rules) {
   out << "{\n  \"time_unit\": \"ms\"";
   for (const OpKind kind : kAllOpKinds)
-    if (has_kind(costs, kind))
-      out << ",\n  \"" << kKeys[index_of(kind)] << "\": " << numbers_text(costs, kind);
+    if (has_kind(costs, kind)) out << ",\n  \"" << name_of(kind) << "\": " << numbers_text(costs, kind);
   if (was_seen(costs.group))
     out << ",\n  \"overlapped\": " << array_text(group_medians(costs));
   else if (is_sequential(rules))

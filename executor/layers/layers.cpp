@@ -33,7 +33,6 @@ void move_to_host(Pass& pass) {
     pass.sizes.push_back(tensor.size());
     Tensor().swap(tensor);
   });
-  pass.is_offloaded = true;
 }
 
 template <class Pass>
@@ -47,7 +46,6 @@ void move_back(Pass& pass) {
   });
   Tensor().swap(pass.host);
   pass.sizes.clear();
-  pass.is_offloaded = false;
 }
 
 }  // namespace
@@ -66,21 +64,17 @@ LayerRank::LayerRank(const LayersConfig& config, const Schedule& schedule, Rank 
     : config_(config),
       sizes_(sizes_of(schedule)),
       rank_(rank),
-      forward_only_(schedule.is_forward_only()),
       losses_(static_cast<std::size_t>(schedule.units())),
+      table_(schedule, rank),
       account_(schedule, rank) {
   (void)multiplier_name();  // loads what multiplies while no rank runs yet
-  const auto slots = schedule.placement().slots_of(rank);
-  slots_.assign(slots.begin(), slots.end());
-  for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)
-    replica_of_microbatch_.push_back(schedule.replica_of(k));
-  for (const Slot slot : slots_) {
+  for (const Slot slot : slots()) {
     StageCopy& copy = stages_.emplace_back();
     copy.stage = schedule.placement().stage_of(slot);
     copy.parameters = stage_parameters(config, copy.stage);
     copy.gradient.resize(copy.parameters.size());
   }
-  passes_.resize(slots_.size() * losses_.size());
+  passes_.resize(table_.size());
   if (config.heads > 0) {
     const auto slices = static_cast<std::size_t>(sizes_.slices);
     keys_.assign(passes_.size() / slices, no_keys_yet(config, sizes_.slices));
@@ -89,23 +83,6 @@ LayerRank::LayerRank(const LayersConfig& config, const Schedule& schedule, Rank 
       passes_[i].owns_keys = slices == 1;
     }
   }
-  for (const Op op : schedule.queue(rank))
-    if (op.kind() == OpKind::Recompute)
-      passes_[local_of(op) * losses_.size() + unit_of(op)].recomputed = true;
-}
-
-std::size_t LayerRank::local_of(Op op) const {
-  const Slot slot(replica_of_microbatch_[op.microbatch().at()].value() * sizes_.stages + op.stage().value());
-  const auto found = std::find(slots_.begin(), slots_.end(), slot);
-  if (found == slots_.end())
-    throw std::runtime_error(
-        fmt::format("rank {} was given {}, whose stage is on another rank", rank_.value(), to_text(op)));
-  return static_cast<std::size_t>(found - slots_.begin());
-}
-
-std::size_t LayerRank::unit_of(Op op) const {
-  return op.microbatch().at() * static_cast<std::size_t>(sizes_.slices) +
-         static_cast<std::size_t>(op.slice());
 }
 
 RowRange LayerRank::rows_of(Op op) const {
@@ -113,24 +90,25 @@ RowRange LayerRank::rows_of(Op op) const {
 }
 
 Payload LayerRank::run(Op op, int step, Payload input) {
-  const std::size_t local = local_of(op);
+  const std::size_t local = table_.local_of(op);
   require_size(op, input);
-  Pass& pass = claim(op, step, local);
+  Pass& pass = claim(op, step);
   const auto shared = static_cast<std::ptrdiff_t>(shared_bytes(op, pass));
   Payload out = dispatch(op, stages_[local], pass, std::move(input));
   release(op, pass, static_cast<std::ptrdiff_t>(shared_bytes(op, pass)) - shared);
   return out;
 }
 
-LayerRank::Pass& LayerRank::claim(Op op, int step, std::size_t local) {
+LayerRank::Pass& LayerRank::claim(Op op, int step) {
   const std::lock_guard lock(mutex_);
   begin_step(step);
-  Pass& pass = passes_[local * losses_.size() + unit_of(op)];
+  Pass& pass = passes_[table_.pass_of(op)];
   if (pass.in_use)
     throw std::runtime_error(
         fmt::format("rank {} was given {} while another op of its stage and microbatch runs", rank_.value(),
                     to_text(op)));
-  require_state(op, pass);
+  if (!slices_are_in_order(op, pass)) table_.refuse(op);
+  table_.advance(op);
   pass.in_use = true;
   return pass;
 }
@@ -138,36 +116,10 @@ LayerRank::Pass& LayerRank::claim(Op op, int step, std::size_t local) {
 void LayerRank::begin_step(int step) {
   if (step == step_) return;
   step_ = step;
-  for (Pass& pass : passes_) pass.state = State::Open;
+  table_.begin_step();
   for (StageCopy& copy : stages_) std::fill(copy.gradient.begin(), copy.gradient.end(), 0.0F);
   std::fill(losses_.begin(), losses_.end(), 0.0);
   account_.begin_step();
-}
-
-void LayerRank::require_state(Op op, const Pass& pass) const {
-  bool right = pass.is_offloaded == (op.kind() == OpKind::Reload);
-  switch (op.kind()) {
-    case OpKind::Forward:
-      right = right && pass.state == State::Open;
-      break;
-    case OpKind::Recompute:
-      right = right && pass.state == State::Stashed;
-      break;
-    case OpKind::Backward:
-    case OpKind::BackwardInput:
-      right = right && pass.state == State::Kept;
-      break;
-    case OpKind::BackwardWeight:
-      right = right && pass.state == State::InputDone;
-      break;
-    case OpKind::Offload:
-    case OpKind::Reload:
-      right = right && (pass.state == State::Stashed || pass.state == State::Kept);
-      break;
-  }
-  if (!right || !slices_are_in_order(op, pass))
-    throw std::runtime_error(
-        fmt::format("rank {} was given {} before what it needs, or twice", rank_.value(), to_text(op)));
 }
 
 bool LayerRank::slices_are_in_order(Op op, const Pass& pass) {
@@ -198,7 +150,6 @@ Payload LayerRank::dispatch(Op op, StageCopy& stage, Pass& pass, Payload input) 
     case OpKind::BackwardWeight: {
       const std::lock_guard lock(*stage.adding);
       stage_weight_gradient(config_, pass.tapes, stage.gradient);
-      pass.state = State::Done;
       break;
     }
     case OpKind::Offload:
@@ -214,23 +165,24 @@ Payload LayerRank::dispatch(Op op, StageCopy& stage, Pass& pass, Payload input) 
 Payload LayerRank::run_forward(Op op, const StageCopy& stage, Pass& pass, Payload input) {
   Tensor x =
       op.stage() == Stage(0) ? input_rows(config_, op.microbatch(), rows_of(op)) : std::move(input.values);
-  if (pass.recomputed) pass.input = x;
+  if (table_.is_recomputed(table_.pass_of(op))) pass.input = x;
   std::vector<BlockTape> tapes;
   Tensor y = stage_forward(config_, stage.parameters, std::move(x), tapes, {pass.keys, op.slice()});
   if (is_last(op))
-    losses_[unit_of(op)] = squared_error(y, target_rows(config_, op.microbatch(), rows_of(op)));
-  pass.state = forward_only_ ? State::Done : pass.recomputed ? State::Stashed : State::Kept;
-  if (pass.state == State::Kept) pass.tapes = std::move(tapes);
+    losses_[table_.unit_of(op)] = squared_error(y, target_rows(config_, op.microbatch(), rows_of(op)));
+  const PassState state = state_of(op);
+  if (state == PassState::Kept) pass.tapes = std::move(tapes);
   drop_keys(op, pass);
   if (!is_last(op)) return {std::move(y)};
-  if (pass.state == State::Kept) pass.error = std::move(y);
+  if (state == PassState::Kept) pass.error = std::move(y);
   return {};
 }
 
 /// Keys and values that no slice will attend to, or that R makes again.
 void LayerRank::drop_keys(Op op, Pass& pass) const {
-  if (pass.keys == nullptr || pass.state == State::Kept) return;
-  if (!pass.owns_keys && (pass.state == State::Stashed || !is_last_slice(op))) return;
+  const PassState state = state_of(op);
+  if (pass.keys == nullptr || state == PassState::Kept) return;
+  if (!pass.owns_keys && (state == PassState::Stashed || !is_last_slice(op))) return;
   discard_all(*pass.keys);
 }
 
@@ -242,7 +194,6 @@ void LayerRank::run_again(Op op, const StageCopy& stage, Pass& pass) {
     static_cast<void>(squared_error(y, target_rows(config_, op.microbatch(), rows_of(op))));
     pass.error = std::move(y);
   }
-  pass.state = State::Kept;
 }
 
 Payload LayerRank::run_backward(Op op, StageCopy& stage, Pass& pass, Payload input) const {
@@ -250,11 +201,9 @@ Payload LayerRank::run_backward(Op op, StageCopy& stage, Pass& pass, Payload inp
   Tensor e = is_last(op) ? std::exchange(pass.error, {}) : std::move(input.values);
   if (op.kind() == OpKind::BackwardInput) {
     e = stage_input_gradient(config_, stage.parameters, std::move(e), pass.tapes, attended);
-    pass.state = State::InputDone;
   } else {
     const std::lock_guard lock(*stage.adding);
     e = stage_backward(config_, stage.parameters, std::move(e), pass.tapes, stage.gradient, attended);
-    pass.state = State::Done;
   }
   if (op.stage() == Stage(0)) return {};
   return {std::move(e)};
@@ -283,14 +232,7 @@ RankGradients LayerRank::gradients() const {
 }
 
 void LayerRank::end_step(int step) {
-  const auto open = std::find_if(passes_.begin(), passes_.end(), [](const Pass& pass) {
-    return pass.state != State::Open && pass.state != State::Done;
-  });
-  if (open == passes_.end()) return;
-  const auto at = static_cast<std::size_t>(open - passes_.begin());
-  throw std::runtime_error(fmt::format("rank {} ended step {} with unit {} of stage {} not finished",
-                                       rank_.value(), step, at % losses_.size(),
-                                       stages_[at / losses_.size()].stage.value()));
+  table_.require_ended(step);
 }
 
 }  // namespace pipeloom::executor

@@ -25,6 +25,7 @@
 
 #include "executor/layers/byte_account.hpp"
 #include "executor/layers/model.hpp"
+#include "executor/run/pass_table.hpp"
 #include "executor/run/work.hpp"
 
 namespace pipeloom::executor {
@@ -63,18 +64,14 @@ class LayerRank : public RankWork {
   [[nodiscard]] RankGradients gradients() const override;
 
   /// Slots of this rank as Placement::slots_of() lists them.
-  [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  [[nodiscard]] const std::vector<Slot>& slots() const { return table_.slots(); }
   /// Of the step that was run last; elements as stage_parameters() has them. `local` is an index of slots().
   [[nodiscard]] std::span<const float> gradient(std::size_t local) const { return stages_[local].gradient; }
   /// Loss of every unit whose last F this rank ran, else 0; [unit].
   [[nodiscard]] std::span<const double> losses() const { return losses_; }
 
  private:
-  enum class State { Open, Stashed, Kept, InputDone, Done };
   struct Pass {
-    State state = State::Open;
-    bool recomputed = false;
-    bool is_offloaded = false;
     bool in_use = false;             // by an op that runs now
     Tensor input;                    // where R will need it
     Tensor error;                    // gradient of the loss, on the last stage
@@ -93,18 +90,16 @@ class LayerRank : public RankWork {
   };
 
   /// The pass that the op is about. Throws std::runtime_error if it is not the op's turn, or another thread is at the pass.
-  [[nodiscard]] Pass& claim(Op op, int step, std::size_t local);
+  [[nodiscard]] Pass& claim(Op op, int step);
   /// Counts what it holds now, and what the op has changed in shared_bytes().
   void release(Op op, Pass& pass, std::ptrdiff_t more_shared);
   /// Of the keys up to the op's slice that are not its pass's alone, where the op may change them.
   [[nodiscard]] static std::size_t shared_bytes(Op op, const Pass& pass);
   void begin_step(int step);
-  [[nodiscard]] std::size_t local_of(Op op) const;
-  [[nodiscard]] std::size_t unit_of(Op op) const;
+  [[nodiscard]] PassState state_of(Op op) const { return table_.state_of(table_.pass_of(op)); }
   [[nodiscard]] RowRange rows_of(Op op) const;
   [[nodiscard]] bool is_last(Op op) const { return op.stage().value() + 1 == sizes_.stages; }
   [[nodiscard]] bool is_last_slice(Op op) const { return op.slice() + 1 == sizes_.slices; }
-  void require_state(Op op, const Pass& pass) const;
   [[nodiscard]] static bool slices_are_in_order(Op op, const Pass& pass);
   void require_size(Op op, const Payload& input) const;
 
@@ -117,15 +112,13 @@ class LayerRank : public RankWork {
   LayersConfig config_;
   PipelineSizes sizes_;
   Rank rank_;
-  bool forward_only_;
-  std::vector<Slot> slots_;
-  std::vector<Replica> replica_of_microbatch_;
   std::vector<StageCopy> stages_;  // [local slot]
-  std::vector<Pass> passes_;       // [local slot * units + unit]
+  std::vector<Pass> passes_;       // [PassTable::pass_of()]
   std::vector<double> losses_;     // [unit]
   std::vector<StageKeys> keys_;    // [local slot * microbatches + microbatch]; empty without attention
 
-  std::mutex mutex_;  // the two below, and the states of passes
+  std::mutex mutex_;  // what is below; where a pass stands is read by the op that has it in use
+  PassTable table_;
   int step_ = -1;
   ByteAccount account_;
 };

@@ -13,9 +13,8 @@
 namespace pipeloom::executor {
 namespace {
 
-/// From an op's stage to that of its input's producer.
-int way_to_producer(Op op) {
-  return op.kind() == OpKind::Forward ? -1 : 1;
+bool is_stage(int stage, int stages) {
+  return stage >= 0 && stage < stages;
 }
 
 class BusyRank : public RankWork {
@@ -44,7 +43,7 @@ class BusyRank : public RankWork {
     for (const float value : input.values)
       if (value != expected)
         throw std::runtime_error(fmt::format("the input of {} is not the output of stage {}", to_text(op),
-                                             op.stage().value() + way_to_producer(op)));
+                                             op.stage().value() + step_to_producer(op.kind())));
   }
 
   BusyOptions options_;
@@ -61,7 +60,7 @@ std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs, const Sc
                  [&](std::size_t first, std::size_t last) {
                    for (std::size_t i = first; i < last; ++i) {
                      const Op op = schedule.ops()[i];
-                     times[op.key()] = in_turn ? costs.op_duration(op, schedule.slot_of(op))
+                     times[op.key()] = in_turn ? costs.op_duration(schedule, i)
                                                : costs.entry_duration(schedule, first, last);
                    }
                  });
@@ -69,13 +68,13 @@ std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs, const Sc
 }
 
 bool busy_sends(Op op, int stages) {
-  if (op.kind() == OpKind::Forward) return op.stage().value() + 1 < stages;
-  return carries_gradient(op.kind()) && op.stage() > Stage(0);
+  const int step = step_to_consumer(op.kind());
+  return step != 0 && is_stage(op.stage().value() + step, stages);
 }
 
 bool busy_needs(Op op, int stages) {
-  if (op.kind() == OpKind::Forward) return op.stage() > Stage(0);
-  return carries_gradient(op.kind()) && op.stage().value() + 1 < stages;
+  const int step = step_to_producer(op.kind());
+  return step != 0 && is_stage(op.stage().value() + step, stages);
 }
 
 float busy_mark(Op op, int step) {
@@ -86,7 +85,7 @@ float busy_mark(Op op, int step) {
 }
 
 float busy_mark_of_input(Op op, int step) {
-  const Op producer(op.kind(), op.stage() + way_to_producer(op), op.microbatch());
+  const Op producer(op.kind(), op.stage() + step_to_producer(op.kind()), op.microbatch());
   return busy_mark(op.is_sliced() ? producer.with_slice(op.slice()) : producer, step);
 }
 

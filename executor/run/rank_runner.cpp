@@ -26,10 +26,9 @@ bool any_of(const Schedule& schedule, Rank rank, Predicate predicate) {
   return std::any_of(queue.begin(), queue.end(), predicate);
 }
 
-/// Of the L that brings back what this op's pass holds, if there is one.
-std::uint64_t reload_key(Op op) {
-  const Op reload(OpKind::Reload, op.stage(), op.microbatch());
-  return (op.is_sliced() ? reload.with_slice(op.slice()) : reload).key();
+/// The same for all ops of a pass: for its L, and those that wait for it.
+std::uint64_t pass_key(Op op) {
+  return op.as(OpKind::Forward).key();
 }
 
 }  // namespace
@@ -107,7 +106,7 @@ void RankRunner::start_copy(std::size_t at, int step) {
     }
     state_.end_copy(rank_);
   });
-  if (op.kind() == OpKind::Reload) reloads_[reload_key(op)] = last_copy_;
+  if (kAwaitedCopies.has(op.kind())) reloads_[pass_key(op)] = last_copy_;
 }
 
 void RankRunner::wait_for_reloads(std::size_t at, int step) {
@@ -115,7 +114,7 @@ void RankRunner::wait_for_reloads(std::size_t at, int step) {
   Companion::Ticket latest = 0;
   for (std::size_t op = state_.program().instructions(rank_)[at].index;; ++op) {
     const Op one = schedule_.ops()[op];
-    const auto found = reloads_.find(reload_key(one));
+    const auto found = reloads_.find(pass_key(one));
     if (found != reloads_.end()) latest = std::max(latest, found->second);
     if (!one.joined()) break;
   }

@@ -146,7 +146,7 @@ class UnitChains {
     for (std::int32_t s = 0; s < stages_; ++s) {
       const auto has = [&](OpKind kind) { return kinds_.has(kind, unit, static_cast<std::size_t>(s)); };
       const auto duration = [&](OpKind kind) {
-        return costs_.op_duration(Op(kind, Stage(s), k).with_slice(slice), slot(s, k));
+        return costs_.table_duration(Op(kind, Stage(s), k).with_slice(slice), slot(s, k));
       };
       Pass& pass = at(s) = {};
       pass.has_forward = has(OpKind::Forward);
@@ -209,7 +209,7 @@ class UnitChains {
 }  // namespace
 
 Chains::Chains(const Schedule& schedule, const Costs& costs) : schedule_(schedule), costs_(costs) {
-  if (schedule.has_groups() || schedule.has_copies())
+  if (schedule.has_groups() || schedule.has_copies() || !costs.per_op.empty())
     entries_ = entry_chains(schedule, costs);
   else
     jobs_ = UnitChains(schedule, costs).run();

@@ -75,8 +75,7 @@ std::vector<Ticks> Dag::lags(const Costs& costs, const std::vector<Ticks>& durat
   const auto visible_after = [&](Vertex entry, std::size_t producer) {
     if (!one_by_one) return durations[entry];
     Ticks sum = 0;
-    for (std::size_t i = first_op(entry); i <= producer; ++i)
-      sum += costs.op_duration(schedule.ops()[i], schedule.slot_of(schedule.ops()[i]));
+    for (std::size_t i = first_op(entry); i <= producer; ++i) sum += costs.op_duration(schedule, i);
     return sum;
   };
   std::vector<Ticks> lags;
@@ -88,8 +87,8 @@ std::vector<Ticks> Dag::lags(const Costs& costs, const std::vector<Ticks>& durat
       lags.push_back(durations[edge.source]);
     } else {
       const Op consumer = schedule.ops()[edge.consumer];
-      const bool is_reload = schedule.ops()[edge.producer].kind() == OpKind::Reload;
-      const Ticks delay = is_reload ? 0 : arrival_delay(costs, consumer.kind(), schedule.slot_of(consumer));
+      const bool is_copied = is_copy(schedule.ops()[edge.producer].kind());
+      const Ticks delay = is_copied ? 0 : arrival_delay(costs, consumer.kind(), schedule.slot_of(consumer));
       lags.push_back(visible_after(edge.source, edge.producer) + delay);
     }
   }

@@ -26,7 +26,7 @@ class EntryChains {
         costs_(costs),
         tensors_(schedule),
         one_by_one_(costs.overlap.rule == OverlapRule::Sequential),
-        ops_alike_(costs.microbatch_scale.empty() && costs.slice_end.empty()),
+        ops_alike_(costs.microbatch_scale.empty() && costs.slice_end.empty() && costs.per_op.empty()),
         groups_add_up_(one_by_one_ || costs.overlap.rule == OverlapRule::Sum) {
     prepare_links();
     prepare_ranks();
@@ -137,7 +137,7 @@ class EntryChains {
     Ticks visible = one_by_one_ ? head : head + duration;
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
-      if (one_by_one_) visible += op_duration(op);
+      if (one_by_one_) visible += op_duration(i);
       publish(op, visible);
     }
     rank.next = last;
@@ -149,7 +149,7 @@ class EntryChains {
     const std::size_t tensor = link.output + schedule_.unit_of(op);
     values_[tensor] = end;
     __builtin_prefetch(values_.data() + tensor + kAhead, kForWriting);
-    if (op.kind() == OpKind::Reload) reloads_[pass_of(op)] = end;
+    if (kAwaitedCopies.has(op.kind())) reloads_[pass_of(op)] = end;
     RankState& consumer = ranks_[link.consumer.at()];
     if (consumer.waits_for != tensor) return;
     consumer.waits_for = kNoTensor;
@@ -187,11 +187,11 @@ class EntryChains {
     Ticks hidden = one_by_one_ ? duration : 0;  // what is left of the entry when its op's result is there
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
-      if (one_by_one_) hidden -= op_duration(op);
+      if (one_by_one_) hidden -= op_duration(i);
       const Ticks* const value = values_.data() + link_of(op).output + schedule_.unit_of(op);
       __builtin_prefetch(value - kAhead);
       tail = std::max(tail, *value - hidden);
-      if (op.kind() == OpKind::Reload) tail = std::max(tail, reloads_[pass_of(op)]);
+      if (kAwaitedCopies.has(op.kind())) tail = std::max(tail, reloads_[pass_of(op)]);
     }
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
@@ -209,17 +209,17 @@ class EntryChains {
   [[nodiscard]] const Link& link_of(Op op) const {
     return links_[schedule_.slot_of(op).at() * kOpKinds + index_of(op.kind())];
   }
-  [[nodiscard]] Ticks op_duration(Op op) const {
-    return ops_alike_ ? link_of(op).duration : costs_.op_duration(op, schedule_.slot_of(op));
+  [[nodiscard]] Ticks op_duration(std::size_t i) const {
+    return ops_alike_ ? link_of(schedule_.ops()[i]).duration : costs_.op_duration(schedule_, i);
   }
   [[nodiscard]] Ticks entry_duration(std::size_t first, std::size_t last) const {
     if (last - first > 1 && !groups_add_up_) return costs_.entry_duration(schedule_, first, last);
     Ticks sum = 0;
-    for (std::size_t i = first; i < last; ++i) sum += op_duration(schedule_.ops()[i]);
+    for (std::size_t i = first; i < last; ++i) sum += op_duration(i);
     return sum;
   }
   [[nodiscard]] bool waits_for_reload(Op op) const {
-    return !reloads_.empty() && (carries_gradient(op.kind()) || op.kind() == OpKind::Recompute);
+    return !reloads_.empty() && kWaitsForCopy.has(op.kind());
   }
   [[nodiscard]] std::size_t num_passes() const {
     return static_cast<std::size_t>(schedule_.stages()) * static_cast<std::size_t>(schedule_.units());

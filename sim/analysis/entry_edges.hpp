@@ -93,8 +93,7 @@ class EntryEdges {
     const std::size_t from = first_of(producer);
     if (costs_.overlap.rule != OverlapRule::Sequential) return {from, duration(from) + delay};
     Ticks visible = 0;
-    for (std::size_t i = from; i <= producer; ++i)
-      visible += costs_.op_duration(schedule_.ops()[i], schedule_.slot_of(schedule_.ops()[i]));
+    for (std::size_t i = from; i <= producer; ++i) visible += costs_.op_duration(schedule_, i);
     return {from, visible + delay};
   }
 

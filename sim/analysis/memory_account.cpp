@@ -66,9 +66,10 @@ class Accounts {
   [[nodiscard]] bool comes_from_elsewhere(Op op) const {
     const Slot slot = schedule_.slot_of(op);
     const Placement& placement = schedule_.placement();
-    if (op.kind() == OpKind::Forward) return placement.rank_of(slot) != placement.rank_of(slot - 1);
-    if (!carries_gradient(op.kind()) || op.stage().value() + 1 == schedule_.stages()) return false;
-    return placement.rank_of(slot) != placement.rank_of(slot + 1);
+    const int step = step_to_producer(op.kind());
+    const int other = op.stage().value() + step;
+    if (other < 0 || other >= schedule_.stages()) return false;
+    return placement.rank_of(slot) != placement.rank_of(slot + step);
   }
 
   void add(Ticks time, Bytes delta, std::size_t op) {
@@ -143,10 +144,9 @@ RankMemory activation_peaks(const Timeline& timeline, const ActivationEffects& e
                      sum.live_taken += effect.live_taken;
                      sum.live_given += effect.live_given;
                    }
-                   const OpKind kind = schedule.ops()[first].kind();
                    const Span span{timeline.start_of(first), timeline.end_of(last - 1)};
-                   if (kind == OpKind::Offload) return held.add_copy(span.end, -sum.given);
-                   if (kind == OpKind::Reload) return held.add_copy(span.start, sum.taken);
+                   if (is_copy(schedule.ops()[first].kind()))
+                     return held.add_copy(span, sum.taken, sum.given);
                    live += sum.live_taken;
                    memory.peak_live = std::max(memory.peak_live, live);
                    live -= sum.live_given;
@@ -161,9 +161,11 @@ Bytes host_peak(const Schedule& schedule, const ActivationEffects& effects, Rank
   Bytes held = 0;
   Bytes peak = 0;
   for (const Op op : schedule.queue(rank)) {
-    if (op.kind() == OpKind::Offload) held += effects.of(op).given;
+    if (!is_copy(op.kind())) continue;
+    const QueueEffect effect = effects.of(op);
+    held += effect.given;
     peak = std::max(peak, held);
-    if (op.kind() == OpKind::Reload) held -= effects.of(op).taken;
+    held -= effect.taken;
   }
   return peak;
 }

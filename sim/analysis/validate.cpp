@@ -21,7 +21,7 @@ class StructureCheck {
   explicit StructureCheck(const Schedule& schedule)
       : schedule_(schedule),
         units_(static_cast<std::size_t>(schedule.units())),
-        seen_(static_cast<std::size_t>(schedule.stages()) * units_, 0) {}
+        seen_(static_cast<std::size_t>(schedule.stages()) * units_) {}
 
   std::vector<Diagnostic> run() && {
     for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
@@ -36,22 +36,7 @@ class StructureCheck {
   }
 
  private:
-  static constexpr unsigned bit(OpKind kind) { return 1U << index_of(kind); }
-  /// What must not stand beside a B, or an I, of the same stage and microbatch.
-  static constexpr unsigned other_backward(OpKind kind) {
-    return kind == OpKind::Backward ? bit(OpKind::BackwardInput) | bit(OpKind::BackwardWeight)
-                                    : bit(OpKind::Backward);
-  }
-
-  static constexpr unsigned any_backward() { return bit(OpKind::Backward) | bit(OpKind::BackwardInput); }
-
-  unsigned char& seen(Op op) { return seen_[op.stage().at() * units_ + schedule_.unit_of(op)]; }
-  /// The same stage and microbatch, another kind; keeps the slice.
-  static Op partner(OpKind kind, Op op) {
-    const Op other(kind, op.stage(), op.microbatch());
-    return op.is_sliced() ? other.with_slice(op.slice()) : other;
-  }
-
+  KindSet& seen(Op op) { return seen_[op.stage().at() * units_ + schedule_.unit_of(op)]; }
   void report(std::string code, Rank rank, std::size_t slot, Op op, std::string message) {
     if (found_.size() == kMostDiagnostics)
       ++unlisted_;
@@ -76,47 +61,45 @@ class StructureCheck {
   }
 
   void check_op(Rank rank, std::size_t slot, Op op) {
-    unsigned char& seen_before = seen(op);
-    const auto say = [&](std::string code, const std::string& what) {
-      report(std::move(code), rank, slot, op,
+    KindSet& seen_before = seen(op);
+    const auto say = [&](std::string_view code, const std::string& what) {
+      report(std::string(code), rank, slot, op,
              fmt::format("rank {}, position {}: {} {}", rank.value(), slot, to_text(op), what));
     };
-    if (schedule_.home_of(op) != rank)
+    const bool at_home = schedule_.home_of(op) == rank;
+    if (!at_home)
       say("misplaced", fmt::format("belongs on rank {}, which holds stage {} for this microbatch",
                                    schedule_.home_of(op).value(), op.stage().value()));
-    if ((seen_before & bit(op.kind())) != 0)
-      say("duplicate", "is in the queues twice; each op runs once");
-    else if (carries_gradient(op.kind()) && (seen_before & other_backward(op.kind())) != 0)
-      say("mixed-backward",
-          "comes on top of another backward of the same stage and microbatch; use B, or I and W");
-    if (carries_gradient(op.kind()) && (seen_before & bit(OpKind::Forward)) == 0 &&
-        schedule_.home_of(op) == rank)
-      say("backward-before-forward",
-          fmt::format("stands before its forward {}", to_text(partner(OpKind::Forward, op))));
-    if (op.kind() == OpKind::BackwardWeight && (seen_before & bit(OpKind::Backward)) != 0)
-      say("mixed-backward",
-          "follows a full backward B, which computes the weight gradient already; use I and W");
-    else if (op.kind() == OpKind::BackwardWeight && (seen_before & bit(OpKind::BackwardInput)) == 0)
-      say("weight-before-input", fmt::format("stands before (or without) its input gradient {}",
-                                             to_text(partner(OpKind::BackwardInput, op))));
-    if (is_copy(op.kind()) || op.kind() == OpKind::Recompute) check_extra(op, seen_before, say);
+    const bool twice = seen_before.has(op.kind());
+    if (twice) say("duplicate", "is in the queues twice; each op runs once");
+    check_order(op, seen_before, at_home, twice, say);
     if (schedule_.slices() > 1) check_slice(op, say);
-    seen_before = static_cast<unsigned char>(seen_before | bit(op.kind()));
+    seen_before.add(op.kind());
   }
 
-  /// R, O and L: after the forward, before the backward, and in this order: O, L, R.
+  /// What the table of kinds says about the ops that stand before this one. A backward away from home has its forward in another queue, so
+  /// that nothing can be said of their order; and there is no input gradient to miss for a W beside a B.
   template <class Say>
-  void check_extra(Op op, unsigned seen_before, const Say& say) {
-    const char* code = op.kind() == OpKind::Recompute ? "recompute-order" : "copy-order";
-    const bool needs_offload = op.kind() == OpKind::Reload;
-    const OpKind needed = needs_offload ? OpKind::Offload : OpKind::Forward;
-    if ((seen_before & bit(needed)) == 0)
-      say(code, fmt::format("stands before (or without) {}", to_text(partner(needed, op))));
-    if ((seen_before & any_backward()) != 0)
-      say(code, "stands behind the backward that it is for");
-    else if (is_copy(op.kind()) && (seen_before & bit(OpKind::Recompute)) != 0)
-      say(code, fmt::format("stands behind {}, which needs what it copies",
-                            to_text(partner(OpKind::Recompute, op))));
+  void check_order(Op op, KindSet seen_before, bool at_home, bool twice, const Say& say) {
+    const KindRow& row = row_of(op.kind());
+    const bool backward = carries_gradient(op.kind());
+    const bool excluded = seen_before.any_of(row.excludes.kinds);
+    if (excluded && !(backward && twice)) say_rule(row.excludes, op, say);
+    const bool can_tell = backward ? at_home : !excluded;
+    if (can_tell && !row.after.kinds.empty() && !seen_before.any_of(row.after.kinds))
+      say_rule(row.after, op, say);
+    for (const OrderRule& rule : row.never_after)
+      if (seen_before.any_of(rule.kinds)) return say_rule(rule, op, say);
+  }
+
+  template <class Say>
+  static void say_rule(const OrderRule& rule, Op op, const Say& say) {
+    say(rule.code, fmt::format(fmt::runtime(rule.text), to_text(op.as(first_of(rule.kinds)))));
+  }
+  /// REQUIRES: there is one.
+  static OpKind first_of(KindSet kinds) {
+    return *std::find_if(kAllOpKinds.begin(), kAllOpKinds.end(),
+                         [&](OpKind kind) { return kinds.has(kind); });
   }
 
   /// F(s,k,j) after F(s,k,j-1); the backward of slice j after those of slice j+1 and, for the last, after all forwards.
@@ -124,13 +107,13 @@ class StructureCheck {
   void check_slice(Op op, const Say& say) {
     const int last = schedule_.slices() - 1;
     const int j = op.slice();
-    if (op.kind() == OpKind::Forward && j > 0 && (seen(op.with_slice(j - 1)) & bit(OpKind::Forward)) == 0)
+    if (op.kind() == OpKind::Forward && j > 0 && !seen(op.with_slice(j - 1)).has(OpKind::Forward))
       say("slice-order", fmt::format("stands before {}, whose keys and values it attends to",
                                      to_text(op.with_slice(j - 1))));
     if (!carries_gradient(op.kind())) return;
     const Op before = op.with_slice(j < last ? j + 1 : last);
-    const unsigned needed = j < last ? any_backward() : bit(OpKind::Forward);
-    if ((seen(before) & needed) == 0)
+    const KindSet needed = j < last ? kGradientMakers : KindSet{OpKind::Forward};
+    if (!seen(before).any_of(needed))
       say("slice-order",
           fmt::format("stands before {} {}", j < last ? "the backward of slice" : "the forward of slice",
                       before.slice()));
@@ -143,7 +126,7 @@ class StructureCheck {
       for (std::size_t j = i + 1; j < last; ++j) {
         const Op a = schedule_.ops()[i];
         const Op b = schedule_.ops()[j];
-        if (is_copy(a.kind()) || is_copy(b.kind()))
+        if (!row_of(a.kind()).may_overlap || !row_of(b.kind()).may_overlap)
           report("dependent-group", rank, slot, b,
                  fmt::format(
                      "rank {}, position {}: {} and {} are in one group, but a copy runs beside the queue; "
@@ -159,10 +142,8 @@ class StructureCheck {
   static bool depend(Op a, Op b) {
     if (a.stage() == b.stage()) return true;
     const int apart = std::abs(a.stage().value() - b.stage().value());
-    const bool weight = a.kind() == OpKind::BackwardWeight || b.kind() == OpKind::BackwardWeight;
-    const bool both_forward = a.kind() == OpKind::Forward && b.kind() == OpKind::Forward;
-    const bool both_backward = carries_gradient(a.kind()) && carries_gradient(b.kind());
-    return apart == 1 && !weight && (both_forward || both_backward);
+    const TensorKind made = row_of(a.kind()).makes.tensor;
+    return apart == 1 && made != TensorKind::None && made == row_of(b.kind()).makes.tensor;
   }
 
   void check_completeness() {
@@ -175,18 +156,20 @@ class StructureCheck {
 
   /// Everything of one forward is there.
   void check_pass(Op forward) {
-    const unsigned seen_kinds = seen(forward);
-    const auto has = [&](OpKind kind) { return (seen_kinds & bit(kind)) != 0; };
-    if (!has(OpKind::Forward)) miss("missing-forward", forward, "its forward");
-    if (has(OpKind::Offload) != has(OpKind::Reload))
-      miss("copy-order", partner(has(OpKind::Offload) ? OpKind::Reload : OpKind::Offload, forward),
-           "the other of its two copies");
+    const KindSet here = seen(forward);
+    if (!here.has(OpKind::Forward)) miss("missing-forward", forward, "its forward");
+    check_partners(forward, here, Lane::Copies);
     if (schedule_.is_forward_only()) return;
-    if ((seen_kinds & any_backward()) == 0)
-      miss("missing-backward", partner(OpKind::Backward, forward), "a backward (B, or I and W)");
-    if (has(OpKind::BackwardInput) && !has(OpKind::BackwardWeight))
-      miss("missing-weight", partner(OpKind::BackwardWeight, forward),
-           "the weight gradient W that belongs to its I");
+    if (!here.any_of(kGradientMakers))
+      miss("missing-backward", forward.as(OpKind::Backward), "a backward (B, or I and W)");
+    check_partners(forward, here, Lane::Work);
+  }
+
+  /// Ops that come in pairs: I and W, O and L.
+  void check_partners(Op forward, KindSet here, Lane lane) {
+    for (const KindRow& row : kKinds)
+      if (row.lane == lane && here.has(row.kind) && !row.with.kinds.empty() && !here.any_of(row.with.kinds))
+        miss(std::string(row.with.code), forward.as(first_of(row.with.kinds)), row.with.text);
   }
 
   void miss(std::string code, Op op, std::string_view what) {
@@ -199,7 +182,7 @@ class StructureCheck {
 
   const Schedule& schedule_;
   std::size_t units_;
-  std::vector<unsigned char> seen_;  // bits of OpKind, [stage * units + unit]
+  std::vector<KindSet> seen_;  // [stage * units + unit]
   std::vector<Diagnostic> found_;
   std::size_t unlisted_ = 0;  // found beyond kMostDiagnostics
 };

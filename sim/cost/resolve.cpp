@@ -7,6 +7,7 @@
 
 #include "sim/cost/durations.hpp"
 #include "sim/cost/first_stage.hpp"
+#include "sim/cost/spread.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::cost {
@@ -125,8 +126,7 @@ void warn_about_short_groups(const CostSpec& spec, const Schedule& schedule, Res
     if (last - first < 2) return;
     Ticks longest = 0;
     for (std::size_t i = first; i < last; ++i)
-      longest =
-          std::max(longest, out.costs.op_duration(schedule.ops()[i], schedule.slot_of(schedule.ops()[i])));
+      longest = std::max(longest, out.costs.op_duration(schedule, i));
     const Ticks group = out.costs.entry_duration(schedule, first, last);
     if (group >= longest || count++ > 0) return;
     first_text = fmt::format("{} lasts {}, its longest part {}", entry_text(schedule, first, last),
@@ -157,12 +157,19 @@ Hop hop_over(const TransferSpec& spec, const LinkSpec& own, const Where& where) 
   return {latency + *sending, static_cast<Ticks>(*sending)};
 }
 
-void resolve_transfers(const CostSpec& spec, const Placement& placement, Costs& costs) {
+Hop hop_over(const Links& links, Rank from, Rank to, int ranks) {
+  const std::size_t pair = from.at() * static_cast<std::size_t>(ranks) + to.at();
+  return {links.delay[pair], links.sending.empty() ? 0 : links.sending[pair]};
+}
+
+/// `links`, where there are any, stand above what the input says of hops.
+void resolve_transfers(const CostSpec& spec, const Links* links, const Placement& placement, Costs& costs) {
   const TransferSpec& transfer = spec.transfer;
   const Hop within = hop_over(transfer, transfer.intra, spec.where);
   const Hop between = hop_over(transfer, transfer.inter, spec.where);
   const auto hop = [&](Rank from, Rank to) -> Hop {
     if (from == to) return {};
+    if (links != nullptr) return hop_over(*links, from, to, placement.ranks());
     if (!transfer.ranks_per_node) return hop_over(transfer, {}, spec.where);
     const auto node = [&](Rank rank) { return rank.value() / *transfer.ranks_per_node; };
     return node(from) == node(to) ? within : between;
@@ -199,6 +206,10 @@ void warn_about_transfer(const TransferSpec& spec, std::vector<std::string>& war
 }  // namespace
 
 ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
+  return resolve(spec, shape, sources());
+}
+
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
   const Placement& placement = *shape.placement;
   ResolvedCosts out;
   out.rank_scale = expand_scales(spec.rank_scale, placement.ranks(), "costs.rank_scale", "rank");
@@ -206,7 +217,10 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
   out.costs.microbatch_scale =
       expand_scales(spec.microbatch_scale, shape.microbatches, "costs.microbatch_scale", "microbatch");
   out.costs.unit = spec.unit;
-  resolve_durations(spec, shape, out);
+  Stated said = ask(from, spec, shape);
+  out.ops = std::move(said.ops);
+  const std::optional<Links> links = std::move(said.links);
+  take_durations(spec, shape, std::move(said), out);
   apply_first_stage(spec, out);
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     out.costs.duration[kind] = per_slot(out.stage_duration[kind], placement);
@@ -214,7 +228,7 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
   }
   check_microbatch_scale(spec, out.costs);
   resolve_overlap(spec, placement, out);
-  resolve_transfers(spec, placement, out.costs);
+  resolve_transfers(spec, links ? &*links : nullptr, placement, out.costs);
   warn_about_transfer(spec.transfer, out.warnings);
   if (spec.per != Per::Stage)
     out.origins.emplace_back("costs.per", fmt::format("divided: given per {}", name_of(spec.per)));

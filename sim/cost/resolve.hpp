@@ -19,14 +19,12 @@
 
 #include "sim/cost/cost_spec.hpp"
 #include "sim/cost/shape.hpp"
+#include "sim/cost/source.hpp"
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::cost {
-
-/// Where a value of the effective configuration came from: {"costs.backward_input", "derived: backward - backward_weight"}.
-using Origin = std::pair<std::string, std::string>;
 
 struct ResolvedCosts {
   Costs costs;
@@ -38,6 +36,8 @@ struct ResolvedCosts {
   /// One factor for each, tables written out; empty where none is given. costs.microbatch_scale is the third.
   std::vector<Scale> rank_scale;
   std::vector<Scale> stage_scale;
+  /// What bind() needs (sim/cost/bind.hpp).
+  std::vector<OpCost> ops;
   std::vector<Origin> origins;
   std::vector<std::string> warnings;
 };
@@ -45,6 +45,8 @@ struct ResolvedCosts {
 /// Costs for this shape. Throws InputError, at the place of the number concerned, when a needed duration can neither be
 /// found nor derived, an array or table does not fit p, S or m, or a result overflows. O(S + m).
 [[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Shape& shape);
+/// The same from other sources than those of sim/cost/sources.def.
+[[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from);
 /// The same for a schedule's shape, with what only its order tells: warns about explicit group durations below the longest part. A
 /// pass over the ops where there are such durations.
 [[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule);

@@ -20,7 +20,7 @@ using BusyByKind = std::array<Ticks, kOpKinds>;
 }
 
 /// What of a rank is drawn in one row: the work of its queue, or the copies that run beside it.
-enum class Lane : unsigned char { Work, Copies };
+using pipeloom::Lane;
 
 /// One entry of a queue as it was run: the ops [op, op + count) of one step, overlapped if there are several.
 struct DrawnEntry {

@@ -12,7 +12,8 @@ namespace {
 constexpr Colour kBlack{0, 0, 0};
 constexpr Colour kWhite{0xff, 0xff, 0xff};
 
-using Kinds = std::array<Colour, kOpKinds>;
+/// [KindRow::colour]
+using Kinds = std::array<Colour, 7>;
 
 // Okabe and Ito: blue, orange, reddish purple, bluish green; vermilion, sky blue, yellow.
 constexpr Kinds kKinds = {Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00}, Colour{0xcc, 0x79, 0xa7},
@@ -148,11 +149,17 @@ const Surface& surface_of(Theme theme) {
 }
 
 Colour kind_colour(Theme theme, OpKind kind, int shade, int shades, Palette palette) {
-  const Colour full = kinds_of(palette, theme)[index_of(kind)];
+  const Colour full = kinds_of(palette, theme)[row_of(kind).colour];
   const int levels = std::clamp(shades, 1, 4);
   if (levels == 1) return full;
   const double most = theme == Theme::Light ? 0.55 : 0.45;
   return paler(theme, full, most * (shade % levels) / (levels - 1));
+}
+
+std::string kind_label(OpKind kind) {
+  std::string text = fmt::format("{} ({})", words_of(kind), letter_of(kind));
+  text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text;
 }
 
 Colour series_colour(Theme theme, int index, int count, OpKind kind, Palette palette) {

@@ -40,7 +40,7 @@ enum class Role : std::uint8_t {
 };
 
 /// Thin lines over a fill, for prints without colour.
-enum class Pattern : std::uint8_t { None, Rising, Falling, Dotted };
+using pipeloom::Pattern;
 
 inline constexpr std::uint32_t kNoTitle = ~std::uint32_t{0};
 inline constexpr std::size_t kNoOp = ~std::size_t{0};

@@ -19,9 +19,6 @@ constexpr double kItemGap = 16;
 constexpr double kTickGap = 34;
 constexpr int kRampSwatches = 24;
 constexpr int kMostSingleSwatches = 8;
-constexpr std::array<const char*, kOpKinds> kLegendTexts = {
-    "Forward (F)",   "Backward (B)", "Input gradient (I)", "Weight gradient (W)",
-    "Recompute (R)", "Offload (O)",  "Reload (L)"};
 
 double item_width(const LegendItem& item, double size) {
   const double swatches = item.swatch_width * static_cast<double>(item.swatches.size());
@@ -35,7 +32,7 @@ void SceneBuilder::add_kind_items(std::vector<LegendItem>& items) const {
   const int shades = colours_.shades();
   for (const OpKind kind : kAllOpKinds) {
     if (!timeline_.schedule->contains(kind)) continue;
-    LegendItem item{{}, kLegendTexts[index_of(kind)], pattern_of(kind)};
+    LegendItem item{{}, kind_label(kind), pattern_of(kind)};
     for (int shade = 0; shade < std::min(shades, 4); ++shade) {
       item.swatches.push_back(kind_colour(options_.theme, kind, shade, shades, options_.palette));
     }

@@ -280,10 +280,7 @@ void SceneBuilder::add_shared_row(const Row& row) {
 }
 
 Pattern SceneBuilder::pattern_of(OpKind kind) const {
-  constexpr std::array<Pattern, kOpKinds> kPatterns = {Pattern::None,   Pattern::Rising, Pattern::Falling,
-                                                       Pattern::Dotted, Pattern::Rising, Pattern::Falling,
-                                                       Pattern::Dotted};
-  return options_.patterns ? kPatterns[index_of(kind)] : Pattern::None;
+  return options_.patterns ? pipeloom::row_of(kind).pattern : Pattern::None;
 }
 
 }  // namespace pipeloom::draw

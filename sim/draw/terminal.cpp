@@ -22,8 +22,6 @@ namespace {
 constexpr int kLeastWidth = 20;
 constexpr int kLegendWidth = 16;  // of its longest words, without indent
 constexpr double kTickColumns = 3;
-constexpr std::array<const char*, kOpKinds> kKindWords = {
-    "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
 
 class TerminalChart {
  public:
@@ -250,7 +248,7 @@ class TerminalChart {
     std::vector<LegendCells> items;
     for (const OpKind kind : kAllOpKinds) {
       if (!schedule_.contains(kind)) continue;
-      LegendCells item{{}, fmt::format(" {}", kKindWords[index_of(kind)])};
+      LegendCells item{{}, fmt::format(" {}", words_of(kind))};
       const bool shades = options_.colour_by == ColourBy::Kind && coloured_;
       for (int shade = 0; shade < (shades ? std::min(colours_.shades(), 4) : 1); ++shade) {
         const Colour colour = kind_colour(options_.theme, kind, shade, colours_.shades());

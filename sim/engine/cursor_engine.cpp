@@ -48,7 +48,8 @@ void CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times t
 }
 
 void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Times times) {
-  if (schedule.is_extended() || !costs.microbatch_scale.empty()) {
+  const bool per_op = !costs.per_op.empty();
+  if (schedule.is_extended() || !costs.microbatch_scale.empty() || (per_op && schedule.has_groups())) {
     while (num_runnable_ != 0) run_general<true>(schedule, costs, *runnable_[--num_runnable_], times);
     return;
   }
@@ -57,9 +58,14 @@ void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Ti
     return;
   }
   const bool replicas = schedule.placement().replicas() > 1;
+  const auto pick_cost = [&](auto with_times, auto with_bytes, auto with_replicas) {
+    return per_op ? run_plain<with_times(), with_bytes(), with_replicas(), true>(schedule, times,
+                                                                                 costs.per_op.data())
+                  : run_plain<with_times(), with_bytes(), with_replicas(), false>(schedule, times, nullptr);
+  };
   const auto pick = [&](auto with_times, auto with_bytes) {
-    return replicas ? run_plain<with_times(), with_bytes(), true>(schedule, times)
-                    : run_plain<with_times(), with_bytes(), false>(schedule, times);
+    return replicas ? pick_cost(with_times, with_bytes, std::true_type())
+                    : pick_cost(with_times, with_bytes, std::false_type());
   };
   constexpr std::true_type yes;
   constexpr std::false_type no;
@@ -72,8 +78,8 @@ void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Ti
 /// Visits ranks until none can go on; each runs until an op's tensor is missing. Whatever changes lives in registers meanwhile,
 /// and the only branches are those that end a visit or wake a rank.
 /// One long function on purpose: cut into pieces, its state would travel through memory at every op.
-template <bool kTimes, bool kBytes, bool kReplicas>
-void CursorEngine::run_plain(const Schedule& schedule, Times times) {
+template <bool kTimes, bool kBytes, bool kReplicas, bool kPerOp>
+void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks* per_op) {
   const Op* const ops = schedule.ops().data();
   const Action* const actions = actions_.data();
   Cursor** const runnable = runnable_.data();
@@ -107,8 +113,9 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times) {
       }
       input.microbatch = kEmpty;
       const Ticks start = std::max(clock, input.produced + action.delay);
-      clock = start + action.duration;
-      busy += action.duration;
+      const Ticks duration = kPerOp ? per_op[next] : action.duration;
+      clock = start + duration;
+      busy += duration;
       live += action.live_taken;
       peak_live = std::max(peak_live, live);
       live -= action.live_given;
@@ -189,15 +196,12 @@ void CursorEngine::account_entry(const Schedule& schedule, std::size_t first, st
 void CursorEngine::run_copy(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times) {
   const Op op = schedule.ops()[cursor.next];
   const Ticks start = std::max(cursor.clock, cursor.copy_clock);
-  const Ticks end = start + costs.op_duration(op, schedule.slot_of(op));
+  const Ticks end = start + costs.op_duration(schedule, cursor.next);
   cursor.copy_clock = end;
-  if (op.kind() == OpKind::Reload) reload_end_[pass_of(schedule, op)] = end;
+  if (kAwaitedCopies.has(op.kind())) reload_end_[pass_of(schedule, op)] = end;
   const QueueEffect effect = effects_->of(op);
-  PeakWithCopies& peak = copied_peaks_[static_cast<std::size_t>(&cursor - cursors_.data())];
-  if (op.kind() == OpKind::Reload)
-    peak.add_copy(start, effect.taken);
-  else
-    peak.add_copy(end, -effect.given);
+  copied_peaks_[static_cast<std::size_t>(&cursor - cursors_.data())].add_copy({start, end}, effect.taken,
+                                                                              effect.given);
   if (times.start != nullptr) {
     times.start[cursor.next] = start;
     times.end[cursor.next] = end;
@@ -205,7 +209,7 @@ void CursorEngine::run_copy(const Schedule& schedule, const Costs& costs, Cursor
   ++cursor.next;
 }
 
-/// One visit with groups and, where kExtended, copies, recomputation, slices and per-microbatch durations.
+/// One visit with groups and, where kExtended, copies, recomputation, slices, and durations by microbatch or op.
 template <bool kExtended>
 void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times) {
   const auto ops = schedule.ops();
@@ -254,7 +258,7 @@ void CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, st
   Ticks start = entry.start;
   for (std::size_t i = first; i < last; ++i) {
     const Op op = schedule.ops()[i];
-    const Ticks end = one_by_one ? start + costs.op_duration(op, schedule.slot_of(op)) : entry.end;
+    const Ticks end = one_by_one ? start + costs.op_duration(schedule, i) : entry.end;
     if (times.start != nullptr) {
       times.start[i] = start;
       times.end[i] = end;

@@ -114,8 +114,8 @@ class CursorEngine {
   void wait_for_space(const Cell& cell, Cursor& cursor) {
     space_waits_[num_space_waits_++] = {&cell, &cursor};
   }
-  template <bool kTimes, bool kBytes, bool kReplicas>
-  void run_plain(const Schedule& schedule, Times times);
+  template <bool kTimes, bool kBytes, bool kReplicas, bool kPerOp>
+  void run_plain(const Schedule& schedule, Times times, const Ticks* per_op);
   void note_first_start(const Schedule& schedule, Cursor& cursor) const;
   template <bool kExtended>
   void run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);
@@ -141,6 +141,11 @@ class CursorEngine {
 
   /// F, B, I and W of a slot lie side by side, so that plain schedules touch few cache lines; R, O and L come behind all of them.
   static constexpr std::size_t kPlainKinds = 4;
+  static_assert([] {
+    for (const KindRow& row : kKinds)
+      if (row.extra != (index_of(row.kind) >= kPlainKinds)) return false;
+    return true;
+  }());
   [[nodiscard]] std::size_t position_of(OpKind kind, std::size_t slot) const {
     const std::size_t k = index_of(kind);
     return k < kPlainKinds ? slot * kPlainKinds + k

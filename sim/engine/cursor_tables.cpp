@@ -11,25 +11,27 @@ namespace pipeloom {
 
 void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs, const MemoryModel& memory) {
   const Placement& placement = schedule.placement();
-  const auto stages = static_cast<std::size_t>(schedule.stages());
-  // Rows 0 .. S-1 hold activations, S .. 2S-1 gradients; the last two belong to ops without input or output.
-  const std::size_t no_input = 2 * stages;
+  const TensorIndex tensors(schedule);
+  // Rows 0 .. S-1 hold activations, S .. 2S-1 gradients: the rows of TensorIndex without that of model inputs. The last two belong to ops
+  // without input or output.
+  const std::size_t no_input = 2 * static_cast<std::size_t>(schedule.stages());
   const std::size_t no_output = no_input + 1;
+  const auto row_of_tensor = [&](std::size_t base) { return base / tensors.first_produced() - 1; };
   const bool forward_only = schedule.is_forward_only();
   extras_begin_ = kPlainKinds * static_cast<std::size_t>(placement.slots());
   actions_.assign(kOpKinds * static_cast<std::size_t>(placement.slots()), {});
   for (const OpKind kind : kAllOpKinds)
     for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
       Action& action = actions_[position_of(kind, slot.at())];
-      const std::size_t s = placement.stage_of(slot).at();
-      const bool last = s + 1 == stages;
-      const bool is_forward = kind == OpKind::Forward;
-      action.needs_input = is_forward ? s > 0 : carries_gradient(kind);
-      action.has_output = is_forward ? (!last || !forward_only) : (carries_gradient(kind) && s > 0);
-      const std::size_t input = is_forward ? s - 1 : (last ? s : stages + s + 1);
-      const std::size_t output = is_forward ? s : stages + s;
-      action.input_ring = cells_.data() + (ring_mask_ + 1) * (action.needs_input ? input : no_input);
-      action.output_ring = cells_.data() + (ring_mask_ + 1) * (action.has_output ? output : no_output);
+      const Stage stage = placement.stage_of(slot);
+      action.needs_input = tensors.needs_input(kind, stage);
+      action.has_output = tensors.is_needed(kind, stage, forward_only);
+      const std::size_t input =
+          action.needs_input ? row_of_tensor(tensors.input_base(kind, stage)) : no_input;
+      const std::size_t output =
+          action.has_output ? row_of_tensor(tensors.output_base(kind, stage)) : no_output;
+      action.input_ring = cells_.data() + (ring_mask_ + 1) * input;
+      action.output_ring = cells_.data() + (ring_mask_ + 1) * output;
       action.duration = costs.duration[index_of(kind)][slot.at()];
       action.delay = arrival_delay(costs, kind, slot);
       action.consumer = &cursors_[consumer_of(placement, kind, slot).at()];

@@ -93,7 +93,7 @@ class EventRun {
       if (!is_copy(op.kind())) return;
       Ticks& clock = copy_clock_[rank.at()];
       out_.start[i] = std::max(now, clock);
-      clock = out_.end[i] = out_.start[i] + costs_.op_duration(op, schedule_.slot_of(op));
+      clock = out_.end[i] = out_.start[i] + costs_.op_duration(schedule_, i);
       ++entries_done_;
       if (op.kind() != OpKind::Reload) continue;
       reload_end(op) = clock;
@@ -123,7 +123,7 @@ class EventRun {
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
       out_.start[i] = now;
-      out_.end[i] = one_by_one ? now + costs_.op_duration(op, schedule_.slot_of(op)) : entry_end;
+      out_.end[i] = one_by_one ? now + costs_.op_duration(schedule_, i) : entry_end;
       if (one_by_one) now = out_.end[i];
       schedule_event({out_.end[i], 0, rank, tensors_.output_of(op), i, i + 1 == last});
     }

@@ -13,8 +13,8 @@ namespace pipeloom {
 /// Turns entries into records, level by level.
 class FixedOrder::Builder {
  public:
-  Builder(const Schedule& schedule, FixedOrder& out)
-      : schedule_(schedule), out_(out), dependencies_(schedule) {
+  Builder(const Schedule& schedule, bool per_op, FixedOrder& out)
+      : schedule_(schedule), per_op_(per_op), out_(out), dependencies_(schedule) {
     if (schedule.is_extended())
       throw InternalError("fixed order: recomputation, copies and slices need the engine");
     if (schedule.num_ops() + static_cast<std::size_t>(schedule.ranks()) + 1 >= DependencyMap::kNone)
@@ -50,6 +50,7 @@ class FixedOrder::Builder {
       const bool has_producer = producer != DependencyMap::kNone;
       out_.records_.push_back({previous, has_producer ? position_of_op_[producer] : long_ago_,
                                row_of(first, i, i + 1 == last ? last : first)});
+      if (per_op_) out_.first_op_.push_back(first);
       previous = static_cast<std::uint32_t>(long_ago_ + out_.records_.size());
     }
     std::uint32_t& first_entry = out_.first_of_rank_[schedule_.home_of(ops[first]).at()];
@@ -83,6 +84,7 @@ class FixedOrder::Builder {
   }
 
   const Schedule& schedule_;
+  bool per_op_;
   FixedOrder& out_;
   DependencyMap dependencies_;
   std::uint32_t long_ago_ = 0;
@@ -92,27 +94,41 @@ class FixedOrder::Builder {
   std::map<CostRow, std::uint32_t> group_rows_;
 };
 
-FixedOrder::FixedOrder(const Schedule& schedule) : ranks_(schedule.ranks()) {
-  Builder(schedule, *this).build();
+FixedOrder::FixedOrder(const Schedule& schedule, bool per_op) : ranks_(schedule.ranks()) {
+  Builder(schedule, per_op, *this).build();
 }
 
-bool FixedOrder::supports(const Costs& costs) {
-  return costs.microbatch_scale.empty() && costs.overlap.rule != OverlapRule::Sequential;
+bool FixedOrder::supports(const Costs& costs, bool per_op) {
+  if (costs.overlap.rule == OverlapRule::Sequential) return false;
+  return costs.per_op.empty() ? costs.microbatch_scale.empty() : per_op;
+}
+
+Ticks FixedOrder::duration_of(std::size_t record, const Costs& costs) const {
+  const std::vector<Costs::Part>& parts = rows_[records_[record].cost].parts;
+  if (parts.empty()) return 0;
+  return costs.parts_duration(parts, costs.per_op.empty() ? 0 : first_op_[record]);
+}
+
+template <std::size_t kCount>
+void FixedOrder::run(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const {
+  const bool per_op =
+      std::any_of(costs.begin(), costs.end(), [](const Costs* one) { return !one->per_op.empty(); });
+  per_op ? run_records<true>(costs, end) : run_records<false>(costs, end);
 }
 
 /// end[position * kCount + lane]; positions as Record describes.
-template <std::size_t kCount>
-void FixedOrder::run(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const {
+template <bool kPerOp, std::size_t kCount>
+void FixedOrder::run_records(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const {
   struct Row {
     std::array<Ticks, kCount> delay;
-    std::array<Ticks, kCount> duration;
+    std::array<Ticks, kCount> duration = {};
   };
   std::vector<Row> table(rows_.size());
   for (std::size_t row = 0; row < rows_.size(); ++row)
     for (std::size_t lane = 0; lane < kCount; ++lane) {
       table[row].delay[lane] = arrival_delay(*costs[lane], rows_[row].kind, rows_[row].slot);
-      table[row].duration[lane] =
-          rows_[row].parts.empty() ? 0 : costs[lane]->parts_duration(rows_[row].parts);
+      if (!rows_[row].parts.empty() && costs[lane]->per_op.empty())
+        table[row].duration[lane] = costs[lane]->parts_duration(rows_[row].parts);
     }
   const auto first = static_cast<std::size_t>(ranks_) + 1;
   end.resize((first + records_.size()) * kCount);
@@ -124,8 +140,12 @@ void FixedOrder::run(std::span<const Costs* const, kCount> costs, std::vector<Ti
     const Row& row = table[record.cost];
     const Ticks* const previous = ends + record.previous * kCount;
     const Ticks* const producer = ends + record.producer * kCount;
-    for (std::size_t lane = 0; lane < kCount; ++lane)
-      out[lane] = std::max(previous[lane], producer[lane] + row.delay[lane]) + row.duration[lane];
+    for (std::size_t lane = 0; lane < kCount; ++lane) {
+      Ticks duration = row.duration[lane];
+      if constexpr (kPerOp)
+        duration = duration_of(static_cast<std::size_t>(&record - records_.data()), *costs[lane]);
+      out[lane] = std::max(previous[lane], producer[lane] + row.delay[lane]) + duration;
+    }
     out += kCount;
   }
 }
@@ -147,19 +167,21 @@ void FixedOrder::totals(const Costs& costs, std::vector<Ticks>& scratch, Totals&
   const Costs* const one[] = {&costs};
   run<1>(one, scratch);
   const auto ranks = static_cast<std::size_t>(ranks_);
-  const auto duration_of = [&](const CostRow& row) {
-    return row.parts.empty() ? Ticks{0} : costs.parts_duration(row.parts);
-  };
   out.busy.assign(ranks, 0);
-  for (std::size_t row = 0; row < rows_.size(); ++row)
-    out.busy[rank_of_row_[row].at()] += uses_of_row_[row] * duration_of(rows_[row]);
+  if (costs.per_op.empty()) {
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (!rows_[row].parts.empty())
+        out.busy[rank_of_row_[row].at()] += uses_of_row_[row] * costs.parts_duration(rows_[row].parts);
+  } else {
+    for (std::size_t record = 0; record < records_.size(); ++record)
+      out.busy[rank_of_row_[records_[record].cost].at()] += duration_of(record, costs);
+  }
   out.first_start.resize(ranks);
   out.last_end.resize(ranks);
   Ticks earliest = kMaxTicks;
   Ticks latest = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
-    const Record& first = records_[first_of_rank_[r] - ranks - 1];
-    out.first_start[r] = scratch[first_of_rank_[r]] - duration_of(rows_[first.cost]);
+    out.first_start[r] = scratch[first_of_rank_[r]] - duration_of(first_of_rank_[r] - ranks - 1, costs);
     out.last_end[r] = scratch[last_of_rank_[r]];
     earliest = std::min(earliest, out.first_start[r]);
     latest = std::max(latest, out.last_end[r]);
@@ -168,7 +190,7 @@ void FixedOrder::totals(const Costs& costs, std::vector<Ticks>& scratch, Totals&
 }
 
 std::size_t FixedOrder::bytes() const {
-  return sizeof(*this) + records_.capacity() * sizeof(Record) +
+  return sizeof(*this) + records_.capacity() * sizeof(Record) + first_op_.capacity() * sizeof(std::uint32_t) +
          rows_.capacity() *
              (sizeof(CostRow) + 2 * sizeof(Costs::Part) + sizeof(Rank) + sizeof(std::int64_t)) +
          2 * last_of_rank_.capacity() * sizeof(std::uint32_t);

@@ -23,13 +23,14 @@ namespace pipeloom {
 
 class FixedOrder {
  public:
-  /// Throws ScheduleError if the schedule hangs, InputError beyond 2^32 - 1 records. Keeps no reference to it.
+  /// Throws ScheduleError if the schedule hangs, InputError beyond 2^32 - 1 records. Keeps no reference to it. `per_op`: for costs with
+  /// Costs::per_op too, which takes 4 bytes more per record.
   /// REQUIRES: no structural errors (validate_structure), not extended (Schedule::is_extended).
-  explicit FixedOrder(const Schedule& schedule);
+  explicit FixedOrder(const Schedule& schedule, bool per_op = false);
 
-  /// Costs as the pass reads them. REQUIRES for all functions below: costs fit the schedule's placement and have no
-  /// microbatch_scale and no Sequential overlap (supports() is true); durations and delays are never negative.
-  [[nodiscard]] static bool supports(const Costs& costs);
+  /// Whether an order made with or without `per_op` can be run under these costs: no microbatch_scale where per_op does not stand above
+  /// it, no Sequential overlap. REQUIRES for all functions below: it can; costs fit the schedule; durations and delays are never negative.
+  [[nodiscard]] static bool supports(const Costs& costs, bool per_op = false);
 
   [[nodiscard]] std::size_t num_records() const { return records_.size(); }
   [[nodiscard]] int ranks() const { return ranks_; }
@@ -69,10 +70,15 @@ class FixedOrder {
 
   template <std::size_t kCount>
   void run(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const;
+  template <bool kPerOp, std::size_t kCount>
+  void run_records(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const;
+  [[nodiscard]] Ticks duration_of(std::size_t record, const Costs& costs) const;
 
   int ranks_ = 0;
   std::vector<Record> records_;
   std::vector<CostRow> rows_;
+  std::vector<std::uint32_t>
+      first_op_;  // of the entry whose duration a record gives, [record]; empty unless per_op
   std::vector<std::uint32_t> first_of_rank_;  // position of the last record of the rank's first entry, [rank]
   std::vector<std::uint32_t> last_of_rank_;   // position of the rank's last record, [rank]
   // All entries whose duration a row gives are on one rank: that of their slots.

@@ -27,8 +27,7 @@ Wide overlapped(const Costs& costs, Wide sum) {
 /// Whether the parts of [first, last), and what becomes of them in a group, can be worked out in 64 bits.
 bool entry_fits(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last) {
   Wide sum = 0;
-  for (std::size_t i = first; i < last; ++i)
-    sum += costs.op_duration(schedule.ops()[i], schedule.slot_of(schedule.ops()[i]));
+  for (std::size_t i = first; i < last; ++i) sum += costs.op_duration(schedule, i);
   return (last - first == 1 ? sum : overlapped(costs, sum)) <= kMaxTicks;
 }
 
@@ -46,6 +45,7 @@ TickSum easy_sum_of_times(const Schedule& schedule, const Costs& costs) {
   for (const auto& table : costs.duration) longest = std::max(longest, longest_of(table));
   if (!costs.microbatch_scale.empty())
     longest = longest * std::max<Wide>(kUnitScale, longest_of(costs.microbatch_scale)) / kUnitScale + 1;
+  longest = std::max(longest, longest_of(costs.per_op));
   // A group of k takes no more than k times what overlapped() makes of the longest.
   const Wide each = overlapped(costs, longest) + longest_delay(costs);
   return TickSum::of(each * static_cast<Wide>(schedule.num_ops()));

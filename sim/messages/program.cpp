@@ -13,12 +13,11 @@ namespace {
 
 /// The slot that an op's output goes to on another rank, or nothing.
 bool crosses_ranks(const Schedule& schedule, Op op, Slot& from, Slot& to) {
-  const bool is_forward = op.kind() == OpKind::Forward;
-  if (!is_forward && !carries_gradient(op.kind())) return false;
-  const int next = op.stage().value() + (is_forward ? 1 : -1);
-  if (next < 0 || next >= schedule.stages()) return false;
+  const int step = step_to_consumer(op.kind());
+  const int next = op.stage().value() + step;
+  if (step == 0 || next < 0 || next >= schedule.stages()) return false;
   from = schedule.slot_of(op);
-  to = from + (is_forward ? 1 : -1);
+  to = from + step;
   return schedule.placement().rank_of(from) != schedule.placement().rank_of(to);
 }
 
@@ -53,8 +52,7 @@ MessageTable::MessageTable(const Schedule& schedule)
   }
   for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
     const Op op = schedule.ops()[i];
-    if (op.kind() == OpKind::Forward || carries_gradient(op.kind()))
-      needed_[i] = of_tensor[tensors.input_of(op)];
+    if (step_to_producer(op.kind()) != 0) needed_[i] = of_tensor[tensors.input_of(op)];
     if (needed_[i] != kNoMessage) messages_[needed_[i]].consumer_op = static_cast<std::uint32_t>(i);
   }
   // On the last stage a backward's tensor is its own forward's output, which goes nowhere.

@@ -233,8 +233,8 @@ class ProgramEngine {
     std::size_t last = first;
     Ticks reloaded = 0;
     do {
-      const bool uses = carries_gradient(ops[last].kind()) || ops[last].kind() == OpKind::Recompute;
-      if (!reload_end_.empty() && uses) reloaded = std::max(reloaded, reload_end_[pass_of(ops[last])]);
+      if (!reload_end_.empty() && kWaitsForCopy.has(ops[last].kind()))
+        reloaded = std::max(reloaded, reload_end_[pass_of(ops[last])]);
     } while (ops[last++].joined());
     if (reloaded > state.clock) add_wait(rank, state, reloaded, kNoMessage);
     auto& waits = waits_[rank.at()];
@@ -248,10 +248,9 @@ class ProgramEngine {
     Ticks start = state.clock;
     const Ticks entry_end = later(start, costs_.entry_duration(schedule_, first, last));
     for (std::size_t i = first; i < last; ++i) {
-      const Op op = schedule_.ops()[i];
       const std::size_t at = timeline_.index(static_cast<int>(state.step), i);
       timeline_.start[at] = start;
-      timeline_.end[at] = one_by_one ? start + costs_.op_duration(op, schedule_.slot_of(op)) : entry_end;
+      timeline_.end[at] = one_by_one ? start + costs_.op_duration(schedule_, i) : entry_end;
       if (one_by_one) start = timeline_.end[at];
     }
     state.clock = state.last_end = entry_end;
@@ -261,9 +260,9 @@ class ProgramEngine {
     const Op op = schedule_.ops()[i];
     const std::size_t at = timeline_.index(static_cast<int>(state.step), i);
     timeline_.start[at] = std::max(state.clock, state.copy_clock);
-    timeline_.end[at] = later(timeline_.start[at], costs_.op_duration(op, schedule_.slot_of(op)));
+    timeline_.end[at] = later(timeline_.start[at], costs_.op_duration(schedule_, i));
     state.copy_clock = timeline_.end[at];
-    if (op.kind() == OpKind::Reload) reload_end_[pass_of(op)] = state.copy_clock;
+    if (kAwaitedCopies.has(op.kind())) reload_end_[pass_of(op)] = state.copy_clock;
   }
 
   /// A message of the batch for which the rank waits that is not done.

@@ -126,8 +126,6 @@ Facts facts_of_times(const Timeline& timeline) {
 }
 
 PageTable critical_table(const Evaluation& run) {
-  constexpr std::array<const char*, kOpKinds> kNames = {
-      "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
   std::array<std::size_t, kOpKinds> counts{};
   std::array<Ticks, kOpKinds> times{};
   Ticks left = run.critical_path->length;
@@ -151,7 +149,7 @@ PageTable critical_table(const Evaluation& run) {
                           {percent(share_of(time, run.critical_path->length))}});
   };
   for (std::size_t i = 0; i < kOpKinds; ++i)
-    if (counts[i] > 0) add(kNames[i], counts[i], times[i]);
+    if (counts[i] > 0) add(std::string(kKinds[i].words), counts[i], times[i]);
   if (left != 0) add("between entries: transfers and their queues", 0, left);
   return table;
 }

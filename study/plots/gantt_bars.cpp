@@ -50,7 +50,7 @@ void GanttDrawer::flush_bars(const RowPlace& row, BarOutlines& outlines) {
     outlines[i].close();
     if (!outlines[i].text().empty())
       plot_ += fmt::format("<path class=\"fill dense {}\" d=\"{}\"><title>{}: {}</title></path>\n",
-                           op_class(kAllOpKinds[i], 0, 1), outlines[i].text(), who, kKindNames[i]);
+                           op_class(kAllOpKinds[i], 0, 1), outlines[i].text(), who, words_of(kAllOpKinds[i]));
   }
 }
 

@@ -21,10 +21,6 @@
 
 namespace pipeloom::study::page {
 
-/// Names of kinds for people, [kind].
-inline constexpr std::array<const char*, kOpKinds> kKindNames = {
-    "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
-
 using BarOutlines = std::array<BarOutline, kOpKinds>;
 
 /// One row of the picture: a rank, or neighbours that share it. Pixels of the plot.

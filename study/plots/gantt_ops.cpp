@@ -75,8 +75,8 @@ std::string GanttDrawer::box_text(Rank rank, std::size_t at) const {
   const std::string step =
       timeline_.steps > 1 ? fmt::format(", step {}", at / schedule_.num_ops()) : std::string();
   return fmt::format("{}: {}, rank {}, stage {}, microbatch {}{}\n{} to {}{}{}, takes {}", to_text(op),
-                     kKindNames[index_of(op.kind())], rank.value(), op.stage().value(),
-                     op.microbatch().value(), step, format_ticks(timeline_.start[at], timeline_.unit),
+                     words_of(op.kind()), rank.value(), op.stage().value(), op.microbatch().value(), step,
+                     format_ticks(timeline_.start[at], timeline_.unit),
                      format_ticks(timeline_.end[at], timeline_.unit), unit.empty() ? "" : " ", unit,
                      format_ticks(timeline_.end[at] - timeline_.start[at], timeline_.unit));
 }
@@ -86,11 +86,11 @@ void GanttDrawer::flush_paths(const RowPlace& row) {
     const auto& [name, part, parts] = key;
     const double height = row.height / static_cast<double>(parts);
     const double y = row.y + height * (static_cast<double>(part) + 0.5);
-    const std::size_t kind = std::string_view("FBIWROL").find(name.front());
+    const OpKind kind = *kind_of_letter(name.front());
     plot_ += fmt::format(
         "<path class=\"line dense {}\" stroke-width=\"{}\" d=\"{}\"><title>rank {}: {}, {}, busy "
         "{}</title></path>\n",
-        name, coordinate(height), path.at_height(y), row.first.value(), kKindNames[kind],
+        name, coordinate(height), path.at_height(y), row.first.value(), words_of(kind),
         count_text(path.count(), "op"), format_ticks(path.busy, timeline_.unit));
   }
 }

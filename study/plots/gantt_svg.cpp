@@ -132,9 +132,7 @@ Legend GanttDrawer::legend() const {
     if (!schedule_.contains(kind)) continue;
     std::vector<std::string> swatches;
     for (int shade = 0; shade < shades; ++shade) swatches.push_back(op_class(kind, shade, shades));
-    std::string name = kKindNames[index_of(kind)];
-    name.front() = static_cast<char>(name.front() - 'a' + 'A');
-    out.entries.push_back({swatches, fmt::format("{} ({})", name, letter_of(kind))});
+    out.entries.push_back({swatches, draw::kind_label(kind)});
   }
   if (shades > 1)
     out.entries.push_back({{},

@@ -7,6 +7,7 @@
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/tick_sum.hpp"
+#include "sim/cost/bind.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
@@ -68,6 +69,7 @@ Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunCo
   out.warnings.insert(out.warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
   out.costs = std::move(resolved.costs);
   out.costs.slice_end = slice_ends(config.options, out.schedule->slices());
+  cost::bind_costs(out.costs, resolved.ops, *out.schedule);
   out.memory.slice_end = out.costs.slice_end;
   cost::require_summable(config.memory, out.memory, *out.schedule, config.step.count);
   out.steps = config.step;

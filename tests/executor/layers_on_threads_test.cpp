@@ -90,10 +90,11 @@ TEST_CASE("layers of uneven sizes on threads: right, and the same bits in every 
   for (const char* name : {"zb-h1", "dualpipe", "dualpipe-v", "seq1f1b"}) {
     INFO(name);
     const schedules::Generator& generator = *schedules::find(name).generator;
-    const Program program = async_program(generator, {.ranks = 2,
-                                                      .microbatches = 4,
-                                                      .chunks = generator.requirements.default_chunks,
-                                                      .slices = generator.requirements.default_slices});
+    const Program program = async_program(
+        generator, {.ranks = 2,
+                    .microbatches = 4,
+                    .chunks = generator.requirements.default_chunks,
+                    .options = {.slices = equal_slices(generator.requirements.default_slices)}});
     const Gradients first = run(program, config);
     CHECK(first_mismatch(reference_gradients(config, sizes_of(program.schedule())), first) == "");
     // Each rank adds in the order of its queue; of the parts of a group at most one adds.

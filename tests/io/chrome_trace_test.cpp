@@ -159,3 +159,15 @@ TEST_CASE("several steps keep their arrows apart", "[io]") {
   CHECK(events_of(trace, "X").back()["args"]["step"] == 2);
   check_nesting(trace);
 }
+
+TEST_CASE("recomputation and copies have no ends of message arrows", "[io]") {
+  const auto schedule = std::make_shared<const Schedule>(
+      parse_schedule("0F0 0F1 0O0 0L0 0R0 0B0 0R1 0B1 | 1F0 1R0 1B0 1F1 1O1 1L1 1R1 1B1"));
+  const json trace = trace_of(simulate(schedule, default_costs(schedule->placement())));
+  std::map<int, std::string> ends;
+  for (const std::string phase : {"s", "f"})
+    for (const json& event : events_of(trace, phase)) ends[event["id"]] += phase;
+  // Two microbatches, an activation down and a gradient up for each: a start and an end.
+  CHECK(ends.size() == 4);
+  for (const auto& [id, phases] : ends) CHECK(phases == "sf");
+}

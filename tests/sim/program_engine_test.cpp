@@ -10,31 +10,17 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
+#include "support/eager_program.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
 namespace pipeloom {
 namespace {
 
+using test::eager_program;
+using test::needs_of;
 using test::scene;
-
-/// Ends of every message that a rank's entry needs (receives) or sends.
-std::vector<Endpoint> needs_of(const MessageTable& messages, const Schedule& schedule, std::size_t first) {
-  std::vector<Endpoint> ends;
-  std::size_t i = first;
-  do {
-    if (messages.needed_by(i) != kNoMessage) ends.push_back({messages.needed_by(i), false});
-  } while (schedule.ops()[i++].joined());
-  return ends;
-}
-std::vector<Endpoint> sends_of(const MessageTable& messages, const Schedule& schedule, std::size_t first) {
-  std::vector<Endpoint> ends;
-  std::size_t i = first;
-  do {
-    if (messages.sent_by(i) != kNoMessage) ends.push_back({messages.sent_by(i), true});
-  } while (schedule.ops()[i++].joined());
-  return ends;
-}
+using test::sends_of;
 
 /// Receives waited in front of their entry, sends posted behind it; blocking: both are waited for.
 Program plain_program(const std::shared_ptr<const Schedule>& schedule, bool blocking_sends) {
@@ -51,28 +37,6 @@ Program plain_program(const std::shared_ptr<const Schedule>& schedule, bool bloc
                      else if (!sends.empty())
                        (void)out.post(sends);
                    });
-  }
-  return std::move(out).build();
-}
-
-/// All receives are posted before the rank's first entry, so that no message waits for its receiver.
-Program eager_program(const std::shared_ptr<const Schedule>& schedule) {
-  ProgramBuilder out(schedule);
-  for (Rank rank{0}; rank < Rank(schedule->ranks()); ++rank) {
-    out.begin_rank(rank);
-    std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>> entries;
-    for_each_entry(*schedule, schedule->queue_begin(rank), schedule->queue_end(rank),
-                   [&](std::size_t first, std::size_t) {
-                     entries.emplace_back(first, std::vector<std::uint32_t>{});
-                     for (const Endpoint& end : needs_of(out.messages(), *schedule, first))
-                       entries.back().second.push_back(out.post(std::vector<Endpoint>{end}));
-                   });
-    for (const auto& [first, receives] : entries) {
-      for (const std::uint32_t batch : receives) out.wait(batch);
-      out.run(first);
-      for (const Endpoint& end : sends_of(out.messages(), *schedule, first))
-        (void)out.post(std::vector<Endpoint>{end});
-    }
   }
   return std::move(out).build();
 }

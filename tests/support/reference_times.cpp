@@ -8,6 +8,7 @@ namespace pipeloom::test {
 namespace {
 
 Ticks part_duration(const Schedule& schedule, const Costs& costs, std::size_t i) {
+  if (!costs.per_op.empty()) return costs.per_op[i];
   const Op op = schedule.ops()[i];
   Ticks base = costs.duration[index_of(op.kind())][schedule.slot_of(op).at()];
   if (!costs.slice_end.empty()) {

@@ -19,9 +19,9 @@
 
 #include <fmt/format.h>
 
-#include "executor/cuda/layers/pass_table.hpp"
 #include "executor/cuda/layers/queued_block.hpp"
 #include "executor/layers/model.hpp"
+#include "executor/run/pass_table.hpp"
 #include "executor/run/work.hpp"
 #include "sim/text.hpp"
 

@@ -72,10 +72,11 @@ void QueuedLayers<Engine, T>::take_host_memory(std::span<const Op> queue, std::s
   for (std::size_t pass = 0; pass < passes_.size(); ++pass) is_whole[pass] = !table_.is_recomputed(pass);
   for (const Op op : queue) {
     const std::size_t pass = table_.pass_of(op);
-    if (op.kind() == OpKind::Recompute) is_whole[pass] = true;
+    const PassStep& step = row_of(op.kind()).pass;
+    if (step.to == PassState::Kept) is_whole[pass] = true;
     const std::size_t which = is_whole[pass] ? 1 : 0;
-    if (op.kind() == OpKind::Offload) most[which] = std::max(most[which], ++now[which]);
-    if (op.kind() == OpKind::Reload) --now[which];
+    if (step.to_host) most[which] = std::max(most[which], ++now[which]);
+    if (step.from_host) --now[which];
   }
   const std::size_t whole = static_cast<std::size_t>(config_.blocks) * tape_bytes + tensor;
   for (std::size_t i = 0; i < most[0]; ++i) spaces_.push_back({engine_.allocate_host(tensor), {}});

@@ -28,10 +28,9 @@ DeviceTensor take_from(std::unordered_map<Key, DeviceTensor>& map, Key key) {
   return tensor;
 }
 
-/// Of the L that brings back what this op's pass holds, if there is one.
-std::uint64_t reload_key(Op op) {
-  const Op reload(OpKind::Reload, op.stage(), op.microbatch());
-  return (op.is_sliced() ? reload.with_slice(op.slice()) : reload).key();
+/// The same for all ops of a pass: for its L, and those that wait for it.
+std::uint64_t pass_key(Op op) {
+  return op.as(OpKind::Forward).key();
 }
 
 }  // namespace
@@ -178,11 +177,12 @@ void DeviceRunner::run_copy(std::size_t op, int step) {
   times(op).start.record(copies_);
   queue_op(op, step, {}, copies_);
   times(op).end.record(copies_);
-  if (schedule_.ops()[op].kind() == OpKind::Reload) reloads_[schedule_.ops()[op].key()] = times(op).end.get();
+  if (kAwaitedCopies.has(schedule_.ops()[op].kind()))
+    reloads_[pass_key(schedule_.ops()[op])] = times(op).end.get();
 }
 
 void DeviceRunner::wait_for_reload(Op op) {
-  const auto found = reloads_.find(reload_key(op));
+  const auto found = reloads_.find(pass_key(op));
   if (found == reloads_.end()) return;
   wait_for(compute_, found->second);
   reloads_.erase(found);

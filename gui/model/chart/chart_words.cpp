@@ -40,12 +40,6 @@ std::string times_text(Ticks start, Ticks end, TimeUnit unit) {
 
 }  // namespace
 
-std::string_view words_of(OpKind kind) {
-  constexpr std::array<std::string_view, kOpKinds> kWords = {
-      "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
-  return kWords[index_of(kind)];
-}
-
 std::string legend_text(OpKind kind) {
   return fmt::format("{} {}", letter_of(kind), words_of(kind));
 }

@@ -11,8 +11,6 @@
 
 namespace pipeloom::gui {
 
-/// "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload".
-[[nodiscard]] std::string_view words_of(OpKind kind);
 /// Of the legend: "F forward".
 [[nodiscard]] std::string legend_text(OpKind kind);
 /// A duration with a unit that suits it and at most four digits: "12.5 ms", "3 units".

@@ -83,77 +83,53 @@ void OpWalk::add(Dependencies& out, OpKind kind, std::int32_t stage, Op like, in
   if (index != kNone) out.push_back({index, link});
 }
 
-void OpWalk::add_gradients(Dependencies& out, std::int32_t stage, Op like, int slice, Link link) const {
-  add(out, OpKind::Backward, stage, like, slice, link);
-  add(out, OpKind::BackwardInput, stage, like, slice, link);
+void OpWalk::add_makers(Dependencies& out, TensorKind tensor, std::int32_t stage, Op like, int slice,
+                        Link link) const {
+  for (const KindRow& row : kKinds)
+    if (row.makes.tensor == tensor) add(out, row.kind, stage, like, slice, link);
 }
+
+namespace {
+
+Link link_of(TensorKind tensor) {
+  return tensor == TensorKind::Gradient ? Link::Gradient : Link::Activation;
+}
+
+/// What an op of the same pass hands to those that use its result.
+Link link_from(const KindRow& used) {
+  return kAwaitedCopies.has(used.kind) ? Link::Reload : link_of(used.makes.tensor);
+}
+
+/// Slices attend to those before them, and go backward after those behind them.
+int slice_before(const KindRow& row) {
+  return static_cast<int>(row.waits_for.stage);
+}
+
+}  // namespace
 
 OpWalk::Dependencies OpWalk::needs(Op op) const {
   Dependencies out;
+  const KindRow& row = row_of(op.kind());
   const std::int32_t stage = op.stage().value();
-  const int slice = op.slice();
-  switch (op.kind()) {
-    case OpKind::Forward:
-      add(out, OpKind::Forward, stage - 1, op, slice, Link::Activation);
-      add(out, OpKind::Forward, stage, op, slice - 1, Link::Slice);
-      break;
-    case OpKind::Backward:
-    case OpKind::BackwardInput:
-      add_gradients(out, stage + 1, op, slice, Link::Gradient);
-      add(out, OpKind::Recompute, stage, op, slice, Link::Activation);
-      add(out, OpKind::Reload, stage, op, slice, Link::Reload);
-      add(out, OpKind::Forward, stage, op, slice, Link::Activation);
-      add_gradients(out, stage, op, slice + 1, Link::Slice);
-      break;
-    case OpKind::BackwardWeight:
-      add(out, OpKind::BackwardInput, stage, op, slice, Link::Gradient);
-      break;
-    case OpKind::Recompute:
-      add(out, OpKind::Reload, stage, op, slice, Link::Reload);
-      add(out, OpKind::Forward, stage, op, slice, Link::Activation);
-      break;
-    case OpKind::Offload:
-      add(out, OpKind::Forward, stage, op, slice, Link::Activation);
-      break;
-    case OpKind::Reload:
-      add(out, OpKind::Offload, stage, op, slice, Link::Activation);
-      break;
-  }
+  if (const int step = step_to_producer(op.kind()); step != 0)
+    add_makers(out, row.waits_for.tensor, stage + step, op, op.slice(), link_of(row.waits_for.tensor));
+  for (const OpKind used : row.uses) add(out, used, stage, op, op.slice(), link_from(row_of(used)));
+  if (slice_before(row) != 0)
+    add_makers(out, row.makes.tensor, stage, op, op.slice() + slice_before(row), Link::Slice);
   return out;
 }
 
 OpWalk::Dependencies OpWalk::needed_by(Op op) const {
   Dependencies out;
+  const KindRow& row = row_of(op.kind());
   const std::int32_t stage = op.stage().value();
-  const int slice = op.slice();
-  switch (op.kind()) {
-    case OpKind::Forward:
-      add(out, OpKind::Forward, stage + 1, op, slice, Link::Activation);
-      add(out, OpKind::Forward, stage, op, slice + 1, Link::Slice);
-      add(out, OpKind::Offload, stage, op, slice, Link::Activation);
-      add(out, OpKind::Recompute, stage, op, slice, Link::Activation);
-      add_gradients(out, stage, op, slice, Link::Activation);
-      break;
-    case OpKind::Backward:
-    case OpKind::BackwardInput:
-      add_gradients(out, stage - 1, op, slice, Link::Gradient);
-      add_gradients(out, stage, op, slice - 1, Link::Slice);
-      if (op.kind() == OpKind::BackwardInput)
-        add(out, OpKind::BackwardWeight, stage, op, slice, Link::Gradient);
-      break;
-    case OpKind::BackwardWeight:
-      break;
-    case OpKind::Recompute:
-      add_gradients(out, stage, op, slice, Link::Activation);
-      break;
-    case OpKind::Offload:
-      add(out, OpKind::Reload, stage, op, slice, Link::Activation);
-      break;
-    case OpKind::Reload:
-      add(out, OpKind::Recompute, stage, op, slice, Link::Reload);
-      add_gradients(out, stage, op, slice, Link::Reload);
-      break;
-  }
+  const int step = step_to_consumer(op.kind());
+  if (step != 0) add_makers(out, row.makes.tensor, stage + step, op, op.slice(), link_of(row.makes.tensor));
+  if (slice_before(row) != 0)
+    add_makers(out, row.makes.tensor, stage, op, op.slice() - slice_before(row), Link::Slice);
+  for (const KindRow& user : kKinds)
+    for (const OpKind used : user.uses)
+      if (used == op.kind()) add(out, user.kind, stage, op, op.slice(), link_from(row));
   return out;
 }
 

@@ -76,7 +76,9 @@ class OpWalk {
   using Dependencies = std::vector<Dependency>;
   [[nodiscard]] std::size_t at(OpKind kind, std::int32_t stage, Op like, int slice) const;
   void add(Dependencies& out, OpKind kind, std::int32_t stage, Op like, int slice, Link link) const;
-  void add_gradients(Dependencies& out, std::int32_t stage, Op like, int slice, Link link) const;
+  /// The ops of that stage and slice that make such a tensor: F, or B and I.
+  void add_makers(Dependencies& out, TensorKind tensor, std::int32_t stage, Op like, int slice,
+                  Link link) const;
   [[nodiscard]] Dependencies needs(Op op) const;
   [[nodiscard]] Dependencies needed_by(Op op) const;
   [[nodiscard]] Ticks arrival(const RunModel& run, std::size_t base, std::size_t producer,

@@ -22,8 +22,6 @@
 
 namespace pipeloom::gui {
 
-using draw::Lane;
-
 /// The share of a stretch of time that a rank spent in each kind, 0 .. 1. An overlapped group counts once, in equal parts for its ops.
 struct BusyShares {
   std::array<float, kOpKinds> of{};

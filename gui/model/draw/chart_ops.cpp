@@ -103,16 +103,15 @@ void ChartListBuilder::add_op_label(const RowLane& lane, const Box& box, Op op, 
 }
 
 void ChartListBuilder::add_hatching(const ChartQuad& box, OpKind kind, Rgba text) {
-  // F plain, B and R rising, I and O falling, W and L level: as in exported pictures.
-  constexpr std::array<int, kOpKinds> kSlope = {0, 1, -1, 2, 1, -1, 2};
-  const int slope = kSlope[index_of(kind)];
+  // As in exported pictures, with level lines for dots.
+  const Pattern pattern = row_of(kind).pattern;
   const auto step = static_cast<float>(6 * scale_);
   const float height = box.y1 - box.y0;
-  if (slope == 0 || height < 5 || box.x1 - box.x0 < 4) return;
+  if (pattern == Pattern::None || height < 5 || box.x1 - box.x0 < 4) return;
   // Away from the label, so that its contrast only grows.
   const bool white = (text & 0xFFU) > 0x7FU;
   const Rgba colour = white ? rgba(0, 0, 0, 84) : rgba(255, 255, 255, 110);
-  if (slope == 2) {
+  if (pattern == Pattern::Dotted) {
     for (float y = box.y0 + step / 2; y < box.y1; y += step / 2)
       list_.quads.push_back({box.x0, y, box.x1, y + 1, colour});
     return;
@@ -124,7 +123,7 @@ void ChartListBuilder::add_hatching(const ChartQuad& box, OpKind kind, Rgba text
     if (cut + past >= height) continue;
     const float x0 = at + cut;
     const float x1 = at + height - past;
-    if (slope > 0)
+    if (pattern == Pattern::Rising)
       list_.lines.push_back({x0, box.y1 - cut, x1, box.y0 + past, colour, 1});
     else
       list_.lines.push_back({x0, box.y0 + cut, x1, box.y1 - past, colour, 1});

@@ -15,6 +15,8 @@
 #include "gui/model/session/session.hpp"
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
+#include "sim/cost/bind.hpp"
+#include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
@@ -43,8 +45,9 @@ RunPtr open_schedule(const study::RunInput& input, const Cancelled& cancelled) {
     throw ScheduleError(io::SchedulePlaces(input.text, input.name).of(structure.front()),
                         structure.front().message);
   if (find_deadlock(*input.schedule)) {
-    const Costs costs = cost::resolve(input.config.costs, *input.schedule).costs;
-    return build_hanging_run(input.schedule, costs, title, RunSource::ScheduleFile, input.name);
+    cost::ResolvedCosts resolved = cost::resolve(input.config.costs, *input.schedule);
+    cost::bind_costs(resolved.costs, resolved.ops, *input.schedule);
+    return build_hanging_run(input.schedule, resolved.costs, title, RunSource::ScheduleFile, input.name);
   }
   return build_run(study::evaluate(input, window_limits(cancelled)), title, RunSource::ScheduleFile,
                    input.name);

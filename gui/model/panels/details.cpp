@@ -21,13 +21,6 @@ std::string time_text(const RunModel& run, Ticks ticks) {
   return unit == TimeUnit::Unit ? text : fmt::format("{} {}", text, name_of(unit));
 }
 
-std::string_view key_of(OpKind kind) {
-  constexpr std::string_view kKeys[] = {"costs.forward",         "costs.backward",  "costs.backward_input",
-                                        "costs.backward_weight", "costs.recompute", "costs.offload",
-                                        "costs.reload"};
-  return kKeys[index_of(kind)];
-}
-
 /// "default", "derived: backward - backward_weight", "given in x.json".
 std::string origin_of(const RunModel& run, std::string_view key) {
   for (const auto& [path, origin] : run.effective->origins)
@@ -70,13 +63,14 @@ std::string cost_source(const RunModel& run, std::size_t position) {
   if (!run.costs) return run.file.empty() ? "measured" : "measured: " + run.file;
   const Op op = op_at(run, position);
   const Slot slot = run.schedule->slot_of(op);
-  std::string text(key_of(op.kind()));
-  const Ticks alone = run.costs->op_duration(op, slot);
+  const std::string_view key = row_of(op.kind()).cost_key;
+  std::string text(key);
+  const Ticks alone = run.costs->op_duration(*run.schedule, position % run.schedule->num_ops());
   Ticks base = run.costs->duration[index_of(op.kind())][slot.at()];
   if (run.effective) {
     const auto& of_stage = run.effective->costs.duration[index_of(op.kind())];
     const Ticks before_scale = of_stage ? of_stage->array[op.stage().at()] : base;
-    text += fmt::format(" = {} ({})", time_text(run, before_scale), origin_of(run, key_of(op.kind())));
+    text += fmt::format(" = {} ({})", time_text(run, before_scale), origin_of(run, key));
     if (before_scale != base)
       text += fmt::format(", {} it {}", scales_of(run.effective->costs), time_text(run, base));
   } else {
@@ -84,8 +78,10 @@ std::string cost_source(const RunModel& run, std::size_t position) {
   }
   if (!run.costs->slice_end.empty() && op.is_sliced())
     text += fmt::format(", slice {} of {}", op.slice(), run.schedule->slices());
-  if (alone != base && !run.costs->microbatch_scale.empty())
+  if (alone != base && run.costs->per_op.empty() && !run.costs->microbatch_scale.empty())
     text += fmt::format(", costs.microbatch_scale makes it {}", time_text(run, alone));
+  if (!run.costs->per_op.empty() && alone != run.costs->table_duration(op, slot))
+    text += fmt::format(", its own duration is {}", time_text(run, alone));
   const auto [first, last] = entry_at(run, position);
   if (last - first > 1) text += ", costs.overlapped rules for the group";
   return text;

@@ -12,15 +12,15 @@
 
 namespace pipeloom::io {
 
-/// The path from an object to a member: At<&RunConfig::options, &ScheduleOptions::waves>; a number is a subscript.
+/// The path from an object to a member: MemberAt<&RunConfig::options, &ScheduleOptions::waves>; a number is a subscript.
 template <auto first, auto... rest>
-struct At {
+struct MemberAt {
   static constexpr auto& of(auto& object) {
     auto& next = step(object);
     if constexpr (sizeof...(rest) == 0)
       return next;
     else
-      return At<rest...>::of(next);
+      return MemberAt<rest...>::of(next);
   }
 
  private:
@@ -374,8 +374,8 @@ template <class Codec, auto... members>
 constexpr Key option(KeyRow row) {
   row.group = KeyClass::Option;
   row.role = KeyRole::Decision;
-  Key out = key<Codec, At<&RunConfig::options, members...>>(row);
-  out.mix = detail::mix<Codec, At<members...>>;
+  Key out = key<Codec, MemberAt<&RunConfig::options, members...>>(row);
+  out.mix = detail::mix<Codec, MemberAt<members...>>;
   return out;
 }
 

@@ -25,10 +25,9 @@ cost::ScaleSpec scales(const std::vector<Scale>& factors) {
   return out;
 }
 
-/// R, O and L have no duration in the configuration of a schedule without them.
+/// What not every pass needs has no duration in the configuration of a schedule without them.
 bool is_shown(const EffectiveConfig& config, OpKind kind) {
-  const bool extra = kind == OpKind::Recompute || is_copy(kind);
-  return !extra || config.runs(kind);
+  return !row_of(kind).extra || config.runs(kind);
 }
 
 cost::LinkSpec link_or(const cost::LinkSpec& link, const cost::LinkSpec& otherwise) {
@@ -139,7 +138,7 @@ class Writer {
 void take_resolved(EffectiveConfig& config, const RunConfig& given, const cost::ResolvedCosts& resolved,
                    const MemoryModel& memory, const Schedule& schedule) {
   for (const OpKind kind : kAllOpKinds)
-    if (schedule.contains(kind)) config.kinds |= 1U << index_of(kind);
+    if (schedule.contains(kind)) config.kinds.add(kind);
   config.costs = given.costs;
   take_costs(config.costs, resolved, config);
   config.memory = given.memory;

@@ -15,8 +15,8 @@ namespace pipeloom::io {
 /// The configuration with every default and derived value spelt out, numbers of stages as arrays. Written back as a configuration file it
 /// gives the same run.
 struct EffectiveConfig : RunConfig {
-  unsigned kinds = 0;  ///< bit index_of(kind): the schedule has such ops
-  [[nodiscard]] bool runs(OpKind kind) const { return (kinds >> index_of(kind) & 1U) != 0; }
+  KindSet kinds;  ///< of the schedule's ops
+  [[nodiscard]] bool runs(OpKind kind) const { return kinds.has(kind); }
   /// Key path -> "default", "derived: ...", "alias Interleaved1F1B", in the order of the keys.
   std::vector<cost::Origin> origins;
 };

@@ -84,31 +84,31 @@ std::string word_or_object(const Key& key) {
 }  // namespace
 
 const Form kGroupForm = {.help = "an object",
-                         .kinds = kinds({K::Object}),
+                         .kinds = value_kinds({K::Object}),
                          .kinds_text = "an object",
                          .schema = fixed<"\"type\": \"object\"">};
 const Form Text::kForm = {.help = "a string",
-                          .kinds = kinds({K::String}),
+                          .kinds = value_kinds({K::String}),
                           .kinds_text = "a string",
                           .schema = fixed<"\"type\": \"string\", \"minLength\": 1">};
 const Form Choice::kForm = {.help = "one of",
-                            .kinds = kinds({K::String}),
+                            .kinds = value_kinds({K::String}),
                             .kinds_text = "a string",
                             .is_listed = true,
                             .schema = choice_schema};
 const Form Flag::kForm = {.help = "true or false",
-                          .kinds = kinds({K::Bool}),
+                          .kinds = value_kinds({K::Bool}),
                           .kinds_text = "true or false",
                           .schema = fixed<"\"type\": \"boolean\"">};
 const Form Count::kForm = {.help = "a whole number",
-                           .kinds = kinds({K::Number}),
+                           .kinds = value_kinds({K::Number}),
                            .kinds_text = "a number",
                            .is_number = true,
                            .is_whole = true,
                            .schema = count_schema};
 const Form Decimal::kForm = {
     .help = "a number, or a text such as \"400Gbit/s\"",
-    .kinds = kinds({K::Number, K::String, K::Null}),
+    .kinds = value_kinds({K::Number, K::String, K::Null}),
     .kinds_text = "a number, a quantity with its unit, or null",
     .is_word = is_rate,
     .is_number = true,
@@ -116,7 +116,7 @@ const Form Decimal::kForm = {
                     R"({"type": "string", "pattern": )"
                     R"("^[0-9.]+ ?[kKmMgGtTpP]?([bB]it|B)/s$"}])">};
 const Form Time::kForm = {.help = "a time: a number, or a text such as \"23.6ms\"",
-                          .kinds = kinds({K::Number, K::String}),
+                          .kinds = value_kinds({K::Number, K::String}),
                           .kinds_text = "a time",
                           .is_word = is_time,
                           .is_number = true,
@@ -125,7 +125,7 @@ const Form StageTimes::kForm = {
     .help =
         "a time (a number, or a text such as \"23.6ms\"), an array of one per stage, or {\"default\": "
         "t, \"stages\": {\"3\": t}}",
-    .kinds = kinds({K::Number, K::String, K::Array, K::Object}),
+    .kinds = value_kinds({K::Number, K::String, K::Array, K::Object}),
     .kinds_text = "a number, an array of one per stage, or {\"default\": 2, \"stages\": {\"3\": 2.5}}",
     .is_word = is_time,
     .is_place = is_stage_place,
@@ -133,7 +133,7 @@ const Form StageTimes::kForm = {
     .schema = fixed<"\"$ref\": \"#/$defs/times\"">};
 const Form Overlapped::kForm = {
     .help = "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
-    .kinds = kinds({K::Number, K::Array, K::Object, K::String}),
+    .kinds = value_kinds({K::Number, K::Array, K::Object, K::String}),
     .kinds_text = "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
     .is_word = is_overlap_word,
     .is_place = is_overlap_place,
@@ -141,7 +141,7 @@ const Form Overlapped::kForm = {
     .is_listed = true,
     .schema = fixed<"\"$ref\": \"#/$defs/overlapped\"">};
 const Form Bytes::kForm = {.help = "a whole number of bytes, or a text such as \"80GB\" or \"75GiB\"",
-                           .kinds = kinds({K::Number, K::String}),
+                           .kinds = value_kinds({K::Number, K::String}),
                            .kinds_text = "a size",
                            .is_word = is_size,
                            .is_number = true,
@@ -150,7 +150,7 @@ const Form StageBytes::kForm = {
     .help =
         "bytes (a whole number, or a text such as \"80GB\"), an array of one per stage, or "
         "{\"default\": n, \"stages\": {\"3\": n}}",
-    .kinds = kinds({K::Number, K::String, K::Array, K::Object}),
+    .kinds = value_kinds({K::Number, K::String, K::Array, K::Object}),
     .kinds_text = "a number, an array of one per stage, or {\"default\": 2, \"stages\": {\"3\": 2.5}}",
     .is_word = is_size,
     .is_place = is_stage_place,
@@ -158,7 +158,7 @@ const Form StageBytes::kForm = {
     .schema = fixed<"\"$ref\": \"#/$defs/bytes\"">};
 const Form Limit::kForm = {
     .help = "bytes (a whole number, or a text such as \"80GB\"), an array of one per rank, or null",
-    .kinds = kinds({K::Number, K::String, K::Array, K::Null}),
+    .kinds = value_kinds({K::Number, K::String, K::Array, K::Null}),
     .kinds_text = "a number, a size, an array of one per rank, or null",
     .is_word = is_size,
     .is_place = is_index,
@@ -169,24 +169,24 @@ const Form Scales::kForm = {
     .help =
         "an array of factors, or a table: {\"default\": 1, \"ranks\": {\"2\": 1.1}} (\"stages\", "
         "\"microbatches\")",
-    .kinds = kinds({K::Array, K::Object}),
+    .kinds = value_kinds({K::Array, K::Object}),
     .kinds_text = "an array of factors, or a table of them",
     .is_place = is_scale_place,
     .schema = fixed<"\"$ref\": \"#/$defs/scales\"">};
 const Form Slices::kForm = {.help = "a whole number, or an array of whole weights",
-                            .kinds = kinds({K::Number, K::Array}),
+                            .kinds = value_kinds({K::Number, K::Array}),
                             .kinds_text = "a whole number, or an array of whole weights",
                             .is_place = is_index,
                             .is_number = true,
                             .is_whole = true,
                             .schema = slices_schema};
 const Form Recompute::kForm = {.help = R"("none", "full", or an object)",
-                               .kinds = kinds({K::String, K::Object}),
+                               .kinds = value_kinds({K::String, K::Object}),
                                .kinds_text = "a word or an object",
                                .is_listed = true,
                                .schema = word_or_object<"full">};
 const Form Offload::kForm = {.help = R"("none", "all", or an object)",
-                             .kinds = kinds({K::String, K::Object}),
+                             .kinds = value_kinds({K::String, K::Object}),
                              .kinds_text = "a word or an object",
                              .is_listed = true,
                              .schema = word_or_object<"all">};

@@ -50,9 +50,9 @@ enum class KeyClass : unsigned char { Shape, Option, Cost, Transfer, Memory, Ste
 enum class KeyRole : unsigned char { Environment, Decision };
 
 /// Set of ValueKind, by bit.
-using KindSet = unsigned;
-[[nodiscard]] constexpr KindSet kinds(std::initializer_list<ValueKind> list) {
-  KindSet set = 0;
+using ValueKinds = unsigned;
+[[nodiscard]] constexpr ValueKinds value_kinds(std::initializer_list<ValueKind> list) {
+  ValueKinds set = 0;
   for (const ValueKind kind : list) set |= 1U << static_cast<unsigned>(kind);
   return set;
 }
@@ -60,7 +60,7 @@ using KindSet = unsigned;
 /// What values of a codec look like as text, whatever key has them.
 struct Form {
   std::string_view help;  ///< for `--keys`: "a whole number"
-  KindSet kinds;          ///< of the JSON values
+  ValueKinds kinds;       ///< of the JSON values
   std::string_view kinds_text;
   /// Whether a string may be the value; null: any may, or none.
   bool (*is_word)(std::string_view text) = nullptr;

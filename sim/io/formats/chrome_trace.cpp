@@ -109,12 +109,10 @@ class TraceWriter {
 
   /// Both ends of an arrow carry the number of its tensor, so neither needs to know where the other one is.
   void write_flows(Rank rank, int step, Op op, Ticks start, Ticks end, std::size_t thread) {
-    if (op.kind() == OpKind::BackwardWeight) return;
-    const int down = op.kind() == OpKind::Forward ? 1 : -1;
-    if (crosses_ranks(op, rank, -down)) {
+    if (crosses_ranks(op, rank, step_to_producer(op.kind()))) {
       write_flow('f', rank, step, tensors_.input_of(op), start, thread, op.kind());
     }
-    if (crosses_ranks(op, rank, down)) {
+    if (crosses_ranks(op, rank, step_to_consumer(op.kind()))) {
       write_flow('s', rank, step, tensors_.output_of(op), std::max(start, end - kNanosecond), thread,
                  op.kind());
     }

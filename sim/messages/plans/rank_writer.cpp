@@ -26,7 +26,7 @@ void RankWriter::begin_rank(Rank rank) {
 std::size_t RankWriter::next() const {
   const auto ops = schedule().ops();
   std::size_t i = cursor_;
-  while (i < end_ && (is_copy(ops[i].kind()) || ops[i].kind() == OpKind::Recompute)) ++i;
+  while (i < end_ && kExtras.has(ops[i].kind())) ++i;
   return i;
 }
 

@@ -101,7 +101,7 @@ void require_type(const Value& value, std::string_view key) {
   }
   const io::Form& form = *row->form;
   const bool is_file = path == "costs" && value.is(ValueKind::String);
-  if (!is_file && (form.kinds & io::kinds({value.kind()})) == 0)
+  if (!is_file && (form.kinds & io::value_kinds({value.kind()})) == 0)
     io::refuse_value(value, path, form.kinds_text);
   if (!is_file && value.is(ValueKind::String) && !is_word(form, value.text()))
     io::refuse_value(value, path, form.kinds_text);

@@ -6,6 +6,7 @@
 
 #include "sim/analysis/bounds.hpp"
 #include "sim/base/tick_sum.hpp"
+#include "sim/cost/bind.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/cost/resolve.hpp"
 
@@ -48,10 +49,12 @@ const study::Evaluation& PointMetrics::measure(MadeSchedule& made, const io::Run
 /// False where a look at the whole timeline, or at more than one step, is needed.
 bool PointMetrics::measure_quickly(MadeSchedule& made, const io::RunConfig& config, bool& grown) {
   const auto& schedule = made.schedule();
-  run_.costs = cost::resolve(config.costs, *schedule).costs;
+  cost::ResolvedCosts resolved = cost::resolve(config.costs, *schedule);
+  run_.costs = std::move(resolved.costs);
   run_.timeline.unit = config.costs.unit;
   run_.over_limit.reset();
   run_.costs.slice_end = study::slice_ends(config.options, schedule->slices());
+  cost::bind_costs(run_.costs, resolved.ops, *schedule);
   resolve_memory(schedule, config);
   if (!find_totals(made, config.step, grown)) return false;
   const bool bytes = wanted_.peak_bytes || !run_.memory.limit.empty();
@@ -108,6 +111,7 @@ bool PointMetrics::order_decides_bytes(const Schedule& schedule) const {
   if (any_positive(run_.memory.receive) || costs.overlap.rule == OverlapRule::Sequential ||
       schedule.slices() > 1 || !costs.microbatch_scale.empty() || !all_positive(costs.overlap.duration))
     return false;
+  if (!costs.per_op.empty()) return all_positive(costs.per_op);
   for (const OpKind kind : kAllOpKinds)
     if (schedule.contains(kind) && !all_positive(costs.duration[index_of(kind)])) return false;
   return true;

@@ -1,23 +1,18 @@
 #pragma once
 
-// Which passes of a rank stand where: what LayerRank (executor/layers/layers.hpp) checks before an op, without the tensors.
+// Which passes of a rank stand where, and which ops they allow (PassStep, sim/kinds.hpp): what ranks check before an op, whatever holds their
+// tensors.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "sim/kinds.hpp"
 #include "sim/schedule.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor {
 
-enum class PassState : std::uint8_t {
-  Open,       ///< no F yet
-  Stashed,    ///< F ran, an R follows: its input is kept
-  Kept,       ///< everything that going backward needs is kept
-  InputDone,  ///< what W needs is kept
-  Done,
-};
-
+/// Ops of different passes may ask and advance at once; begin_step() and require_ended() want to be alone.
 class PassTable {
  public:
   PassTable(const Schedule& schedule, Rank rank);
@@ -36,6 +31,8 @@ class PassTable {
   [[nodiscard]] bool is_recomputed(std::size_t pass) const { return passes_[pass].is_recomputed; }
   /// Takes the op. Throws std::runtime_error, "rank 1 was given 1I0 before what it needs, or twice", where it has no place.
   void advance(Op op);
+  /// Throws it.
+  [[noreturn]] void refuse(Op op) const;
   /// All passes are open again.
   void begin_step();
   /// Throws std::runtime_error, naming the unit and stage, if a pass was begun and not ended.
@@ -45,7 +42,7 @@ class PassTable {
   struct Pass {
     PassState state = PassState::Open;
     bool is_recomputed = false;
-    bool is_offloaded = false;
+    bool is_on_host = false;
   };
   [[nodiscard]] PassState behind_forward(const Pass& pass) const;
 
@@ -59,4 +56,4 @@ class PassTable {
   std::vector<Pass> passes_;  // [local slot * units + unit]
 };
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor

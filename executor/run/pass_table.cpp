@@ -1,4 +1,4 @@
-#include "executor/cuda/layers/pass_table.hpp"
+#include "executor/run/pass_table.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "sim/text.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor {
 
 PassTable::PassTable(const Schedule& schedule, Rank rank)
     : rank_(rank),
@@ -21,7 +21,7 @@ PassTable::PassTable(const Schedule& schedule, Rank rank)
     replica_of_microbatch_.push_back(schedule.replica_of(k));
   passes_.resize(slots_.size() * units_);
   for (const Op op : schedule.queue(rank))
-    if (op.kind() == OpKind::Recompute) passes_[pass_of(op)].is_recomputed = true;
+    if (row_of(op.kind()).taken == Share::Dropped) passes_[pass_of(op)].is_recomputed = true;
 }
 
 std::size_t PassTable::local_of(Op op) const {
@@ -44,41 +44,25 @@ PassState PassTable::behind_forward(const Pass& pass) const {
 
 void PassTable::advance(Op op) {
   Pass& pass = passes_[pass_of(op)];
-  const auto require = [&](bool right) {
-    if (!right || pass.is_offloaded != (op.kind() == OpKind::Reload))
-      throw std::runtime_error(
-          fmt::format("rank {} was given {} before what it needs, or twice", rank_.value(), to_text(op)));
-  };
-  switch (op.kind()) {
-    case OpKind::Forward:
-      require(pass.state == PassState::Open);
-      pass.state = behind_forward(pass);
-      break;
-    case OpKind::Recompute:
-      require(pass.state == PassState::Stashed);
-      pass.state = PassState::Kept;
-      break;
-    case OpKind::Backward:
-    case OpKind::BackwardInput:
-      require(pass.state == PassState::Kept);
-      pass.state = op.kind() == OpKind::Backward ? PassState::Done : PassState::InputDone;
-      break;
-    case OpKind::BackwardWeight:
-      require(pass.state == PassState::InputDone);
-      pass.state = PassState::Done;
-      break;
-    case OpKind::Offload:
-    case OpKind::Reload:
-      require(pass.state == PassState::Stashed || pass.state == PassState::Kept);
-      pass.is_offloaded = op.kind() == OpKind::Offload;
-      break;
-  }
+  const PassStep& step = row_of(op.kind()).pass;
+  if (pass.is_on_host != step.from_host || (pass.state != step.from && pass.state != step.or_from))
+    refuse(op);
+  pass.is_on_host = step.to_host;
+  if (step.to)
+    pass.state = *step.to;
+  else if (pass.state == PassState::Open)
+    pass.state = behind_forward(pass);
+}
+
+void PassTable::refuse(Op op) const {
+  throw std::runtime_error(
+      fmt::format("rank {} was given {} before what it needs, or twice", rank_.value(), to_text(op)));
 }
 
 void PassTable::begin_step() {
   for (Pass& pass : passes_) {
     pass.state = PassState::Open;
-    pass.is_offloaded = false;
+    pass.is_on_host = false;
   }
 }
 
@@ -93,4 +77,4 @@ void PassTable::require_ended(int step) const {
                                        slots_[at / units_].value() % stages_));
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor

@@ -1,0 +1,19 @@
+#pragma once
+
+// From costs of a placement to costs of one order of its ops.
+
+#include <span>
+
+#include "sim/schedule.hpp"
+#include "sim/terms.hpp"
+
+namespace pipeloom::cost {
+
+/// Fills `costs.per_op` where a cost depends on the op; leaves it empty where `ops` is. `costs` are of the schedule's placement, and
+/// complete: slice_end and microbatch_scale stand in them. Of several in `ops` that name an op the last counts. O(ops of the
+/// schedule times size of `ops`).
+void bind_costs(Costs& costs, std::span<const OpCost> ops, const Schedule& schedule);
+/// The same for terms.
+void bind(Terms& terms, const Schedule& schedule);
+
+}  // namespace pipeloom::cost

@@ -1,0 +1,305 @@
+#pragma once
+
+// The kinds of ops, a row each: letter and words, what an op of the kind waits for and makes, what it takes and gives back, where it may
+// stand, what it costs when nobody says. Checks, engines, readers, pictures and executors read the row; code that does something else
+// for a kind (a layer's products, a schedule's order) names the kind.
+//
+// Loops over ops do not read rows, which are long: they read the masks of sim/kind_masks.hpp, or arrays [kind] that are made before the loop.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+namespace pipeloom {
+
+/// Letters follow PyTorch: F, B, I, W. The zero-bubble papers write B for I and BW for B; that
+/// dialect exists in text readers only.
+enum class OpKind : std::uint8_t {
+  Forward,         ///< F: activations of the stage
+  Backward,        ///< B: gradients of input and weights in one go
+  BackwardInput,   ///< I: gradient of the stage's input only, the part the previous stage waits for
+  BackwardWeight,  ///< W: gradient of the weights, any time after I
+  Recompute,       ///< R: the forward once more, just before its backward, because F kept a stash only
+  Offload,         ///< O: copy the activations of F to the host, on the rank's copy stream
+  Reload,          ///< L: load them back before B or I, on the copy stream
+};
+
+inline constexpr std::size_t kOpKinds = 7;
+inline constexpr std::array<OpKind, kOpKinds> kAllOpKinds = {
+    OpKind::Forward,   OpKind::Backward, OpKind::BackwardInput, OpKind::BackwardWeight,
+    OpKind::Recompute, OpKind::Offload,  OpKind::Reload};
+
+[[nodiscard]] constexpr std::size_t index_of(OpKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+
+/// Op has four bits for its kind, so that two bytes are enough.
+class KindSet {
+ public:
+  constexpr KindSet() = default;
+  constexpr KindSet(std::initializer_list<OpKind> kinds) {
+    for (const OpKind kind : kinds) add(kind);
+  }
+  constexpr void add(OpKind kind) { bits_ = static_cast<std::uint16_t>(bits_ | 1U << index_of(kind)); }
+  [[nodiscard]] constexpr bool has(OpKind kind) const { return (bits_ >> index_of(kind) & 1U) != 0; }
+  [[nodiscard]] constexpr bool any_of(KindSet other) const { return (bits_ & other.bits_) != 0; }
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  friend constexpr bool operator==(KindSet, KindSet) = default;
+
+ private:
+  std::uint16_t bits_ = 0;  // bit index_of(kind)
+};
+
+/// Which of a rank's two streams runs an op: its queue, or the copies beside it.
+enum class Lane : std::uint8_t { Work, Copies };
+
+/// What ops hand to each other.
+enum class TensorKind : std::uint8_t { None, Activation, Gradient };
+/// A stage seen from the op's: the one before it, its own, the one after it.
+enum class At : std::int8_t { Before = -1, Own = 0, After = 1 };
+struct TensorAt {
+  TensorKind tensor = TensorKind::None;
+  At stage = At::Own;
+};
+
+/// A part of what a pass (one stage, one microbatch or slice) holds. Bytes: sim/memory.hpp.
+enum class Share : std::uint8_t {
+  None,
+  Kept,     ///< what F leaves: everything, or the stash where an R follows
+  Whole,    ///< all activations
+  Early,    ///< what the end of I frees
+  Late,     ///< the rest: whole - early
+  Dropped,  ///< what R makes again: whole - stash
+};
+
+/// Ops of the same pass that must, or must not, stand before this one in its rank's queue, or be there at all; and what the diagnostic says
+/// of one that breaks it ("{}": the op concerned).
+struct OrderRule {
+  KindSet kinds = {};
+  std::string_view code = {};
+  std::string_view text = {};
+};
+
+/// Where a pass stands, for executors.
+enum class PassState : std::uint8_t {
+  Open,       ///< no F yet
+  Stashed,    ///< F ran, an R follows: its input is kept
+  Kept,       ///< everything that going backward needs is kept
+  InputDone,  ///< what W needs is kept
+  Done,
+};
+/// Where an op wants a pass, and where it leaves it.
+struct PassStep {
+  PassState from = PassState::Open;
+  PassState or_from = PassState::Open;         ///< another that will do; the same if there is none
+  std::optional<PassState> to = std::nullopt;  ///< nothing: it stays, or (F) depends on what follows
+  bool from_host = false;                      ///< what the pass holds is on the host before
+  bool to_host = false;                        ///< and behind the op
+};
+
+/// How boxes of a kind are hatched.
+enum class Pattern : std::uint8_t { None, Rising, Falling, Dotted };
+
+/// Ops of the same pass, in an order.
+struct KindList {
+  std::array<OpKind, 3> kinds = {};
+  std::uint8_t count = 0;
+  constexpr KindList() = default;
+  constexpr KindList(std::initializer_list<OpKind> list) {
+    for (const OpKind kind : list) kinds[count++] = kind;
+  }
+  [[nodiscard]] constexpr const OpKind* begin() const { return kinds.data(); }
+  [[nodiscard]] constexpr const OpKind* end() const { return kinds.data() + count; }
+};
+
+struct KindRow {
+  OpKind kind = OpKind::Forward;
+  char letter = ' ';
+  std::string_view cost_key = {};  ///< "costs.backward_input"; name_of() is what stands behind the dot
+  std::string_view words = {};     ///< "input gradient", for people
+  Lane lane = Lane::Work;
+  bool extra = false;       ///< beside F, B, I and W: not every pass needs one
+  bool may_overlap = true;  ///< may stand in a group
+
+  TensorAt waits_for =
+      {};  ///< a gradient After the last stage is that stage's own activation; an activation Before the first is there
+  TensorAt makes = {};
+  /// Ops of its pass whose result it uses if they are there, the nearest first.
+  KindList uses = {};
+
+  Share taken = Share::None;   ///< at its start
+  Share given = Share::None;   ///< at its end
+  std::int8_t live_taken = 0;  ///< activations, by count
+  std::int8_t live_given = 0;
+
+  OrderRule after = {};                       ///< one of these must stand before it
+  std::array<OrderRule, 2> never_after = {};  ///< none of these may; the first that is broken is reported
+  OrderRule excludes = {};                    ///< none of these may be in its pass
+  OrderRule with = {};                        ///< must be in its pass, too
+
+  PassStep pass = {};
+
+  KindSet derived_from = {};  ///< durations that its own follows from
+  int default_units = 1;      ///< its duration if none are given, in time units
+  std::uint8_t colour = 0;    ///< place in the palettes of kinds
+  Pattern pattern = Pattern::None;
+};
+
+namespace kind_texts {
+inline constexpr std::string_view kTwoBackwards =
+    "comes on top of another backward of the same stage and microbatch; use B, or I and W";
+inline constexpr std::string_view kBehindBackward = "stands behind the backward that it is for";
+inline constexpr std::string_view kBehindRecompute = "stands behind {}, which needs what it copies";
+inline constexpr std::string_view kBefore = "stands before its forward {}";
+inline constexpr std::string_view kWithout = "stands before (or without) {}";
+inline constexpr std::string_view kOtherCopy = "the other of its two copies";
+}  // namespace kind_texts
+
+inline constexpr std::array<KindRow, kOpKinds> kKinds = {{
+    {.kind = OpKind::Forward,
+     .letter = 'F',
+     .cost_key = "costs.forward",
+     .words = "forward",
+     .waits_for = {TensorKind::Activation, At::Before},
+     .makes = {TensorKind::Activation, At::Own},
+     .taken = Share::Kept,
+     .live_taken = 1,
+     .colour = 0},
+    {.kind = OpKind::Backward,
+     .letter = 'B',
+     .cost_key = "costs.backward",
+     .words = "backward",
+     .waits_for = {TensorKind::Gradient, At::After},
+     .makes = {TensorKind::Gradient, At::Own},
+     .uses = {OpKind::Recompute, OpKind::Reload, OpKind::Forward},
+     .given = Share::Whole,
+     .live_given = 1,
+     .after = {{OpKind::Forward}, "backward-before-forward", kind_texts::kBefore},
+     .excludes = {{OpKind::BackwardInput, OpKind::BackwardWeight},
+                  "mixed-backward",
+                  kind_texts::kTwoBackwards},
+     .pass = {.from = PassState::Kept, .or_from = PassState::Kept, .to = PassState::Done},
+     .derived_from = {OpKind::BackwardInput, OpKind::BackwardWeight},
+     .default_units = 2,
+     .colour = 1,
+     .pattern = Pattern::Rising},
+    {.kind = OpKind::BackwardInput,
+     .letter = 'I',
+     .cost_key = "costs.backward_input",
+     .words = "input gradient",
+     .waits_for = {TensorKind::Gradient, At::After},
+     .makes = {TensorKind::Gradient, At::Own},
+     .uses = {OpKind::Recompute, OpKind::Reload, OpKind::Forward},
+     .given = Share::Early,
+     .after = {{OpKind::Forward}, "backward-before-forward", kind_texts::kBefore},
+     .excludes = {{OpKind::Backward}, "mixed-backward", kind_texts::kTwoBackwards},
+     .with = {{OpKind::BackwardWeight}, "missing-weight", "the weight gradient W that belongs to its I"},
+     .pass = {.from = PassState::Kept, .or_from = PassState::Kept, .to = PassState::InputDone},
+     .derived_from = {OpKind::Backward},
+     .colour = 2,
+     .pattern = Pattern::Falling},
+    {.kind = OpKind::BackwardWeight,
+     .letter = 'W',
+     .cost_key = "costs.backward_weight",
+     .words = "weight gradient",
+     .waits_for = {TensorKind::Gradient, At::Own},
+     .uses = {OpKind::BackwardInput},
+     .given = Share::Late,
+     .live_given = 1,
+     .after = {{OpKind::BackwardInput},
+               "weight-before-input",
+               "stands before (or without) its input gradient {}"},
+     .excludes = {{OpKind::Backward},
+                  "mixed-backward",
+                  "follows a full backward B, which computes the weight gradient already; use I and W"},
+     .pass = {.from = PassState::InputDone, .or_from = PassState::InputDone, .to = PassState::Done},
+     .derived_from = {OpKind::Backward},
+     .colour = 3,
+     .pattern = Pattern::Dotted},
+    {.kind = OpKind::Recompute,
+     .letter = 'R',
+     .cost_key = "costs.recompute",
+     .words = "recompute",
+     .extra = true,
+     .waits_for = {TensorKind::Activation, At::Own},
+     .uses = {OpKind::Reload, OpKind::Forward},
+     .taken = Share::Dropped,
+     .after = {{OpKind::Forward}, "recompute-order", kind_texts::kWithout},
+     .never_after =
+         {{{{OpKind::Backward, OpKind::BackwardInput}, "recompute-order", kind_texts::kBehindBackward}}},
+     .pass = {.from = PassState::Stashed, .or_from = PassState::Stashed, .to = PassState::Kept},
+     .derived_from = {OpKind::Forward},
+     .colour = 4,
+     .pattern = Pattern::Rising},
+    {.kind = OpKind::Offload,
+     .letter = 'O',
+     .cost_key = "costs.offload",
+     .words = "offload",
+     .lane = Lane::Copies,
+     .extra = true,
+     .may_overlap = false,
+     .waits_for = {TensorKind::Activation, At::Own},
+     .uses = {OpKind::Forward},
+     .given = Share::Kept,
+     .after = {{OpKind::Forward}, "copy-order", kind_texts::kWithout},
+     .never_after = {{{{OpKind::Backward, OpKind::BackwardInput}, "copy-order", kind_texts::kBehindBackward},
+                      {{OpKind::Recompute}, "copy-order", kind_texts::kBehindRecompute}}},
+     .with = {{OpKind::Reload}, "copy-order", kind_texts::kOtherCopy},
+     .pass = {.from = PassState::Stashed, .or_from = PassState::Kept, .to_host = true},
+     .colour = 5,
+     .pattern = Pattern::Falling},
+    {.kind = OpKind::Reload,
+     .letter = 'L',
+     .cost_key = "costs.reload",
+     .words = "reload",
+     .lane = Lane::Copies,
+     .extra = true,
+     .may_overlap = false,
+     .waits_for = {TensorKind::Activation, At::Own},
+     .uses = {OpKind::Offload},
+     .taken = Share::Kept,
+     .after = {{OpKind::Offload}, "copy-order", kind_texts::kWithout},
+     .never_after = {{{{OpKind::Backward, OpKind::BackwardInput}, "copy-order", kind_texts::kBehindBackward},
+                      {{OpKind::Recompute}, "copy-order", kind_texts::kBehindRecompute}}},
+     .with = {{OpKind::Offload}, "copy-order", kind_texts::kOtherCopy},
+     .pass = {.from = PassState::Stashed, .or_from = PassState::Kept, .from_host = true},
+     .derived_from = {OpKind::Offload},
+     .colour = 6,
+     .pattern = Pattern::Dotted},
+}};
+
+[[nodiscard]] constexpr const KindRow& row_of(OpKind kind) {
+  return kKinds[index_of(kind)];
+}
+
+/// 'F', 'B', 'I', 'W', 'R', 'O' or 'L'.
+[[nodiscard]] constexpr char letter_of(OpKind kind) {
+  return row_of(kind).letter;
+}
+/// The kind of a letter; nothing for other letters.
+[[nodiscard]] constexpr std::optional<OpKind> kind_of_letter(char letter) {
+  for (const KindRow& row : kKinds)
+    if (row.letter == letter) return row.kind;
+  return std::nullopt;
+}
+/// "backward_input": in configurations, files and JSON.
+[[nodiscard]] constexpr std::string_view name_of(OpKind kind) {
+  return row_of(kind).cost_key.substr(std::string_view("costs.").size());
+}
+/// "input gradient": for people.
+[[nodiscard]] constexpr std::string_view words_of(OpKind kind) {
+  return row_of(kind).words;
+}
+
+static_assert(
+    [] {
+      for (std::size_t k = 0; k < kOpKinds; ++k)
+        if (index_of(kKinds[k].kind) != k || index_of(kAllOpKinds[k]) != k) return false;
+      return true;
+    }(),
+    "rows stand in the order of OpKind");
+
+}  // namespace pipeloom
