@@ -25,8 +25,8 @@
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/formats.hpp"
-#include "sim/io/report.hpp"
 #include "sim/memory.hpp"
+#include "study/report/report.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace {
@@ -128,7 +128,7 @@ void report(benchmark::State& state) {
   of_run(state, [](const study::Evaluation& run) {
     Nowhere nowhere;
     std::ostream out(&nowhere);
-    io::write_report(out, run.report(), {});
+    study::write_report(out, study::report_of(run), {});
     return out.good();
   });
 }
@@ -140,15 +140,17 @@ void whole(benchmark::State& state) {
         const study::Evaluation run = study::evaluate(config);
         Nowhere nowhere;
         std::ostream out(&nowhere);
-        io::write_report(out, run.report(), {});
+        study::write_report(out, study::report_of(run), {});
         return out.good();
       });
 }
 
 void convert(benchmark::State& state, const io::Format& format) {
   of_run(state, [&](const study::Evaluation& run) {
-    const io::Report made = run.report();
-    const io::Exported exported{run.schedule.get(), &run.timeline, &run.costs, &run.memory, &made};
+    const auto report = [&run](std::ostream& out) {
+      study::write_report(out, study::report_of(run), {true, true});
+    };
+    const io::Exported exported{run.schedule.get(), &run.timeline, &run.costs, &run.memory, report};
     Nowhere nowhere;
     std::ostream out(&nowhere);
     format.write(out, exported);

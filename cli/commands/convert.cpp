@@ -16,6 +16,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/torch/pairing.hpp"
+#include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
@@ -80,7 +81,6 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   const study::Evaluation run = evaluate(input, limits);
   options.output.warn(run.warnings);
   if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, run.memory)});
-  const io::Report report = run.report();
   draw::SceneOptions picture = options.picture.scene_options(run.timeline);
   std::vector<std::vector<IdleSpan>> idle;
   std::vector<std::size_t> critical;
@@ -96,7 +96,9 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   exported.timeline = &run.timeline;
   exported.costs = &run.costs;
   exported.memory = &run.memory;
-  exported.report = &report;
+  exported.report = [&run](std::ostream& out) {
+    study::write_report(out, study::report_of(run), {true, true});
+  };
   exported.picture = &picture;
   exported.full_trace = options.full_trace;
   write(options, format, exported);

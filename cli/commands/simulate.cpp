@@ -12,6 +12,7 @@
 #include "sim/draw/marks.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
+#include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/at_place.hpp"
 
@@ -61,8 +62,8 @@ void add_options(CLI::App& app, SimulateOptions& options) {
   add_output_options(app, options.output);
 }
 
-io::ReportParts parts_of(const SimulateOptions& options) {
-  io::ReportParts parts;
+study::ReportParts parts_of(const SimulateOptions& options) {
+  study::ReportParts parts;
   for (const std::string& name : options.include) {
     require_choice("--include", name, {"orders", "timeline"});
     (name == "orders" ? parts.orders : parts.timeline) = true;
@@ -100,7 +101,7 @@ std::string page(const study::Evaluation& run, const SimulateOptions& options, c
 }
 
 ExitCode run_simulate(const SimulateOptions& options) {
-  const io::ReportParts parts = parts_of(options);
+  const study::ReportParts parts = parts_of(options);
   const Screen screen = options.output.screen();
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
@@ -112,7 +113,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
   const study::Evaluation run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
-  const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
+  const auto write = [&](std::ostream& out) { study::write_report(out, study::report_of(run), parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);
   if (options.report_on_stdout())
     io::write_file("-", io::Overwrite::Yes, write);

@@ -1,7 +1,7 @@
 #pragma once
 
 // What `pipeloom compare` prints: runs against a baseline, and results of sweeps against one, for people and as JSON
-// (sim/io/schemas/comparison.json).
+// (study/report/schemas/comparison.json).
 
 #include <span>
 #include <string>

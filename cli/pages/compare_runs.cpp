@@ -23,9 +23,10 @@ std::string number_text(double value) {
 }
 
 std::string value_text(const MetricRow& row, double value, const ComparedRun& run, TimeUnit unit) {
-  if (row.unit == "time_unit") return format_ticks(static_cast<Ticks>(value), unit);
-  if (row.unit == "bytes" && run.memory != nullptr) return memory_text_of_bytes(*run.memory, value);
-  return row.unit == "ratio" ? ratio_text(value) : number_text(value);
+  if (row.unit == study::Unit::Time) return format_ticks(static_cast<Ticks>(value), unit);
+  if (row.unit == study::Unit::Bytes && run.memory != nullptr)
+    return memory_text_of_bytes(*run.memory, value);
+  return row.unit == study::Unit::Ratio ? ratio_text(value) : number_text(value);
 }
 
 std::string signed_ticks(Ticks ticks, TimeUnit unit) {
@@ -102,7 +103,7 @@ void append_list(std::string& out, const std::vector<std::string>& items) {
 
 std::string json_number(const MetricRow& row, std::optional<double> value, TimeUnit unit) {
   if (!value) return "null";
-  return row.unit == "time_unit" ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
+  return row.unit == study::Unit::Time ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
 }
 
 std::string json_ops(const ComparedRun& b, const study::OpComparison& ops, TimeUnit unit) {

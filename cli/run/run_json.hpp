@@ -1,6 +1,6 @@
 #pragma once
 
-// What `pipeloom run --json` prints (sim/io/schemas/run.json).
+// What `pipeloom run --json` prints (study/report/schemas/run.json).
 
 #include <optional>
 #include <string>

@@ -16,7 +16,7 @@
 #include "sim/base/tick_sum.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 
 namespace pipeloom::study {
 
@@ -30,32 +30,22 @@ struct ComparedRun {
   const MemoryModel* memory = nullptr;  ///< null for measured runs
 };
 
-/// What a timeline alone tells, of its first step.
-struct TimelineFacts {
-  Ticks makespan = 0;
-  TickSum busy;  ///< over ranks; a group counts once, copies not
-  TickSum idle;  ///< ranks * makespan - busy
-  double bubble_ratio = 0;
-  double bubble_overhead = 0;
-};
-[[nodiscard]] TimelineFacts facts_of(const Timeline& timeline);
-
 /// A metric of every run, times in ticks. Nothing where a run does not know it.
 struct MetricRow {
   std::string_view name;
-  std::string_view unit;  ///< "time_unit", "bytes", "ratio" or "count"
+  Unit unit = Unit::Count;
   Better better = Better::Lower;
   std::vector<std::optional<double>> values;  ///< [run]
   /// values[run] / values[0] - 1; nothing where either is unknown or the baseline is 0.
   [[nodiscard]] std::optional<double> relative(std::size_t run) const;
 };
-/// The rows of a comparison's table, in the terminal, on a page and in the window: makespan, bubble_ratio, bubble_overhead, busy, idle for all;
-/// step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there are metrics; headroom_bytes where there is a limit (below 0:
-/// over it). Rows that no run knows are left out. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
-[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs);
-/// All of these whoever knows them, then the other metrics of all_metrics() and idle time by cause as "idle.warmup", "idle.cooldown", ..: what
-/// --fail-if and JSON know.
-[[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs);
+/// The rows of a comparison's table, in the terminal, on a page and in the window: the metrics of `table` with a place in it. Rows that no run
+/// knows are left out. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
+[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs,
+                                                     std::span<const Metric> table = all_metrics());
+/// All of these, known or not, then the other metrics: what --fail-if and JSON know.
+[[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs,
+                                                         std::span<const Metric> table = all_metrics());
 
 /// Within 1e-3 of each other: measured clocks tick.
 [[nodiscard]] bool same_duration(TickSum a, TickSum b);

@@ -38,9 +38,9 @@ std::string sentence(std::string words) {
 
 std::string value_text(const MetricRow& row, double value, TimeUnit unit,
                        const MemoryModel* memory = nullptr) {
-  if (row.unit == "time_unit") return time_text(static_cast<Ticks>(value), unit);
-  if (row.unit == "ratio") return percent(value);
-  if (row.unit == "bytes")
+  if (row.unit == Unit::Time) return time_text(static_cast<Ticks>(value), unit);
+  if (row.unit == Unit::Ratio) return percent(value);
+  if (row.unit == Unit::Bytes)
     return memory == nullptr ? bytes_text(static_cast<Bytes>(value)) : memory_text_of_bytes(*memory, value);
   return fmt::format("{}", value);
 }

@@ -3,9 +3,11 @@
 // A run as tables for people. The report has the same numbers with all their digits.
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/table.hpp"
 
@@ -17,8 +19,8 @@ inline constexpr std::size_t kRanksShown = 16;
 /// "zb-h1: 32 ranks, 96 microbatches; 9,216 ops; times in ms".
 [[nodiscard]] std::string run_title(const Evaluation& run);
 
-/// The metrics of the whole run: name, value, what it means or how it compares.
-[[nodiscard]] Table summary_table(const Evaluation& run);
+/// The metrics of the whole run: name, value, what it means or how it compares. `metrics`: the table that they are in.
+[[nodiscard]] Table summary_table(const Evaluation& run, std::span<const Metric> metrics = all_metrics());
 
 /// A row per rank of `ranks`: work, idle time and its causes, memory. Causes that no rank of the run has are left out
 /// unless `everything`.

@@ -10,7 +10,6 @@
 #include "sim/cost/memory_sums.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
-#include "study/run/messages.hpp"
 #include "study/run/origins.hpp"
 
 namespace pipeloom::study {
@@ -101,12 +100,6 @@ std::vector<std::int64_t> slice_ends(const io::RunOptions& options, int slices) 
   for (int j = 0; j < slices; ++j)
     ends.push_back(ends.back() + (options.slices.empty() ? 1 : options.slices[static_cast<std::size_t>(j)]));
   return ends;
-}
-
-io::Report Evaluation::report() const {
-  return {&effective, &timeline,
-          &metrics,   critical_path ? &*critical_path : nullptr,
-          over_limit, messages ? &*messages : nullptr};
 }
 
 Evaluation evaluate(const io::RunConfig& config, const Limits& limits) {

@@ -11,15 +11,16 @@
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/cost/resolve.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/config/run_config.hpp"
-#include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
 #include "study/run/make_schedule.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::study {
 
-/// One evaluated run. Movable; report() points into it.
+/// One evaluated run.
 struct Evaluation {
   std::shared_ptr<const Schedule> schedule;
   Costs costs;
@@ -31,15 +32,13 @@ struct Evaluation {
   /// Under any transfer model but `latency`: the program that ran, its run, and what its messages cost.
   std::optional<Program> program;
   std::optional<ProgramRun> program_run;
-  std::optional<io::MessageSummary> messages;
+  std::optional<MessageSummary> messages;
   RunFacts facts;  ///< of program_run
   /// Set if a rank needs more than memory.limit_bytes: the program reports, and exits with 1.
   std::optional<OverLimit> over_limit;
   io::EffectiveConfig effective;
   /// Lines for stderr, without "warning:".
   std::vector<std::string> warnings;
-
-  [[nodiscard]] io::Report report() const;
 };
 
 /// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do, and schedules::Stopped where the limits say so.

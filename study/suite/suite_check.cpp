@@ -54,7 +54,7 @@ Finding finding(const SuiteCase& one, std::string_view rule, const Where& where,
 void record(const SuiteCase& one, const Evaluation& run, const std::vector<std::string>& metrics,
             CaseResult& out) {
   out.status = name_of(run.over_limit ? Status::OverMemory : Status::Ok);
-  for (const auto& name : metrics) out.metrics.emplace_back(name, find_metric(name).text(run));
+  for (const auto& name : metrics) out.metrics.emplace_back(name, text_of(find_metric(name), run));
   out.orders = fingerprint_of_orders(*run.schedule);
   out.timeline = fingerprint_of_times(run.timeline);
   out.time_unit = name_of(run.timeline.unit);

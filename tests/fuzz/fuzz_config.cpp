@@ -20,7 +20,7 @@ using namespace pipeloom;
 
 void show(study::Evaluation run) {
   if (run.schedule->num_ops() > fuzz::kMostOps) {
-    (void)run.report();
+    (void)study::report_of(run);
     return;
   }
   fuzz::check_lowering(*run.schedule);

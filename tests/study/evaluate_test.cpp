@@ -7,7 +7,8 @@
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
+#include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "support/catch.hpp"
 
@@ -24,9 +25,9 @@ study::Evaluation run(const std::string& text) {
   return study::evaluate(config_of(text));
 }
 
-std::string report_text(const study::Evaluation& evaluation, const io::ReportParts& parts = {}) {
+std::string report_text(const study::Evaluation& evaluation, const study::ReportParts& parts = {}) {
   std::ostringstream out;
-  io::write_report(out, evaluation.report(), parts);
+  study::write_report(out, study::report_of(evaluation), parts);
   return out.str();
 }
 
@@ -256,7 +257,7 @@ TEST_CASE("a schedule file with costs") {
       io::Document::parse(R"({"costs": {"forward": 1, "backward": 2}})", "c").root(), io::Needs::CostsOnly);
   const auto evaluation = study::evaluate_schedule(schedule, "o.csv", config);
   // 1F1B on two ranks with two microbatches: (2 + 1) * 3.
-  CHECK(study::find_metric("makespan").text(evaluation) == "9.0");
+  CHECK(study::text_of(study::find_metric("makespan"), evaluation) == "9.0");
   CHECK(evaluation.effective.schedule == "o.csv");
   const auto hanging = std::make_shared<const Schedule>(parse_schedule("0F0 0B0 0F1 0B1 | 1F1 1B1 1F0 1B0"));
   CHECK_THROWS_AS(study::evaluate_schedule(hanging, "o.csv", config), ScheduleError);
@@ -264,9 +265,9 @@ TEST_CASE("a schedule file with costs") {
 
 TEST_CASE("every metric has a text that reads as a number") {
   const auto evaluation = run(kSeed);
-  for (const auto& metric : study::all_metrics()) {
+  for (const auto& metric : study::asked_metrics()) {
     INFO(metric.name);
-    CHECK_NOTHROW(std::stod(metric.text(evaluation)));
+    CHECK_NOTHROW(std::stod(study::text_of(metric, evaluation)));
   }
 }
 

@@ -95,11 +95,11 @@ TEST_CASE("links without sending time change nothing, and with it they can only 
 }
 
 TEST_CASE("the report carries messages only where they block or queue") {
-  CHECK(run(config_of("1f1b", 4, 8, kHop)).report().messages == nullptr);
+  CHECK(run(config_of("1f1b", 4, 8, kHop)).messages.has_value() == false);
   const auto blocking = run(config_of("1f1b", 4, 8, R"("model": "blocking", "latency": 2)"));
   // 3 hops, 8 microbatches, forward and backward.
-  CHECK(blocking.report().messages->totals.count == 48);
-  CHECK(blocking.report().messages->plan == "schedule");
+  CHECK(blocking.messages->totals.count == 48);
+  CHECK(blocking.messages->plan == "schedule");
 }
 
 TEST_CASE("several steps under blocking messages") {

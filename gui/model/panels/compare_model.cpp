@@ -214,7 +214,7 @@ std::string CompareModel::state_json(const Session&) const {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const study::MetricRow& row : result_->metrics) {
     nlohmann::ordered_json& values = metrics[std::string(row.name)] = nlohmann::ordered_json::array();
-    const auto scale = row.unit == "time_unit" ? static_cast<double>(ticks_per(result_->unit)) : 1.0;
+    const auto scale = row.unit == study::Unit::Time ? static_cast<double>(ticks_per(result_->unit)) : 1.0;
     for (const auto& value : row.values)
       values.push_back(value ? nlohmann::ordered_json(*value / scale) : nullptr);
   }

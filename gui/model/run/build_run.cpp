@@ -132,6 +132,11 @@ Hang explain(const Deadlock& deadlock, const Schedule& schedule) {
 
 }  // namespace
 
+study::RunNumbers numbers_of(const RunModel& run) {
+  return {run.metrics ? &*run.metrics : nullptr, &run.timeline, run.memory ? &*run.memory : nullptr, nullptr,
+          &run.idle};
+}
+
 std::uint64_t next_run_id() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;

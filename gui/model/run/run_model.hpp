@@ -13,10 +13,11 @@
 #include "sim/analysis/metrics.hpp"
 #include "sim/costs.hpp"
 #include "sim/deadlock.hpp"
-#include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "sim/timeline.hpp"
+#include "study/report/run_numbers.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
 
@@ -65,7 +66,7 @@ struct RunModel {
   std::optional<OverLimit> over_limit;
   /// Of simulated runs: with every default spelt out.
   std::optional<io::EffectiveConfig> effective;
-  std::optional<io::MessageSummary> messages;
+  std::optional<study::MessageSummary> messages;
   /// Messages of the first step in order of start; empty where they take no time, or where there are more than
   /// kMaxMessageBars.
   std::vector<MessageBar> message_bars;
@@ -92,6 +93,9 @@ struct RunModel {
 };
 
 inline constexpr std::size_t kMaxMessageBars = std::size_t{1} << 20;
+
+/// What metrics are read from; a view.
+[[nodiscard]] study::RunNumbers numbers_of(const RunModel& run);
 
 using RunPtr = std::shared_ptr<const RunModel>;
 

@@ -71,9 +71,7 @@ Format report_format() {
   out.needs_times = true;
   out.bytes_per_op = kReportBytesPerOp;
   out.needs_metrics = true;
-  out.write = [](std::ostream& stream, const Exported& run) {
-    write_report(stream, *run.report, {true, true});
-  };
+  out.write = [](std::ostream& stream, const Exported& run) { run.report(stream); };
   reads_times(out);
   return out;
 }

@@ -54,7 +54,7 @@ void Evaluator::State::evaluate(const io::RunConfig& config, Outcome& out) {
   if (grown) cache->grown(last_key, *last, false);
   out.status = run.over_limit ? Status::OverMemory : Status::Ok;
   if (run.over_limit) out.error = study::over_limit_text(*run.over_limit, run.memory);
-  for (const study::Metric* metric : metrics) out.metrics.push_back(metric->text(run));
+  for (const study::Metric* metric : metrics) out.metrics.push_back(text_of(*metric, run));
 }
 
 Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache) {
@@ -62,7 +62,7 @@ Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std
   for (const std::string& name : metrics) rows.push_back(&study::find_metric(name));
   // Asked once: a sweep has many points.
   if (!limits.max_memory) limits.max_memory = study::default_max_memory();
-  const Wanted wanted = wanted_by(metrics);
+  const Wanted wanted = wanted_by(rows);
   state_ = std::make_unique<State>(State{
       std::move(metrics), std::move(rows), limits, std::move(cache), PointMetrics(wanted, limits), {}, {}});
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/io/config/run_config.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/sweep/result/outcome.hpp"
 

@@ -17,7 +17,7 @@
 
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/run_config.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/sweep/run/schedule_cache.hpp"
 
@@ -25,11 +25,11 @@ namespace pipeloom::sweep {
 
 /// Parts of Metrics that cost something of their own.
 struct Wanted {
-  bool lower_bound = false;
-  bool steady_period = false;  ///< or step_time
-  bool peak_bytes = false;
+  bool bound = false;
+  bool period = false;  ///< of the repeated schedule
+  bool bytes = false;   ///< peaks
 };
-[[nodiscard]] Wanted wanted_by(std::span<const std::string> metrics);
+[[nodiscard]] Wanted wanted_by(std::span<const study::Metric* const> metrics);
 
 /// Measures points; keeps its buffers. One per thread.
 class PointMetrics {

@@ -32,7 +32,7 @@ io::RunConfig config_of(const std::string& text) {
 
 std::vector<std::string> every_metric() {
   std::vector<std::string> names;
-  for (const study::Metric& metric : study::all_metrics()) names.emplace_back(metric.name);
+  for (const study::Metric& metric : study::asked_metrics()) names.emplace_back(metric.name);
   return names;
 }
 
@@ -46,7 +46,7 @@ Outcome expected(const io::RunConfig& config, const std::vector<std::string>& me
       out.status = Status::OverMemory;
       out.error = study::over_limit_text(*run.over_limit, run.memory);
     }
-    for (const auto& name : metrics) out.metrics.push_back(study::find_metric(name).text(run));
+    for (const auto& name : metrics) out.metrics.push_back(study::text_of(study::find_metric(name), run));
   } catch (const Error& error) {
     out.status = study::status_of(error);
     out.error = error.line();

@@ -4,28 +4,16 @@
 
 #include <iosfwd>
 #include <optional>
-#include <string>
+#include <span>
 
-#include "sim/analysis/critical_path.hpp"
-#include "sim/analysis/metrics.hpp"
-#include "sim/io/config/effective_config.hpp"
-#include "sim/memory.hpp"
-#include "sim/messages/program_engine.hpp"
-#include "sim/timeline.hpp"
+#include "study/report/metric.hpp"
+#include "study/run/evaluate.hpp"
 
-namespace pipeloom::io {
-
-/// What messages cost where they block or queue; times of one step.
-struct MessageSummary {
-  std::string plan;  ///< as the configuration spells it, or "schedule"
-  MessageTotals totals;
-  /// How much shorter the makespan would be if no message waited in a queue behind another.
-  Ticks lost_to_queues = 0;
-};
+namespace pipeloom::study {
 
 /// The numbers that a report is written from. Views: what they point at outlives the call of write_report.
 struct Report {
-  const EffectiveConfig* config = nullptr;
+  const io::EffectiveConfig* config = nullptr;
   const Timeline* timeline = nullptr;
   const Metrics* metrics = nullptr;
   /// Null for runs too large for it; then the report has no such key.
@@ -35,6 +23,8 @@ struct Report {
   const MessageSummary* messages = nullptr;
 };
 
+[[nodiscard]] Report report_of(const Evaluation& run);
+
 /// What a report carries besides the numbers.
 struct ReportParts {
   bool orders = false;
@@ -43,7 +33,8 @@ struct ReportParts {
 
 /// Writes the report as JSON, keys in the documented order, one rank and one timeline row per line. Times are exact
 /// decimals in `time_unit`, ratios the shortest text that reads back. Equal inputs give equal bytes. Streams: no
-/// more memory than a buffer. Rows carry "step" when there is more than one.
-void write_report(std::ostream& out, const Report& report, const ReportParts& parts = {});
+/// more memory than a buffer. Rows carry "step" when there is more than one. `table` has the metrics.
+void write_report(std::ostream& out, const Report& report, const ReportParts& parts = {},
+                  std::span<const Metric> table = all_metrics());
 
-}  // namespace pipeloom::io
+}  // namespace pipeloom::study

@@ -1,23 +1,27 @@
-#include "sim/io/report.hpp"
-
-#include <array>
+#include "study/report/report.hpp"
 
 #include "sim/io/json/text_writer.hpp"
 #include "version.hpp"
 
-namespace pipeloom::io {
+namespace pipeloom::study {
 namespace {
 
 /// Writes one report.
 class ReportWriter {
  public:
-  ReportWriter(std::ostream& stream, const Report& report)
-      : out_(stream), report_(report), schedule_(*report.timeline->schedule), unit_(report.timeline->unit) {}
+  ReportWriter(std::ostream& stream, const Report& report, std::span<const Metric> table)
+      : out_(stream),
+        report_(report),
+        table_(table),
+        schedule_(*report.timeline->schedule),
+        unit_(report.timeline->unit) {}
 
   void write(const ReportParts& parts) {
     out_ << "{\n  \"schema_version\": 1,\n  \"tool\": {\"name\": \"pipeloom\", \"version\": ";
-    out_.quoted(kVersion) << "},\n  \"config\": " << std::string_view(effective_config_text(*report_.config));
-    write_summary();
+    out_.quoted(kVersion) << "},\n  \"config\": "
+                          << std::string_view(io::effective_config_text(*report_.config));
+    key("time_unit").quoted(name_of(unit_));
+    write_metrics();
     write_memory();
     write_ranks();
     write_messages();
@@ -29,26 +33,24 @@ class ReportWriter {
   }
 
  private:
-  TextWriter& key(const char* name) { return out_ << ",\n  \"" << name << "\": "; }
+  io::TextWriter& key(std::string_view name) { return out_ << ",\n  \"" << name << "\": "; }
   /// Whole bytes, but where an activation without a size is more than one pass.
   [[nodiscard]] std::string bytes(Bytes units) const { return bytes_number(report_.config->memory, units); }
-  void time(const char* name, Ticks ticks) { key(name).ticks(ticks, unit_); }
 
-  void write_summary() {
-    const Metrics& m = *report_.metrics;
-    key("time_unit").quoted(name_of(unit_));
-    time("makespan", m.makespan);
-    time("step_time", m.step_time);
-    time("steady_period", m.steady_period);
-    time("ideal_time", m.ideal_time);
-    time("max_window", m.max_window);
-    (key("lower_bound") << "{\"value\": ").ticks(m.lower_bound.value, unit_) << ", \"name\": ";
-    out_.quoted(m.lower_bound.name) << '}';
-    key("bubble_ratio") << m.bubble_ratio;
-    key("bubble_overhead") << m.bubble_overhead;
-    key("window_bubble_ratio") << m.window_bubble_ratio;
-    key("num_ops") << m.num_ops;
-    key("num_entries") << m.num_entries;
+  void write_metrics() {
+    const RunNumbers numbers{report_.metrics, report_.timeline, &report_.config->memory};
+    for (const Metric& metric : table_) {
+      const auto value = metric.report ? metric.get(numbers) : std::nullopt;
+      if (!value) continue;
+      const std::string text = json_text(metric, *value, numbers, unit_);
+      key(metric.name);
+      if (metric.which == nullptr) {
+        out_ << std::string_view(text);
+        continue;
+      }
+      out_ << "{\"value\": " << std::string_view(text) << ", \"name\": ";
+      out_.quoted(metric.which(numbers)) << '}';
+    }
   }
 
   void write_memory() {
@@ -162,16 +164,24 @@ class ReportWriter {
     out_ << "\n  ]";
   }
 
-  TextWriter out_;
+  io::TextWriter out_;
   const Report& report_;
+  std::span<const Metric> table_;
   const Schedule& schedule_;
   TimeUnit unit_;
 };
 
 }  // namespace
 
-void write_report(std::ostream& out, const Report& report, const ReportParts& parts) {
-  ReportWriter(out, report).write(parts);
+Report report_of(const Evaluation& run) {
+  return {&run.effective, &run.timeline,
+          &run.metrics,   run.critical_path ? &*run.critical_path : nullptr,
+          run.over_limit, run.messages ? &*run.messages : nullptr};
 }
 
-}  // namespace pipeloom::io
+void write_report(std::ostream& out, const Report& report, const ReportParts& parts,
+                  std::span<const Metric> table) {
+  ReportWriter(out, report, table).write(parts);
+}
+
+}  // namespace pipeloom::study
