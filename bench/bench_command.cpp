@@ -94,9 +94,9 @@ class Nowhere : public std::streambuf {
 /// A pass over an evaluated run.
 template <class Pass>
 void of_run(benchmark::State& state, Pass&& pass) {
-  const study::Evaluation run = study::evaluate(config_of(state));
+  const study::Run run = study::evaluate(config_of(state));
   measure(
-      state, [&] { return &run; }, [&](const study::Evaluation* known) { return pass(*known); });
+      state, [&] { return &run; }, [&](const study::Run* known) { return pass(*known); });
 }
 
 void generate(benchmark::State& state) {
@@ -109,26 +109,27 @@ void generate(benchmark::State& state) {
       });
 }
 void times(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return simulate(run.schedule, run.costs, run.steps); });
+  of_run(state,
+         [](const study::Run& run) { return simulate(run.schedule, *run.costs, run.effective->step); });
 }
 void walk(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return walk_ranks(run.timeline, &run.costs); });
+  of_run(state, [](const study::Run& run) { return walk_ranks(run.timeline, run.costs.get()); });
 }
 void memory(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return measure_memory(run.timeline, run.memory); });
+  of_run(state, [](const study::Run& run) { return measure_memory(run.timeline, *run.memory); });
 }
 void bound(benchmark::State& state) {
   of_run(state,
-         [](const study::Evaluation& run) { return lower_bound(*run.schedule, run.costs, run.steps); });
+         [](const study::Run& run) { return lower_bound(*run.schedule, *run.costs, run.effective->step); });
 }
 void path(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return critical_path(run.timeline, run.costs); });
+  of_run(state, [](const study::Run& run) { return critical_path(run.timeline, *run.costs); });
 }
 void report(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) {
+  of_run(state, [](const study::Run& run) {
     Nowhere nowhere;
     std::ostream out(&nowhere);
-    study::write_report(out, study::report_of(run), {});
+    study::write_report(out, run, {});
     return out.good();
   });
 }
@@ -137,20 +138,18 @@ void whole(benchmark::State& state) {
   measure(
       state, [] { return 0; },
       [&](int) {
-        const study::Evaluation run = study::evaluate(config);
+        const study::Run run = study::evaluate(config);
         Nowhere nowhere;
         std::ostream out(&nowhere);
-        study::write_report(out, study::report_of(run), {});
+        study::write_report(out, run, {});
         return out.good();
       });
 }
 
 void convert(benchmark::State& state, const io::Format& format) {
-  of_run(state, [&](const study::Evaluation& run) {
-    const auto report = [&run](std::ostream& out) {
-      study::write_report(out, study::report_of(run), {true, true});
-    };
-    const io::Exported exported{run.schedule.get(), &run.timeline, &run.costs, &run.memory, report};
+  of_run(state, [&](const study::Run& run) {
+    const auto report = [&run](std::ostream& out) { study::write_report(out, run, {true, true}); };
+    const io::Exported exported{run.schedule.get(), &run.timeline, run.costs.get(), run.memory.get(), report};
     Nowhere nowhere;
     std::ostream out(&nowhere);
     format.write(out, exported);
@@ -158,14 +157,14 @@ void convert(benchmark::State& state, const io::Format& format) {
   });
 }
 
-gui::RunPtr run_of(study::Evaluation evaluation) {
+gui::RunPtr run_of(study::Run evaluation) {
   return gui::build_run(std::move(evaluation), "bench", gui::RunSource::Configuration, "");
 }
 void build_run(benchmark::State& state) {
   const io::RunConfig config = config_of(state);
   measure(
       state, [&] { return study::evaluate(config, gui::window_limits()); },
-      [](study::Evaluation& run) { return run_of(std::move(run)); });
+      [](study::Run& run) { return run_of(std::move(run)); });
 }
 void job(benchmark::State& state) {
   const io::RunConfig config = config_of(state);

@@ -65,7 +65,7 @@ void per_op(benchmark::State& state, double seconds) {
   state.counters["ns_per_op"] = seconds * 1e9 / static_cast<double>(state.range(0));
 }
 
-gui::RunPtr run_of(study::Evaluation evaluation) {
+gui::RunPtr run_of(study::Run evaluation) {
   return gui::build_run(std::move(evaluation), "bench", gui::RunSource::Configuration, "");
 }
 
@@ -88,7 +88,7 @@ void build(benchmark::State& state) {
   const io::RunConfig config = config_of(state.range(0));
   double fastest = 1e9;
   for (auto _ : state) {
-    study::Evaluation evaluation = study::evaluate(config, gui::window_limits());
+    study::Run evaluation = study::evaluate(config, gui::window_limits());
     const double before = thread_cpu_seconds();
     const gui::RunPtr run = run_of(std::move(evaluation));
     const double seconds = thread_cpu_seconds() - before;

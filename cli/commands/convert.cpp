@@ -78,9 +78,9 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   limits.with_metrics = format.needs_metrics;
   limits.text_per_time = format.bytes_per_op;
   if (format.picture) limits.bytes_per_time = draw::kIndexBytesPerEntry;
-  const study::Evaluation run = evaluate(input, limits);
+  const study::Run run = evaluate(input, limits);
   options.output.warn(run.warnings);
-  if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, run.memory)});
+  if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, *run.memory)});
   draw::SceneOptions picture = options.picture.scene_options(run.timeline);
   std::vector<std::vector<IdleSpan>> idle;
   std::vector<std::size_t> critical;
@@ -94,11 +94,9 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   io::Exported exported;
   exported.schedule = run.schedule.get();
   exported.timeline = &run.timeline;
-  exported.costs = &run.costs;
-  exported.memory = &run.memory;
-  exported.report = [&run](std::ostream& out) {
-    study::write_report(out, study::report_of(run), {true, true});
-  };
+  exported.costs = run.costs.get();
+  exported.memory = run.memory.get();
+  exported.report = [&run](std::ostream& out) { study::write_report(out, run, {true, true}); };
   exported.picture = &picture;
   exported.full_trace = options.full_trace;
   write(options, format, exported);

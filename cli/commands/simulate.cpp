@@ -73,7 +73,7 @@ study::ReportParts parts_of(const SimulateOptions& options) {
   return parts;
 }
 
-std::string chart(const study::Evaluation& run, const Screen& screen, bool everything) {
+std::string chart(const study::Run& run, const Screen& screen, bool everything) {
   draw::TerminalOptions options;
   options.width = screen.width;
   options.colour = screen.colour;
@@ -83,7 +83,7 @@ std::string chart(const study::Evaluation& run, const Screen& screen, bool every
 }
 
 /// What people read: the table unless it is not wanted, the chart if it is.
-std::string page(const study::Evaluation& run, const SimulateOptions& options, const Screen& screen) {
+std::string page(const study::Run& run, const SimulateOptions& options, const Screen& screen) {
   std::string out;
   if (!options.output.quiet) {
     study::SummaryStyle style;
@@ -111,16 +111,16 @@ ExitCode run_simulate(const SimulateOptions& options) {
   limits.with_all_steps = options.chart || parts.timeline;
   if (options.chart) limits.bytes_per_time = draw::kIndexBytesPerEntry;
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
-  const study::Evaluation run = study::at_place(input.name, [&] { return evaluate(input, limits); });
+  const study::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
-  const auto write = [&](std::ostream& out) { study::write_report(out, study::report_of(run), parts); };
+  const auto write = [&](std::ostream& out) { study::write_report(out, run, parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);
   if (options.report_on_stdout())
     io::write_file("-", io::Overwrite::Yes, write);
   else
     print(page(run, options, screen));
   if (!run.over_limit) return ExitCode::Ok;
-  say("error: " + study::over_limit_text(*run.over_limit, run.memory) + '\n');
+  say("error: " + study::over_limit_text(*run.over_limit, *run.memory) + '\n');
   return ExitCode::AnswerIsNo;
 }
 

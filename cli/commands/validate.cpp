@@ -147,7 +147,7 @@ Findings examine(const ValidateOptions& options) {
   study::Limits limits = options.input.limits();
   limits.with_metrics = false;
   limits.with_all_steps = false;
-  study::Evaluation run;
+  study::Run run;
   try {
     run = evaluate(input, limits);
   } catch (const study::MessageProblem& hang) {
@@ -158,7 +158,7 @@ Findings examine(const ValidateOptions& options) {
   }
   out.schedule = run.schedule;
   out.warnings = run.warnings;
-  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit, run.memory));
+  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit, *run.memory));
   const Schedule& s = *out.schedule;
   const std::string refusal =
       torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());

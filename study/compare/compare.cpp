@@ -8,8 +8,10 @@ namespace {
 
 constexpr double kSame = 1e-3;
 
-RunNumbers numbers_of(const ComparedRun& run) {
-  return {run.metrics, run.timeline, run.memory, nullptr, run.idle};
+std::vector<RunNumbers> numbers_of(std::span<const Run* const> runs) {
+  std::vector<RunNumbers> out;
+  for (const Run* run : runs) out.push_back(study::numbers_of(*run));
+  return out;
 }
 
 }  // namespace
@@ -21,15 +23,14 @@ std::optional<double> MetricRow::relative(std::size_t run) const {
 
 namespace {
 
-std::vector<MetricRow> rows_of(std::span<const Metric* const> metrics, std::span<const ComparedRun> runs) {
+std::vector<MetricRow> rows_of(std::span<const Metric* const> metrics, std::span<const RunNumbers> runs) {
   std::vector<MetricRow> rows;
   for (const Metric* metric : metrics) rows.push_back({metric->name, metric->unit, metric->better, {}});
-  for (const ComparedRun& run : runs) {
-    const RunNumbers numbers = numbers_of(run);
+  for (const RunNumbers& run : runs) {
     const bool comparable = same_clock(*runs.front().timeline, *run.timeline);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto value = comparable || rows[i].unit != Unit::Time ? metrics[i]->get(numbers) : std::nullopt;
-      rows[i].values.push_back(value ? std::optional(number_of(*metrics[i], *value, numbers)) : std::nullopt);
+      const auto value = comparable || rows[i].unit != Unit::Time ? metrics[i]->get(run) : std::nullopt;
+      rows[i].values.push_back(value ? std::optional(number_of(*metrics[i], *value, run)) : std::nullopt);
     }
   }
   return rows;
@@ -37,7 +38,7 @@ std::vector<MetricRow> rows_of(std::span<const Metric* const> metrics, std::span
 
 }  // namespace
 
-std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs, std::span<const Metric> table) {
+std::vector<MetricRow> compare_metrics(std::span<const RunNumbers> runs, std::span<const Metric> table) {
   std::vector<MetricRow> rows = rows_of(listed(&Metric::compare, table), runs);
   std::erase_if(rows, [](const MetricRow& row) {
     return std::none_of(row.values.begin(), row.values.end(),
@@ -46,11 +47,15 @@ std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs, std::s
   return rows;
 }
 
-std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs, std::span<const Metric> table) {
+std::vector<MetricRow> compare_metrics(std::span<const Run* const> runs, std::span<const Metric> table) {
+  return compare_metrics(numbers_of(runs), table);
+}
+
+std::vector<MetricRow> compare_all_metrics(std::span<const Run* const> runs, std::span<const Metric> table) {
   std::vector<const Metric*> metrics = listed(&Metric::compare, table);
   for (const Metric& metric : table)
     if (metric.compare == 0) metrics.push_back(&metric);
-  return rows_of(metrics, runs);
+  return rows_of(metrics, numbers_of(runs));
 }
 
 bool same_duration(TickSum a, TickSum b) {

@@ -17,18 +17,9 @@
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
 #include "study/report/metric.hpp"
+#include "study/run/run.hpp"
 
 namespace pipeloom::study {
-
-/// One side of a comparison. What it points at outlives the comparison.
-struct ComparedRun {
-  std::string title;
-  const Timeline* timeline = nullptr;
-  const Metrics* metrics = nullptr;  ///< null for measured runs
-  /// Idle spans of the first step, [rank]; null if unknown.
-  const std::vector<std::vector<IdleSpan>>* idle = nullptr;
-  const MemoryModel* memory = nullptr;  ///< null for measured runs
-};
 
 /// A metric of every run, times in ticks. Nothing where a run does not know it.
 struct MetricRow {
@@ -41,10 +32,13 @@ struct MetricRow {
 };
 /// The rows of a comparison's table, in the terminal, on a page and in the window: the metrics of `table` with a place in it. Rows that no run
 /// knows are left out. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
-[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs,
+[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const Run* const> runs,
+                                                     std::span<const Metric> table = all_metrics());
+/// The same of what is known of each run. REQUIRES: timelines.
+[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const RunNumbers> runs,
                                                      std::span<const Metric> table = all_metrics());
 /// All of these, known or not, then the other metrics: what --fail-if and JSON know.
-[[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs,
+[[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const Run* const> runs,
                                                          std::span<const Metric> table = all_metrics());
 
 /// Within 1e-3 of each other: measured clocks tick.
@@ -118,6 +112,16 @@ struct CauseChange {
 /// "total work differs: 48.0 vs 96.0; ..." if the busy times of the two differ by more than 1e-3, else "": with what makes the runs
 /// comparable where something does (costs.per where they cut one model differently), else why they are not. REQUIRES: same_clock().
 [[nodiscard]] std::string work_difference(const Timeline& a, const Timeline& b);
+
+/// What a page calls the two of a comparison.
+struct PairNames {
+  std::string_view a;
+  std::string_view b;
+};
+/// What the numbers do not say of `b` against the baseline `a`, a line each: clocks and work that differ, which idle cause changed and
+/// where, how many ops are in one of them only.
+[[nodiscard]] std::vector<std::string> remarks(const Run& a, const Run& b, const OpComparison& ops,
+                                               const PairNames& names);
 
 /// How far each rank's clock in `b` is ahead of what `a` says, relative to the others: median over its matched ops of the difference of
 /// starts, less the median of all ranks. [rank of b]; 0 for ranks without matched ops.

@@ -48,11 +48,11 @@ Fact bubble_fact(const RunNumbers& run) {
           Tone::Plain};
 }
 
-Fact bound_fact(const Evaluation& run) {
-  const Metric& metric = bounded_metric(run.steps);
+Fact bound_fact(const Run& run) {
+  const Metric& metric = bounded_metric(run.effective->step);
   const TickSum bounded = std::get<TickSum>(*metric.get(numbers_of(run)));
   Fact fact{std::string(metric.label), time_text(bounded, run.timeline.unit), "", Tone::Plain};
-  const Ticks bound = run.metrics.lower_bound.value;
+  const Ticks bound = run.metrics->lower_bound.value;
   if (bound <= 0) {
     fact.note = "no bound was worked out";
   } else if (bounded == bound) {
@@ -65,14 +65,14 @@ Fact bound_fact(const Evaluation& run) {
   return fact;
 }
 
-Fact memory_fact(const Evaluation& run) {
-  const Metrics& m = run.metrics;
+Fact memory_fact(const Run& run) {
+  const Metrics& m = *run.metrics;
   const Bytes peak = m.ranks.empty() ? 0 : m.ranks[m.peak_rank.at()].memory.peak_bytes;
-  Fact fact{"peak memory", memory_text(run.memory, peak), fmt::format("on rank {}", m.peak_rank.value()),
+  Fact fact{"peak memory", memory_text(*run.memory, peak), fmt::format("on rank {}", m.peak_rank.value()),
             Tone::Plain};
-  if (run.memory.limit.empty()) return fact;
+  if (run.memory->limit.empty()) return fact;
   fact.tone = run.over_limit ? Tone::Bad : Tone::Good;
-  fact.note += ", " + headroom_text(run.memory, m);
+  fact.note += ", " + headroom_text(*run.memory, m);
   return fact;
 }
 
@@ -104,8 +104,8 @@ std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
                      meaning(largest), who);
 }
 
-Facts facts_of_run(const Evaluation& run) {
-  const Metrics& m = run.metrics;
+Facts facts_of_run(const Run& run) {
+  const Metrics& m = *run.metrics;
   const TimeUnit unit = run.timeline.unit;
   Facts facts;
   facts.facts.push_back(bound_fact(run));
@@ -116,7 +116,8 @@ Facts facts_of_run(const Evaluation& run) {
       {"step time", time_text(m.step_time, unit),
        plain_step
            ? "no optimizer beside the passes"
-           : fmt::format("step rule {}", run.steps.rule == StepRule::Barrier ? "barrier" : "post-validation"),
+           : fmt::format("step rule {}",
+                         run.effective->step.rule == StepRule::Barrier ? "barrier" : "post-validation"),
        Tone::Plain});
   return facts;
 }
@@ -133,7 +134,7 @@ Facts facts_of_times(const Timeline& timeline) {
   return facts;
 }
 
-PageTable critical_table(const Evaluation& run) {
+PageTable critical_table(const Run& run) {
   constexpr std::array<const char*, kOpKinds> kNames = {
       "forward", "backward", "input gradient", "weight gradient", "recompute", "offload", "reload"};
   std::array<std::size_t, kOpKinds> counts{};

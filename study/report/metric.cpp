@@ -386,7 +386,7 @@ std::variant<std::int64_t, double> state_value(const Metric& metric, const Metri
   return whole(value);
 }
 
-std::string text_of(const Metric& metric, const Evaluation& run) {
+std::string text_of(const Metric& metric, const Run& run) {
   const RunNumbers numbers = numbers_of(run);
   return json_text(metric, *metric.get(numbers), numbers, run.timeline.unit);
 }

@@ -107,6 +107,6 @@ struct Metric {
 [[nodiscard]] std::variant<std::int64_t, double> state_value(const Metric& metric, const MetricValue& value,
                                                              TimeUnit unit);
 /// The value that `run`'s report has. REQUIRES: the run knows it.
-[[nodiscard]] std::string text_of(const Metric& metric, const Evaluation& run);
+[[nodiscard]] std::string text_of(const Metric& metric, const Run& run);
 
 }  // namespace pipeloom::study

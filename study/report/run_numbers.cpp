@@ -44,8 +44,9 @@ double RunNumbers::in_bytes(Bytes units) const {
   return memory == nullptr ? static_cast<double>(units) : memory->in_bytes(units);
 }
 
-RunNumbers numbers_of(const Evaluation& run) {
-  return {&run.metrics, &run.timeline, &run.memory, &run.steps};
+RunNumbers numbers_of(const Run& run) {
+  return {run.metrics ? &*run.metrics : nullptr, &run.timeline, run.memory.get(),
+          run.effective ? &run.effective->step : nullptr, run.idle.empty() ? nullptr : &run.idle};
 }
 
 }  // namespace pipeloom::study

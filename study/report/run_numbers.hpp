@@ -11,7 +11,7 @@
 #include "sim/memory.hpp"
 #include "sim/steps.hpp"
 #include "sim/timeline.hpp"
-#include "study/run/evaluate.hpp"
+#include "study/run/run.hpp"
 
 namespace pipeloom::study {
 
@@ -40,6 +40,6 @@ struct RunNumbers {
   mutable std::optional<TimelineFacts> kept_facts = {};
 };
 
-[[nodiscard]] RunNumbers numbers_of(const Evaluation& run);
+[[nodiscard]] RunNumbers numbers_of(const Run& run);
 
 }  // namespace pipeloom::study

@@ -45,9 +45,9 @@ void add_metric(const Metric& metric, const RunNumbers& run, const PageTimes& ti
   table.add_row({std::string(metric.label), std::move(text), std::move(note)});
 }
 
-TimeFormat format_of_ranks(const Evaluation& run) {
+TimeFormat format_of_ranks(const Run& run) {
   TimeFormat format(run.timeline.unit);
-  for (const RankMetrics& rank : run.metrics.ranks) {
+  for (const RankMetrics& rank : run.metrics->ranks) {
     format.include(rank.busy);
     format.include(rank.idle);
     for (std::size_t i = 0; i < kIdleCauses; ++i)
@@ -98,9 +98,9 @@ Rank extreme(const Metrics& metrics, const Less& less) {
 
 }  // namespace
 
-std::string run_title(const Evaluation& run) {
-  const auto& config = run.effective;
-  const Metrics& m = run.metrics;
+std::string run_title(const Run& run) {
+  const auto& config = *run.effective;
+  const Metrics& m = *run.metrics;
   std::string out =
       fmt::format("{}: {}, {}", config.schedule, count_text(static_cast<std::size_t>(config.ranks), "rank"),
                   count_text(static_cast<std::size_t>(config.microbatches), "microbatch"));
@@ -111,7 +111,7 @@ std::string run_title(const Evaluation& run) {
   return out + fmt::format("; times in {}", unit == TimeUnit::Unit ? "units" : name_of(unit));
 }
 
-Table summary_table(const Evaluation& run, std::span<const Metric> metrics) {
+Table summary_table(const Run& run, std::span<const Metric> metrics) {
   const RunNumbers numbers = numbers_of(run);
   const PageTimes time = times_of(numbers, metrics);
   Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
@@ -132,10 +132,10 @@ Table summary_table(const Evaluation& run, std::span<const Metric> metrics) {
   return table;
 }
 
-Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool everything) {
-  const auto causes = shown_causes(run.metrics, everything);
-  const bool activations = everything || has_activation_bytes(run.metrics);
-  const bool total = everything || has_other_bytes(run.metrics);
+Table rank_table(const Run& run, const std::vector<Rank>& ranks, bool everything) {
+  const auto causes = shown_causes(*run.metrics, everything);
+  const bool activations = everything || has_activation_bytes(*run.metrics);
+  const bool total = everything || has_other_bytes(*run.metrics);
   const TimeFormat time = format_of_ranks(run);
   std::vector<Column> columns = {
       {"rank", Align::Right}, {"stages", Align::Left}, {"busy", Align::Right}, {"idle", Align::Right}};
@@ -148,15 +148,15 @@ Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool eve
 
   Table table(std::move(columns));
   for (const Rank rank : ranks) {
-    const RankMetrics& m = run.metrics.ranks[rank.at()];
+    const RankMetrics& m = run.metrics->ranks[rank.at()];
     std::vector<std::string> row = {std::to_string(rank.value()),
                                     stages_text(run.schedule->placement().stages_of(rank)), time.text(m.busy),
                                     time.text(m.idle)};
     for (const IdleCause cause : causes) row.push_back(time.text(m.idle_causes.of(cause)));
     row.push_back(count_text(static_cast<std::size_t>(m.memory.peak_live)));
-    if (activations) row.push_back(memory_cell(run.memory, m.memory.peak_activation_bytes));
-    if (total) row.push_back(memory_cell(run.memory, m.memory.peak_bytes));
-    if (host) row.push_back(memory_cell(run.memory, m.memory.peak_host_bytes));
+    if (activations) row.push_back(memory_cell(*run.memory, m.memory.peak_activation_bytes));
+    if (total) row.push_back(memory_cell(*run.memory, m.memory.peak_bytes));
+    if (host) row.push_back(memory_cell(*run.memory, m.memory.peak_host_bytes));
     table.add_row(std::move(row));
   }
   return table;
@@ -183,10 +183,10 @@ std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit) {
   return shown;
 }
 
-std::string summary_page(const Evaluation& run, const SummaryStyle& style) {
-  const std::size_t count = run.metrics.ranks.size();
+std::string summary_page(const Run& run, const SummaryStyle& style) {
+  const std::size_t count = run.metrics->ranks.size();
   const auto ranks =
-      interesting_ranks(run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
+      interesting_ranks(*run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
   const Table summary = summary_table(run);
   const Table table = rank_table(run, ranks, style.everything);
   std::string out = bold(printable(run_title(run)), style.colour) + "\n\n";

@@ -98,7 +98,7 @@ RunInput read_input(const InputTexts& options) {
 namespace {
 
 /// What is wrong with a schedule file is said with its place.
-Evaluation evaluate_file(const RunInput& input, const Limits& limits) {
+Run evaluate_file(const RunInput& input, const Limits& limits) {
   try {
     return evaluate_schedule(input.schedule, input.name, input.config, limits);
   } catch (const ScheduleError& error) {
@@ -110,8 +110,10 @@ Evaluation evaluate_file(const RunInput& input, const Limits& limits) {
 
 }  // namespace
 
-Evaluation evaluate(const RunInput& input, const Limits& limits) {
-  Evaluation run = input.schedule ? evaluate_file(input, limits) : evaluate(input.config, limits);
+Run evaluate(const RunInput& input, const Limits& limits) {
+  Run run = input.schedule ? evaluate_file(input, limits) : evaluate(input.config, limits);
+  run.file = input.name;
+  run.source = input.schedule ? RunSource::ScheduleFile : RunSource::Configuration;
   run.warnings.insert(run.warnings.begin(), input.warnings.begin(), input.warnings.end());
   return run;
 }

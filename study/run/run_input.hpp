@@ -47,6 +47,6 @@ struct RunInput {
 /// Reads the file, if any, and puts the options on top. Throws InputError.
 [[nodiscard]] RunInput read_input(const InputTexts& options);
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
-[[nodiscard]] Evaluation evaluate(const RunInput& input, const Limits& limits);
+[[nodiscard]] Run evaluate(const RunInput& input, const Limits& limits);
 
 }  // namespace pipeloom::study

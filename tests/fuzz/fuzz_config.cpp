@@ -18,9 +18,8 @@ namespace {
 
 using namespace pipeloom;
 
-void show(study::Evaluation run) {
+void show(study::Run run) {
   if (run.schedule->num_ops() > fuzz::kMostOps) {
-    (void)study::report_of(run);
     return;
   }
   fuzz::check_lowering(*run.schedule);

@@ -102,15 +102,13 @@ inline void check_formats(const io::Exported& exported) {
   }
 }
 
-inline void check_formats(const study::Evaluation& run) {
+inline void check_formats(const study::Run& run) {
   io::Exported exported;
   exported.schedule = run.schedule.get();
   exported.timeline = &run.timeline;
-  exported.costs = &run.costs;
-  exported.memory = &run.memory;
-  exported.report = [&run](std::ostream& out) {
-    study::write_report(out, study::report_of(run), {true, true});
-  };
+  exported.costs = run.costs.get();
+  exported.memory = run.memory.get();
+  exported.report = [&run](std::ostream& out) { study::write_report(out, run, {true, true}); };
   check_formats(exported);
 }
 

@@ -39,6 +39,15 @@ double ratio_of(std::string_view metric, const RunNumbers& run) {
   return std::get<double>(*metric_named(metric)->get(run));
 }
 
+/// A run of which nothing but this is known.
+Run titled(const char* title, const Timeline& timeline) {
+  Run run;
+  run.title = title;
+  run.schedule = timeline.schedule;
+  run.timeline = timeline;
+  return run;
+}
+
 }  // namespace
 
 TEST_CASE("facts come from the timeline alone") {
@@ -74,7 +83,9 @@ TEST_CASE("splitting the backward shortens the step, and the words say where") {
   const Timeline a = run(kOneForwardOneBackward);
   const Timeline b = run(kSplit);
   // rank 1: F0 1-2, I0 2-3, F1 3-4, I1 4-5, W0 5-6, W1 6-7; rank 0: F0 F1 0-2, I0 3-4, W0 4-5, I1 5-6, W1 6-7.
-  const ComparedRun sides[] = {{"1f1b", &a}, {"split", &b}};
+  const Run one = titled("1f1b", a);
+  const Run other = titled("split", b);
+  const Run* const sides[] = {&one, &other};
   const auto rows = compare_metrics(sides);
   CHECK(rows[0].name == "makespan");
   CHECK(rows[0].values == std::vector<std::optional<double>>{9.0 * kUnit, 7.0 * kUnit});
@@ -145,7 +156,11 @@ TEST_CASE("a limit that holds shows what is left") {
   metrics.ranks[1].memory.peak_bytes = 70;
   MemoryModel memory;
   memory.limit = {75, 80};  // rank 0 holds nothing: rank 1 has least left
-  const ComparedRun runs[] = {{"a", &a, &metrics, nullptr, &memory}, {"b", &a}};
+  Run one = titled("a", a);
+  one.metrics = metrics;
+  one.memory = std::make_shared<const MemoryModel>(memory);
+  const Run other = titled("b", a);
+  const Run* const runs[] = {&one, &other};
   const auto rows = compare_metrics(runs);
   CHECK(rows.back().name == "headroom_bytes");
   CHECK(rows.back().values == std::vector<std::optional<double>>{10.0, std::nullopt});
@@ -181,9 +196,9 @@ TEST_CASE("ZB-H1 against 1F1B, p = 4, m = 8") {
             .root());
     return study::evaluate(config);
   };
-  const Evaluation a = evaluate("1f1b");
-  const Evaluation b = evaluate("zb-h1");
-  const ComparedRun sides[] = {{"1f1b", &a.timeline, &a.metrics}, {"zb-h1", &b.timeline, &b.metrics}};
+  const Run a = evaluate("1f1b");
+  const Run b = evaluate("zb-h1");
+  const RunNumbers sides[] = {{&*a.metrics, &a.timeline}, {&*b.metrics, &b.timeline}};
   const auto rows = compare_metrics(sides);
   CHECK(rows[0].values == std::vector<std::optional<double>>{33.0 * kUnit, 27.0 * kUnit});
   CHECK(*rows[0].relative(1) == Approx(-6.0 / 33));
@@ -223,7 +238,9 @@ TEST_CASE("a rule that is none, and a metric that nobody knows, are refused") {
   CHECK(why("makespan>nan").find("found 'nan'") != std::string::npos);
   CHECK(why("makespam>1").find("did you mean 'makespan'?") != std::string::npos);
   const Timeline a = run(kOneForwardOneBackward);
-  const ComparedRun sides[] = {{"a", &a}, {"b", &a}};
+  const Run one = titled("a", a);
+  const Run other = titled("b", a);
+  const Run* const sides[] = {&one, &other};
   CHECK_THROWS_AS(
       breaks(parse_compare_rule("peak_bytes>1", Where{}), compare_all_metrics(sides), 1, TimeUnit::Unit),
       InputError);
@@ -238,7 +255,9 @@ TEST_CASE("abstract and real times are told apart, sizes of seconds are not") {
   CHECK(clock_difference(a, ms) ==
         "times cannot be compared: abstract units here, ms there; set costs.time_unit");
   CHECK(clock_difference(ms, us).empty());
-  const ComparedRun sides[] = {{"a", &a}, {"ms", &ms}};
+  const Run one = titled("a", a);
+  const Run other = titled("ms", ms);
+  const Run* const sides[] = {&one, &other};
   const auto rows = compare_metrics(sides);
   CHECK_FALSE(rows[0].values[1]);
   CHECK(rows[1].values[1] == rows[1].values[0]);
@@ -249,7 +268,11 @@ TEST_CASE("every metric and every idle cause can be compared and be a rule") {
   const Timeline b = run(kSplit);
   const auto idle_a = idle_of(a);
   const auto idle_b = idle_of(b);
-  const ComparedRun runs[] = {{"a", &a, nullptr, &idle_a}, {"b", &b, nullptr, &idle_b}};
+  Run one = titled("a", a);
+  one.idle = idle_a;
+  Run other = titled("b", b);
+  other.idle = idle_b;
+  const Run* const runs[] = {&one, &other};
   const auto rows = compare_all_metrics(runs);
   double causes = 0;
   double idle = 0;
@@ -325,12 +348,11 @@ TEST_CASE("sums over many ranks of long runs are right") {
 
 TEST_CASE("a comparison says what a simulation says: one slow stage of 64") {
   // Stage 9 takes 1e9 units for each pass, the others none of note: 63 of 64 ranks stand still.
-  const Evaluation run =
-      evaluate(io::read_run_config(io::Document::parse(
-                                       R"({"schedule": "1f1b", "ranks": 64, "microbatches": 1,
+  const Run run = evaluate(io::read_run_config(io::Document::parse(
+                                                   R"({"schedule": "1f1b", "ranks": 64, "microbatches": 1,
  "costs": {"forward": {"default": 1, "stages": {"9": 1e9}}, "backward": {"default": 1, "stages": {"9": 1e9}}}})",
-                                       "c")
-                                       .root()));
-  CHECK(run.metrics.bubble_ratio == Approx(63.0 / 64).margin(1e-6));
-  CHECK(ratio_of("bubble_ratio", {nullptr, &run.timeline}) == Approx(run.metrics.bubble_ratio));
+                                                   "c")
+                                                   .root()));
+  CHECK(run.metrics->bubble_ratio == Approx(63.0 / 64).margin(1e-6));
+  CHECK(ratio_of("bubble_ratio", {nullptr, &run.timeline}) == Approx(run.metrics->bubble_ratio));
 }

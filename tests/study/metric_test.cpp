@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-Evaluation run(const std::string& text) {
+Run run(const std::string& text) {
   return evaluate(io::read_run_config(io::Document::parse(text, "c").root()));
 }
 
@@ -58,8 +58,8 @@ std::vector<Metric> table_with(const Metric& added) {
 TEST_CASE(
     "a row is all that a new metric takes: the summary, the report, its schema and comparisons have it") {
   const std::vector<Metric> table = table_with(kMostIdle);
-  const Evaluation seed = run(kSeed);
-  const Evaluation twice = run(kTwice);
+  const Run seed = run(kSeed);
+  const Run twice = run(kTwice);
 
   const auto summary = summary_table(seed, table).rows();
   const auto row = std::find_if(summary.begin(), summary.end(),
@@ -68,13 +68,13 @@ TEST_CASE(
   CHECK(*row == std::vector<std::string>{"most idle", "9.0", "of one rank"});
 
   std::ostringstream report;
-  write_report(report, report_of(seed), {}, table);
+  write_report(report, seed, {}, table);
   CHECK(Json::parse(report.str())["most_idle"] == 9.0);
   const Json schema = Json::parse(report_schema(table));
   CHECK(schema["properties"]["most_idle"] == Json::parse(R"({"$ref": "#/$defs/time"})"));
   CHECK(std::count(schema["required"].begin(), schema["required"].end(), "most_idle") == 1);
 
-  const ComparedRun sides[] = {{"8", &seed.timeline, &seed.metrics}, {"16", &twice.timeline, &twice.metrics}};
+  const Run* const sides[] = {&seed, &twice};
   for (const auto& rows : {compare_metrics(sides, table), compare_all_metrics(sides, table)}) {
     const auto found =
         std::find_if(rows.begin(), rows.end(), [](const auto& one) { return one.name == "most_idle"; });
@@ -111,7 +111,7 @@ TEST_CASE("what lists need of a row, it has") {
 }
 
 TEST_CASE("a timeline that was read knows what needs no more than its times") {
-  const Evaluation seed = run(kSeed);
+  const Run seed = run(kSeed);
   const RunNumbers measured{nullptr, &seed.timeline};
   const RunNumbers simulated = numbers_of(seed);
   for (const Metric& metric : all_metrics()) {
@@ -124,7 +124,7 @@ TEST_CASE("a timeline that was read knows what needs no more than its times") {
 }
 
 TEST_CASE("texts of values keep every digit") {
-  const Evaluation seed = run(kSeed);
+  const Run seed = run(kSeed);
   const RunNumbers numbers = numbers_of(seed);
   const auto text = [&](const char* name, MetricValue value) {
     return json_text(*metric_named(name), value, numbers, TimeUnit::Unit);

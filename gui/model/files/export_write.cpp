@@ -60,10 +60,7 @@ void write_other(const ExportJob& job, const io::Format& format, std::ostream& o
   exported.memory = &memory;
   if (run.metrics && run.effective)
     exported.report = [&run](std::ostream& stream) {
-      study::write_report(stream,
-                          {&*run.effective, &run.timeline, &*run.metrics, nullptr, run.over_limit,
-                           run.messages ? &*run.messages : nullptr},
-                          {true, true});
+      study::write_report(stream, run, {.orders = true, .timeline = true, .critical_path = false});
     };
   if (format.needs_metrics && !exported.report)
     throw InputError(Where{format.name}, "a report takes a simulated run that got to its end");

@@ -70,8 +70,8 @@ OpenedFile open_text(std::string text, const std::string& path, Configurations c
   out.text = std::move(text);
   if (configurations == Configurations::Read) return out;
   require_shown(input.config);
-  study::Evaluation run = study::evaluate(input, window_limits(cancelled));
-  std::string title = title_of(run.effective);
+  study::Run run = study::evaluate(input, window_limits(cancelled));
+  std::string title = title_of(*run.effective);
   out.run = build_run(std::move(run), std::move(title), RunSource::Configuration, path);
   return out;
 }

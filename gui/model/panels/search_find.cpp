@@ -182,7 +182,7 @@ std::vector<std::size_t> SearchQuery::find(const RunModel& run, const std::vecto
   const Schedule& schedule = *run.schedule;
   Columns columns{run, slack, schedule.ops(), chunks_by_slot(schedule.placement()), {}};
   columns.critical.assign(schedule.num_ops(), 0);
-  for (const std::size_t op : run.critical) columns.critical[op] = 1;
+  for (const std::size_t op : run.critical()) columns.critical[op] = 1;
   Machine machine(columns, terms_, program_);
   for (int step = 0; step < run.timeline.steps; ++step)
     for (Rank rank(0); rank.value() < schedule.ranks(); ++rank) {

@@ -39,8 +39,7 @@ void require_shown(const io::RunConfig& config);
 [[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);
 
 /// A simulated run. `file` is the schedule file or configuration it came from, "" if none.
-[[nodiscard]] RunPtr build_run(study::Evaluation evaluation, std::string title, RunSource source,
-                               std::string file);
+[[nodiscard]] RunPtr build_run(study::Run made, std::string title, RunSource source, std::string file);
 
 /// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
 [[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,

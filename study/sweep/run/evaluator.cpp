@@ -50,11 +50,13 @@ void Evaluator::State::evaluate(const io::RunConfig& config, Outcome& out) {
     return;
   }
   bool grown = false;
-  const study::Evaluation& run = point.measure(*last, config, grown);
+  const PointRun& run = point.measure(*last, config, grown);
   if (grown) cache->grown(last_key, *last, false);
   out.status = run.over_limit ? Status::OverMemory : Status::Ok;
   if (run.over_limit) out.error = study::over_limit_text(*run.over_limit, run.memory);
-  for (const study::Metric* metric : metrics) out.metrics.push_back(text_of(*metric, run));
+  const study::RunNumbers numbers = run.numbers();
+  for (const study::Metric* metric : metrics)
+    out.metrics.push_back(json_text(*metric, *metric->get(numbers), numbers, run.timeline.unit));
 }
 
 Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache) {

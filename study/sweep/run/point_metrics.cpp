@@ -31,7 +31,7 @@ Wanted wanted_by(std::span<const study::Metric* const> metrics) {
   return {any(study::Needs::Bound), any(study::Needs::Steady), any(study::Needs::Bytes)};
 }
 
-const study::Evaluation& PointMetrics::measure(MadeSchedule& made, const io::RunConfig& config, bool& grown) {
+const PointRun& PointMetrics::measure(MadeSchedule& made, const io::RunConfig& config, bool& grown) {
   grown = false;
   const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
                      !made.schedule()->has_copies() && measure_quickly(made, config, grown);
@@ -39,7 +39,11 @@ const study::Evaluation& PointMetrics::measure(MadeSchedule& made, const io::Run
   study::Limits limits = limits_;
   limits.critical_path_entries = 0;
   if (!wanted_.bound) limits.bound_entries = 0;
-  run_ = study::evaluate_made(made.schedule(), config, limits);
+  study::Run run = study::evaluate_made(made.schedule(), config, limits);
+  run_.memory = *run.memory;
+  run_.timeline = std::move(run.timeline);
+  run_.metrics = std::move(*run.metrics);
+  run_.over_limit = run.over_limit;
   memory_schedule_ = nullptr;
   return run_;
 }

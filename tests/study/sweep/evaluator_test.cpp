@@ -41,10 +41,10 @@ Outcome expected(const io::RunConfig& config, const std::vector<std::string>& me
                  const study::Limits& limits = {}) {
   Outcome out;
   try {
-    const study::Evaluation run = study::evaluate(config, limits);
+    const study::Run run = study::evaluate(config, limits);
     if (run.over_limit) {
       out.status = Status::OverMemory;
-      out.error = study::over_limit_text(*run.over_limit, run.memory);
+      out.error = study::over_limit_text(*run.over_limit, *run.memory);
     }
     for (const auto& name : metrics) out.metrics.push_back(study::text_of(study::find_metric(name), run));
   } catch (const Error& error) {
