@@ -9,8 +9,8 @@
 namespace pipeloom {
 namespace {
 
-constexpr std::array<std::string_view, kIdleCauses> kNames = {"warmup",   "cooldown", "imbalance",
-                                                              "transfer", "queueing", "memory"};
+constexpr std::array<std::string_view, kIdleCauses> kCauseNames = {"warmup",   "cooldown", "imbalance",
+                                                                   "transfer", "queueing", "memory"};
 
 /// Walks one rank's entries and names each gap. The gaps at both ends need the whole step, which is known once all ranks are walked.
 class GapWalk {
@@ -185,7 +185,7 @@ std::vector<IdleSpan> spans_of(GapWalk walk, Rank rank, Span whole) {
 }  // namespace
 
 std::string_view name_of(IdleCause cause) {
-  return kNames[static_cast<std::size_t>(cause)];
+  return kCauseNames[static_cast<std::size_t>(cause)];
 }
 
 Ticks& IdleCauses::of(IdleCause cause) {
