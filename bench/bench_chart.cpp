@@ -33,11 +33,11 @@ RunPtr run_with(std::int64_t ops) {
   UniformCosts costs;
   costs.forward = 1'000'000'000;
   costs.backward = 2'000'000'000;
-  run->costs = uniform_costs(run->schedule->placement(), costs);
+  run->costs = std::make_shared<const Costs>(uniform_costs(run->schedule->placement(), costs));
   run->timeline = simulate(run->schedule, *run->costs);
   for (Rank rank(0); rank.value() < kRanks; ++rank)
     run->idle.push_back(idle_spans(run->timeline, *run->costs, rank));
-  run->memory = default_memory(run->schedule->placement());
+  run->memory = std::make_shared<const MemoryModel>(default_memory(run->schedule->placement()));
   index_run(*run);
   known = run;
   return known;

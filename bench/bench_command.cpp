@@ -25,8 +25,8 @@
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/formats.hpp"
-#include "sim/io/report.hpp"
 #include "sim/memory.hpp"
+#include "study/report/report.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace {
@@ -55,8 +55,8 @@ void operator delete(void* memory, std::size_t) noexcept {
 namespace pipeloom::bench {
 namespace {
 
-io::RunConfig config_of(const benchmark::State& state) {
-  io::RunConfig config;
+io::Config config_of(const benchmark::State& state) {
+  io::Config config;
   config.schedule = "1f1b";
   config.ranks = static_cast<int>(state.range(0));
   config.microbatches = static_cast<int>(state.range(1) / (2 * state.range(0)));
@@ -94,13 +94,13 @@ class Nowhere : public std::streambuf {
 /// A pass over an evaluated run.
 template <class Pass>
 void of_run(benchmark::State& state, Pass&& pass) {
-  const study::Evaluation run = study::evaluate(config_of(state));
+  const study::Run run = study::evaluate(config_of(state));
   measure(
-      state, [&] { return &run; }, [&](const study::Evaluation* known) { return pass(*known); });
+      state, [&] { return &run; }, [&](const study::Run* known) { return pass(*known); });
 }
 
 void generate(benchmark::State& state) {
-  const io::RunConfig config = config_of(state);
+  const io::Config config = config_of(state);
   measure(
       state, [] { return 0; },
       [&](int) {
@@ -109,46 +109,47 @@ void generate(benchmark::State& state) {
       });
 }
 void times(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return simulate(run.schedule, run.costs, run.steps); });
+  of_run(state,
+         [](const study::Run& run) { return simulate(run.schedule, *run.costs, run.effective->step); });
 }
 void walk(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return walk_ranks(run.timeline, &run.costs); });
+  of_run(state, [](const study::Run& run) { return walk_ranks(run.timeline, run.costs.get()); });
 }
 void memory(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return measure_memory(run.timeline, run.memory); });
+  of_run(state, [](const study::Run& run) { return measure_memory(run.timeline, *run.memory); });
 }
 void bound(benchmark::State& state) {
   of_run(state,
-         [](const study::Evaluation& run) { return lower_bound(*run.schedule, run.costs, run.steps); });
+         [](const study::Run& run) { return lower_bound(*run.schedule, *run.costs, run.effective->step); });
 }
 void path(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) { return critical_path(run.timeline, run.costs); });
+  of_run(state, [](const study::Run& run) { return critical_path(run.timeline, *run.costs); });
 }
 void report(benchmark::State& state) {
-  of_run(state, [](const study::Evaluation& run) {
+  of_run(state, [](const study::Run& run) {
     Nowhere nowhere;
     std::ostream out(&nowhere);
-    io::write_report(out, run.report(), {});
+    study::write_report(out, run, {});
     return out.good();
   });
 }
 void whole(benchmark::State& state) {
-  const io::RunConfig config = config_of(state);
+  const io::Config config = config_of(state);
   measure(
       state, [] { return 0; },
       [&](int) {
-        const study::Evaluation run = study::evaluate(config);
+        const study::Run run = study::evaluate(config);
         Nowhere nowhere;
         std::ostream out(&nowhere);
-        io::write_report(out, run.report(), {});
+        study::write_report(out, run, {});
         return out.good();
       });
 }
 
 void convert(benchmark::State& state, const io::Format& format) {
-  of_run(state, [&](const study::Evaluation& run) {
-    const io::Report made = run.report();
-    const io::Exported exported{run.schedule.get(), &run.timeline, &run.costs, &run.memory, &made};
+  of_run(state, [&](const study::Run& run) {
+    const auto report = [&run](std::ostream& out) { study::write_report(out, run, {true, true}); };
+    const io::Exported exported{run.schedule.get(), &run.timeline, run.costs.get(), run.memory.get(), report};
     Nowhere nowhere;
     std::ostream out(&nowhere);
     format.write(out, exported);
@@ -156,17 +157,17 @@ void convert(benchmark::State& state, const io::Format& format) {
   });
 }
 
-gui::RunPtr run_of(study::Evaluation evaluation) {
+gui::RunPtr run_of(study::Run evaluation) {
   return gui::build_run(std::move(evaluation), "bench", gui::RunSource::Configuration, "");
 }
 void build_run(benchmark::State& state) {
-  const io::RunConfig config = config_of(state);
+  const io::Config config = config_of(state);
   measure(
       state, [&] { return study::evaluate(config, gui::window_limits()); },
-      [](study::Evaluation& run) { return run_of(std::move(run)); });
+      [](study::Run& run) { return run_of(std::move(run)); });
 }
 void job(benchmark::State& state) {
-  const io::RunConfig config = config_of(state);
+  const io::Config config = config_of(state);
   measure(
       state, [] { return 0; }, [&](int) { return run_of(study::evaluate(config, gui::window_limits())); });
 }

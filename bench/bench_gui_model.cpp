@@ -34,8 +34,8 @@ namespace {
 constexpr int kRanks = 64;
 constexpr int kBins = 900;
 
-io::RunConfig config_of(std::int64_t ops) {
-  io::RunConfig config;
+io::Config config_of(std::int64_t ops) {
+  io::Config config;
   config.schedule = "1f1b";
   config.ranks = kRanks;
   config.microbatches = static_cast<int>(ops / (2 * kRanks));
@@ -65,7 +65,7 @@ void per_op(benchmark::State& state, double seconds) {
   state.counters["ns_per_op"] = seconds * 1e9 / static_cast<double>(state.range(0));
 }
 
-gui::RunPtr run_of(study::Evaluation evaluation) {
+gui::RunPtr run_of(study::Run evaluation) {
   return gui::build_run(std::move(evaluation), "bench", gui::RunSource::Configuration, "");
 }
 
@@ -80,15 +80,15 @@ gui::RunPtr cached_run(std::int64_t ops) {
 }
 
 void evaluate(benchmark::State& state) {
-  const io::RunConfig config = config_of(state.range(0));
+  const io::Config config = config_of(state.range(0));
   per_op(state, fastest_of(state, [&] { return study::evaluate(config, gui::window_limits()); }));
 }
 
 void build(benchmark::State& state) {
-  const io::RunConfig config = config_of(state.range(0));
+  const io::Config config = config_of(state.range(0));
   double fastest = 1e9;
   for (auto _ : state) {
-    study::Evaluation evaluation = study::evaluate(config, gui::window_limits());
+    study::Run evaluation = study::evaluate(config, gui::window_limits());
     const double before = thread_cpu_seconds();
     const gui::RunPtr run = run_of(std::move(evaluation));
     const double seconds = thread_cpu_seconds() - before;
@@ -100,7 +100,7 @@ void build(benchmark::State& state) {
 }
 
 void job(benchmark::State& state) {
-  const io::RunConfig config = config_of(state.range(0));
+  const io::Config config = config_of(state.range(0));
   per_op(state, fastest_of(state, [&] { return run_of(study::evaluate(config, gui::window_limits())); }));
 }
 

@@ -34,7 +34,7 @@ using sweep::Outcome;
 constexpr const char* kSchedules[] = {"gpipe", "1f1b",     "interleaved-1f1b", "zb-h1",
                                       "zbv",   "dualpipe", "dualpipe-v",       "v-half"};
 
-io::RunConfig config_of(const std::string& text) {
+io::Config config_of(const std::string& text) {
   return io::read_run_config(io::Document::parse(text, "bench").root());
 }
 
@@ -48,13 +48,13 @@ void report_memory(benchmark::State& state) {
 template <class Fn>
 void each_point(int p, const Fn& fn) {
   for (const char* schedule : kSchedules) {
-    io::RunConfig configs[] = {
+    io::Config configs[] = {
         config_of(fmt::format(R"({{"schedule": "{}", "ranks": {}, "microbatches": 8}})", schedule, p)),
         config_of(fmt::format(R"({{"schedule": "{}", "ranks": {}, "microbatches": 8,
                                 "costs": {{"forward": 1, "backward_input": 1.1, "backward_weight": 0.9}}}})",
                               schedule, p))};
     for (int m = 8; m <= 256; ++m)
-      for (io::RunConfig& config : configs) {
+      for (io::Config& config : configs) {
         config.microbatches = m;
         fn(config);
       }
@@ -74,7 +74,7 @@ void shapes(benchmark::State& state) {
         Evaluator evaluator(sweep::default_metrics(), {}, cache);
         Outcome outcome;
         for (int p = next.fetch_sub(step); p >= 4; p = next.fetch_sub(step))
-          each_point(p, [&](const io::RunConfig& config) {
+          each_point(p, [&](const io::Config& config) {
             evaluator.evaluate(config, outcome);
             ++points;
             if (outcome.status == sweep::Status::Illegal) ++refused;
@@ -135,7 +135,7 @@ void costs(benchmark::State& state) {
     return;
   }
   Evaluator evaluator(sweep::default_metrics(), {}, Evaluator::make_cache());
-  io::RunConfig config = config_of(
+  io::Config config = config_of(
       R"({"schedule": "1f1b", "ranks": 16, "microbatches": 128, "costs": {"forward": 1, "backward": 2}})");
   Outcome outcome;
   for (auto _ : state) {

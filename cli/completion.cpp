@@ -9,7 +9,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/formats/formats.hpp"
-#include "sim/io/schemas.hpp"
+#include "study/report/schemas.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -44,7 +44,7 @@ Candidates candidates_of(const std::string& type_name) {
   if (type_name == "FILE") return {ValueKind::File};
   if (type_name == "SCHEDULE") return {ValueKind::Words, schedule_names()};
   if (type_name == "FORMAT") return {ValueKind::Words, format_names()};
-  if (type_name == "SCHEMA") return {ValueKind::Words, io::schema_names()};
+  if (type_name == "SCHEMA") return {ValueKind::Words, study::schema_names()};
   if (type_name == "PATH=VALUE") return {ValueKind::Assignment, assignable_keys()};
   if (type_name.find('|') != std::string::npos) return {ValueKind::Words, split(type_name, '|')};
   return {};

@@ -14,7 +14,7 @@
 #include "cli/console.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/run/run_input.hpp"
+#include "study/run/input.hpp"
 
 namespace CLI {
 class App;
@@ -50,7 +50,7 @@ void add_print_options(CLI::App& app, PrintOptions& options, std::vector<std::st
                        const std::string& help, const std::string& names = "--format");
 
 /// A run as the command line gives it.
-struct InputOptions : study::InputTexts {
+struct InputOptions : study::Request {
   std::optional<std::string> max_memory;
 
   [[nodiscard]] study::Limits limits() const;
@@ -62,8 +62,8 @@ void add_value_options(CLI::App& app, InputOptions& options);
 
 // What they say is read as every program reads it.
 using study::evaluate;
+using study::Input;
 using study::read_input;
-using study::RunInput;
 
 /// Throws InputError if `path` is empty, or an existing file while `force` is false: said before the work, not after it.
 void require_free(const std::string& path, bool force);

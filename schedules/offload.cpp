@@ -21,7 +21,7 @@ Op copy_of(OpKind kind, Op op) {
 /// Plans the copies of one rank.
 class RankCopies {
  public:
-  RankCopies(const Schedule& schedule, Rank rank, const OffloadRule& rule)
+  RankCopies(const Schedule& schedule, Rank rank, const OffloadOption& rule)
       : schedule_(schedule), rule_(rule), units_(static_cast<std::size_t>(schedule.units())) {
     for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                    [&](std::size_t first, std::size_t last) {
@@ -48,7 +48,7 @@ class RankCopies {
     std::vector<int> chunk(static_cast<std::size_t>(placement.replicas()), 0);
     column_.assign(static_cast<std::size_t>(placement.slots()), kNowhere);
     for (const Slot slot : placement.slots_of(rank)) {
-      if (chunk[placement.replica_of(slot).at()]++ >= rule_.chunks) continue;
+      if (chunk[placement.replica_of(slot).at()]++ >= rule_.chunks.value_or(kMaxIndex)) continue;
       column_[slot.at()] = columns_++;
     }
   }
@@ -79,7 +79,7 @@ class RankCopies {
   }
 
   const Schedule& schedule_;
-  const OffloadRule& rule_;
+  const OffloadOption& rule_;
   std::size_t units_;
   std::size_t columns_ = 0;
   std::vector<std::size_t> column_;  // of an offloaded slot, [slot]
@@ -88,7 +88,7 @@ class RankCopies {
 
 }  // namespace
 
-Schedule with_offload(const Schedule& schedule, const OffloadRule& rule) {
+Schedule with_offload(const Schedule& schedule, const OffloadOption& rule) {
   ScheduleBuilder out = builder_like(schedule);
   out.reserve(schedule.num_ops() * 2);
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {

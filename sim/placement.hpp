@@ -20,7 +20,7 @@ class Placement {
   /// Stage s on rank s mod p; S = v p. (Megatron interleaving.)
   static Placement loop(int ranks, int chunks);
   /// Down and up again: chunk c of rank r is stage c p + r for even c, (c+1) p - 1 - r for odd c; S = v p.
-  /// chunks = 2 is the V of ZB-V and DualPipeV; larger even numbers are Hanayo's waves.
+  /// chunks = 2 is the V of ZB-V and DualPipeV; larger even numbers go down and up more often, as Hanayo does.
   static Placement wave(int ranks, int chunks);
   /// Two replicas in opposite directions: rank r holds stage r of replica 0 and stage p-1-r of
   /// replica 1; S = p. (DualPipe, Chimera.)

@@ -88,7 +88,7 @@ std::string json_list(const Items& items, Text&& text) {
   return out + (out.size() > 1 ? "\n  ]" : "]");
 }
 
-/// sim/io/schemas/check.json
+/// study/report/schemas/check.json
 std::string as_json(const study::CheckResult& result) {
   std::string out = fmt::format(
       "{{\n  \"schema_version\": 1,\n  \"suite\": {},\n  \"baseline\": {},\n  \"passed\": {},\n"

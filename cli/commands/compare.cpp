@@ -13,7 +13,7 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/compare_pages.hpp"
-#include "study/compare/loaded_run.hpp"
+#include "study/run/load_run.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -37,15 +37,17 @@ ComparePage page_of(const CompareOptions& options) {
 
 /// Runs simulated or read, against the first.
 ExitCode compare_runs(const CompareOptions& options, const std::vector<study::CompareRule>& rules) {
-  const std::list<study::LoadedRun> loaded =
-      study::load_runs(options.files, options.input, options.input.limits());
-  for (const study::LoadedRun& run : loaded) options.output.warn(run.warnings());
-  const auto runs = study::compared(loaded);
+  const std::list<study::Run> loaded = study::load_runs(options.files, options.input, options.input.limits());
+  std::vector<const study::Run*> runs;
+  for (const study::Run& run : loaded) {
+    options.output.warn(run.warnings);
+    runs.push_back(&run);
+  }
   const auto rows = study::compare_all_metrics(runs);
   std::vector<RunVerdict> verdicts;
   for (const study::CompareRule& rule : rules)
     for (std::size_t run = 1; run < runs.size(); ++run)
-      verdicts.push_back({rule.text, run, study::breaks(rule, rows, run, runs[0].timeline->unit)});
+      verdicts.push_back({rule.text, run, study::breaks(rule, rows, run, runs[0]->timeline.unit)});
   if (options.print.is("json"))
     print(runs_json(runs, rows, verdicts));
   else if (!options.output.quiet)
@@ -53,7 +55,7 @@ ExitCode compare_runs(const CompareOptions& options, const std::vector<study::Co
   ExitCode code = ExitCode::Ok;
   for (const RunVerdict& verdict : verdicts) {
     if (!verdict.holds) continue;
-    say(fmt::format("{}: error: {} against {}\n", runs[verdict.run].title, verdict.rule, runs[0].title));
+    say(fmt::format("{}: error: {} against {}\n", runs[verdict.run]->title, verdict.rule, runs[0]->title));
     code = ExitCode::AnswerIsNo;
   }
   return code;

@@ -16,6 +16,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/torch/pairing.hpp"
+#include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
@@ -72,15 +73,14 @@ void write(const ConvertOptions& options, const io::Format& format, const io::Ex
                  [&](std::ostream& out) { format.write(out, exported); });
 }
 
-void convert_run(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
+void convert_run(const ConvertOptions& options, const io::Format& format, const Input& input) {
   study::Limits limits = options.input.limits();
   limits.with_metrics = format.needs_metrics;
   limits.text_per_time = format.bytes_per_op;
   if (format.picture) limits.bytes_per_time = draw::kIndexBytesPerEntry;
-  const study::Evaluation run = evaluate(input, limits);
+  const study::Run run = evaluate(input, limits);
   options.output.warn(run.warnings);
-  if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, run.memory)});
-  const io::Report report = run.report();
+  if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, *run.memory)});
   draw::SceneOptions picture = options.picture.scene_options(run.timeline);
   std::vector<std::vector<IdleSpan>> idle;
   std::vector<std::size_t> critical;
@@ -94,9 +94,9 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   io::Exported exported;
   exported.schedule = run.schedule.get();
   exported.timeline = &run.timeline;
-  exported.costs = &run.costs;
-  exported.memory = &run.memory;
-  exported.report = &report;
+  exported.costs = run.costs.get();
+  exported.memory = run.memory.get();
+  exported.report = [&run](std::ostream& out) { study::write_report(out, run, {true, true}); };
   exported.picture = &picture;
   exported.full_trace = options.full_trace;
   write(options, format, exported);
@@ -121,7 +121,7 @@ ActionLists lower(const Schedule& schedule, const ConvertOptions& options) {
   return lists;
 }
 
-void convert_schedule(const ConvertOptions& options, const io::Format& format, const RunInput& input) {
+void convert_schedule(const ConvertOptions& options, const io::Format& format, const Input& input) {
   io::EffectiveConfig effective;
   const auto schedule =
       input.schedule ? input.schedule : study::make_schedule(input.config, options.input.limits(), effective);
@@ -199,7 +199,7 @@ ExitCode run_convert(ConvertOptions options) {
     convert_timeline(options, format, *options.input.text);
     return ExitCode::Ok;
   }
-  const RunInput input = read_input(options.input);
+  const Input input = read_input(options.input);
   if (format.needs_times)
     convert_run(options, format, input);
   else

@@ -11,11 +11,11 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
-#include "study/compare/loaded_run.hpp"
 #include "study/document/plain_text.hpp"
 #include "study/pages/run_page.hpp"
 #include "study/pages/sweep_page.hpp"
 #include "study/report/run_tables.hpp"
+#include "study/run/load_run.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {
@@ -69,19 +69,19 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
     throw InputError(
         "--where, --metric, --x, --y, --winner, --group-by and --top ask a sweep's result; the input is "
         "none");
-  std::list<study::LoadedRun> runs;
+  std::list<study::Run> runs;
   if (options.files.empty())
-    runs.push_back(study::load_run(static_cast<const study::InputTexts&>(options.input),
-                                   options.input.limits(), TimeUnit::Unit));
+    runs.push_back(study::load_run(static_cast<const study::Request&>(options.input), options.input.limits(),
+                                   TimeUnit::Unit));
   else
     runs = study::load_runs(options.files, options.input, options.input.limits());
   Result result;
-  for (const study::LoadedRun& run : runs) {
-    options.output.warn(run.warnings());
-    if (!run.evaluation || !run.evaluation->over_limit) continue;
+  for (const study::Run& run : runs) {
+    options.output.warn(run.warnings);
+    if (!run.over_limit) continue;
     result.over_limit = true;
     say(fmt::format("{}{}error: {}\n", run.title, run.title.empty() ? "" : ": ",
-                    study::over_limit_text(*run.evaluation->over_limit, run.evaluation->memory)));
+                    study::over_limit_text(*run.over_limit, *run.memory)));
   }
   result.page = runs.size() == 1 ? study::page::run_page(runs.front(), medium)
                                  : study::page::compare_page(runs, medium);

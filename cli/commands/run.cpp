@@ -35,10 +35,9 @@ namespace {
 constexpr int kMostRanks = 1024;
 
 /// What all processes of a run must have the same, besides the program.
-std::vector<executor::net::Agreement> agreements_of(const RunArguments& arguments,
-                                                    const study::Evaluation& run) {
+std::vector<executor::net::Agreement> agreements_of(const RunArguments& arguments, const study::Run& run) {
   return {{"version", std::string(kVersion)},
-          {"schedule", fmt::format("{} of {} ranks, {} microbatches", run.effective.schedule,
+          {"schedule", fmt::format("{} of {} ranks, {} microbatches", run.effective->schedule,
                                    run.schedule->ranks(), run.schedule->microbatches())},
           {"work", text_of(arguments.work)},
           {"costs", study::fingerprint_of_times(run.timeline)}};
@@ -46,12 +45,12 @@ std::vector<executor::net::Agreement> agreements_of(const RunArguments& argument
 
 /// Without a result in a process that another one reports for. `work` outlives threads that do not come back.
 executor::ProcessResult execute(const RunArguments& arguments, const Launch& launch,
-                                const executor::RunOptions& options, const study::Evaluation& run,
+                                const executor::RunOptions& options, const study::Run& run,
                                 const Program& program, std::unique_ptr<executor::Work>& work) {
   if (arguments.on_gpus())
     return gpus()->execute(
-        {arguments.work, program, run.costs, options, launch.world, agreements_of(arguments, run)});
-  work = make_work(arguments.work, *run.schedule, run.costs);
+        {arguments.work, program, *run.costs, options, launch.world, agreements_of(arguments, run)});
+  work = make_work(arguments.work, *run.schedule, *run.costs);
   if (!launch.world) return {.all = executor::run_on_cpu(program, *work, options), .clocks = {}};
   return executor::run_as_process(program, *work, options, *launch.world, agreements_of(arguments, run));
 }
@@ -85,7 +84,7 @@ void require_backend(const RunArguments& arguments) {
 }
 
 /// What people read of a run.
-std::string page_of(const RunArguments& arguments, const Screen& screen, const study::Evaluation& run,
+std::string page_of(const RunArguments& arguments, const Screen& screen, const study::Run& run,
                     const executor::RunResult& result, const executor::MeasuredCosts& costs) {
   std::string out;
   if (arguments.output.verbose) out += "\n" + steps_page(result.timeline);
@@ -107,8 +106,8 @@ std::string page_of(const RunArguments& arguments, const Screen& screen, const s
 struct Session {
   const RunArguments& arguments;
   const Screen screen;
-  RunInput input;
-  study::Evaluation run;
+  Input input;
+  study::Run run;
 
   /// How long layers take is known only now: the prediction is what the simulator makes of their medians.
   void predict_from(const executor::MeasuredCosts& costs) {
@@ -203,10 +202,9 @@ ExitCode run_program(const RunArguments& arguments) {
   const Screen screen = arguments.output.screen();
   require_outputs(arguments, launch);
 
-  RunInput input = read_timed_input(arguments);
+  Input input = read_timed_input(arguments);
   require_few(input.config.ranks, input.config.place_of("ranks"));
-  study::Evaluation run =
-      study::at_place(input.name, [&] { return evaluate(input, arguments.input.limits()); });
+  study::Run run = study::at_place(input.name, [&] { return evaluate(input, arguments.input.limits()); });
   require_few(run.schedule->ranks(), {});  // of a schedule file
   if (!arguments.on_gpus())
     require_room(arguments.work, run, launch.world ? std::optional(Rank(launch.world->rank)) : std::nullopt,
@@ -220,10 +218,11 @@ ExitCode run_program(const RunArguments& arguments) {
   const Program program = session.run.program ? *session.run.program : async_plan(session.run.schedule, {});
   options.queue = queue_of(session.input.config.costs.transfer);
   if (!arguments.work.is_layers()) {
-    options.forward_delay = session.run.costs.forward_delay;
-    options.backward_delay = session.run.costs.backward_delay;
+    options.forward_delay = session.run.costs->forward_delay;
+    options.backward_delay = session.run.costs->backward_delay;
   }
-  if (session.run.costs.overlap.rule == OverlapRule::Sequential) options.groups = executor::GroupRule::InTurn;
+  if (session.run.costs->overlap.rule == OverlapRule::Sequential)
+    options.groups = executor::GroupRule::InTurn;
 
   try {
     auto result = execute_until_signal(session, launch, options, program);

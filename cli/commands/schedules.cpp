@@ -10,7 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/pages/schedule_page.hpp"
 #include "cli/table.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/options.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "sim/io/schemas.hpp"
+#include "study/report/schemas.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -21,13 +21,13 @@ struct SchemaOptions {
 
 std::string list_of_schemas() {
   std::string out;
-  for (const std::string& name : io::schema_names()) out += name + '\n';
+  for (const std::string& name : study::schema_names()) out += name + '\n';
   return out;
 }
 
 std::string schemas_as_json() {
   std::string out;
-  for (const std::string& name : io::schema_names()) {
+  for (const std::string& name : study::schema_names()) {
     out += out.empty() ? "{\"schema_version\": 1, \"schemas\": [" : ", ";
     io::append_json_string(out, name);
   }
@@ -41,7 +41,7 @@ ExitCode run_schema(const SchemaOptions& options) {
   else if (options.name.empty())
     print(json ? schemas_as_json() : list_of_schemas());
   else
-    print(io::schema_text(options.name));
+    print(study::schema_text(options.name));
   return ExitCode::Ok;
 }
 

@@ -12,6 +12,7 @@
 #include "sim/draw/marks.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
+#include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/at_place.hpp"
 
@@ -61,8 +62,8 @@ void add_options(CLI::App& app, SimulateOptions& options) {
   add_output_options(app, options.output);
 }
 
-io::ReportParts parts_of(const SimulateOptions& options) {
-  io::ReportParts parts;
+study::ReportParts parts_of(const SimulateOptions& options) {
+  study::ReportParts parts;
   for (const std::string& name : options.include) {
     require_choice("--include", name, {"orders", "timeline"});
     (name == "orders" ? parts.orders : parts.timeline) = true;
@@ -72,7 +73,7 @@ io::ReportParts parts_of(const SimulateOptions& options) {
   return parts;
 }
 
-std::string chart(const study::Evaluation& run, const Screen& screen, bool everything) {
+std::string chart(const study::Run& run, const Screen& screen, bool everything) {
   draw::TerminalOptions options;
   options.width = screen.width;
   options.colour = screen.colour;
@@ -82,7 +83,7 @@ std::string chart(const study::Evaluation& run, const Screen& screen, bool every
 }
 
 /// What people read: the table unless it is not wanted, the chart if it is.
-std::string page(const study::Evaluation& run, const SimulateOptions& options, const Screen& screen) {
+std::string page(const study::Run& run, const SimulateOptions& options, const Screen& screen) {
   std::string out;
   if (!options.output.quiet) {
     study::SummaryStyle style;
@@ -100,26 +101,26 @@ std::string page(const study::Evaluation& run, const SimulateOptions& options, c
 }
 
 ExitCode run_simulate(const SimulateOptions& options) {
-  const io::ReportParts parts = parts_of(options);
+  const study::ReportParts parts = parts_of(options);
   const Screen screen = options.output.screen();
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
-  const RunInput input = read_input(options.input);
+  const Input input = read_input(options.input);
   study::Limits limits = options.input.limits();
   limits.with_metrics = options.report_in_file() || options.report_on_stdout() || !options.output.quiet;
   limits.with_all_steps = options.chart || parts.timeline;
   if (options.chart) limits.bytes_per_time = draw::kIndexBytesPerEntry;
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
-  const study::Evaluation run = study::at_place(input.name, [&] { return evaluate(input, limits); });
+  const study::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
-  const auto write = [&](std::ostream& out) { io::write_report(out, run.report(), parts); };
+  const auto write = [&](std::ostream& out) { study::write_report(out, run, parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);
   if (options.report_on_stdout())
     io::write_file("-", io::Overwrite::Yes, write);
   else
     print(page(run, options, screen));
   if (!run.over_limit) return ExitCode::Ok;
-  say("error: " + study::over_limit_text(*run.over_limit, run.memory) + '\n');
+  say("error: " + study::over_limit_text(*run.over_limit, *run.memory) + '\n');
   return ExitCode::AnswerIsNo;
 }
 

@@ -108,7 +108,7 @@ std::string as_json(const Findings& findings) {
 }
 
 /// A file of PyTorch's that we cannot read gets its verdict before our error.
-RunInput read_or_explain(const ValidateOptions& options) {
+Input read_or_explain(const ValidateOptions& options) {
   try {
     return read_input(options.input);
   } catch (const InputError&) {
@@ -130,7 +130,7 @@ void take_harmless(Findings& findings) {
 }
 
 Findings examine(const ValidateOptions& options) {
-  const RunInput input = read_or_explain(options);
+  const Input input = read_or_explain(options);
   Findings out;
   out.name = input.name;
   out.warnings = input.warnings;
@@ -147,7 +147,7 @@ Findings examine(const ValidateOptions& options) {
   study::Limits limits = options.input.limits();
   limits.with_metrics = false;
   limits.with_all_steps = false;
-  study::Evaluation run;
+  study::Run run;
   try {
     run = evaluate(input, limits);
   } catch (const study::MessageProblem& hang) {
@@ -158,7 +158,7 @@ Findings examine(const ValidateOptions& options) {
   }
   out.schedule = run.schedule;
   out.warnings = run.warnings;
-  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit, run.memory));
+  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit, *run.memory));
   const Schedule& s = *out.schedule;
   const std::string refusal =
       torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());

@@ -1,7 +1,7 @@
 #pragma once
 
 // What `pipeloom compare` prints: runs against a baseline, and results of sweeps against one, for people and as JSON
-// (sim/io/schemas/comparison.json).
+// (study/report/schemas/comparison.json).
 
 #include <span>
 #include <string>
@@ -34,9 +34,9 @@ struct RunVerdict {
 };
 
 /// runs[0] is the baseline.
-[[nodiscard]] std::string runs_page(std::span<const study::ComparedRun> runs, const ComparePage& page);
+[[nodiscard]] std::string runs_page(std::span<const study::Run* const> runs, const ComparePage& page);
 /// `rows` are those of compare_all_metrics().
-[[nodiscard]] std::string runs_json(std::span<const study::ComparedRun> runs,
+[[nodiscard]] std::string runs_json(std::span<const study::Run* const> runs,
                                     std::span<const study::MetricRow> rows,
                                     std::span<const RunVerdict> verdicts);
 

@@ -10,22 +10,22 @@
 #include "sim/io/json/json_text.hpp"
 #include "sim/memory_text.hpp"
 #include "sim/text.hpp"
-#include "study/compare/loaded_run.hpp"
+#include "study/compare/compare.hpp"
 
 namespace pipeloom::cli {
 namespace {
 
-using study::ComparedRun;
 using study::MetricRow;
 
 std::string number_text(double value) {
   return fmt::format("{}", value);
 }
 
-std::string value_text(const MetricRow& row, double value, const ComparedRun& run, TimeUnit unit) {
-  if (row.unit == "time_unit") return format_ticks(static_cast<Ticks>(value), unit);
-  if (row.unit == "bytes" && run.memory != nullptr) return memory_text_of_bytes(*run.memory, value);
-  return row.unit == "ratio" ? ratio_text(value) : number_text(value);
+std::string value_text(const MetricRow& row, double value, const study::Run& run, TimeUnit unit) {
+  if (row.unit == study::Unit::Time) return format_ticks(static_cast<Ticks>(value), unit);
+  if (row.unit == study::Unit::Bytes && run.memory != nullptr)
+    return memory_text_of_bytes(*run.memory, value);
+  return row.unit == study::Unit::Ratio ? ratio_text(value) : number_text(value);
 }
 
 std::string signed_ticks(Ticks ticks, TimeUnit unit) {
@@ -37,18 +37,18 @@ std::string unit_text(std::string_view before, TimeUnit unit) {
   return unit == TimeUnit::Unit ? std::string() : fmt::format("{}{}", before, name_of(unit));
 }
 
-std::string metrics_table(std::span<const ComparedRun> runs, const ComparePage& page) {
-  const TimeUnit unit = runs[0].timeline->unit;
+std::string metrics_table(std::span<const study::Run* const> runs, const ComparePage& page) {
+  const TimeUnit unit = runs[0]->timeline.unit;
   std::vector<Column> columns = {{unit_text("times in ", unit), Align::Left}};
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    columns.push_back({runs[run].title, Align::Right});
+    columns.push_back({runs[run]->title, Align::Right});
     if (run > 0) columns.push_back({"change", Align::Right});
   }
   Table table(columns);
   for (const MetricRow& row : study::compare_metrics(runs)) {
     std::vector<std::string> cells = {std::string(row.name)};
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      cells.push_back(row.values[run] ? value_text(row, *row.values[run], runs[run], unit) : "-");
+      cells.push_back(row.values[run] ? value_text(row, *row.values[run], *runs[run], unit) : "-");
       const auto relative = run > 0 ? row.relative(run) : std::nullopt;
       if (run > 0) cells.push_back(relative ? fmt::format("{:+.2f}%", 100 * *relative) : "");
     }
@@ -58,11 +58,11 @@ std::string metrics_table(std::span<const ComparedRun> runs, const ComparePage& 
 }
 
 /// Which idle cause changed on which rank.
-std::string causes_table(const ComparedRun& a, const ComparedRun& b, const ComparePage& page) {
-  if (a.idle == nullptr || b.idle == nullptr) return {};
-  const auto changes = cause_changes(study::cause_totals(*a.idle), study::cause_totals(*b.idle), page.most);
+std::string causes_table(const study::Run& a, const study::Run& b, const ComparePage& page) {
+  if (a.idle.empty() || b.idle.empty()) return {};
+  const auto changes = cause_changes(study::cause_totals(a.idle), study::cause_totals(b.idle), page.most);
   if (changes.empty()) return {};
-  const TimeUnit unit = a.timeline->unit;
+  const TimeUnit unit = a.timeline.unit;
   Table table({{"rank", Align::Right},
                {"idle", Align::Left},
                {"before", Align::Right},
@@ -77,15 +77,15 @@ std::string causes_table(const ComparedRun& a, const ComparedRun& b, const Compa
 }
 
 /// The ops that differ most. `unit` is the baseline's, in which the whole page is.
-std::string ops_table(const ComparedRun& b, const study::OpComparison& ops, TimeUnit unit,
+std::string ops_table(const study::Run& b, const study::OpComparison& ops, TimeUnit unit,
                       const ComparePage& page) {
   if (ops.largest.empty()) return {};
   Table table(
       {{"op", Align::Left}, {"rank", Align::Right}, {"start", Align::Right}, {"duration", Align::Right}});
   for (std::size_t i = 0; i < std::min(page.most, ops.largest.size()); ++i) {
     const study::OpDifference& difference = ops.largest[i];
-    table.add_row({to_text(b.timeline->schedule->ops()[difference.in_b]),
-                   fmt::format("{}", b.timeline->schedule->rank_of_op(difference.in_b).value()),
+    table.add_row({to_text(b.timeline.schedule->ops()[difference.in_b]),
+                   fmt::format("{}", b.timeline.schedule->rank_of_op(difference.in_b).value()),
                    signed_ticks(difference.start, unit), signed_ticks(difference.duration, unit)});
   }
   return heading(b.title + ": ops that differ most" + unit_text(", in ", unit), page) + written(table, page);
@@ -102,15 +102,15 @@ void append_list(std::string& out, const std::vector<std::string>& items) {
 
 std::string json_number(const MetricRow& row, std::optional<double> value, TimeUnit unit) {
   if (!value) return "null";
-  return row.unit == "time_unit" ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
+  return row.unit == study::Unit::Time ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
 }
 
-std::string json_ops(const ComparedRun& b, const study::OpComparison& ops, TimeUnit unit) {
+std::string json_ops(const study::Run& b, const study::OpComparison& ops, TimeUnit unit) {
   std::vector<std::string> items;
   for (const study::OpDifference& difference : ops.largest)
     items.push_back(fmt::format(R"({{"op": "{}", "rank": {}, "start": {}, "duration": {}}})",
-                                to_text(b.timeline->schedule->ops()[difference.in_b]),
-                                b.timeline->schedule->rank_of_op(difference.in_b).value(),
+                                to_text(b.timeline.schedule->ops()[difference.in_b]),
+                                b.timeline.schedule->rank_of_op(difference.in_b).value(),
                                 format_ticks(difference.start, unit),
                                 format_ticks(difference.duration, unit)));
   std::string out;
@@ -118,12 +118,12 @@ std::string json_ops(const ComparedRun& b, const study::OpComparison& ops, TimeU
   return out;
 }
 
-std::string json_causes(const ComparedRun& a, const ComparedRun& b) {
+std::string json_causes(const study::Run& a, const study::Run& b) {
   std::vector<std::string> items;
-  const TimeUnit unit = a.timeline->unit;
-  if (a.idle != nullptr && b.idle != nullptr)
+  const TimeUnit unit = a.timeline.unit;
+  if (!a.idle.empty() && !b.idle.empty())
     for (const study::CauseChange& change :
-         cause_changes(study::cause_totals(*a.idle), study::cause_totals(*b.idle)))
+         cause_changes(study::cause_totals(a.idle), study::cause_totals(b.idle)))
       items.push_back(fmt::format(R"({{"rank": {}, "cause": "{}", "before": {}, "after": {}}})", change.rank,
                                   name_of(change.cause), format_ticks(change.before, unit),
                                   format_ticks(change.after, unit)));
@@ -132,18 +132,19 @@ std::string json_causes(const ComparedRun& a, const ComparedRun& b) {
   return out;
 }
 
-std::string json_comparison(const ComparedRun& a, const ComparedRun& b, std::size_t run) {
-  const auto ops = study::compare_ops(*a.timeline, *b.timeline, 0, 0);
-  const bool comparable = study::same_clock(*a.timeline, *b.timeline);
+std::string json_comparison(const study::Run& a, const study::Run& b, std::size_t run) {
+  const auto ops = study::compare_ops(a.timeline, b.timeline, 0, 0);
+  const bool comparable = study::same_clock(a.timeline, b.timeline);
   std::vector<std::string> lines;
-  for (const std::string& line : study::remarks(a, b, ops)) lines.push_back(io::json_string(line));
+  for (const std::string& line : study::remarks(a, b, ops, {a.title, b.title}))
+    lines.push_back(io::json_string(line));
   std::string out = fmt::format(
       "\n    {{\"run\": {}, \"matched\": {}, \"only_baseline\": {}, \"only_run\": {}, \"remarks\": ", run,
       ops.matched, ops.only_a, ops.only_b);
   append_list(out, lines);
   out +=
       fmt::format(",\n     \"durations_differ\": {},\n     \"ops\": {},\n     \"idle_changes\": {}}}",
-                  comparable && ops.durations_differ, comparable ? json_ops(b, ops, a.timeline->unit) : "[]",
+                  comparable && ops.durations_differ, comparable ? json_ops(b, ops, a.timeline.unit) : "[]",
                   comparable ? json_causes(a, b) : "[]");
   return out;
 }
@@ -158,30 +159,31 @@ std::string heading(std::string_view text, const ComparePage& page) {
   return page.markdown ? fmt::format("\n**{}**\n\n", text) : fmt::format("\n{}\n", text);
 }
 
-std::string runs_page(std::span<const ComparedRun> runs, const ComparePage& page) {
+std::string runs_page(std::span<const study::Run* const> runs, const ComparePage& page) {
   std::string said;
   std::string details;
   for (std::size_t run = 1; run < runs.size(); ++run) {
-    const auto ops = study::compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0);
-    for (const std::string& line : study::remarks(runs[0], runs[run], ops)) {
+    const auto ops = study::compare_ops(runs[0]->timeline, runs[run]->timeline, 0, 0);
+    for (const std::string& line :
+         study::remarks(*runs[0], *runs[run], ops, {runs[0]->title, runs[run]->title})) {
       if (page.markdown) said += "- ";
-      if (runs.size() > 2) said += runs[run].title + ": ";
+      if (runs.size() > 2) said += runs[run]->title + ": ";
       said += line + "\n";
     }
-    if (!study::same_clock(*runs[0].timeline, *runs[run].timeline)) continue;
-    details += causes_table(runs[0], runs[run], page);
-    details += ops_table(runs[run], ops, runs[0].timeline->unit, page);
+    if (!study::same_clock(runs[0]->timeline, runs[run]->timeline)) continue;
+    details += causes_table(*runs[0], *runs[run], page);
+    details += ops_table(*runs[run], ops, runs[0]->timeline.unit, page);
   }
   return said + "\n" + metrics_table(runs, page) + details;
 }
 
-std::string runs_json(std::span<const ComparedRun> runs, std::span<const MetricRow> rows,
+std::string runs_json(std::span<const study::Run* const> runs, std::span<const MetricRow> rows,
                       std::span<const RunVerdict> verdicts) {
-  const TimeUnit unit = runs[0].timeline->unit;
+  const TimeUnit unit = runs[0]->timeline.unit;
   std::string out =
       fmt::format("{{\n  \"schema_version\": 1,\n  \"time_unit\": \"{}\",\n  \"runs\": ", name_of(unit));
   std::vector<std::string> items;
-  for (const ComparedRun& run : runs) items.push_back(io::json_string(run.title));
+  for (const study::Run* run : runs) items.push_back(io::json_string(run->title));
   append_list(out, items);
   out += ",\n  \"metrics\": {";
   for (const MetricRow& row : rows) {
@@ -192,7 +194,7 @@ std::string runs_json(std::span<const ComparedRun> runs, std::span<const MetricR
   }
   out += "\n  },\n  \"comparisons\": [";
   for (std::size_t run = 1; run < runs.size(); ++run)
-    out += (run > 1 ? "," : "") + json_comparison(runs[0], runs[run], run);
+    out += (run > 1 ? "," : "") + json_comparison(*runs[0], *runs[run], run);
   out += "\n  ],\n  \"rules\": ";
   items.clear();
   for (const RunVerdict& verdict : verdicts)

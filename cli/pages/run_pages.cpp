@@ -12,7 +12,8 @@
 #include "cli/pages/compare_pages.hpp"
 #include "cli/table.hpp"
 #include "sim/text.hpp"
-#include "study/compare/loaded_run.hpp"
+#include "study/compare/compare.hpp"
+#include "study/run/load_run.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -53,7 +54,7 @@ std::string plain(std::string_view text) {
 
 }  // namespace
 
-std::string makespans_page(const study::Evaluation& run, const Timeline& measured) {
+std::string makespans_page(const study::Run& run, const Timeline& measured) {
   const auto steps = sorted_steps(measured);
   const auto ms = [](Ticks time) { return to_double(time, TimeUnit::Millisecond); };
   const double simulated = ms(span_of(run.timeline).length());
@@ -77,36 +78,33 @@ namespace {
 /// The simulated step and the measured one of median length, as `pipeloom compare` sees them.
 class Compared {
  public:
-  Compared(const study::Evaluation& run, const Timeline& measured)
-      : step_(one_step(measured, middle_of(sorted_steps(measured)).second)),
-        predicted_idle_(study::idle_spans_of(run)),
-        measured_idle_(all_idle_spans(step_, run.costs)),
-        runs_{{"simulated", &run.timeline, &run.metrics, &predicted_idle_, &run.memory},
-              {"measured", &step_, nullptr, &measured_idle_}} {}
+  Compared(study::Run run, const Timeline& measured) : simulated_(std::move(run)) {
+    const auto steps = sorted_steps(measured);
+    simulated_.title = "simulated";
+    simulated_.idle = study::idle_spans_of(simulated_);
+    measured_.title = "measured";
+    measured_.timeline = one_step(measured, steps[(steps.size() - 1) / 2].second);
+    measured_.idle = all_idle_spans(measured_.timeline, *simulated_.costs);
+  }
   Compared(const Compared&) = delete;
   Compared& operator=(const Compared&) = delete;
 
-  [[nodiscard]] const std::vector<study::ComparedRun>& runs() const { return runs_; }
+  [[nodiscard]] std::span<const study::Run* const> runs() const { return runs_; }
 
  private:
-  static std::pair<Ticks, int> middle_of(const std::vector<std::pair<Ticks, int>>& steps) {
-    return steps[(steps.size() - 1) / 2];
-  }
-
-  Timeline step_;
-  std::vector<std::vector<IdleSpan>> predicted_idle_;
-  std::vector<std::vector<IdleSpan>> measured_idle_;
-  std::vector<study::ComparedRun> runs_;
+  study::Run simulated_;
+  study::Run measured_;
+  std::array<const study::Run*, 2> runs_ = {&simulated_, &measured_};
 };
 
 }  // namespace
 
-std::string comparison_page(const study::Evaluation& run, const Timeline& measured, const Screen& screen) {
+std::string comparison_page(const study::Run& run, const Timeline& measured, const Screen& screen) {
   const Compared compared(run, measured);
   return runs_page(compared.runs(), {false, screen.has_colour(), 5});
 }
 
-std::string comparison_json(const study::Evaluation& run, const Timeline& measured) {
+std::string comparison_json(const study::Run& run, const Timeline& measured) {
   const Compared compared(run, measured);
   std::string text = runs_json(compared.runs(), study::compare_all_metrics(compared.runs()), {});
   text.pop_back();  // its last line end
@@ -123,7 +121,7 @@ std::string steps_page(const Timeline& measured) {
   return text + "\n";
 }
 
-std::string peaks_page(const study::Evaluation& run, const std::vector<std::size_t>& measured,
+std::string peaks_page(const study::Run& run, const std::vector<std::size_t>& measured,
                        const std::optional<MemoryModel>& memory, bool colour) {
   if (std::all_of(measured.begin(), measured.end(), [](std::size_t bytes) { return bytes == 0; })) return "";
   std::vector<Column> columns = {{"rank", Align::Right}, {"measured", Align::Right}};

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sim/engine/simulator.hpp"
+#include "study/report/metric.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -25,16 +26,17 @@ UniformCosts unit_costs() {
   return costs;
 }
 
-/// A quantity of the simulated run by its metric's name, as the closed forms name them; nothing for others.
+/// A quantity of the simulated run as the closed forms name them, a rank's or the metric of that name; nothing for others.
 std::optional<std::int64_t> simulated(const Metrics& metrics, std::string_view quantity, Rank rank) {
   const RankMetrics& own = metrics.ranks[rank.at()];
-  if (quantity == "makespan") return metrics.makespan;
-  if (quantity == "max_window") return metrics.max_window;
-  if (quantity == "ideal_time") return metrics.ideal_time;
   if (quantity == "idle") return own.idle;
   if (quantity == "busy") return own.busy;
   if (quantity == "peak_live") return own.memory.peak_live;
-  return std::nullopt;
+  const study::Metric* metric = study::metric_named(quantity);
+  if (metric == nullptr || metric->unit != study::Unit::Time) return std::nullopt;
+  const auto value = metric->get(study::RunNumbers{&metrics});
+  if (!value) return std::nullopt;
+  return static_cast<Ticks>(std::get<TickSum>(*value).value());
 }
 
 /// The texts of all ranks, or of one where they are the same; none if a rank has no value.

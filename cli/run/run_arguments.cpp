@@ -62,8 +62,8 @@ void add_run_arguments(CLI::App& app, RunArguments& arguments) {
   add_output_options(app, arguments.output);
 }
 
-RunInput read_timed_input(const RunArguments& arguments) {
-  RunInput input = read_input(arguments.input);
+Input read_timed_input(const RunArguments& arguments) {
+  Input input = read_input(arguments.input);
   input.config.step.count = 1;
   if (input.config.costs.transfer.model == cost::TransferModel::Link)
     throw InputError(Where{"costs.transfer.model"},

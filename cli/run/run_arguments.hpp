@@ -42,7 +42,7 @@ struct RunArguments {
 void add_run_arguments(CLI::App& app, RunArguments& arguments);
 
 /// The input with all times on a real clock. Throws InputError.
-[[nodiscard]] RunInput read_timed_input(const RunArguments& arguments);
+[[nodiscard]] Input read_timed_input(const RunArguments& arguments);
 /// Steps, timeout and what travels with messages. Throws InputError.
 [[nodiscard]] executor::RunOptions run_options(const RunArguments& arguments);
 /// How messages wait for each other.

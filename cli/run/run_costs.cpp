@@ -176,7 +176,7 @@ std::string measured_text(const MeasuredCosts& costs) {
 
 }  // namespace
 
-void put_on_clock(io::RunConfig& config, Ticks unit) {
+void put_on_clock(io::Config& config, Ticks unit) {
   cost::CostSpec& costs = config.costs;
   const bool none = std::none_of(costs.duration.begin(), costs.duration.end(),
                                  [](const auto& numbers) { return numbers.has_value(); });
@@ -202,7 +202,7 @@ void put_on_clock(io::RunConfig& config, Ticks unit) {
   costs.unit = TimeUnit::Millisecond;
 }
 
-void take_costs(io::RunConfig& config, const MeasuredCosts& costs) {
+void take_costs(io::Config& config, const MeasuredCosts& costs) {
   const auto numbers = [](std::vector<Ticks> times, std::string key) {
     StageNumbers out;
     out.form = StageNumbers::Form::Array;

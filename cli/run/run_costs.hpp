@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "executor/measure/measured_costs.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::cli {
@@ -15,10 +15,10 @@ namespace pipeloom::cli {
 /// Gives times in the abstract unit their length: every op time, delay and the optimizer's are multiplied by `unit` (ticks of real
 /// time) and are in ms afterwards; op times that are not given become those of an empty configuration. REQUIRES: config.costs.unit is the
 /// abstract one. Throws InputError if a time would pass kMaxTicks.
-void put_on_clock(io::RunConfig& config, Ticks unit);
+void put_on_clock(io::Config& config, Ticks unit);
 
 /// Puts the medians in the place of all costs: uses what write_costs() would write with the costs that were there as its rules.
-void take_costs(io::RunConfig& config, const executor::MeasuredCosts& costs);
+void take_costs(io::Config& config, const executor::MeasuredCosts& costs);
 
 /// The medians as a file that "costs" of a configuration may name: one number per stage and kind, in ms; latency and bandwidth of messages as
 /// far as they were seen; of `rules`, what was run, how messages and overlapped groups behave; and under "measured", which no simulation

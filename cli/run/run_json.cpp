@@ -45,7 +45,7 @@ std::string messages(const executor::MeasuredTransfers& transfers) {
   return list(items);
 }
 
-std::string peaks(const study::Evaluation& run, const std::vector<std::size_t>& measured,
+std::string peaks(const study::Run& run, const std::vector<std::size_t>& measured,
                   const std::optional<MemoryModel>& memory) {
   std::vector<std::string> items;
   std::vector<RankMemory> simulated;
@@ -61,7 +61,7 @@ std::string peaks(const study::Evaluation& run, const std::vector<std::size_t>& 
 
 }  // namespace
 
-std::string run_json(const study::Evaluation& run, const executor::RunResult& result,
+std::string run_json(const study::Run& run, const executor::RunResult& result,
                      const executor::MeasuredCosts& costs, const std::optional<MemoryModel>& memory,
                      const std::string& comparison, bool stopped) {
   std::vector<Ticks> steps = study::step_makespans(result.timeline);
@@ -69,13 +69,13 @@ std::string run_json(const study::Evaluation& run, const executor::RunResult& re
   for (const Ticks step : steps) texts.push_back(ms(step));
   std::sort(steps.begin(), steps.end());
   std::string schedule;
-  io::append_json_string(schedule, run.effective.schedule);
+  io::append_json_string(schedule, run.effective->schedule);
   return fmt::format(
              "{{\n  \"schema_version\": 1,\n  \"schedule\": {}, \"ranks\": {}, \"microbatches\": {}, "
              "\"chunks\": {},\n  \"time_unit\": \"ms\",\n  \"interrupted\": {},\n"
              "  \"simulated\": {{\"makespan\": {}}},\n  \"measured\": {{\"makespan\": {}, \"steps\": "
              "[{}]}},\n",
-             schedule, run.effective.ranks, run.effective.microbatches, *run.effective.chunks, stopped,
+             schedule, run.effective->ranks, run.effective->microbatches, *run.effective->chunks, stopped,
              ms(span_of(run.timeline).length()), ms(steps[(steps.size() - 1) / 2]), fmt::join(texts, ", ")) +
          fmt::format("  \"op_times\": {},\n  \"messages\": {},\n  \"peak_activation_bytes\": {}{}\n}}\n",
                      op_times(costs), messages(costs.transfers), peaks(run, result.peak_bytes, memory),

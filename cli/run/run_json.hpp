@@ -1,6 +1,6 @@
 #pragma once
 
-// What `pipeloom run --json` prints (sim/io/schemas/run.json).
+// What `pipeloom run --json` prints (study/report/schemas/run.json).
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace pipeloom::cli {
 
 /// Times in ms. `memory` is what the simulator can predict of the work's activations, if anything; `comparison` is a JSON value, or "" for
 /// none; `stopped` says that the run was interrupted and these are the steps that ended before.
-[[nodiscard]] std::string run_json(const study::Evaluation& run, const executor::RunResult& result,
+[[nodiscard]] std::string run_json(const study::Run& run, const executor::RunResult& result,
                                    const executor::MeasuredCosts& costs,
                                    const std::optional<MemoryModel>& memory, const std::string& comparison,
                                    bool stopped);

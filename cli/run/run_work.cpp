@@ -104,7 +104,7 @@ std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments, const 
   return executor::layer_memory(layers_config(arguments), schedule);
 }
 
-void require_room(const WorkArguments& arguments, const study::Evaluation& run, std::optional<Rank> only,
+void require_room(const WorkArguments& arguments, const study::Run& run, std::optional<Rank> only,
                   double limit) {
   if (!arguments.is_layers()) return;
   const executor::LayersConfig config = layers_config(arguments);

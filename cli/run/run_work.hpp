@@ -52,7 +52,7 @@ void require_consistent(const WorkArguments& arguments);
 
 /// Throws InputError where the layers of all ranks, or of `only` that one, would need more than `limit` bytes: an estimate of weights,
 /// gradients and predicted peaks, made before anything is allocated. Also throws as executor::require_possible().
-void require_room(const WorkArguments& arguments, const study::Evaluation& run, std::optional<Rank> only,
+void require_room(const WorkArguments& arguments, const study::Run& run, std::optional<Rank> only,
                   double limit);
 
 /// What the work depends on, besides the costs of busy work: "layers of width 64, ..".

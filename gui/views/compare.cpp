@@ -20,10 +20,11 @@ constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleC
                                  IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
 
 std::string value_text(const study::MetricRow& row, double value, const RunModel* run, TimeUnit unit) {
-  if (row.unit == "bytes" && run != nullptr && run->memory)
+  if (row.unit == study::Unit::Bytes && run != nullptr && run->memory)
     return memory_cell(*run->memory, static_cast<Bytes>(value));
-  if (row.unit == "time_unit") return fmt::format("{:.6g}", value / static_cast<double>(ticks_per(unit)));
-  if (row.unit == "ratio") return fmt::format("{:.2f}%", 100 * value);
+  if (row.unit == study::Unit::Time)
+    return fmt::format("{:.6g}", value / static_cast<double>(ticks_per(unit)));
+  if (row.unit == study::Unit::Ratio) return fmt::format("{:.2f}%", 100 * value);
   return fmt::format("{:.6g}", value);
 }
 

@@ -18,7 +18,7 @@ struct LowerBound {
 };
 
 /// The best proven bound over all orders with this placement, these entries and costs: on `makespan` under
-/// `barrier`, on `steady_period` under `post-validation`.
+/// `barrier`, on the period of the repeated schedule under `post-validation`.
 ///
 /// head(op) and tail(op): longest chains of data dependencies before and after the op, queues ignored. For any set J
 /// of one rank's entries, makespan >= min_J head + sum_J work + min_J tail (one-machine relaxation, Carlier 1982); the best J

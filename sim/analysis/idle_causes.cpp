@@ -10,7 +10,7 @@ namespace pipeloom {
 namespace {
 
 constexpr std::array<std::string_view, kIdleCauses> kCauseNames = {"warmup",   "cooldown", "imbalance",
-                                                              "transfer", "queueing", "memory"};
+                                                                   "transfer", "queueing", "memory"};
 
 /// Walks one rank's entries and names each gap. The gaps at both ends need the whole step, which is known once all ranks are walked.
 class GapWalk {

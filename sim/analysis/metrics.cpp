@@ -39,6 +39,15 @@ void add_totals(Metrics& metrics) {
   metrics.window_bubble_ratio = share_of(metrics.max_window - metrics.ideal_time, metrics.max_window);
 }
 
+void add_step_times(Metrics& metrics, const Schedule& schedule, const Costs& costs, const Steps& steps,
+                    const RunFacts* facts) {
+  const bool barrier = steps.rule == StepRule::Barrier;
+  metrics.steady_period = barrier            ? metrics.makespan + steps.optimizer
+                          : facts != nullptr ? facts->period
+                                             : steady_period(schedule, costs, steps);
+  metrics.step_time = metrics.steady_period;
+}
+
 Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory, const Steps& steps,
                 const RunFacts* facts) {
   Metrics metrics = measure_times(timeline, costs, memory, steps, facts);
@@ -62,11 +71,7 @@ Metrics measure_times(const Timeline& timeline, const Costs& costs, const Memory
     own.memory = peaks[rank.at()];
   }
   add_totals(metrics);
-  const bool barrier = steps.rule == StepRule::Barrier;
-  metrics.steady_period = barrier            ? metrics.makespan + steps.optimizer
-                          : facts != nullptr ? facts->steady_period
-                                             : steady_period(schedule, costs, steps);
-  metrics.step_time = metrics.steady_period;
+  add_step_times(metrics, schedule, costs, steps, facts);
   return metrics;
 }
 

@@ -58,8 +58,12 @@ void add_totals(Metrics& metrics);
 /// What a timeline alone does not tell where messages block or queue: it comes from the program's run.
 struct RunFacts {
   std::vector<IdleCauses> idle_causes;  ///< [rank]
-  Ticks steady_period = 0;
+  Ticks period = 0;                     ///< as steady_period() finds it
 };
+
+/// step_time and steady_period from the makespan, and from `facts` or the schedule where steps overlap.
+void add_step_times(Metrics& metrics, const Schedule& schedule, const Costs& costs, const Steps& steps,
+                    const RunFacts* facts = nullptr);
 
 /// REQUIRES: tables of costs and memory fit the timeline's placement. Without `facts` transfers are those of the `latency` model.
 [[nodiscard]] Metrics measure(const Timeline& timeline, const Costs& costs, const MemoryModel& memory,

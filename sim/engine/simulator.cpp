@@ -88,9 +88,4 @@ double Totals::bubble_ratio() const {
   return share_of(whole - sum_of(busy), whole);
 }
 
-double Totals::bubble_overhead() const {
-  const TickSum work = sum_of(busy);
-  return share_of(TickSum::times(makespan, static_cast<std::int64_t>(busy.size())) - work, work);
-}
-
 }  // namespace pipeloom

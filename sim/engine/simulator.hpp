@@ -35,9 +35,8 @@ struct Totals {
   std::vector<Ticks> busy;
   std::vector<std::int32_t> peak_live;
   std::vector<Bytes> peak_activation_bytes;
-  /// Shares of idle time as semantics define them: sum idle / (p * makespan) and sum idle / sum busy.
+  /// The share of idle time as semantics define it: sum idle / (p * makespan).
   [[nodiscard]] double bubble_ratio() const;
-  [[nodiscard]] double bubble_overhead() const;
 };
 
 /// Evaluates schedules; keeps its buffers between runs, so that a second run allocates nothing.

@@ -28,9 +28,8 @@ double relative(const Column& a, const Column& b, const PointPair& pair) {
 }
 
 study::Better direction_of(const std::string& metric) {
-  for (const study::Metric& known : study::all_metrics())
-    if (known.name == metric) return known.better;
-  return study::Better::Neither;
+  const study::Metric* known = study::metric_named(metric);
+  return known == nullptr ? study::Better::Neither : known->better;
 }
 
 struct Changed {
@@ -161,7 +160,7 @@ RuleVerdict judge(const study::CompareRule& rule, const ResultTable& before, con
   const Column& b = after.metric(rule.metric, where);
   RuleVerdict out{rule.text, 0, std::nullopt};
   // Values are in the unit of their file already: no ticks.
-  std::vector<study::MetricRow> row = {{rule.metric, "", study::Better::Lower, {0.0, 0.0}}};
+  std::vector<study::MetricRow> row = {{rule.metric, study::Unit::Count, study::Better::Lower, {0.0, 0.0}}};
   double most = 0;
   for (const PointPair& pair : pairs) {
     if (!a.has(pair.before) || !b.has(pair.after)) continue;

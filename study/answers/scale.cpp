@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::sweep {
@@ -18,10 +18,12 @@ constexpr double kCloser = 0.8;
 /// Sizes below are counts of something abstract rather than bytes of a device.
 constexpr double kSomeBytes = 4096;
 
-std::string_view unit_of(std::string_view metric) {
-  for (const study::Metric& known : study::all_metrics())
-    if (known.name == metric) return known.unit;
-  return "";
+using study::Unit;
+
+/// Counts for what is no metric.
+Unit unit_of(std::string_view metric) {
+  const study::Metric* known = study::metric_named(metric);
+  return known == nullptr ? Unit::Count : known->unit;
 }
 
 /// The smallest 1, 2 or 5 times a power of ten, or power of two, that is not below `least`.
@@ -36,29 +38,30 @@ double round_step(double least, Marks marks) {
 }  // namespace
 
 std::string metric_number(std::string_view metric, double value, std::string_view time_unit) {
-  const std::string_view unit = unit_of(metric);
-  if (unit == "ratio") return study::ratio_text(value);
-  if (unit == "bytes" && std::abs(value) < 9e18) return bytes_text(static_cast<Bytes>(std::llround(value)));
+  const Unit unit = unit_of(metric);
+  if (unit == Unit::Ratio) return study::ratio_text(value);
+  if (unit == Unit::Bytes && std::abs(value) < 9e18)
+    return bytes_text(static_cast<Bytes>(std::llround(value)));
   const std::string text = fmt::format("{:.6g}", value);
-  return unit == "time_unit" && !time_unit.empty() ? fmt::format("{} {}", text, time_unit) : text;
+  return unit == Unit::Time && !time_unit.empty() ? fmt::format("{} {}", text, time_unit) : text;
 }
 
 std::string metric_text(std::string_view metric, const Column& column, Row row, std::string_view time_unit) {
   if (!column.has(row) || !column.is_number()) return column.text(row);
-  const std::string_view unit = unit_of(metric);
-  if (unit == "ratio" || unit == "bytes") return metric_number(metric, column.number(row), time_unit);
+  const Unit unit = unit_of(metric);
+  if (unit == Unit::Ratio || unit == Unit::Bytes) return metric_number(metric, column.number(row), time_unit);
   // Counts and times have all their digits.
-  return unit == "time_unit" && !time_unit.empty() ? fmt::format("{} {}", column.text(row), time_unit)
-                                                   : column.text(row);
+  return unit == Unit::Time && !time_unit.empty() ? fmt::format("{} {}", column.text(row), time_unit)
+                                                  : column.text(row);
 }
 
 std::string metric_title(std::string_view metric, std::string_view time_unit) {
-  const bool is_time = unit_of(metric) == "time_unit" && !time_unit.empty();
+  const bool is_time = unit_of(metric) == Unit::Time && !time_unit.empty();
   return is_time ? fmt::format("{}, {}", metric, time_unit) : std::string(metric);
 }
 
 Marks marks_of(std::string_view metric) {
-  return unit_of(metric) == "bytes" ? Marks::Bytes : Marks::Decimal;
+  return unit_of(metric) == Unit::Bytes ? Marks::Bytes : Marks::Decimal;
 }
 
 Scale::Scale(double least, double most, Marks marks)

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/io/json/json_value.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -81,9 +81,8 @@ std::vector<Row> select_rows(const ResultTable& table, std::span<const RowFilter
 }
 
 bool less_is_better(std::string_view metric) {
-  for (const study::Metric& known : study::all_metrics())
-    if (known.name == metric) return known.better != study::Better::Higher;
-  return true;
+  const study::Metric* known = study::metric_named(metric);
+  return known == nullptr || known->better != study::Better::Higher;
 }
 
 std::vector<Row> best_rows(const ResultTable& table, const std::vector<Row>& rows, std::string_view metric,

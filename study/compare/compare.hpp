@@ -16,46 +16,30 @@
 #include "sim/base/tick_sum.hpp"
 #include "sim/memory.hpp"
 #include "sim/timeline.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
+#include "study/run/run.hpp"
 
 namespace pipeloom::study {
-
-/// One side of a comparison. What it points at outlives the comparison.
-struct ComparedRun {
-  std::string title;
-  const Timeline* timeline = nullptr;
-  const Metrics* metrics = nullptr;  ///< null for measured runs
-  /// Idle spans of the first step, [rank]; null if unknown.
-  const std::vector<std::vector<IdleSpan>>* idle = nullptr;
-  const MemoryModel* memory = nullptr;  ///< null for measured runs
-};
-
-/// What a timeline alone tells, of its first step.
-struct TimelineFacts {
-  Ticks makespan = 0;
-  TickSum busy;  ///< over ranks; a group counts once, copies not
-  TickSum idle;  ///< ranks * makespan - busy
-  double bubble_ratio = 0;
-  double bubble_overhead = 0;
-};
-[[nodiscard]] TimelineFacts facts_of(const Timeline& timeline);
 
 /// A metric of every run, times in ticks. Nothing where a run does not know it.
 struct MetricRow {
   std::string_view name;
-  std::string_view unit;  ///< "time_unit", "bytes", "ratio" or "count"
+  Unit unit = Unit::Count;
   Better better = Better::Lower;
   std::vector<std::optional<double>> values;  ///< [run]
   /// values[run] / values[0] - 1; nothing where either is unknown or the baseline is 0.
   [[nodiscard]] std::optional<double> relative(std::size_t run) const;
 };
-/// The rows of a comparison's table, in the terminal, on a page and in the window: makespan, bubble_ratio, bubble_overhead, busy, idle for all;
-/// step_time, lower_bound, peak_bytes, peak_activation_bytes, peak_live where there are metrics; headroom_bytes where there is a limit (below 0:
-/// over it). Rows that no run knows are left out. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
-[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const ComparedRun> runs);
-/// All of these whoever knows them, then the other metrics of all_metrics() and idle time by cause as "idle.warmup", "idle.cooldown", ..: what
-/// --fail-if and JSON know.
-[[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const ComparedRun> runs);
+/// The rows of a comparison's table, in the terminal, on a page and in the window: the metrics of `table` with a place in it. Rows that no run
+/// knows are left out. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
+[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const Run* const> runs,
+                                                     std::span<const Metric> table = all_metrics());
+/// The same of what is known of each run. REQUIRES: timelines.
+[[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const RunNumbers> runs,
+                                                     std::span<const Metric> table = all_metrics());
+/// All of these, known or not, then the other metrics: what --fail-if and JSON know.
+[[nodiscard]] std::vector<MetricRow> compare_all_metrics(std::span<const Run* const> runs,
+                                                         std::span<const Metric> table = all_metrics());
 
 /// Within 1e-3 of each other: measured clocks tick.
 [[nodiscard]] bool same_duration(TickSum a, TickSum b);
@@ -128,6 +112,16 @@ struct CauseChange {
 /// "total work differs: 48.0 vs 96.0; ..." if the busy times of the two differ by more than 1e-3, else "": with what makes the runs
 /// comparable where something does (costs.per where they cut one model differently), else why they are not. REQUIRES: same_clock().
 [[nodiscard]] std::string work_difference(const Timeline& a, const Timeline& b);
+
+/// What a page calls the two of a comparison.
+struct PairNames {
+  std::string_view a;
+  std::string_view b;
+};
+/// What the numbers do not say of `b` against the baseline `a`, a line each: clocks and work that differ, which idle cause changed and
+/// where, how many ops are in one of them only.
+[[nodiscard]] std::vector<std::string> remarks(const Run& a, const Run& b, const OpComparison& ops,
+                                               const PairNames& names);
 
 /// How far each rank's clock in `b` is ahead of what `a` says, relative to the others: median over its matched ops of the difference of
 /// starts, less the median of all ranks. [rank of b]; 0 for ranks without matched ops.

@@ -138,4 +138,24 @@ std::string work_difference(const Timeline& a, const Timeline& b) {
                      about_work(a, b, static_cast<double>(busy_a), static_cast<double>(busy_b)));
 }
 
+std::vector<std::string> remarks(const Run& a, const Run& b, const OpComparison& ops,
+                                 const PairNames& names) {
+  std::vector<std::string> lines;
+  if (!same_clock(a.timeline, b.timeline)) {
+    lines.push_back(clock_difference(a.timeline, b.timeline));
+  } else {
+    const std::string work = work_difference(a.timeline, b.timeline);
+    if (!work.empty()) lines.push_back(work);
+    if (!a.idle.empty() && !b.idle.empty())
+      lines.push_back(explain_idle(cause_totals(a.idle), cause_totals(b.idle), a.timeline.unit));
+  }
+  if (const std::string why = different_parts(*a.timeline.schedule, *b.timeline.schedule); !why.empty()) {
+    lines.push_back("ops are not compared: " + why);
+    return lines;
+  }
+  lines.push_back(fmt::format("{} in both, {} only in {}, {} only in {}", count_text(ops.matched, "op"),
+                              count_text(ops.only_a), names.a, count_text(ops.only_b), names.b));
+  return lines;
+}
+
 }  // namespace pipeloom::study

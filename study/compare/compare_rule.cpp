@@ -20,6 +20,18 @@ std::vector<std::string> metric_names() {
   return names;
 }
 
+/// "makespan, bubble_ratio or idle": what measured runs have as well.
+std::string always_known() {
+  std::string out;
+  std::string last;
+  for (const Metric* metric : listed(&Metric::compare)) {
+    if (metric->needs != Needs::Timeline) continue;
+    if (!last.empty()) out += out.empty() ? last : ", " + last;
+    last = metric->name;
+  }
+  return out + " or " + last;
+}
+
 void read_number(std::string_view text, CompareRule& rule, const Where& where) {
   const bool is_signed = text.starts_with('+') || text.starts_with('-');
   rule.against = is_signed ? CompareRule::Against::Difference : CompareRule::Against::Value;
@@ -35,7 +47,7 @@ void read_number(std::string_view text, CompareRule& rule, const Where& where) {
 }
 
 double tick_scale(const MetricRow& row, TimeUnit unit) {
-  return row.unit == "time_unit" ? static_cast<double>(ticks_per(unit)) : 1;
+  return row.unit == Unit::Time ? static_cast<double>(ticks_per(unit)) : 1;
 }
 
 double measured(const CompareRule& rule, const MetricRow& row, std::size_t run, TimeUnit unit) {
@@ -76,11 +88,8 @@ bool breaks(const CompareRule& rule, std::span<const MetricRow> rows, std::size_
   for (const MetricRow& row : rows) {
     if (row.name != rule.metric) continue;
     if (!row.values[0] || !row.values[run])
-      throw InputError(
-          Where{"--fail-if"},
-          fmt::format("{} is not known of both runs; use makespan, bubble_ratio, bubble_overhead, "
-                      "busy or idle",
-                      rule.metric));
+      throw InputError(Where{"--fail-if"},
+                       fmt::format("{} is not known of both runs; use {}", rule.metric, always_known()));
     const double found = measured(rule, row, run, unit);
     if (rule.or_equal && found == rule.number) return true;
     return rule.greater ? found > rule.number : found < rule.number;

@@ -6,7 +6,7 @@ namespace pipeloom::study::gate {
 namespace {
 
 std::string unit_of(const Metric& metric, const CaseResult& row) {
-  return metric.unit == "time_unit" ? row.time_unit : std::string(metric.unit);
+  return metric.unit == Unit::Time ? row.time_unit : std::string(name_of(metric.unit));
 }
 
 }  // namespace

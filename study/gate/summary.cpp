@@ -105,8 +105,8 @@ std::vector<std::string> metric_rows(const CheckResult& result) {
   for (const CaseResult& row : result.results) {
     out.push_back(fmt::format("| {} | {} |", plain(row.name), plain(row.status)));
     for (const auto& [name, value] : row.metrics)
-      out.back() += find_metric(name).unit == "time_unit" ? fmt::format(" {} {} |", value, row.time_unit)
-                                                          : fmt::format(" {} |", value);
+      out.back() += find_metric(name).unit == Unit::Time ? fmt::format(" {} {} |", value, row.time_unit)
+                                                         : fmt::format(" {} |", value);
     out.back() += '\n';
   }
   return out;

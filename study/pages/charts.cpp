@@ -20,18 +20,18 @@ std::string text_chart(const Timeline& timeline) {
   return draw::terminal_chart(timeline, options);
 }
 
-std::string run_heading(const Evaluation& run) {
-  const io::EffectiveConfig& config = run.effective;
+std::string run_heading(const Run& run) {
+  const io::EffectiveConfig& config = *run.effective;
   return fmt::format("{} on {}, {}", config.schedule,
                      count_text(static_cast<std::size_t>(config.ranks), "rank"),
                      count_text(static_cast<std::size_t>(config.microbatches), "microbatch"));
 }
 
-std::string run_subtitle(const Evaluation& run) {
-  std::string out = count_text(run.metrics.num_ops, "op");
-  if (run.metrics.num_entries != run.metrics.num_ops)
-    out += fmt::format(" in {} entries", count_text(run.metrics.num_entries));
-  if (run.effective.chunks > 1) out += fmt::format(", {} chunks per rank", *run.effective.chunks);
+std::string run_subtitle(const Run& run) {
+  std::string out = count_text(run.metrics->num_ops, "op");
+  if (run.metrics->num_entries != run.metrics->num_ops)
+    out += fmt::format(" in {} entries", count_text(run.metrics->num_entries));
+  if (run.effective->chunks > 1) out += fmt::format(", {} chunks per rank", *run.effective->chunks);
   if (run.timeline.steps > 1) out += fmt::format(", {} steps", run.timeline.steps);
   const TimeUnit unit = run.timeline.unit;
   return out + fmt::format("; times in {}", unit == TimeUnit::Unit ? "abstract units" : name_of(unit));

@@ -14,9 +14,9 @@ namespace pipeloom::study::page {
 [[nodiscard]] std::string text_chart(const Timeline& timeline);
 
 /// "zb-h1 on 4 ranks, 8 microbatches".
-[[nodiscard]] std::string run_heading(const Evaluation& run);
+[[nodiscard]] std::string run_heading(const Run& run);
 /// What else there is to say of its shape: chunks, ops, unit of time.
-[[nodiscard]] std::string run_subtitle(const Evaluation& run);
+[[nodiscard]] std::string run_subtitle(const Run& run);
 
 /// Idle time summed over ranks by cause, with its share of idle and of all time.
 [[nodiscard]] PageTable cause_table(const Metrics& metrics, TimeUnit unit);

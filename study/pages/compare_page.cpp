@@ -22,7 +22,12 @@ namespace {
 constexpr std::size_t kOpsShown = 25;
 constexpr std::size_t kOpsInMarkdown = 5;
 
-using Runs = std::vector<ComparedRun>;
+/// A run, and what the page calls it.
+struct Side {
+  const Run* run = nullptr;
+  std::string title;
+};
+using Runs = std::vector<Side>;
 
 std::string file_of(const std::string& path) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
@@ -38,19 +43,27 @@ std::string sentence(std::string words) {
 
 std::string value_text(const MetricRow& row, double value, TimeUnit unit,
                        const MemoryModel* memory = nullptr) {
-  if (row.unit == "time_unit") return time_text(static_cast<Ticks>(value), unit);
-  if (row.unit == "ratio") return percent(value);
-  if (row.unit == "bytes")
+  if (row.unit == Unit::Time) return time_text(static_cast<Ticks>(value), unit);
+  if (row.unit == Unit::Ratio) return percent(value);
+  if (row.unit == Unit::Bytes)
     return memory == nullptr ? bytes_text(static_cast<Bytes>(value)) : memory_text_of_bytes(*memory, value);
   return fmt::format("{}", value);
 }
 
-/// File names without their folders, where these tell the runs apart.
-void shorten_titles(Runs& runs) {
+/// The runs by file names without their folders, where these tell them apart.
+Runs sides_of(const std::list<Run>& runs) {
   std::set<std::string> seen;
-  for (const ComparedRun& run : runs) seen.insert(file_of(run.title));
-  if (seen.size() != runs.size()) return;
-  for (ComparedRun& run : runs) run.title = file_of(run.title);
+  for (const Run& run : runs) seen.insert(file_of(run.title));
+  Runs sides;
+  for (const Run& run : runs)
+    sides.push_back({&run, seen.size() == runs.size() ? file_of(run.title) : run.title});
+  return sides;
+}
+
+std::vector<const Run*> pointers(const Runs& sides) {
+  std::vector<const Run*> out;
+  for (const Side& side : sides) out.push_back(side.run);
+  return out;
 }
 
 /// How a metric of a run is against the baseline's.
@@ -82,9 +95,9 @@ PageTable metrics_table(const Runs& runs, const std::vector<MetricRow>& rows) {
   for (const MetricRow& row : rows) {
     std::vector<Cell> cells = {{std::string(row.name)}};
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      cells.push_back({row.values[run]
-                           ? value_text(row, *row.values[run], runs[0].timeline->unit, runs[run].memory)
-                           : "-"});
+      cells.push_back({row.values[run] ? value_text(row, *row.values[run], runs[0].run->timeline.unit,
+                                                    runs[run].run->memory.get())
+                                       : "-"});
       if (run == 0) continue;
       const bool both = row.values[0] && row.values[run];
       cells.push_back(both ? Cell{change_text(row, run), tone_of(row, *row.values[0], *row.values[run])}
@@ -107,7 +120,7 @@ Facts makespans(const Runs& runs, const std::vector<MetricRow>& rows) {
   for (std::size_t run = 0; run < runs.size(); ++run) {
     Fact fact{runs[run].title, "", "", Tone::Plain};
     fact.value =
-        makespan.values[run] ? value_text(makespan, *makespan.values[run], runs[0].timeline->unit) : "-";
+        makespan.values[run] ? value_text(makespan, *makespan.values[run], runs[0].run->timeline.unit) : "-";
     fact.note = run == 0                                     ? "the baseline"
                 : makespan.values[run] && makespan.values[0] ? change_text(makespan, run)
                                                              : "another clock";
@@ -121,11 +134,11 @@ Facts makespans(const Runs& runs, const std::vector<MetricRow>& rows) {
 
 /// What covers all runs on the baseline's clock; a run on another clock has a scale of its own.
 Span common_span(const Runs& runs) {
-  Span span = whole_span(*runs[0].timeline);
-  for (const ComparedRun& run : runs)
-    if (same_clock(*runs[0].timeline, *run.timeline)) {
+  Span span = whole_span(runs[0].run->timeline);
+  for (const auto& [run, title] : runs)
+    if (same_clock(runs[0].run->timeline, run->timeline)) {
       // Units of seconds share their ticks: one picosecond.
-      const Span one = whole_span(*run.timeline);
+      const Span one = whole_span(run->timeline);
       span.start = std::min(span.start, one.start);
       span.end = std::max(span.end, one.end);
     }
@@ -133,32 +146,30 @@ Span common_span(const Runs& runs) {
 }
 
 /// "zb-h1.json: zb-h1 on 4 ranks, 8 microbatches".
-std::string heading_of(const LoadedRun& run, const std::string& title, bool baseline) {
+std::string heading_of(const Run& run, const std::string& title, bool baseline) {
   return fmt::format("{}{}: {}", title, baseline ? " (baseline)" : "",
-                     run.evaluation ? run_heading(*run.evaluation) : "a timeline that was read");
+                     run.simulated() ? run_heading(run) : "a timeline that was read");
 }
 
-Section timelines(const std::list<LoadedRun>& loaded, const Runs& runs, Medium medium) {
+Section timelines(const Runs& runs, Medium medium) {
   Section section{"timelines", "Timelines", {}};
   const Span common = common_span(runs);
-  std::size_t at = 0;
   bool all_on_one_clock = true;
-  for (const LoadedRun& run : loaded) {
-    const std::size_t index = at++;
+  for (std::size_t index = 0; index < runs.size(); ++index) {
+    const Run& run = *runs[index].run;
     Figure figure;
     section.blocks.emplace_back(Paragraph{heading_of(run, runs[index].title, index == 0)});
     if (medium == Medium::Markdown) {
-      figure.text_chart = text_chart(run.timeline());
+      figure.text_chart = text_chart(run.timeline);
       section.blocks.emplace_back(std::move(figure));
       continue;
     }
-    const bool same = same_clock(*runs[0].timeline, run.timeline());
+    const bool same = same_clock(runs[0].run->timeline, run.timeline);
     all_on_one_clock = all_on_one_clock && same;
     GanttInput input;
-    input.timeline = &run.timeline();
+    input.timeline = &run.timeline;
     input.idle = &run.idle;
-    if (run.evaluation && run.evaluation->critical_path)
-      input.critical = &run.evaluation->critical_path->entries;
+    if (run.critical_path) input.critical = &run.critical_path->entries;
     if (same) input.range = common;
     input.id = fmt::format("gantt-{}", index);
     input.link = same ? "time" : input.id;
@@ -184,13 +195,13 @@ std::optional<Section> causes(const Runs& runs, Medium medium) {
   for (std::size_t i = 0; i < kIdleCauses; ++i)
     table.columns.push_back({std::string(name_of(static_cast<IdleCause>(i))), Align::Right});
   table.columns.push_back({"all", Align::Right});
-  const TimeUnit unit = runs[0].timeline->unit;
-  for (const ComparedRun& run : runs) {
-    if (run.idle == nullptr || !same_clock(*runs[0].timeline, *run.timeline)) continue;
-    const CauseTotals totals = cause_totals(*run.idle);
-    bars.push_back({run.title, totals.total,
-                    TickSum::times(span_of(*run.timeline).length(), run.timeline->schedule->ranks())});
-    std::vector<Cell> cells = {{run.title}};
+  const TimeUnit unit = runs[0].run->timeline.unit;
+  for (const auto& [run, title] : runs) {
+    if (run->idle.empty() || !same_clock(runs[0].run->timeline, run->timeline)) continue;
+    const CauseTotals totals = cause_totals(run->idle);
+    bars.push_back({title, totals.total,
+                    TickSum::times(span_of(run->timeline).length(), run->timeline.schedule->ranks())});
+    std::vector<Cell> cells = {{title}};
     for (std::size_t i = 0; i < kIdleCauses; ++i)
       cells.push_back({time_text(totals.total.of(static_cast<IdleCause>(i)), unit)});
     cells.push_back({time_text(totals.total.total(), unit)});
@@ -213,19 +224,20 @@ std::string signed_time(Ticks time, TimeUnit unit) {
 }
 
 /// The ops of one run that differ most from the baseline's.
-PageTable ops_table(const ComparedRun& run, const OpComparison& ops, std::size_t most) {
+PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most) {
   PageTable table;
-  table.caption = fmt::format("{}: ops that differ most in their {}", run.title,
+  table.caption = fmt::format("{}: ops that differ most in their {}", side.title,
                               ops.durations_differ ? "duration" : "start");
   table.columns = {
       {"op", Align::Left}, {"rank", Align::Right}, {"start", Align::Right}, {"duration", Align::Right}};
-  const TimeUnit unit = run.timeline->unit;
+  const TimeUnit unit = side.run->timeline.unit;
   for (std::size_t i = 0; i < std::min(most, ops.largest.size()); ++i) {
     const OpDifference& difference = ops.largest[i];
-    table.rows.push_back({{to_text(run.timeline->schedule->ops()[difference.in_b])},
-                          {fmt::format("{}", run.timeline->schedule->rank_of_op(difference.in_b).value())},
-                          {signed_time(difference.start, unit)},
-                          {signed_time(difference.duration, unit)}});
+    table.rows.push_back(
+        {{to_text(side.run->timeline.schedule->ops()[difference.in_b])},
+         {fmt::format("{}", side.run->timeline.schedule->rank_of_op(difference.in_b).value())},
+         {signed_time(difference.start, unit)},
+         {signed_time(difference.duration, unit)}});
   }
   return table;
 }
@@ -234,11 +246,12 @@ void add_differences(const Runs& runs, Medium medium, Page& page) {
   Section section{"ops", "Ops that differ", {}};
   const std::size_t most = medium == Medium::Html ? kOpsShown : kOpsInMarkdown;
   for (std::size_t run = 1; run < runs.size(); ++run) {
-    const OpComparison ops = compare_ops(*runs[0].timeline, *runs[run].timeline, 0, 0, most);
-    for (const std::string& line : remarks(runs[0], runs[run], ops))
+    const OpComparison ops = compare_ops(runs[0].run->timeline, runs[run].run->timeline, 0, 0, most);
+    for (const std::string& line :
+         remarks(*runs[0].run, *runs[run].run, ops, {runs[0].title, runs[run].title}))
       page.lead.emplace_back(
           Paragraph{runs.size() > 2 ? fmt::format("{}: {}", runs[run].title, line) : sentence(line)});
-    if (!ops.largest.empty() && same_clock(*runs[0].timeline, *runs[run].timeline))
+    if (!ops.largest.empty() && same_clock(runs[0].run->timeline, runs[run].run->timeline))
       section.blocks.emplace_back(ops_table(runs[run], ops, most));
   }
   if (!section.blocks.empty()) page.sections.push_back(std::move(section));
@@ -246,29 +259,26 @@ void add_differences(const Runs& runs, Medium medium, Page& page) {
 
 }  // namespace
 
-Page compare_page(const std::list<LoadedRun>& loaded, Medium medium) {
-  Runs runs = compared(loaded);
-  shorten_titles(runs);
-  const auto rows = compare_metrics(runs);
+Page compare_page(const std::list<Run>& loaded, Medium medium) {
+  const Runs runs = sides_of(loaded);
+  const auto rows = compare_metrics(pointers(runs));
   Page page;
   page.title = runs.size() == 2
                    ? fmt::format("{} against {}", runs[1].title, runs[0].title)
                    : fmt::format("{} and {}", runs[0].title, count_text(runs.size() - 1, "other run"));
   page.subtitle = "A comparison; the first run is the baseline";
   page.lead.emplace_back(makespans(runs, rows));
-  page.sections.push_back(timelines(loaded, runs, medium));
+  page.sections.push_back(timelines(runs, medium));
   page.sections.push_back({"metrics", "Metrics", {metrics_table(runs, rows)}});
   if (auto section = causes(runs, medium)) page.sections.push_back(std::move(*section));
   add_differences(runs, medium, page);
-  std::size_t at = 0;
-  for (const LoadedRun& run : loaded) {
-    const std::string& title = runs[at++].title;
-    if (!run.evaluation) continue;
-    if (run.evaluation->over_limit)
-      page.lead.emplace_back(Paragraph{fmt::format("{}: rank {} is over the memory limit", title,
-                                                   run.evaluation->over_limit->rank.value()),
-                                       Tone::Bad});
-    for (const std::string& warning : run.evaluation->warnings)
+  for (const auto& [run, title] : runs) {
+    if (!run->simulated()) continue;
+    if (run->over_limit)
+      page.lead.emplace_back(
+          Paragraph{fmt::format("{}: rank {} is over the memory limit", title, run->over_limit->rank.value()),
+                    Tone::Bad});
+    for (const std::string& warning : run->warnings)
       page.lead.emplace_back(Paragraph{fmt::format("{}: {}", title, warning), Tone::Warning});
   }
   page.footer = fmt::format("pipeloom {}", kVersion);

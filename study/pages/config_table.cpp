@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "sim/io/report.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "study/pages/findings.hpp"
 
 namespace pipeloom::study::page {

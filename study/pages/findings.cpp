@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "study/report/metric.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
@@ -35,12 +36,23 @@ std::string_view meaning(IdleCause cause) {
   return {};
 }
 
-Fact bound_fact(const Evaluation& run) {
-  const Metrics& m = run.metrics;
-  const bool barrier = run.steps.rule == StepRule::Barrier;
-  const Ticks bounded = barrier ? m.makespan : m.steady_period;
-  Fact fact{barrier ? "makespan" : "steady period", time_text(bounded, run.timeline.unit), "", Tone::Plain};
-  const Ticks bound = m.lower_bound.value;
+/// The bubble ratio, and in its note what is told along with it.
+Fact bubble_fact(const RunNumbers& run) {
+  const PageTimes times(run.timeline->unit);
+  const Metric& ratio = *metric_named("bubble_ratio");
+  const Metric& beside = *metric_named(ratio.beside);
+  const auto share = [&run](const Metric& metric) { return percent(std::get<double>(*metric.get(run))); };
+  return {std::string(ratio.label), share(ratio),
+          fmt::format("{}; {} ({}) {}", ratio.note(run, times), beside.label, beside.note(run, times),
+                      share(beside)),
+          Tone::Plain};
+}
+
+Fact bound_fact(const Run& run) {
+  const Metric& metric = bounded_metric(run.effective->step);
+  const TickSum bounded = std::get<TickSum>(*metric.get(numbers_of(run)));
+  Fact fact{std::string(metric.label), time_text(bounded, run.timeline.unit), "", Tone::Plain};
+  const Ticks bound = run.metrics->lower_bound.value;
   if (bound <= 0) {
     fact.note = "no bound was worked out";
   } else if (bounded == bound) {
@@ -53,14 +65,14 @@ Fact bound_fact(const Evaluation& run) {
   return fact;
 }
 
-Fact memory_fact(const Evaluation& run) {
-  const Metrics& m = run.metrics;
+Fact memory_fact(const Run& run) {
+  const Metrics& m = *run.metrics;
   const Bytes peak = m.ranks.empty() ? 0 : m.ranks[m.peak_rank.at()].memory.peak_bytes;
-  Fact fact{"peak memory", memory_text(run.memory, peak), fmt::format("on rank {}", m.peak_rank.value()),
+  Fact fact{"peak memory", memory_text(*run.memory, peak), fmt::format("on rank {}", m.peak_rank.value()),
             Tone::Plain};
-  if (run.memory.limit.empty()) return fact;
+  if (run.memory->limit.empty()) return fact;
   fact.tone = run.over_limit ? Tone::Bad : Tone::Good;
-  fact.note += ", " + headroom_text(run.memory, m);
+  fact.note += ", " + headroom_text(*run.memory, m);
   return fact;
 }
 
@@ -92,40 +104,37 @@ std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
                      meaning(largest), who);
 }
 
-Facts facts_of_run(const Evaluation& run) {
-  const Metrics& m = run.metrics;
+Facts facts_of_run(const Run& run) {
+  const Metrics& m = *run.metrics;
   const TimeUnit unit = run.timeline.unit;
   Facts facts;
   facts.facts.push_back(bound_fact(run));
-  facts.facts.push_back(
-      {"bubble ratio", percent(m.bubble_ratio),
-       fmt::format("idle / all time; bubble overhead (idle / busy) {}", percent(m.bubble_overhead)),
-       Tone::Plain});
+  facts.facts.push_back(bubble_fact(numbers_of(run)));
   facts.facts.push_back(memory_fact(run));
   const bool plain_step = m.step_time == m.makespan;
   facts.facts.push_back(
       {"step time", time_text(m.step_time, unit),
        plain_step
            ? "no optimizer beside the passes"
-           : fmt::format("step rule {}", run.steps.rule == StepRule::Barrier ? "barrier" : "post-validation"),
+           : fmt::format("step rule {}",
+                         run.effective->step.rule == StepRule::Barrier ? "barrier" : "post-validation"),
        Tone::Plain});
   return facts;
 }
 
 Facts facts_of_times(const Timeline& timeline) {
-  const TimelineFacts found = study::facts_of(timeline);
+  const RunNumbers run{nullptr, &timeline};
+  const TimelineFacts& found = run.facts();
   Facts facts;
   facts.facts = {
       {"makespan", time_text(found.makespan, timeline.unit), "first start to last end", Tone::Plain},
-      {"bubble ratio", percent(found.bubble_ratio),
-       fmt::format("idle / all time; bubble overhead (idle / busy) {}", percent(found.bubble_overhead)),
-       Tone::Plain},
+      bubble_fact(run),
       {"busy", time_text(found.busy, timeline.unit), "summed over ranks", Tone::Plain},
       {"idle", time_text(found.idle, timeline.unit), "summed over ranks", Tone::Plain}};
   return facts;
 }
 
-PageTable critical_table(const Evaluation& run) {
+PageTable critical_table(const Run& run) {
   std::array<std::size_t, kOpKinds> counts{};
   std::array<Ticks, kOpKinds> times{};
   Ticks left = run.critical_path->length;

@@ -21,12 +21,12 @@ namespace pipeloom::study::page {
 [[nodiscard]] std::string largest_cause(const CauseTotals& causes, TimeUnit unit);
 
 /// Makespan with its bound, bubble, memory with the verdict of the limit, work.
-[[nodiscard]] Facts facts_of_run(const Evaluation& run);
+[[nodiscard]] Facts facts_of_run(const Run& run);
 /// What a timeline alone tells.
 [[nodiscard]] Facts facts_of_times(const Timeline& timeline);
 
 /// Kinds of ops on the critical path, with their time, and what lies between them.
-[[nodiscard]] PageTable critical_table(const Evaluation& run);
+[[nodiscard]] PageTable critical_table(const Run& run);
 
 /// Every key of the effective configuration with its value and where it came from.
 [[nodiscard]] PageTable config_table(const io::EffectiveConfig& config);

@@ -28,18 +28,17 @@ std::string some_of(std::size_t shown, std::size_t all) {
                                     count_text(all, "rank"));
 }
 
-Section timeline_section(const LoadedRun& run, Medium medium) {
+Section timeline_section(const Run& run, Medium medium) {
   Section section{"timeline", "Timeline", {}};
   Figure figure;
   if (medium == Medium::Markdown) {
-    figure.text_chart = text_chart(run.timeline());
+    figure.text_chart = text_chart(run.timeline);
   } else {
     GanttInput input;
-    input.timeline = &run.timeline();
+    input.timeline = &run.timeline;
     input.idle = &run.idle;
-    if (run.evaluation && run.evaluation->critical_path)
-      input.critical = &run.evaluation->critical_path->entries;
-    input.title = "Timeline of " + (run.evaluation ? run_heading(*run.evaluation) : run.title);
+    if (run.critical_path) input.critical = &run.critical_path->entries;
+    input.title = "Timeline of " + (run.simulated() ? run_heading(run) : run.title);
     Gantt gantt = draw_gantt(input);
     section.blocks.emplace_back(std::move(gantt.legend));
     figure = std::move(gantt.figure);
@@ -51,30 +50,30 @@ Section timeline_section(const LoadedRun& run, Medium medium) {
   return section;
 }
 
-Section memory_section(const Evaluation& run) {
-  Section section{"memory", counts_activations(run.memory) ? "Activations" : "Memory", {}};
-  const auto ranks = interesting_ranks(run.metrics, kChartRanks);
-  MemoryInput input{&run.timeline, &run.memory, ranks};
+Section memory_section(const Run& run) {
+  Section section{"memory", counts_activations(*run.memory) ? "Activations" : "Memory", {}};
+  const auto ranks = interesting_ranks(*run.metrics, kChartRanks);
+  MemoryInput input{&run.timeline, run.memory.get(), ranks};
   Figure figure = draw_memory(input);
   figure.caption =
-      counts_activations(run.memory)
+      counts_activations(*run.memory)
           ? "What is held, in activations of one stage for one microbatch; one scale for all ranks."
           : "Bytes held, weights and optimizer included; one scale for all ranks.";
-  figure.caption += some_of(ranks.size(), run.metrics.ranks.size());
-  if (!run.memory.limit.empty())
+  figure.caption += some_of(ranks.size(), run.metrics->ranks.size());
+  if (!run.memory->limit.empty())
     section.blocks.emplace_back(
-        Legend{{{{"memory-swatch"}, "held"}, {{"limit-swatch"}, "limit " + limits_text(run.memory)}}});
+        Legend{{{{"memory-swatch"}, "held"}, {{"limit-swatch"}, "limit " + limits_text(*run.memory)}}});
   section.blocks.emplace_back(std::move(figure));
   return section;
 }
 
-Section causes_section(const Evaluation& run, Medium medium) {
+Section causes_section(const Run& run, Medium medium) {
   Section section{"idle", "Why ranks stand still", {}};
-  const auto& all = run.metrics.ranks;
+  const auto& all = run.metrics->ranks;
   std::vector<CauseBar> bars;
-  const auto ranks = interesting_ranks(run.metrics, kChartRanks);
+  const auto ranks = interesting_ranks(*run.metrics, kChartRanks);
   for (const Rank rank : ranks)
-    bars.push_back({fmt::format("rank {}", rank.value()), all[rank.at()].idle_causes, run.metrics.makespan});
+    bars.push_back({fmt::format("rank {}", rank.value()), all[rank.at()].idle_causes, run.metrics->makespan});
   if (medium == Medium::Html) {
     Figure figure = draw_cause_bars(bars, run.timeline.unit, "idle-bars");
     figure.caption =
@@ -82,67 +81,66 @@ Section causes_section(const Evaluation& run, Medium medium) {
     section.blocks.emplace_back(cause_legend(bars));
     section.blocks.emplace_back(std::move(figure));
   }
-  section.blocks.emplace_back(cause_table(run.metrics, run.timeline.unit));
+  section.blocks.emplace_back(cause_table(*run.metrics, run.timeline.unit));
   return section;
 }
 
-Section ranks_section(const Evaluation& run, Medium medium) {
+Section ranks_section(const Run& run, Medium medium) {
   const std::size_t most = medium == Medium::Html ? kTableRanks : kMarkdownRanks;
-  const auto ranks = interesting_ranks(run.metrics, std::max(most, kChartRanks));
+  const auto ranks = interesting_ranks(*run.metrics, std::max(most, kChartRanks));
   const std::string unit(run.timeline.unit == TimeUnit::Unit ? "units" : name_of(run.timeline.unit));
   Section section{"ranks", "Ranks", {}};
   section.blocks.emplace_back(
       PageTable::of(rank_table(run, ranks, false),
-                    fmt::format("Times in {}.{}", unit, some_of(ranks.size(), run.metrics.ranks.size()))));
+                    fmt::format("Times in {}.{}", unit, some_of(ranks.size(), run.metrics->ranks.size()))));
   return section;
 }
 
-void add_warnings(const Evaluation& run, Page& page) {
+void add_warnings(const Run& run, Page& page) {
   if (run.over_limit)
-    page.lead.emplace_back(Paragraph{over_limit_text(*run.over_limit, run.memory), Tone::Bad});
+    page.lead.emplace_back(Paragraph{over_limit_text(*run.over_limit, *run.memory), Tone::Bad});
   for (const std::string& warning : run.warnings) page.lead.emplace_back(Paragraph{warning, Tone::Warning});
 }
 
-Page simulated_page(const LoadedRun& loaded, Medium medium) {
-  const Evaluation& run = *loaded.evaluation;
+Page simulated_page(const Run& run, Medium medium) {
   Page page;
   page.title = run_heading(run);
   page.subtitle = run_subtitle(run);
   page.lead.emplace_back(facts_of_run(run));
-  const CauseTotals causes = cause_totals(loaded.idle);
+  const CauseTotals causes = cause_totals(run.idle);
   page.lead.emplace_back(Paragraph{largest_cause(causes, run.timeline.unit)});
   add_warnings(run, page);
-  page.sections.push_back(timeline_section(loaded, medium));
-  if (medium == Medium::Html && !run.metrics.ranks.empty()) page.sections.push_back(memory_section(run));
+  page.sections.push_back(timeline_section(run, medium));
+  if (medium == Medium::Html && !run.metrics->ranks.empty()) page.sections.push_back(memory_section(run));
   if (causes.total.total() > 0) page.sections.push_back(causes_section(run, medium));
   page.sections.push_back(ranks_section(run, medium));
   Section summary{"numbers", "All numbers", {PageTable::of(summary_table(run), "")}};
   if (run.critical_path) summary.blocks.emplace_back(critical_table(run));
   page.sections.push_back(std::move(summary));
-  page.sections.push_back({"configuration", "Configuration", {config_table(run.effective)}, true});
+  page.sections.push_back({"configuration", "Configuration", {config_table(*run.effective)}, true});
   return page;
 }
 
-Page read_page(const LoadedRun& run, Medium medium) {
+Page read_page(const Run& run, Medium medium) {
   Page page;
-  const Schedule& schedule = *run.read.schedule;
+  const Schedule& schedule = *run.schedule;
   page.title = run.title.empty() ? "A timeline" : run.title;
   page.subtitle =
       fmt::format("A timeline that was read: {}, {}, {}; nothing is known of its costs and memory",
                   count_text(static_cast<std::size_t>(schedule.ranks()), "rank"),
                   count_text(static_cast<std::size_t>(schedule.microbatches()), "microbatch"),
                   count_text(schedule.num_ops(), "op"));
-  page.lead.emplace_back(facts_of_times(run.read));
+  page.lead.emplace_back(facts_of_times(run.timeline));
   page.sections.push_back(timeline_section(run, medium));
   page.sections.push_back(
-      {"ranks", "Ranks", {busy_table(run.read, medium == Medium::Html ? kTableRanks : kMarkdownRanks)}});
+      {"ranks", "Ranks", {busy_table(run.timeline, medium == Medium::Html ? kTableRanks : kMarkdownRanks)}});
   return page;
 }
 
 }  // namespace
 
-Page run_page(const LoadedRun& run, Medium medium) {
-  Page page = run.evaluation ? simulated_page(run, medium) : read_page(run, medium);
+Page run_page(const Run& run, Medium medium) {
+  Page page = run.simulated() ? simulated_page(run, medium) : read_page(run, medium);
   page.footer = fmt::format("pipeloom {}", kVersion);
   return page;
 }

@@ -5,8 +5,8 @@
 #include <list>
 #include <string>
 
-#include "study/compare/loaded_run.hpp"
 #include "study/document/document.hpp"
+#include "study/run/run.hpp"
 
 namespace pipeloom::study::page {
 
@@ -15,10 +15,10 @@ enum class Medium : unsigned char { Html, Markdown };
 
 /// Simulated: makespan, bubble, memory and limit, bound, the largest cause of idle time in a sentence; timeline; memory; idle causes; ranks;
 /// critical path; configuration with the origin of every value. Read from a file of times: what times alone tell.
-[[nodiscard]] Page run_page(const LoadedRun& run, Medium medium);
+[[nodiscard]] Page run_page(const Run& run, Medium medium);
 
 /// Two runs or more, the first the baseline: metrics with changes, timelines one above the other on one scale, idle causes of each,
 /// what explains the difference, ops that differ most.
-[[nodiscard]] Page compare_page(const std::list<LoadedRun>& runs, Medium medium);
+[[nodiscard]] Page compare_page(const std::list<Run>& runs, Medium medium);
 
 }  // namespace pipeloom::study::page

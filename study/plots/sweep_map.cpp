@@ -20,9 +20,9 @@ using sweep::WinnerMap;
 
 /// Maps are never scaled down, so that their texts stay legible; pages are as wide as this on most screens.
 constexpr double kMostWidth = 1060;
-constexpr double kFont = 12;
+constexpr double kMapFont = 12;
 constexpr double kSmall = 11;
-constexpr double kBottom = 48;
+constexpr double kMapBottom = 48;
 constexpr double kMostCell = 150;
 constexpr double kLeastCell = 18;
 
@@ -35,19 +35,19 @@ std::string name_of_winners(const WinnerMap& map, const MapCell& cell) {
   return out;
 }
 
-class Picture {
+class MapPicture {
  public:
-  Picture(const sweep::ResultTable& table, const WinnerMap& map)
+  MapPicture(const sweep::ResultTable& table, const WinnerMap& map)
       : metric_(table.metric(map.metric, {})), map_(map), unit_(table.time_unit()) {
-    double widest = text_width(map.y.key, kFont);
-    for (const std::string& value : map.y.values) widest = std::max(widest, text_width(value, kFont));
+    double widest = text_width(map.y.key, kMapFont);
+    for (const std::string& value : map.y.values) widest = std::max(widest, text_width(value, kMapFont));
     left_ = map.y.key.empty() ? 8 : std::min(widest + 12, 220.0);
     const auto columns = static_cast<double>(map.x.values.size());
     cell_width_ = std::clamp((kMostWidth - left_ - 4) / columns, kLeastCell, kMostCell);
     cell_height_ = cell_width_ >= kTwoLines ? 38 : 22;
     top_ = map.y.key.empty() ? 4 : 24;
-    width_ = std::max(left_ + columns * cell_width_ + 4, left_ + text_width(map.x.key, kFont) + 4);
-    height_ = top_ + static_cast<double>(map.y.values.size()) * cell_height_ + kBottom;
+    width_ = std::max(left_ + columns * cell_width_ + 4, left_ + text_width(map.x.key, kMapFont) + 4);
+    height_ = top_ + static_cast<double>(map.y.values.size()) * cell_height_ + kMapBottom;
   }
 
   std::string svg() {
@@ -164,14 +164,14 @@ class Picture {
     const double bottom = top_ + static_cast<double>(map_.y.values.size()) * cell_height_;
     // Labels that would run into each other are left out, evenly.
     double widest = 0;
-    for (const std::string& value : map_.x.values) widest = std::max(widest, text_width(value, kFont));
+    for (const std::string& value : map_.x.values) widest = std::max(widest, text_width(value, kMapFont));
     const auto every = static_cast<std::size_t>(std::max(1.0, std::ceil((widest + 8) / cell_width_)));
     for (std::size_t x = 0; x < map_.x.values.size(); x += every)
-      add_text(x_at(x) + cell_width_ / 2, bottom + 16, kFont, "muted-ink middle", map_.x.values[x]);
+      add_text(x_at(x) + cell_width_ / 2, bottom + 16, kMapFont, "muted-ink middle", map_.x.values[x]);
     for (std::size_t y = 0; y < map_.y.values.size() && !map_.y.key.empty(); ++y)
-      add_text(left_ - 6, y_at(y) + cell_height_ / 2 + 4, kFont, "muted-ink end", map_.y.values[y]);
-    add_text(left_, bottom + 38, kFont, "ink", map_.x.key);
-    if (!map_.y.key.empty()) add_text(2, 14, kFont, "ink", map_.y.key);
+      add_text(left_ - 6, y_at(y) + cell_height_ / 2 + 4, kMapFont, "muted-ink end", map_.y.values[y]);
+    add_text(left_, bottom + 38, kMapFont, "ink", map_.x.key);
+    if (!map_.y.key.empty()) add_text(2, 14, kMapFont, "ink", map_.y.key);
   }
 
   const sweep::Column& metric_;
@@ -189,7 +189,7 @@ class Picture {
 }  // namespace
 
 std::string map_svg(const sweep::ResultTable& table, const WinnerMap& map) {
-  return Picture(table, map).svg();
+  return MapPicture(table, map).svg();
 }
 
 std::string_view map_style() {

@@ -20,8 +20,8 @@ using sweep::ResultTable;
 using sweep::Row;
 using sweep::Scale;
 
-constexpr double kWidth = 1160;
-constexpr double kHeight = 520;
+constexpr double kScatterWidth = 1160;
+constexpr double kScatterHeight = 520;
 constexpr double kBottom = 52;
 constexpr double kFont = 12;
 constexpr std::size_t kMarksAcross = 9;
@@ -72,9 +72,9 @@ class Picture {
   }
 
  private:
-  [[nodiscard]] double x_at(double place) const { return left_ + place * (kWidth - left_ - right_); }
+  [[nodiscard]] double x_at(double place) const { return left_ + place * (kScatterWidth - left_ - right_); }
   [[nodiscard]] double y_at(double place) const {
-    return kHeight - kBottom - place * (kHeight - kBottom - top_);
+    return kScatterHeight - kBottom - place * (kScatterHeight - kBottom - top_);
   }
   [[nodiscard]] double x_of(Row row) const { return x_at(x_.place(x_column_.number(row))); }
   [[nodiscard]] double y_of(Row row) const { return y_at(y_.place(y_column_.number(row))); }
@@ -100,7 +100,7 @@ class Picture {
     double y = 14;
     for (const std::string& name : series_.names()) {
       const double width = 22 + text_width(name, kFont);
-      if (x + width > kWidth - right_ && x > left_) {
+      if (x + width > kScatterWidth - right_ && x > left_) {
         x = left_;
         y += kLine;
       }
@@ -112,7 +112,8 @@ class Picture {
 
   void add_head() {
     out_ = fmt::format(
-        R"(<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight,
+        R"(<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">)", kScatterWidth,
+        kScatterHeight,
         escaped(fmt::format("{} against {} of {}; {} on the Pareto front", question_.y, question_.x,
                             count_text(rows_.size(), "point"), count_text(front_.all))));
     out_ += fmt::format("<defs>{}</defs>\n", Series::shapes(question_.id));
@@ -146,12 +147,13 @@ class Picture {
     for (const sweep::AxisMark& mark : y_.marks(kMarksUp)) {
       const double y = y_at(y_.place(mark.value));
       out_ += fmt::format(R"(<path class="grid-line" d="M{} {}H{}"/>)", coordinate(left_), coordinate(y),
-                          coordinate(kWidth - right_));
+                          coordinate(kScatterWidth - right_));
       add_text(left_ - 8, y + 4, mark.text, "muted-ink end");
     }
     out_ += fmt::format(R"(<path class="axis-line" d="M{} {}V{}H{}"/>)", coordinate(left_), coordinate(top_),
-                        coordinate(bottom), coordinate(kWidth - right_));
-    add_text((left_ + kWidth - right_) / 2, kHeight - 10, axis_title(question_.x, x_), "ink middle");
+                        coordinate(bottom), coordinate(kScatterWidth - right_));
+    add_text((left_ + kScatterWidth - right_) / 2, kScatterHeight - 10, axis_title(question_.x, x_),
+             "ink middle");
     const double middle = (top_ + bottom) / 2;
     out_ += fmt::format(
         R"svg(<text x="0" y="0" font-size="{}" class="ink middle" transform="translate(16 {}) rotate(-90)">{}</text>)svg",
@@ -228,7 +230,7 @@ class Picture {
         const double x = x_of(row) + (right ? 10 : -10 - width);
         const double y = y_of(row) + (above ? -8 : 16);
         const Box box{x, y - 11, x + width, y + 4};
-        if (box.left < left_ || box.right > kWidth - right_ || box.top < top_ || box.bottom > y_at(0))
+        if (box.left < left_ || box.right > kScatterWidth - right_ || box.top < top_ || box.bottom > y_at(0))
           continue;
         if (std::any_of(taken_.begin(), taken_.end(), [&](const Box& other) { return box.meets(other); }))
           continue;

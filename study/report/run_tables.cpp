@@ -14,35 +14,40 @@ namespace {
 
 constexpr std::size_t kStagesShown = 6;
 
-/// How far `value`, which has the name `what`, is above its bound.
-std::string gap_text(std::string_view what, Ticks value, Ticks bound) {
-  if (value == bound) return fmt::format("the {} reaches it", what);
-  if (bound == 0) return fmt::format("says nothing about the {}", what);
-  const double ratio = static_cast<double>(value) / static_cast<double>(bound);
-  return fmt::format("the {} is {:.2f} % above it", what, 100 * (ratio - 1));
+PageTimes times_of(const RunNumbers& run, std::span<const Metric> table) {
+  PageTimes times(run.timeline->unit);
+  for (const Metric& metric : table)
+    if (metric.report && metric.unit == Unit::Time)
+      if (const auto value = metric.get(run)) times.include(std::get<TickSum>(*value));
+  return times;
 }
 
-/// Real times have their unit with them; abstract ones stand below each other.
-class SummaryTime {
- public:
-  explicit SummaryTime(const Evaluation& run) : unit_(run.timeline.unit), format_(run.timeline.unit) {
-    const Metrics& m = run.metrics;
-    for (const Ticks value :
-         {m.makespan, m.step_time, m.steady_period, m.lower_bound.value, m.ideal_time, m.max_window})
-      format_.include(value);
-  }
-  [[nodiscard]] std::string text(TickSum time) const {
-    return unit_ == TimeUnit::Unit ? format_.text(time) : time_text(time, unit_);
-  }
+/// For people. Sizes of a run that has no sizes end in what they are of.
+std::string people_text(const Metric& metric, const MetricValue& value, const RunNumbers& run,
+                        const PageTimes& times) {
+  if (metric.unit == Unit::Time) return times.text(std::get<TickSum>(value));
+  if (metric.unit == Unit::Ratio) return ratio_text(std::get<double>(value));
+  const auto count = static_cast<Bytes>(std::get<TickSum>(value).value());
+  return metric.unit == Unit::Bytes ? memory_text(*run.memory, count)
+                                    : count_text(static_cast<std::size_t>(count));
+}
 
- private:
-  TimeUnit unit_;
-  TimeFormat format_;
-};
+void add_metric(const Metric& metric, const RunNumbers& run, const PageTimes& times, Table& table) {
+  const auto value = metric.get(run);
+  if (!value) return;
+  std::string text = people_text(metric, *value, run, times);
+  std::string note = metric.note == nullptr ? "" : metric.note(run, times);
+  // The unit of relative sizes goes to the note, or it would set the width of the column.
+  if (const auto unit = text.find(" of a stage"); unit != std::string::npos) {
+    note = text.substr(unit + 1) + ", " + note;
+    text.resize(unit);
+  }
+  table.add_row({std::string(metric.label), std::move(text), std::move(note)});
+}
 
-TimeFormat format_of_ranks(const Evaluation& run) {
+TimeFormat format_of_ranks(const Run& run) {
   TimeFormat format(run.timeline.unit);
-  for (const RankMetrics& rank : run.metrics.ranks) {
+  for (const RankMetrics& rank : run.metrics->ranks) {
     format.include(rank.busy);
     format.include(rank.idle);
     for (std::size_t i = 0; i < kIdleCauses; ++i)
@@ -93,9 +98,9 @@ Rank extreme(const Metrics& metrics, const Less& less) {
 
 }  // namespace
 
-std::string run_title(const Evaluation& run) {
-  const auto& config = run.effective;
-  const Metrics& m = run.metrics;
+std::string run_title(const Run& run) {
+  const auto& config = *run.effective;
+  const Metrics& m = *run.metrics;
   std::string out =
       fmt::format("{}: {}, {}", config.schedule, count_text(static_cast<std::size_t>(config.ranks), "rank"),
                   count_text(static_cast<std::size_t>(config.microbatches), "microbatch"));
@@ -106,35 +111,11 @@ std::string run_title(const Evaluation& run) {
   return out + fmt::format("; times in {}", unit == TimeUnit::Unit ? "units" : name_of(unit));
 }
 
-Table summary_table(const Evaluation& run) {
-  const Metrics& m = run.metrics;
-  const SummaryTime time(run);
-  const bool barrier = run.steps.rule == StepRule::Barrier;
-  const std::string rule = barrier ? "barrier" : "post-validation";
+Table summary_table(const Run& run, std::span<const Metric> metrics) {
+  const RunNumbers numbers = numbers_of(run);
+  const PageTimes time = times_of(numbers, metrics);
   Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
-  table.add_row({"makespan", time.text(m.makespan), "first start to last end"});
-  table.add_row({"step time", time.text(m.step_time), fmt::format("with the optimizer; step rule {}", rule)});
-  table.add_row({"steady period", time.text(m.steady_period), "per step when steps repeat"});
-  const Ticks bounded = barrier ? m.makespan : m.steady_period;
-  table.add_row(
-      {"lower bound", time.text(m.lower_bound.value),
-       fmt::format("{}; {}", m.lower_bound.name,
-                   gap_text(barrier ? "makespan" : "steady period", bounded, m.lower_bound.value))});
-  table.add_row({"ideal time", time.text(m.ideal_time), "work of the busiest rank"});
-  table.add_row({"bubble ratio", ratio_text(m.bubble_ratio), "idle / all time"});
-  table.add_row({"bubble overhead", ratio_text(m.bubble_overhead), "idle / busy"});
-  table.add_row({"window bubble ratio", ratio_text(m.window_bubble_ratio),
-                 fmt::format("1 - busiest / longest window ({})", time.text(m.max_window))});
-  const Bytes peak = m.ranks[m.peak_rank.at()].memory.peak_bytes;
-  // The unit of relative sizes goes to the note, or it would set the width of the column.
-  std::string held = memory_text(run.memory, peak);
-  std::string note = fmt::format("on rank {}", m.peak_rank.value());
-  if (const auto unit = held.find(" of a stage"); unit != std::string::npos) {
-    note = held.substr(unit + 1) + ", " + note;
-    held.resize(unit);
-  }
-  if (!run.memory.limit.empty()) note += "; " + headroom_text(run.memory, m);
-  table.add_row({"peak memory", held, note});
+  for (const Metric* metric : listed(&Metric::summary, metrics)) add_metric(*metric, numbers, time, table);
   if (run.messages) {
     const MessageTotals& totals = run.messages->totals;
     table.add_row(
@@ -151,10 +132,10 @@ Table summary_table(const Evaluation& run) {
   return table;
 }
 
-Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool everything) {
-  const auto causes = shown_causes(run.metrics, everything);
-  const bool activations = everything || has_activation_bytes(run.metrics);
-  const bool total = everything || has_other_bytes(run.metrics);
+Table rank_table(const Run& run, const std::vector<Rank>& ranks, bool everything) {
+  const auto causes = shown_causes(*run.metrics, everything);
+  const bool activations = everything || has_activation_bytes(*run.metrics);
+  const bool total = everything || has_other_bytes(*run.metrics);
   const TimeFormat time = format_of_ranks(run);
   std::vector<Column> columns = {
       {"rank", Align::Right}, {"stages", Align::Left}, {"busy", Align::Right}, {"idle", Align::Right}};
@@ -167,15 +148,15 @@ Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool eve
 
   Table table(std::move(columns));
   for (const Rank rank : ranks) {
-    const RankMetrics& m = run.metrics.ranks[rank.at()];
+    const RankMetrics& m = run.metrics->ranks[rank.at()];
     std::vector<std::string> row = {std::to_string(rank.value()),
                                     stages_text(run.schedule->placement().stages_of(rank)), time.text(m.busy),
                                     time.text(m.idle)};
     for (const IdleCause cause : causes) row.push_back(time.text(m.idle_causes.of(cause)));
     row.push_back(count_text(static_cast<std::size_t>(m.memory.peak_live)));
-    if (activations) row.push_back(memory_cell(run.memory, m.memory.peak_activation_bytes));
-    if (total) row.push_back(memory_cell(run.memory, m.memory.peak_bytes));
-    if (host) row.push_back(memory_cell(run.memory, m.memory.peak_host_bytes));
+    if (activations) row.push_back(memory_cell(*run.memory, m.memory.peak_activation_bytes));
+    if (total) row.push_back(memory_cell(*run.memory, m.memory.peak_bytes));
+    if (host) row.push_back(memory_cell(*run.memory, m.memory.peak_host_bytes));
     table.add_row(std::move(row));
   }
   return table;
@@ -202,10 +183,10 @@ std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit) {
   return shown;
 }
 
-std::string summary_page(const Evaluation& run, const SummaryStyle& style) {
-  const std::size_t count = run.metrics.ranks.size();
+std::string summary_page(const Run& run, const SummaryStyle& style) {
+  const std::size_t count = run.metrics->ranks.size();
   const auto ranks =
-      interesting_ranks(run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
+      interesting_ranks(*run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
   const Table summary = summary_table(run);
   const Table table = rank_table(run, ranks, style.everything);
   std::string out = bold(printable(run_title(run)), style.colour) + "\n\n";

@@ -3,9 +3,11 @@
 // A run as tables for people. The report has the same numbers with all their digits.
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/table.hpp"
 
@@ -15,14 +17,14 @@ namespace pipeloom::study {
 inline constexpr std::size_t kRanksShown = 16;
 
 /// "zb-h1: 32 ranks, 96 microbatches; 9,216 ops; times in ms".
-[[nodiscard]] std::string run_title(const Evaluation& run);
+[[nodiscard]] std::string run_title(const Run& run);
 
-/// The metrics of the whole run: name, value, what it means or how it compares.
-[[nodiscard]] Table summary_table(const Evaluation& run);
+/// The metrics of the whole run: name, value, what it means or how it compares. `metrics`: the table that they are in.
+[[nodiscard]] Table summary_table(const Run& run, std::span<const Metric> metrics = all_metrics());
 
 /// A row per rank of `ranks`: work, idle time and its causes, memory. Causes that no rank of the run has are left out
 /// unless `everything`.
-[[nodiscard]] Table rank_table(const Evaluation& run, const std::vector<Rank>& ranks, bool everything);
+[[nodiscard]] Table rank_table(const Run& run, const std::vector<Rank>& ranks, bool everything);
 
 /// At most `limit` ranks in order: the first and last, the busiest, the most idle and the fullest one, and the rest spread
 /// evenly. REQUIRES: limit >= 5.
@@ -34,7 +36,7 @@ struct SummaryStyle {
   bool markdown = false;
   bool colour = false;
 };
-[[nodiscard]] std::string summary_page(const Evaluation& run, const SummaryStyle& style);
+[[nodiscard]] std::string summary_page(const Run& run, const SummaryStyle& style);
 
 /// "over the memory limit: rank 0 needs 81.1 GB (75.5 GiB) at 0F3, the limit is 80.0 GB (74.5 GiB); ..."
 [[nodiscard]] std::string over_limit_text(const OverLimit& over, const MemoryModel& model);

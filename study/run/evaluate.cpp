@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
@@ -11,7 +13,6 @@
 #include "sim/cost/memory_sums.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
-#include "study/run/messages.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -21,12 +22,12 @@ void end_if_stopped(const Limits& limits) {
   if (limits.stop && limits.stop()) throw schedules::Stopped();
 }
 
-void take_messages(MessageRun messages, Evaluation& out) {
+RunFacts take_messages(MessageRun messages, Run& out) {
   out.timeline = messages.run.timeline;
   out.program = std::move(messages.program);
   out.program_run = std::move(messages.run);
   out.messages = std::move(messages.summary);
-  out.facts = std::move(messages.facts);
+  return std::move(messages.facts);
 }
 
 /// No step takes longer than the first, whose ranks all start at once: where so many of those fit, all do.
@@ -35,9 +36,10 @@ void require_steps_fit(const Timeline& timeline, const Steps& steps) {
   if (timeline.steps < steps.count && TickSum::times(longest, steps.count) > kMaxTicks) refuse_times();
 }
 
-void measure_timeline(const Limits& limits, Evaluation& out) {
-  const RunFacts* facts = out.program_run ? &out.facts : nullptr;
-  out.metrics = measure_times(out.timeline, out.costs, out.memory, out.steps, facts);
+/// `facts` are those of a program's run, else null.
+void measure_timeline(const Limits& limits, const RunFacts* facts, Run& out) {
+  const Steps& steps = out.effective->step;
+  out.metrics = measure_times(out.timeline, *out.costs, *out.memory, steps, facts);
   end_if_stopped(limits);
   const std::size_t entries = out.schedule->num_entries();
   const bool with_bound = entries <= limits.bound_entries;
@@ -46,43 +48,61 @@ void measure_timeline(const Limits& limits, Evaluation& out) {
     out.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}", entries,
                                        limits.critical_path_entries));
   else if (out.program_run)
-    out.critical_path = {out.metrics.makespan, critical_entries(*out.program_run, *out.program)};
+    out.critical_path = {out.metrics->makespan, critical_entries(*out.program_run, *out.program)};
   if (with_bound)
-    out.metrics.lower_bound = lower_bound(*out.schedule, out.costs, out.steps, out.metrics.makespan);
+    out.metrics->lower_bound = lower_bound(*out.schedule, *out.costs, steps, out.metrics->makespan);
   end_if_stopped(limits);
-  if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, out.costs);
+  if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, *out.costs);
 }
 
-Evaluation measure_run(std::shared_ptr<const Schedule> schedule, const io::RunConfig& config,
-                       const Limits& limits, io::EffectiveConfig effective,
-                       const FrameworkProgram& framework = {}) {
-  Evaluation out;
+/// What ops of this schedule cost and hold.
+std::shared_ptr<const Terms> terms_of(const Schedule& schedule, const io::Config& config,
+                                      cost::ResolvedCosts& resolved) {
+  auto terms = std::make_shared<Terms>();
+  terms->costs = std::move(resolved.costs);
+  terms->memory = cost::resolve_memory(config.memory, schedule.placement());
+  terms->costs.slice_end = slice_ends(config.options, schedule.slices());
+  cost::bind_costs(terms->costs, resolved.ops, schedule);
+  terms->memory.slice_end = terms->costs.slice_end;
+  cost::require_summable(config.memory, terms->memory, schedule, config.step.count);
+  return terms;
+}
+
+/// What holds of `config` for this schedule, with what make_schedule() said about it in `said`.
+std::shared_ptr<const io::EffectiveConfig> effective_of(const Run& run, const io::Config& config,
+                                                        const cost::ResolvedCosts& resolved,
+                                                        io::EffectiveConfig said) {
+  take_resolved(said, config, resolved, *run.costs, *run.memory, *run.schedule);
+  collect_origins(said, config, resolved.origins);
+  return std::make_shared<const io::EffectiveConfig>(std::move(said));
+}
+
+Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& config, const Limits& limits,
+                io::EffectiveConfig said, const FrameworkProgram& framework = {}) {
+  Run out;
   end_if_stopped(limits);
   out.schedule = std::move(schedule);
-  out.warnings = config.warnings;
-  out.warnings.insert(out.warnings.end(), effective.warnings.begin(), effective.warnings.end());
-  out.effective = std::move(effective);
+  for (const auto* warnings : {&config.warnings, &std::as_const(said.warnings)})
+    out.warnings.insert(out.warnings.end(), warnings->begin(), warnings->end());
   cost::ResolvedCosts resolved = cost::resolve(config.costs, *out.schedule);
-  out.memory = cost::resolve_memory(config.memory, out.schedule->placement());
-  take_resolved(out.effective, config, resolved, out.memory, *out.schedule);
-  collect_origins(out.effective, config, resolved.origins);
+  const auto terms = terms_of(*out.schedule, config, resolved);
+  out.costs = {terms, &terms->costs};
+  out.memory = {terms, &terms->memory};
+  out.effective = effective_of(out, config, resolved, std::move(said));
   out.warnings.insert(out.warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
-  out.costs = std::move(resolved.costs);
-  out.costs.slice_end = slice_ends(config.options, out.schedule->slices());
-  cost::bind_costs(out.costs, resolved.ops, *out.schedule);
-  out.memory.slice_end = out.costs.slice_end;
-  cost::require_summable(config.memory, out.memory, *out.schedule, config.step.count);
-  out.steps = config.step;
-  Steps simulated = out.steps;
+
+  Steps simulated = config.step;
   simulated.count = simulated_steps(config, limits);
+  std::optional<RunFacts> facts;
   if (config.costs.transfer.model == cost::TransferModel::Latency)
-    out.timeline = simulate(out.schedule, out.costs, simulated);
+    out.timeline = simulate(out.schedule, *out.costs, simulated);
   else
-    take_messages(run_messages(out.schedule, config.costs.transfer, out.costs, simulated, framework), out);
+    facts = take_messages(run_messages(out.schedule, config.costs.transfer, *out.costs, simulated, framework),
+                          out);
   end_if_stopped(limits);
-  require_steps_fit(out.timeline, out.steps);
-  out.over_limit = find_over_limit(out.timeline, out.memory);
-  if (limits.with_metrics) measure_timeline(limits, out);
+  require_steps_fit(out.timeline, config.step);
+  out.over_limit = find_over_limit(out.timeline, *out.memory);
+  if (limits.with_metrics) measure_timeline(limits, facts ? &*facts : nullptr, out);
   return out;
 }
 
@@ -96,24 +116,14 @@ std::vector<std::int64_t> slice_ends(const ScheduleOptions& options, int slices)
   return ends;
 }
 
-io::Report Evaluation::report() const {
-  return {&effective,
-          &memory,
-          &timeline,
-          &metrics,
-          critical_path ? &*critical_path : nullptr,
-          over_limit,
-          messages ? &*messages : nullptr};
-}
-
-Evaluation evaluate(const io::RunConfig& config, const Limits& limits) {
+Run evaluate(const io::Config& config, const Limits& limits) {
   io::EffectiveConfig effective;
   auto schedule = make_schedule(config, limits, effective);
   return evaluate_made(std::move(schedule), config, limits, std::move(effective));
 }
 
-Evaluation evaluate_made(std::shared_ptr<const Schedule> schedule, const io::RunConfig& config,
-                         const Limits& limits, io::EffectiveConfig effective) {
+Run evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Config& config, const Limits& limits,
+                  io::EffectiveConfig effective) {
   FrameworkProgram framework;
   if (config.schedule != io::kCustomSchedule)
     framework = [&config, schedule](schedules::MessageStyle style) -> std::optional<Program> {
@@ -124,8 +134,8 @@ Evaluation evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Run
   return measure_run(std::move(schedule), config, limits, std::move(effective), framework);
 }
 
-Evaluation evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,
-                             const io::RunConfig& config, const Limits& limits) {
+Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,
+                      const io::Config& config, const Limits& limits) {
   require_valid(*schedule);
   if (config.options.forward_only) schedule = std::make_shared<const Schedule>(forward_only(*schedule));
   check_size(size_of(*schedule, config, limits), limits, name);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kLimitKey = "options.memory_limit";
 
 /// Options that the schedule does not know, one by one: a wish that has no effect is a mistake.
-void refuse_unused_options(const io::RunConfig& config, const schedules::Generator& generator) {
+void refuse_unused_options(const io::Config& config, const schedules::Generator& generator) {
   for (const io::Key& key : io::config_keys())
     if (key.option && config.given.has(io::id_of(key)) &&
         !schedules::takes_option(generator.requirements, *key.option))
@@ -26,7 +26,7 @@ void refuse_unused_options(const io::RunConfig& config, const schedules::Generat
                                                               key.path, generator.name, key.noun));
 }
 
-void refuse_contradictions(const io::RunConfig& config, const schedules::Generator& generator,
+void refuse_contradictions(const io::Config& config, const schedules::Generator& generator,
                            const schedules::Params& params) {
   refuse_unused_options(config, generator);
   const auto& variants = generator.requirements.variants;
@@ -49,7 +49,7 @@ void refuse_contradictions(const io::RunConfig& config, const schedules::Generat
 }
 
 /// What ops cost and hold where the schedule puts them, before their order is known. A schedule that is refused anyway has none.
-std::shared_ptr<const Terms> resolve_terms(const io::RunConfig& config, const SchedulePlan& plan) {
+std::shared_ptr<const Terms> resolve_terms(const io::Config& config, const SchedulePlan& plan) {
   const schedules::Generator& generator = *plan.found.generator;
   if (!schedules::refusal(generator, plan.params).empty()) return nullptr;
   const Placement placement = generator.placement(plan.params);
@@ -61,7 +61,7 @@ std::shared_ptr<const Terms> resolve_terms(const io::RunConfig& config, const Sc
 }
 
 /// Where the user finds what a schedule refuses: its limit, if its order depends on one.
-const Where& place_of_refusal(const io::RunConfig& config, const SchedulePlan& plan) {
+const Where& place_of_refusal(const io::Config& config, const SchedulePlan& plan) {
   const Where& schedule = config.place_of("schedule");
   if (plan.terms == nullptr) return schedule;
   if (config.given.has(kLimitKey)) return config.place_of(kLimitKey);
@@ -74,8 +74,8 @@ std::string origin_of(const schedules::Found& found) {
 }
 
 /// What the search for an order says about itself: the limit and where it is from, and the setting that won.
-void describe_search(const io::RunConfig& config, const SchedulePlan& plan,
-                     const schedules::Emission& emission, io::EffectiveConfig& effective) {
+void describe_search(const io::Config& config, const SchedulePlan& plan, const schedules::Emission& emission,
+                     io::EffectiveConfig& effective) {
   const bool given = config.given.has(kLimitKey);
   const schedules::Alias* alias = plan.found.alias;
   const bool by_alias = !given && plan.params.options.memory_limit.given();
@@ -105,7 +105,7 @@ void require_same(const Where& where, const char* key, int given, int found, con
 }
 
 /// options.file of the schedule `custom`.
-std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const Limits& limits,
+std::shared_ptr<const Schedule> load_custom(const io::Config& config, const Limits& limits,
                                             io::EffectiveConfig& effective) {
   if (config.options.file.empty())
     throw InputError(
@@ -136,7 +136,7 @@ std::shared_ptr<const Schedule> load_custom(const io::RunConfig& config, const L
 
 }  // namespace
 
-schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found) {
+schedules::Params params_of(const io::Config& config, const schedules::Found& found) {
   schedules::Params params{config.ranks, config.microbatches, 1, config.options};
   // Weights decide what slices cost, not where they stand.
   std::fill(params.options.slices.begin(), params.options.slices.end(), 1);
@@ -163,7 +163,7 @@ void describe_file(const Schedule& schedule, const std::string& name, io::Effect
 }
 
 std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> schedule,
-                                            const io::RunConfig& config) {
+                                            const io::Config& config) {
   const ScheduleOptions& options = config.options;
   const auto refuse = [&](std::string_view key, const char* why) {
     throw InputError(config.place_of(key), fmt::format("{} {}; leave it out", key, why));
@@ -179,14 +179,12 @@ std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> sche
   if (options.offload.on) {
     if (schedule->has_copies())
       refuse("options.offload", "is given, but the schedule has its own O and L ops");
-    const schedules::OffloadRule rule{options.offload.chunks.value_or(kMaxIndex), options.offload.prefetch,
-                                      options.offload.min_gap};
-    schedule = std::make_shared<const Schedule>(schedules::with_offload(*schedule, rule));
+    schedule = std::make_shared<const Schedule>(schedules::with_offload(*schedule, options.offload));
   }
   return schedule;
 }
 
-SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits) {
+SchedulePlan plan_schedule(const io::Config& config, const Limits& limits) {
   if (config.schedule == io::kCustomSchedule) return {};
   SchedulePlan plan;
   plan.found = schedules::find(config.schedule, config.place_of("schedule"));
@@ -209,7 +207,7 @@ SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits) {
   return plan;
 }
 
-std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io::RunConfig& config,
+std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io::Config& config,
                                              const Limits& limits, schedules::Emission& emission) {
   io::EffectiveConfig unused;
   if (plan.found.generator == nullptr) return load_custom(config, limits, unused);
@@ -220,7 +218,7 @@ std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io:
   return with_extras(std::move(schedule), config);
 }
 
-std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
+std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
                                               io::EffectiveConfig& effective) {
   const SchedulePlan plan = plan_schedule(config, limits);
   if (plan.found.generator == nullptr) return load_custom(config, limits, effective);
@@ -242,7 +240,7 @@ std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const
   return schedule;
 }
 
-IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule) {
+IdleCells drawn_blanks(const io::Config& config, const Schedule& schedule) {
   const ScheduleOptions& options = config.options;
   if (config.schedule == io::kCustomSchedule || options.forward_only || options.recompute.on ||
       options.offload.on)

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "schedules/generator.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/config/effective_config.hpp"
-#include "sim/io/config/run_config.hpp"
 #include "sim/schedule.hpp"
 #include "sim/terms.hpp"
 #include "study/run/run_size.hpp"
@@ -22,28 +22,28 @@ struct SchedulePlan {
   std::shared_ptr<const Terms> terms;
 };
 /// Throws InputError as make_schedule() does, but for what the schedule itself refuses; nothing is generated or read.
-[[nodiscard]] SchedulePlan plan_schedule(const io::RunConfig& config, const Limits& limits);
+[[nodiscard]] SchedulePlan plan_schedule(const io::Config& config, const Limits& limits);
 /// The schedule of plan_schedule(config). Throws as make_schedule().
-[[nodiscard]] std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan,
-                                                           const io::RunConfig& config, const Limits& limits,
+[[nodiscard]] std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io::Config& config,
+                                                           const Limits& limits,
                                                            schedules::Emission& emission);
 
 /// The schedule that a configuration names, checked for size before anything is allocated. `effective` receives the
 /// canonical name, the chunks and options that hold, where they came from, and warnings. Throws InputError for unknown names and runs
 /// that are too large (both figures named), ScheduleError for parameters that the schedule refuses.
-[[nodiscard]] std::shared_ptr<const Schedule> make_schedule(const io::RunConfig& config, const Limits& limits,
+[[nodiscard]] std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
                                                             io::EffectiveConfig& effective);
 
 /// The blanks that the framework of the configured schedule draws into `schedule`, which make_schedule() made of it; empty if it draws
 /// none, or if options have changed the queues since.
-[[nodiscard]] IdleCells drawn_blanks(const io::RunConfig& config, const Schedule& schedule);
+[[nodiscard]] IdleCells drawn_blanks(const io::Config& config, const Schedule& schedule);
 
 /// The generator's parameters that a configuration means, with the defaults of the name that was typed.
-[[nodiscard]] schedules::Params params_of(const io::RunConfig& config, const schedules::Found& found);
+[[nodiscard]] schedules::Params params_of(const io::Config& config, const schedules::Found& found);
 /// Shape and origins of a schedule that a file says.
 void describe_file(const Schedule& schedule, const std::string& name, io::EffectiveConfig& effective);
 /// What the options add to any schedule: recomputation first, since a reload is for whoever needs the activations first.
 [[nodiscard]] std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> schedule,
-                                                          const io::RunConfig& config);
+                                                          const io::Config& config);
 
 }  // namespace pipeloom::study

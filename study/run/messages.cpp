@@ -154,11 +154,11 @@ MessageRun run_messages(const std::shared_ptr<const Schedule>& schedule, const c
   if (const auto* deadlock = std::get_if<ProgramDeadlock>(&outcome))
     fail_hanging(schedule, spec, costs, framework, messages, *deadlock);
   auto& run = std::get<ProgramRun>(outcome);
-  io::MessageSummary summary{messages.plan, message_totals(run, messages.program),
-                             lost_to_queues(messages, costs, span_of(run.timeline).length())};
+  MessageSummary summary{messages.plan, message_totals(run, messages.program),
+                         lost_to_queues(messages, costs, span_of(run.timeline).length())};
   RunFacts facts{idle_causes(run), 0};
   if (steps.rule == StepRule::PostValidation)
-    facts.steady_period = steady_period(messages.program, costs, messages.rules, steps);
+    facts.period = steady_period(messages.program, costs, messages.rules, steps);
   return {std::move(messages.program), std::move(run), std::move(summary), std::move(facts)};
 }
 

@@ -11,7 +11,6 @@
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"
 #include "sim/cost/cost_spec.hpp"
-#include "sim/io/report.hpp"
 #include "sim/messages/program.hpp"
 #include "sim/messages/program_engine.hpp"
 
@@ -55,11 +54,19 @@ class MessageProblem : public ScheduleError {
 [[nodiscard]] Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,
                                      const FrameworkProgram& framework);
 
+/// What messages cost where they block or queue; times of one step.
+struct MessageSummary {
+  std::string plan;  ///< as the configuration spells it, or "schedule"
+  MessageTotals totals;
+  /// How much shorter the makespan would be if no message waited in a queue behind another.
+  Ticks lost_to_queues = 0;
+};
+
 /// The program of a schedule, run, and what its messages cost.
 struct MessageRun {
   Program program;
   ProgramRun run;
-  io::MessageSummary summary;
+  MessageSummary summary;
   RunFacts facts;
 };
 

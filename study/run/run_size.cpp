@@ -56,17 +56,17 @@ double default_max_memory() {
   return 0.75 * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-Walk walk_of(const io::RunConfig& config, bool has_groups_or_copies) {
+Walk walk_of(const io::Config& config, bool has_groups_or_copies) {
   if (config.costs.transfer.model != cost::TransferModel::Latency) return Walk::Messages;
   return has_groups_or_copies ? Walk::Order : Walk::Queues;
 }
 
-int simulated_steps(const io::RunConfig& config, const Limits& limits) {
+int simulated_steps(const io::Config& config, const Limits& limits) {
   const bool repeats = config.costs.transfer.model == cost::TransferModel::Latency;
   return limits.with_all_steps || !repeats ? config.step.count : 1;
 }
 
-RunSize size_of(const Schedule& schedule, const io::RunConfig& config, const Limits& limits) {
+RunSize size_of(const Schedule& schedule, const io::Config& config, const Limits& limits) {
   const bool ties = schedule.has_groups() || schedule.has_copies() || config.options.offload.on;
   return {static_cast<double>(schedule.num_ops()), static_cast<double>(schedule.placement().slots()),
           simulated_steps(config, limits), walk_of(config, ties)};

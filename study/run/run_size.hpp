@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom::study {
@@ -42,7 +42,7 @@ struct Limits {
 /// What an evaluation goes through: the queues alone; an order of all entries too, where groups and copies tie microbatches together; or a
 /// program of sends and receives.
 enum class Walk : unsigned char { Queues, Order, Messages };
-[[nodiscard]] Walk walk_of(const io::RunConfig& config, bool has_groups_or_copies);
+[[nodiscard]] Walk walk_of(const io::Config& config, bool has_groups_or_copies);
 
 /// How large a run is, before anything is allocated.
 struct RunSize {
@@ -52,9 +52,9 @@ struct RunSize {
   Walk walk = Walk::Queues;
 };
 /// How many of the configured steps are simulated: all where messages block or queue, since the next step's may meet this one's.
-[[nodiscard]] int simulated_steps(const io::RunConfig& config, const Limits& limits);
+[[nodiscard]] int simulated_steps(const io::Config& config, const Limits& limits);
 /// The size of that many steps of a schedule.
-[[nodiscard]] RunSize size_of(const Schedule& schedule, const io::RunConfig& config, const Limits& limits);
+[[nodiscard]] RunSize size_of(const Schedule& schedule, const io::Config& config, const Limits& limits);
 
 /// Whether a run of this size needs no more memory than the limits allow, and fills no file larger than any that is read.
 [[nodiscard]] bool fits(const RunSize& size, const Limits& limits);

@@ -127,7 +127,7 @@ std::optional<Change> compare_metric(const CaseResult& before, const std::string
 
 bool times_may_move(const std::map<std::string, Tolerance>& tolerance) {
   return std::any_of(tolerance.begin(), tolerance.end(), [](const auto& row) {
-    return find_metric(row.first).unit == "time_unit" && (row.second.absolute > 0 || row.second.relative > 0);
+    return find_metric(row.first).unit == Unit::Time && (row.second.absolute > 0 || row.second.relative > 0);
   });
 }
 

@@ -18,9 +18,7 @@ std::optional<double> number_of(const std::string& text) {
 }
 
 const Metric* metric_of(const Change& change) {
-  for (const Metric& metric : all_metrics())
-    if (metric.name == change.what) return &metric;
-  return nullptr;
+  return metric_named(change.what);
 }
 
 Severity severity_of(const Change& change) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/io/json/json_value.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/finding.hpp"
 

@@ -51,15 +51,14 @@ Finding finding(const SuiteCase& one, std::string_view rule, const Where& where,
 }
 
 /// Fills everything that a finished evaluation says.
-void record(const SuiteCase& one, const Evaluation& run, const std::vector<std::string>& metrics,
-            CaseResult& out) {
+void record(const SuiteCase& one, const Run& run, const std::vector<std::string>& metrics, CaseResult& out) {
   out.status = name_of(run.over_limit ? Status::OverMemory : Status::Ok);
-  for (const auto& name : metrics) out.metrics.emplace_back(name, find_metric(name).text(run));
+  for (const auto& name : metrics) out.metrics.emplace_back(name, text_of(find_metric(name), run));
   out.orders = fingerprint_of_orders(*run.schedule);
   out.timeline = fingerprint_of_times(run.timeline);
   out.time_unit = name_of(run.timeline.unit);
   if (!run.over_limit) return;
-  out.error = over_limit_text(*run.over_limit, run.memory);
+  out.error = over_limit_text(*run.over_limit, *run.memory);
   out.findings.push_back(finding(one, "over-memory", {}, out.error));
 }
 

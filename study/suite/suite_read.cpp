@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"

@@ -36,7 +36,7 @@ executor::MeasuredTransfers ten_messages() {
 }  // namespace
 
 TEST_CASE("abstract times get the length of a unit") {
-  io::RunConfig config;
+  io::Config config;
   config.costs.duration[index_of(OpKind::Forward)] = StageNumbers::all(3 * kUnit, "costs.forward");
   config.costs.transfer.link.latency = kUnit / 2;
   config.step.optimizer = 4 * kUnit;
@@ -49,7 +49,7 @@ TEST_CASE("abstract times get the length of a unit") {
 }
 
 TEST_CASE("without op costs those of an empty configuration get it") {
-  io::RunConfig config;
+  io::Config config;
   put_on_clock(config, 2 * kMs);
   CHECK(config.costs.duration[index_of(OpKind::Forward)]->scalar == 2 * kMs);
   CHECK(config.costs.duration[index_of(OpKind::Backward)]->scalar == 4 * kMs);
@@ -58,7 +58,7 @@ TEST_CASE("without op costs those of an empty configuration get it") {
 }
 
 TEST_CASE("times that no clock measures are refused") {
-  io::RunConfig config;
+  io::Config config;
   config.step.optimizer = kMaxTicks / 4;
   CHECK_THROWS_AS(put_on_clock(config, 10 * kMs), InputError);
 }
@@ -87,10 +87,10 @@ TEST_CASE("measured costs as a file, and in the place of others") {
           "      \"waiting\": {\"median\": 3.0, \"spread\": 1.0},\n"
           "      \"overhead\": {\"median\": 0.05, \"spread\": 0.0},\n"
           "      \"transfer\": {\"median\": 0.05, \"spread\": 0.25}}\n  }\n}\n");
-    io::RunConfig config;
-    config.costs.rank_scale = {1, 2};
+    io::Config config;
+    config.costs.rank_scale.array = {1, 2};
     take_costs(config, costs);
-    CHECK(config.costs.rank_scale.empty());
+    CHECK(config.costs.rank_scale.array.empty());
     CHECK(config.costs.duration[index_of(OpKind::Backward)]->array == std::vector<Ticks>{3 * kMs, 4 * kMs});
     CHECK(config.costs.overlap->duration.array == std::vector<Ticks>{4 * kMs, 6 * kMs});
     CHECK(config.costs.transfer.link.latency == kMs / 10);
@@ -105,11 +105,11 @@ TEST_CASE("measured costs as a file, and in the place of others") {
           std::string::npos);
     const std::string text =
         R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "costs": )" + out.str() + "}";
-    const io::RunConfig read = io::read_run_config(io::Document::parse(text, "c.json").root());
+    const io::Config read = io::read_run_config(io::Document::parse(text, "c.json").root());
     CHECK(read.costs.transfer.link.latency == kMs / 10);
     CHECK(read.costs.transfer.link.bits_per_second == 2'500'000'000);
     CHECK(read.costs.transfer.bytes == 4096);
-    io::RunConfig config;
+    io::Config config;
     take_costs(config, costs);
     CHECK(config.costs.transfer.link.bits_per_second == 2'500'000'000);
     CHECK(config.costs.transfer.bytes == 4096);
@@ -161,7 +161,7 @@ TEST_CASE("measured costs keep the rules of messages and groups that were run") 
   CHECK(out.str().find(
             "\"overlapped\": \"sequential\",\n  \"transfer\": {\"model\": \"async\", \"plan\": \"ahead\", "
             "\"ahead\": 2, \"queue\": \"per-rank\", \"latency\": 0.1}") != std::string::npos);
-  io::RunConfig config;
+  io::Config config;
   config.costs = rules;
   take_costs(config, costs);
   CHECK(config.costs.overlap->rule == OverlapRule::Sequential);

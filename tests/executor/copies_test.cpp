@@ -115,8 +115,8 @@ TEST_CASE("every schedule with offload runs in its order, whatever is late") {
     params.options.updates = generator.requirements.default_updates;
     for (const int prefetch : {0, 2}) {
       INFO(generator.name << " " << prefetch);
-      const Program program = program_of(
-          schedules::with_offload(schedules::make(generator, params), {.prefetch = prefetch, .min_gap = 0}));
+      const Program program = program_of(schedules::with_offload(
+          schedules::make(generator, params), {.chunks = {}, .prefetch = prefetch, .min_gap = 0}));
       REQUIRE(program.schedule().has_copies());
       BusyWork work(costs_in_ms(program, 0, 0));
       RunOptions options{.warmup_steps = 0, .steps = 2};

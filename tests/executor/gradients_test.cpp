@@ -71,7 +71,7 @@ Schedule as_it_is(const Schedule& schedule) {
 }
 
 Schedule with_both(const Schedule& schedule) {
-  return schedules::with_offload(schedules::with_recompute(schedule, 1), {.min_gap = 1});
+  return schedules::with_offload(schedules::with_recompute(schedule, 1), {.chunks = {}, .min_gap = 1});
 }
 
 }  // namespace

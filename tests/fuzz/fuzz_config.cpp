@@ -7,7 +7,7 @@
 
 #include "gui/model/run/build_run.hpp"
 #include "sim/base/error.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/messages.hpp"
@@ -18,9 +18,8 @@ namespace {
 
 using namespace pipeloom;
 
-void show(study::Evaluation run) {
+void show(study::Run run) {
   if (run.schedule->num_ops() > fuzz::kMostOps) {
-    (void)run.report();
     return;
   }
   fuzz::check_lowering(*run.schedule);
@@ -34,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     const io::Document document = io::Document::parse(text, "config.json");
-    const io::RunConfig config = io::read_run_config(document.root());
+    const io::Config config = io::read_run_config(document.root());
     study::Limits limits;
     limits.max_memory = 1 << 20;
     if (config.ranks > 64 || config.chunks.value_or(1) > 64) return 0;

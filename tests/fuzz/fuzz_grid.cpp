@@ -38,7 +38,7 @@ void check_point(const Grid& grid, const Combination& point) {
     require_one_line(error);  // a derived value of the wrong type
   }
   try {
-    const io::RunConfig config = grid.config(point);
+    const io::Config config = grid.config(point);
     study::Limits limits;
     limits.max_memory = 1 << 17;
     if (config.ranks <= 16 && config.chunks.value_or(1) <= 16) (void)study::evaluate(config, limits);

@@ -32,11 +32,11 @@ gui::RunPtr make_run(TimeUnit unit) {
   run->title = "scene";
   run->schedule = std::make_shared<const Schedule>(
       parse_schedule("0F0 0F1 (0F2;0B0)OVERLAP_F_B 0B1 0B2 | 1F0 1B0 1F1 1B1 1F2 1I2 1W2"));
-  run->costs =
-      uniform_costs(run->schedule->placement(), {kOne, 2 * kOne, kOne, kOne, kOne, kOne / 2, {}, unit});
+  run->costs = std::make_shared<const Costs>(
+      uniform_costs(run->schedule->placement(), {kOne, 2 * kOne, kOne, kOne, kOne, kOne / 2, {}, unit}));
   run->timeline = simulate(run->schedule, *run->costs, Steps{.count = 2});
   run->idle = all_idle_spans(run->timeline, *run->costs);
-  run->critical = {0, 3};
+  run->critical_path = CriticalPath{0, {0, 3}};
   gui::index_run(*run);
   return run;
 }

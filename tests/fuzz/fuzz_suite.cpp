@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "sim/base/error.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/gate/annotations.hpp"
 #include "study/gate/benchmark_json.hpp"
@@ -56,7 +56,7 @@ class MemoryFile {
 bool is_small(const study::SuiteCase& one) {
   if (!one.config_file.empty() || !one.schedule_file.empty()) return false;
   try {
-    const io::RunConfig config = io::read_run_config(one.config.root());
+    const io::Config config = io::read_run_config(one.config.root());
     return config.schedule != io::kCustomSchedule && config.ranks <= kMostRanks &&
            config.chunks.value_or(1) <= kMostRanks;
   } catch (const InputError&) {

@@ -16,6 +16,7 @@
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/pairing.hpp"
 #include "study/report/hang_page.hpp"
+#include "study/report/report.hpp"
 #include "study/report/torch_page.hpp"
 #include "study/run/evaluate.hpp"
 #include "tests/fuzz/require.hpp"
@@ -89,7 +90,7 @@ inline void check_lowering(const Schedule& schedule) {
 /// Every format that is text and that these can be written as.
 inline void check_formats(const io::Exported& exported) {
   for (const io::Format& format : io::all_formats()) {
-    if (!format.write || format.binary || (format.needs_metrics && exported.report == nullptr)) continue;
+    if (!format.write || format.binary || (format.needs_metrics && !exported.report)) continue;
     try {
       std::ostringstream out;
       format.write(out, exported);
@@ -101,14 +102,13 @@ inline void check_formats(const io::Exported& exported) {
   }
 }
 
-inline void check_formats(const study::Evaluation& run) {
-  const io::Report report = run.report();
+inline void check_formats(const study::Run& run) {
   io::Exported exported;
   exported.schedule = run.schedule.get();
   exported.timeline = &run.timeline;
-  exported.costs = &run.costs;
-  exported.memory = &run.memory;
-  exported.report = &report;
+  exported.costs = run.costs.get();
+  exported.memory = run.memory.get();
+  exported.report = [&run](std::ostream& out) { study::write_report(out, run, {true, true}); };
   check_formats(exported);
 }
 

@@ -30,8 +30,8 @@ inline std::string json_of(const Schedule& schedule) {
 
 /// A valid schedule runs to its end, its JSON form reads back as the same orders, and everything else can be made of it.
 inline void check_valid(const std::shared_ptr<const Schedule>& schedule) {
-  study::Evaluation run = study::evaluate_schedule(schedule, "fuzz", {});
-  require(run.metrics.makespan >= run.metrics.ideal_time);
+  study::Run run = study::evaluate_schedule(schedule, "fuzz", {});
+  require(run.metrics->makespan >= run.metrics->ideal_time);
   const std::string json = json_of(*schedule);
   require(json_of(io::read_schedule_json(io::Document::parse(json, "again").root())) == json);
   if (schedule->num_ops() > kMostOps) return;

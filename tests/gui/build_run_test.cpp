@@ -7,7 +7,7 @@
 #include "gui/model/detail/message_lanes.hpp"
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
@@ -20,9 +20,9 @@ namespace {
 constexpr Ticks kOne = 1'000'000'000;
 
 RunPtr run_of(const std::string& config, const study::Limits& limits = window_limits()) {
-  study::Evaluation evaluation =
+  study::Run evaluation =
       study::evaluate(io::read_run_config(io::Document::parse(config, "test").root()), limits);
-  std::string title = title_of(evaluation.effective);
+  std::string title = title_of(*evaluation.effective);
   return build_run(std::move(evaluation), std::move(title), RunSource::Configuration, "");
 }
 
@@ -54,7 +54,8 @@ TEST_CASE("a configuration becomes a run with all that the window shows", "[runs
   CHECK(run->lanes->has_memory());
   CHECK(run->lanes->peak_bytes() == 4);  // rank 0 holds p activations of one byte
   Ticks on_path = 0;
-  for (const std::size_t op : run->critical) on_path += run->timeline.end_of(op) - run->timeline.start_of(op);
+  for (const std::size_t op : run->critical())
+    on_path += run->timeline.end_of(op) - run->timeline.start_of(op);
   CHECK(on_path == 33 * kOne);
   CHECK_FALSE(run->hang);
 }
@@ -98,7 +99,7 @@ TEST_CASE("bound and critical path are left out beyond the limits", "[runs]") {
   study::Limits limits = window_limits();
   limits.bound_entries = limits.critical_path_entries = 63;  // the run has 64
   const RunPtr run = run_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8})", limits);
-  CHECK(run->critical.empty());
+  CHECK(run->critical().empty());
   CHECK(run->metrics->lower_bound.name.empty());
   CHECK(run->metrics->makespan == 33 * kOne);
 }

@@ -234,7 +234,8 @@ TEST_CASE("strips of memory and messages stand below the work", "[chart]") {
   CHECK(laid_out(session).rows.front().lane(ChartLane::Send).height == 0);
 
   auto with_memory = std::make_shared<RunModel>(*session.runs.front().run);
-  with_memory->memory = default_memory(with_memory->schedule->placement());
+  with_memory->memory =
+      std::make_shared<const MemoryModel>(default_memory(with_memory->schedule->placement()));
   with_memory->message_bars = {{kOne, 2 * kOne, Rank(0), Rank(1), 0, 4, false}};
   index_run(*with_memory);
   session.runs.front().run = with_memory;

@@ -285,7 +285,7 @@ TEST_CASE("a hanging run shows who waits for whom", "[chart]") {
 TEST_CASE("the critical path is outlined", "[chart]") {
   Chart chart(kScene);
   auto run = std::make_shared<RunModel>(*chart.run);
-  run->critical = {find_op(*run, "0F0"), find_op(*run, "1F0")};
+  run->critical_path = CriticalPath{0, {find_op(*run, "0F0"), find_op(*run, "1F0")}};
   chart.session.runs.front().run = run;
   chart.draw();
   const std::size_t before = chart.list.outlines.size();
@@ -306,10 +306,11 @@ TEST_CASE("the critical path is outlined", "[chart]") {
 TEST_CASE("the memory curve reaches its height and marks its peak", "[chart]") {
   Chart chart(kScene);
   auto run = std::make_shared<RunModel>(*chart.run);
-  run->memory = default_memory(run->schedule->placement());
+  MemoryModel memory = default_memory(run->schedule->placement());
   constexpr Bytes kActivation = 1'500'000'000;
-  run->memory->activation.assign(run->memory->activation.size(), kActivation);
-  run->memory->limit.assign(static_cast<std::size_t>(run->schedule->ranks()), kActivation);
+  memory.activation.assign(memory.activation.size(), kActivation);
+  memory.limit.assign(static_cast<std::size_t>(run->schedule->ranks()), kActivation);
+  run->memory = std::make_shared<const MemoryModel>(std::move(memory));
   index_run(*run);
   chart.session.runs.front().run = run;
   chart.session.view.show_memory = true;

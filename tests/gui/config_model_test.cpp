@@ -10,7 +10,7 @@
 #include "gui/model/session/command.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/run/run_input.hpp"
+#include "study/run/input.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
@@ -32,7 +32,7 @@ Ticks makespan(const Session& session) {
 
 bool is_legal(const Assignments& assignments) {
   try {
-    return study::evaluate(config_of(assignments)).metrics.makespan > 0;
+    return study::evaluate(config_of(assignments)).metrics->makespan > 0;
   } catch (const Error&) {
     return false;
   }
@@ -62,9 +62,9 @@ std::vector<std::string> shell_words(const std::string& line) {
 }
 
 /// What `pipeloom simulate` reads of a line.
-io::RunConfig read_line(const std::string& line) {
+io::Config read_line(const std::string& line) {
   const auto words = shell_words(line);
-  study::InputTexts texts;
+  study::Request texts;
   REQUIRE(words.size() % 2 == 0);
   for (std::size_t i = 2; i + 1 < words.size(); i += 2) {
     const std::string& value = words[i + 1];
@@ -251,10 +251,10 @@ TEST_CASE("a command line means the same run, and leaves out what is the default
                                           {"step.count", "2"}}};
   for (const Assignments& run : runs) {
     CAPTURE(command_line(run));
-    const study::Evaluation here = study::evaluate(config_of(run));
-    const study::Evaluation there = study::evaluate(read_line(command_line(run)));
-    CHECK(there.metrics.makespan == here.metrics.makespan);
-    CHECK(there.metrics.ranks[0].memory.peak_bytes == here.metrics.ranks[0].memory.peak_bytes);
+    const study::Run here = study::evaluate(config_of(run));
+    const study::Run there = study::evaluate(read_line(command_line(run)));
+    CHECK(there.metrics->makespan == here.metrics->makespan);
+    CHECK(there.metrics->ranks[0].memory.peak_bytes == here.metrics->ranks[0].memory.peak_bytes);
     CHECK(there.schedule->num_ops() == here.schedule->num_ops());
   }
 }

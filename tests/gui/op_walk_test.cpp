@@ -123,7 +123,7 @@ TEST_CASE("the index finds every op of random schedules, and producers agree wit
     const DependencyMap map(*schedule);
     auto run = std::make_shared<RunModel>();
     run->schedule = schedule;
-    run->costs = problem.costs;
+    run->costs = std::make_shared<const Costs>(problem.costs);
     run->timeline = simulate(schedule, problem.costs);
     for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
       REQUIRE(walk.find(schedule->ops()[i]) == i);
@@ -146,7 +146,7 @@ TEST_CASE("whatever held an op up ends no later than it starts, and without a ga
     const OpWalk walk(schedule);
     RunModel run;
     run.schedule = schedule;
-    run.costs = problem.costs;
+    run.costs = std::make_shared<const Costs>(problem.costs);
     run.timeline = simulate(schedule, problem.costs);
     for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
       const auto [first, last] = entry_at(run, i);

@@ -26,7 +26,7 @@ RunPtr simulated(const std::string& text, const std::string& assignment = "") {
   auto schedule = std::make_shared<const Schedule>(parse_schedule(text));
   io::Document document;
   if (!assignment.empty()) document.set_option(assignment);
-  const io::RunConfig config = io::read_run_config(document.root(), io::Needs::CostsOnly);
+  const io::Config config = io::read_run_config(document.root(), io::Needs::CostsOnly);
   return build_run(study::evaluate_schedule(schedule, "test", config), "test", RunSource::ScheduleFile, "");
 }
 

@@ -50,10 +50,10 @@ TEST_CASE("rows of the schedules hold what a simulation of each gives") {
   const ScheduleRow one = evaluate_row(kRun, "1f1b");
   CHECK(one.makespan == 33 * kUnit);
   CHECK(gpipe.peak_bytes == Approx(2 * one.peak_bytes));
-  const io::RunConfig config = config_of(kRun);
-  const study::Evaluation run = study::evaluate(config);
-  CHECK(one.gap == Approx(static_cast<double>(run.metrics.makespan) /
-                              static_cast<double>(run.metrics.lower_bound.value) -
+  const io::Config config = config_of(kRun);
+  const study::Run run = study::evaluate(config);
+  CHECK(one.gap == Approx(static_cast<double>(run.metrics->makespan) /
+                              static_cast<double>(run.metrics->lower_bound.value) -
                           1));
 }
 

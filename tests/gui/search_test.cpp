@@ -110,7 +110,7 @@ TEST_CASE("a search knows groups, slices, the critical path and slack") {
   CHECK(found_in(*sliced, "0F0.1") == "0F0.1");
   RunModel run = *run_of(kScene);
   CHECK(found_in(run, "critical").empty());
-  run.critical = {0, 4, 5};
+  run.critical_path = CriticalPath{0, {0, 4, 5}};
   CHECK(found_in(run, "critical -type:B") == "0F0 1F0");
   // Without slack nothing is known to have little, or much.
   CHECK(found_in(run, "slack<1").empty());

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,7 +13,7 @@ using namespace pipeloom::io;
 
 namespace {
 
-RunConfig read(const std::string& text) {
+Config read(const std::string& text) {
   return read_run_config(Document::parse(text, "c").root());
 }
 

@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import counted_names
 import include_direction
 import message_text
 import text_rules
@@ -164,6 +165,44 @@ class TextRules(unittest.TestCase):
             page = "[b](b.md#part) [web](https://example.org/x)\n[up](../gone.md)\n"
             found = text_rules.broken_links(root, "docs/a.md", page)
             self.assertEqual(found, ["docs/a.md:2: link to ../gone.md, which does not exist"])
+
+
+class CountedNames(unittest.TestCase):
+    ROW = {"what": r"\bbubble\b(?!\()", "limit": 2, "but": ["schedules"]}
+    NAMED = {
+        "sim/metrics.hpp": "double bubble = 0;\n",
+        "study/metric.cpp": '{.name = "bubble"},\n',
+        "study/other.cpp": "return bubble(schedule); // of bubbles\n",
+        "schedules/gpipe.cpp": '"bubble = (p - 1)/m"\n',
+        "docs/metrics.md": "bubble\n",
+        "tests/metrics_test.cpp": "CHECK(metrics.bubble == 0);\n",
+    }
+
+    def found(self, planted):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name, text in {**self.NAMED, **planted}.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            return counted_names.violations(root, [self.ROW])
+
+    def test_as_many_files_as_the_row_allows(self):
+        self.assertEqual(self.found({}), [])
+
+    def test_one_file_more(self):
+        found = self.found({"gui/state.cpp": 'out["bubble"] = 1;\n'})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("3 files name", found[0])
+        self.assertIn("gui/state.cpp", found[0])
+
+    def test_prose_of_schemas_counts(self):
+        self.assertEqual(len(self.found({"study/schemas/report.json": '"description": "the bubble"\n'})), 1)
+
+    def test_every_row_finds_its_name(self):
+        root = Path(__file__).resolve().parents[2]
+        files = list(counted_names.product_files(root))
+        for row in counted_names.COUNTED:
+            self.assertTrue(counted_names.holders(files, row), row)
 
 
 if __name__ == "__main__":

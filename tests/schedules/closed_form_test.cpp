@@ -107,7 +107,7 @@ TEST_CASE(
       INFO(generator.name << " " << form.quantity);
       CHECK(form.value(params, {}, Rank(0)).has_value());
       Params forward_only = params;
-      forward_only.forward_only = true;
+      forward_only.options.forward_only = true;
       CHECK_FALSE(form.value(forward_only, {}, Rank(0)).has_value());
       const bool names_latency = form.condition.find("transfers of L") != std::string::npos;
       const UniformCosts with_latency{

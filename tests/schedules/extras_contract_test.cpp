@@ -87,11 +87,11 @@ TEST_CASE("a group's backward is recomputed in front of the group") {
 
 TEST_CASE("copies stand behind the forward and ahead of the backward") {
   const Schedule plain = parse_schedule("0F0 0F1 0F2 0F3 0B0 0B1 0B2 0B3");
-  CHECK(queue_of(with_offload(plain, {.prefetch = 1, .min_gap = 3}), 0) ==
+  CHECK(queue_of(with_offload(plain, {.chunks = {}, .prefetch = 1, .min_gap = 3}), 0) ==
         "0F0 0O0 0F1 0O1 0F2 0O2 0L0 0F3 0O3 0L1 0B0 0L2 0B1 0L3 0B2 0B3");
   // Prefetched as early as can be: right behind its own offload.
-  CHECK(queue_of(with_offload(parse_schedule("0F0 0F1 0B1 0B0"), {.prefetch = 9, .min_gap = 2}), 0) ==
-        "0F0 0O0 0L0 0F1 0B1 0B0");
+  CHECK(queue_of(with_offload(parse_schedule("0F0 0F1 0B1 0B0"), {.chunks = {}, .prefetch = 9, .min_gap = 2}),
+                 0) == "0F0 0O0 0L0 0F1 0B1 0B0");
 }
 
 TEST_CASE("only the longest-lived chunks go if the rule says so") {
@@ -105,7 +105,8 @@ TEST_CASE("only the longest-lived chunks go if the rule says so") {
 }
 
 TEST_CASE("a reload comes before the recomputation that needs it") {
-  const Schedule schedule = with_offload(with_recompute(parse_schedule("0F0 0F1 0B1 0B0")), {.min_gap = 3});
+  const Schedule schedule =
+      with_offload(with_recompute(parse_schedule("0F0 0F1 0B1 0B0")), {.chunks = {}, .min_gap = 3});
   CHECK(queue_of(schedule, 0) == "0F0 0O0 0F1 0R1 0L0 0B1 0R0 0B0");
 }
 
@@ -128,7 +129,8 @@ TEST_CASE("every schedule with recomputation: legal, running, and never more mem
 TEST_CASE("every schedule with offload: legal and running, and free copies change nothing but memory") {
   for_each_schedule([](const Schedule& plain) {
     const Totals without = totals_of(plain);
-    for (const OffloadRule& rule : {OffloadRule{}, OffloadRule{.chunks = 1, .prefetch = 0, .min_gap = 0}}) {
+    for (const OffloadOption& rule :
+         {OffloadOption{}, OffloadOption{.chunks = 1, .prefetch = 0, .min_gap = 0}}) {
       const Schedule schedule = with_offload(plain, rule);
       REQUIRE(validate(schedule).empty());
       REQUIRE(count(schedule, OpKind::Offload) == count(schedule, OpKind::Reload));
@@ -138,7 +140,7 @@ TEST_CASE("every schedule with offload: legal and running, and free copies chang
       for (std::size_t r = 0; r < free.busy.size(); ++r)
         REQUIRE(free.peak_activation_bytes[r] <= without.peak_activation_bytes[r]);
     }
-    const Schedule both = with_offload(with_recompute(plain), {.min_gap = 1});
+    const Schedule both = with_offload(with_recompute(plain), {.chunks = {}, .min_gap = 1});
     REQUIRE(validate(both).empty());
     REQUIRE(totals_of(both).makespan >= without.makespan);
   });

@@ -41,7 +41,7 @@ void for_each_schedule(Fn&& fn) {
             INFO(describe(generator, params));
             const auto schedule = std::make_shared<const Schedule>(make(generator, params));
             fn(schedule);
-            if (schedule->slices() > 1 || params.updates > 1) continue;
+            if (schedule->slices() > 1 || params.updates() > 1) continue;
             fn(std::make_shared<const Schedule>(with_recompute(*schedule)));
             fn(std::make_shared<const Schedule>(with_offload(*schedule, {})));
           }

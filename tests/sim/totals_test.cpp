@@ -79,7 +79,6 @@ TEST_CASE("bubble figures follow from makespan and work") {
   CHECK(totals.makespan == 33);
   CHECK(totals.busy == Times{24, 24, 24, 24});
   CHECK(totals.bubble_ratio() == Approx(9.0 / 33).epsilon(1e-15));
-  CHECK(totals.bubble_overhead() == Approx(3.0 / 8).epsilon(1e-15));
   CHECK(totals.peak_live == std::vector<std::int32_t>{4, 3, 2, 1});
 }
 

@@ -4,7 +4,7 @@
 
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
 #include "study/compare/compare_rule.hpp"
@@ -35,16 +35,30 @@ std::vector<std::vector<IdleSpan>> idle_of(const Timeline& timeline) {
 const char* const kOneForwardOneBackward = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
 const char* const kSplit = "0F0 0F1 0I0 0W0 0I1 0W1 | 1F0 1I0 1F1 1I1 1W0 1W1";
 
+double ratio_of(std::string_view metric, const RunNumbers& run) {
+  return std::get<double>(*metric_named(metric)->get(run));
+}
+
+/// A run of which nothing but this is known.
+Run titled(const char* title, const Timeline& timeline) {
+  Run run;
+  run.title = title;
+  run.schedule = timeline.schedule;
+  run.timeline = timeline;
+  return run;
+}
+
 }  // namespace
 
 TEST_CASE("facts come from the timeline alone") {
   // rank 0: F0 0-1, F1 1-2, B0 4-6, B1 7-9; rank 1: F0 1-2, B0 2-4, F1 4-5, B1 5-7.
-  const TimelineFacts facts = facts_of(run(kOneForwardOneBackward));
+  const Timeline timeline = run(kOneForwardOneBackward);
+  const TimelineFacts facts = facts_of(timeline);
   CHECK(facts.makespan == 9 * kUnit);
   CHECK(facts.busy == 12 * kUnit);
   CHECK(facts.idle == 6 * kUnit);
-  CHECK(facts.bubble_ratio == Approx(6.0 / 18));
-  CHECK(facts.bubble_overhead == Approx(0.5));
+  CHECK(ratio_of("bubble_ratio", {nullptr, &timeline}) == Approx(6.0 / 18));
+  CHECK(ratio_of("bubble_overhead", {nullptr, &timeline}) == Approx(0.5));
 }
 
 TEST_CASE("an op is matched with what does the same, wherever it stands") {
@@ -69,7 +83,9 @@ TEST_CASE("splitting the backward shortens the step, and the words say where") {
   const Timeline a = run(kOneForwardOneBackward);
   const Timeline b = run(kSplit);
   // rank 1: F0 1-2, I0 2-3, F1 3-4, I1 4-5, W0 5-6, W1 6-7; rank 0: F0 F1 0-2, I0 3-4, W0 4-5, I1 5-6, W1 6-7.
-  const ComparedRun sides[] = {{"1f1b", &a}, {"split", &b}};
+  const Run one = titled("1f1b", a);
+  const Run other = titled("split", b);
+  const Run* const sides[] = {&one, &other};
   const auto rows = compare_metrics(sides);
   CHECK(rows[0].name == "makespan");
   CHECK(rows[0].values == std::vector<std::optional<double>>{9.0 * kUnit, 7.0 * kUnit});
@@ -140,7 +156,11 @@ TEST_CASE("a limit that holds shows what is left") {
   metrics.ranks[1].memory.peak_bytes = 70;
   MemoryModel memory;
   memory.limit = {75, 80};  // rank 0 holds nothing: rank 1 has least left
-  const ComparedRun runs[] = {{"a", &a, &metrics, nullptr, &memory}, {"b", &a}};
+  Run one = titled("a", a);
+  one.metrics = metrics;
+  one.memory = std::make_shared<const MemoryModel>(memory);
+  const Run other = titled("b", a);
+  const Run* const runs[] = {&one, &other};
   const auto rows = compare_metrics(runs);
   CHECK(rows.back().name == "headroom_bytes");
   CHECK(rows.back().values == std::vector<std::optional<double>>{10.0, std::nullopt});
@@ -170,15 +190,15 @@ TEST_CASE("slices of a rank that a schedule gives to replicas are matched on the
 TEST_CASE("ZB-H1 against 1F1B, p = 4, m = 8") {
   // F 1, B 2, I 1, W 1: 1F1B takes (m + p - 1) (F + B) = 33; ZB-H1 m (F + I + W) + (p - 1) (F + I - W) = 27.
   const auto evaluate = [](const char* schedule) {
-    io::RunConfig config = io::read_run_config(
+    io::Config config = io::read_run_config(
         io::Document::parse(fmt::format(R"({{"schedule": "{}", "ranks": 4, "microbatches": 8}})", schedule),
                             "c")
             .root());
     return study::evaluate(config);
   };
-  const Evaluation a = evaluate("1f1b");
-  const Evaluation b = evaluate("zb-h1");
-  const ComparedRun sides[] = {{"1f1b", &a.timeline, &a.metrics}, {"zb-h1", &b.timeline, &b.metrics}};
+  const Run a = evaluate("1f1b");
+  const Run b = evaluate("zb-h1");
+  const RunNumbers sides[] = {{&*a.metrics, &a.timeline}, {&*b.metrics, &b.timeline}};
   const auto rows = compare_metrics(sides);
   CHECK(rows[0].values == std::vector<std::optional<double>>{33.0 * kUnit, 27.0 * kUnit});
   CHECK(*rows[0].relative(1) == Approx(-6.0 / 33));
@@ -218,7 +238,9 @@ TEST_CASE("a rule that is none, and a metric that nobody knows, are refused") {
   CHECK(why("makespan>nan").find("found 'nan'") != std::string::npos);
   CHECK(why("makespam>1").find("did you mean 'makespan'?") != std::string::npos);
   const Timeline a = run(kOneForwardOneBackward);
-  const ComparedRun sides[] = {{"a", &a}, {"b", &a}};
+  const Run one = titled("a", a);
+  const Run other = titled("b", a);
+  const Run* const sides[] = {&one, &other};
   CHECK_THROWS_AS(
       breaks(parse_compare_rule("peak_bytes>1", Where{}), compare_all_metrics(sides), 1, TimeUnit::Unit),
       InputError);
@@ -233,7 +255,9 @@ TEST_CASE("abstract and real times are told apart, sizes of seconds are not") {
   CHECK(clock_difference(a, ms) ==
         "times cannot be compared: abstract units here, ms there; set costs.time_unit");
   CHECK(clock_difference(ms, us).empty());
-  const ComparedRun sides[] = {{"a", &a}, {"ms", &ms}};
+  const Run one = titled("a", a);
+  const Run other = titled("ms", ms);
+  const Run* const sides[] = {&one, &other};
   const auto rows = compare_metrics(sides);
   CHECK_FALSE(rows[0].values[1]);
   CHECK(rows[1].values[1] == rows[1].values[0]);
@@ -244,7 +268,11 @@ TEST_CASE("every metric and every idle cause can be compared and be a rule") {
   const Timeline b = run(kSplit);
   const auto idle_a = idle_of(a);
   const auto idle_b = idle_of(b);
-  const ComparedRun runs[] = {{"a", &a, nullptr, &idle_a}, {"b", &b, nullptr, &idle_b}};
+  Run one = titled("a", a);
+  one.idle = idle_a;
+  Run other = titled("b", b);
+  other.idle = idle_b;
+  const Run* const runs[] = {&one, &other};
   const auto rows = compare_all_metrics(runs);
   double causes = 0;
   double idle = 0;
@@ -301,8 +329,8 @@ TEST_CASE("sums over many ranks of long runs are right") {
   timeline.end[0] = 2 * hours;
   // Idle: 1023 half runs of 1024 whole ones.
   const TimelineFacts facts = facts_of(timeline);
-  CHECK(facts.bubble_ratio == Approx(1023.0 / 2048));
-  CHECK(facts.bubble_overhead == Approx(1023.0 / 1025));
+  CHECK(ratio_of("bubble_ratio", {nullptr, &timeline}) == Approx(1023.0 / 2048));
+  CHECK(ratio_of("bubble_overhead", {nullptr, &timeline}) == Approx(1023.0 / 1025));
   CHECK(format_ticks(facts.busy, TimeUnit::Second) == "9225000.0");  // 1025 * 9000
   CHECK(format_ticks(facts.idle, TimeUnit::Second) == "9207000.0");
   const std::vector<std::vector<IdleSpan>> idle(kRanks, {{hours, 2 * hours, IdleCause::Cooldown}});
@@ -320,12 +348,11 @@ TEST_CASE("sums over many ranks of long runs are right") {
 
 TEST_CASE("a comparison says what a simulation says: one slow stage of 64") {
   // Stage 9 takes 1e9 units for each pass, the others none of note: 63 of 64 ranks stand still.
-  const Evaluation run =
-      evaluate(io::read_run_config(io::Document::parse(
-                                       R"({"schedule": "1f1b", "ranks": 64, "microbatches": 1,
+  const Run run = evaluate(io::read_run_config(io::Document::parse(
+                                                   R"({"schedule": "1f1b", "ranks": 64, "microbatches": 1,
  "costs": {"forward": {"default": 1, "stages": {"9": 1e9}}, "backward": {"default": 1, "stages": {"9": 1e9}}}})",
-                                       "c")
-                                       .root()));
-  CHECK(run.metrics.bubble_ratio == Approx(63.0 / 64).margin(1e-6));
-  CHECK(facts_of(run.timeline).bubble_ratio == Approx(run.metrics.bubble_ratio));
+                                                   "c")
+                                                   .root()));
+  CHECK(run.metrics->bubble_ratio == Approx(63.0 / 64).margin(1e-6));
+  CHECK(ratio_of("bubble_ratio", {nullptr, &run.timeline}) == Approx(run.metrics->bubble_ratio));
 }

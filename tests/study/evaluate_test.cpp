@@ -7,7 +7,8 @@
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
+#include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "support/catch.hpp"
 
@@ -16,17 +17,17 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-io::RunConfig config_of(const std::string& text) {
+io::Config config_of(const std::string& text) {
   return io::read_run_config(io::Document::parse(text, "c").root());
 }
 
-study::Evaluation run(const std::string& text) {
+study::Run run(const std::string& text) {
   return study::evaluate(config_of(text));
 }
 
-std::string report_text(const study::Evaluation& evaluation, const io::ReportParts& parts = {}) {
+std::string report_text(const study::Run& evaluation, const study::ReportParts& parts = {}) {
   std::ostringstream out;
-  io::write_report(out, evaluation.report(), parts);
+  study::write_report(out, evaluation, parts);
   return out.str();
 }
 
@@ -176,8 +177,8 @@ TEST_CASE("steps that nobody looks at are neither simulated nor counted") {
   limits.with_all_steps = false;
   const auto first = study::evaluate(config_of(many), limits);
   CHECK(first.timeline.steps == 1);
-  CHECK(first.effective.step.count == 1048576);
-  CHECK(first.metrics.step_time == 7'000'000'000);
+  CHECK(first.effective->step.count == 1048576);
+  CHECK(first.metrics->step_time == 7'000'000'000);
   // What all of them would pass is refused as before: 1048576 * (5000 + 1) > 2^62 / 1e9 = 4.6e9.
   CHECK(
       error_of(
@@ -223,7 +224,7 @@ TEST_CASE("a limit is told as the table tells memory") {
   const auto evaluation = run(R"({"schedule": "interleaved-1f1b", "ranks": 4, "microbatches": 8, "chunks": 2,
       "costs": {"per": "rank", "forward": 1, "backward": 2}, "memory": {"limit_bytes": 3}})");
   REQUIRE(evaluation.over_limit);
-  CHECK(study::over_limit_text(*evaluation.over_limit, evaluation.memory)
+  CHECK(study::over_limit_text(*evaluation.over_limit, *evaluation.memory)
             .starts_with(
                 "over the memory limit: rank 0 needs 3.5 activations of a stage at 4F2, the limit is 3 "
                 "activations of a stage; "));
@@ -256,17 +257,17 @@ TEST_CASE("a schedule file with costs") {
       io::Document::parse(R"({"costs": {"forward": 1, "backward": 2}})", "c").root(), io::Needs::CostsOnly);
   const auto evaluation = study::evaluate_schedule(schedule, "o.csv", config);
   // 1F1B on two ranks with two microbatches: (2 + 1) * 3.
-  CHECK(study::find_metric("makespan").text(evaluation) == "9.0");
-  CHECK(evaluation.effective.schedule == "o.csv");
+  CHECK(study::text_of(study::find_metric("makespan"), evaluation) == "9.0");
+  CHECK(evaluation.effective->schedule == "o.csv");
   const auto hanging = std::make_shared<const Schedule>(parse_schedule("0F0 0B0 0F1 0B1 | 1F1 1B1 1F0 1B0"));
   CHECK_THROWS_AS(study::evaluate_schedule(hanging, "o.csv", config), ScheduleError);
 }
 
 TEST_CASE("every metric has a text that reads as a number") {
   const auto evaluation = run(kSeed);
-  for (const auto& metric : study::all_metrics()) {
+  for (const auto& metric : study::asked_metrics()) {
     INFO(metric.name);
-    CHECK_NOTHROW(std::stod(metric.text(evaluation)));
+    CHECK_NOTHROW(std::stod(study::text_of(metric, evaluation)));
   }
 }
 
@@ -289,7 +290,7 @@ TEST_CASE("bytes that do not add up are refused with the place of most of them")
   // What fits is exact: a rank holds its static bytes and at most 2 activations.
   const auto fits = run(R"({"schedule": "1f1b", "ranks": 2, "microbatches": 8,
  "memory": {"static_bytes": 4611686018427387000, "activation_bytes": 100}})");
-  CHECK(fits.metrics.ranks[0].memory.peak_bytes == 4'611'686'018'427'387'200);
+  CHECK(fits.metrics->ranks[0].memory.peak_bytes == 4'611'686'018'427'387'200);
 }
 
 TEST_CASE("times of messages that pass 2^62 ticks are refused") {

@@ -45,7 +45,7 @@ cost::CostSpec some_costs(test::Random& random, const Schedule& schedule) {
   }
   if (random.chance(30))
     for (int k = 0; k < schedule.microbatches(); ++k)
-      costs.microbatch_scale.push_back(random.between(0, 3) * kUnitScale / 2);
+      costs.microbatch_scale.array.push_back(random.between(0, 3) * kUnitScale / 2);
   constexpr cost::TransferModel kModels[] = {cost::TransferModel::Latency, cost::TransferModel::Async,
                                              cost::TransferModel::Link};
   costs.transfer.model = kModels[random.below(3)];
@@ -57,7 +57,6 @@ cost::CostSpec some_costs(test::Random& random, const Schedule& schedule) {
 
 cost::MemorySpec some_memory(test::Random& random, const Schedule& schedule) {
   cost::MemorySpec memory;
-  memory.has_sizes = true;
   memory.activation = some_numbers(random, schedule.stages(), "memory.activation_bytes");
   memory.static_bytes = some_numbers(random, schedule.stages(), "memory.static_bytes");
   memory.receive = some_numbers(random, schedule.stages(), "memory.receive_bytes");
@@ -87,7 +86,7 @@ struct Factors {
 };
 
 /// Nothing if one of the numbers is more than a user may give.
-std::optional<io::RunConfig> times(io::RunConfig config, Factors by) {
+std::optional<io::Config> times(io::Config config, Factors by) {
   bool fits = multiply(config.step.optimizer, by.time) &&
               multiply(*config.costs.transfer.link.latency, by.time) &&
               multiply(config.costs.transfer.bytes, by.time);
@@ -99,8 +98,7 @@ std::optional<io::RunConfig> times(io::RunConfig config, Factors by) {
   return fits ? std::optional(std::move(config)) : std::nullopt;
 }
 
-std::optional<study::Evaluation> run_of(const std::shared_ptr<const Schedule>& schedule,
-                                        const io::RunConfig& config) {
+std::optional<study::Run> run_of(const std::shared_ptr<const Schedule>& schedule, const io::Config& config) {
   try {
     return study::evaluate_schedule(schedule, "random", config);
   } catch (const InputError&) {
@@ -111,8 +109,8 @@ std::optional<study::Evaluation> run_of(const std::shared_ptr<const Schedule>& s
 }
 
 /// Times that a report prints; a row of names for the eye would not tell more than the index.
-std::vector<Wide> times_of(const study::Evaluation& run) {
-  const Metrics& m = run.metrics;
+std::vector<Wide> times_of(const study::Run& run) {
+  const Metrics& m = *run.metrics;
   std::vector<Wide> out = {m.makespan, m.ideal_time, m.max_window, m.lower_bound.value,
                            run.critical_path->length};
   for (const RankMetrics& rank : m.ranks)
@@ -124,20 +122,20 @@ std::vector<Wide> times_of(const study::Evaluation& run) {
       out.push_back(sum.value());
   const study::TimelineFacts facts = study::facts_of(run.timeline);
   out.insert(out.end(), {facts.busy.value(), facts.idle.value()});
-  const study::CauseTotals causes = study::cause_totals(all_idle_spans(run.timeline, run.costs));
+  const study::CauseTotals causes = study::cause_totals(all_idle_spans(run.timeline, *run.costs));
   for (std::size_t i = 0; i < kIdleCauses; ++i)
     out.push_back(causes.total.of(static_cast<IdleCause>(i)).value());
   for (const Ticks end : run.timeline.end) out.push_back(end);
   return out;
 }
 
-std::vector<Wide> bytes_of(const study::Evaluation& run) {
+std::vector<Wide> bytes_of(const study::Run& run) {
   std::vector<Wide> out;
-  for (const RankMetrics& rank : run.metrics.ranks)
+  for (const RankMetrics& rank : run.metrics->ranks)
     for (const Bytes bytes :
          {rank.memory.peak_activation_bytes, rank.memory.peak_bytes, rank.memory.peak_host_bytes})
       out.push_back(bytes);
-  each_memory_curve(run.timeline, run.memory, [&](Rank, const std::vector<MemoryStep>& curve) {
+  each_memory_curve(run.timeline, *run.memory, [&](Rank, const std::vector<MemoryStep>& curve) {
     for (const MemoryStep& step : curve) out.push_back(step.bytes);
   });
   return out;
@@ -163,7 +161,7 @@ TEST_CASE("numbers near the largest are right or refused, never others") {
     const auto plain = test::random_problem(random.bits(), {4, 3, 5, 30}).schedule;
     const auto schedule =
         random.chance(50) ? plain : std::make_shared<const Schedule>(test::random_extras(random, *plain));
-    io::RunConfig config;
+    io::Config config;
     config.costs = some_costs(random, *schedule);
     config.memory = some_memory(random, *schedule);
     config.step.rule = random.chance(50) ? StepRule::Barrier : StepRule::PostValidation;
@@ -187,9 +185,9 @@ TEST_CASE("numbers near the largest are right or refused, never others") {
       REQUIRE(agree(times_of(*large), times_of(*small), by.time));
       REQUIRE(agree(bytes_of(*large), bytes_of(*small), by.bytes));
       // A mean over steps, rounded: in the small run to a whole tick, which is by.time in the large one.
-      REQUIRE(distance(large->metrics.steady_period, small->metrics.steady_period, by.time) <= 1);
-      REQUIRE(large->metrics.bubble_ratio == Approx(small->metrics.bubble_ratio).margin(1e-12));
-      REQUIRE(large->metrics.bubble_overhead == Approx(small->metrics.bubble_overhead).margin(1e-12));
+      REQUIRE(distance(large->metrics->steady_period, small->metrics->steady_period, by.time) <= 1);
+      REQUIRE(large->metrics->bubble_ratio == Approx(small->metrics->bubble_ratio).margin(1e-12));
+      REQUIRE(large->metrics->bubble_overhead == Approx(small->metrics->bubble_overhead).margin(1e-12));
     }
   }
   CHECK(right > 300);

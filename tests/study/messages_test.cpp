@@ -15,7 +15,7 @@ using namespace pipeloom;
 
 namespace {
 
-study::Evaluation run(const std::string& text) {
+study::Run run(const std::string& text) {
   return study::evaluate(io::read_run_config(io::Document::parse(text, "c").root()));
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("every schedule under every transfer model: runs or is refused, and is
     for (const int p : {2, 4, 6})
       for (const int m : {p, 2 * p, 3 * p}) {
         const std::string base = config_of(generator.name, p, m, kHop);
-        std::optional<study::Evaluation> free;
+        std::optional<study::Run> free;
         try {
           free = run(base);
         } catch (const ScheduleError&) {
@@ -51,16 +51,16 @@ TEST_CASE("every schedule under every transfer model: runs or is refused, and is
             try {
               const auto other = run(config_of(generator.name, p, m, transfer));
               ++ran;
-              REQUIRE(other.metrics.makespan >= free->metrics.makespan);
-              REQUIRE(other.metrics.lower_bound.value <= other.metrics.makespan);
+              REQUIRE(other.metrics->makespan >= free->metrics->makespan);
+              REQUIRE(other.metrics->lower_bound.value <= other.metrics->makespan);
               REQUIRE(other.messages->totals.head_of_line <= other.messages->totals.queued);
               Ticks exposed = 0;
-              for (const RankMetrics& rank : other.metrics.ranks) {
+              for (const RankMetrics& rank : other.metrics->ranks) {
                 REQUIRE(rank.idle_causes.total() == rank.idle);
                 exposed += rank.idle_causes.transfer + rank.idle_causes.queueing;
               }
               REQUIRE(exposed == other.messages->totals.exposed);
-              REQUIRE(other.critical_path->length == other.metrics.makespan);
+              REQUIRE(other.critical_path->length == other.metrics->makespan);
             } catch (const ScheduleError& error) {
               const std::string why = error.what();
               const bool says_why = why.find("[mispaired]") != std::string::npos ||
@@ -90,16 +90,16 @@ TEST_CASE("links without sending time change nothing, and with it they can only 
   CHECK(async.timeline.end == link.timeline.end);
   // 4 us to send 200 kB; async: 2 + 4 hidden; a link is busy for 4 of every message.
   const std::string bytes = R"("latency": 2, "bytes": 200000, "bandwidth_gbps": 400, "ranks_per_node": 4)";
-  CHECK(run(config_of("zbv", 4, 8, R"("model": "link", )" + bytes)).metrics.makespan >=
-        run(config_of("zbv", 4, 8, R"("model": "async", )" + bytes)).metrics.makespan);
+  CHECK(run(config_of("zbv", 4, 8, R"("model": "link", )" + bytes)).metrics->makespan >=
+        run(config_of("zbv", 4, 8, R"("model": "async", )" + bytes)).metrics->makespan);
 }
 
 TEST_CASE("the report carries messages only where they block or queue") {
-  CHECK(run(config_of("1f1b", 4, 8, kHop)).report().messages == nullptr);
+  CHECK(run(config_of("1f1b", 4, 8, kHop)).messages.has_value() == false);
   const auto blocking = run(config_of("1f1b", 4, 8, R"("model": "blocking", "latency": 2)"));
   // 3 hops, 8 microbatches, forward and backward.
-  CHECK(blocking.report().messages->totals.count == 48);
-  CHECK(blocking.report().messages->plan == "schedule");
+  CHECK(blocking.messages->totals.count == 48);
+  CHECK(blocking.messages->plan == "schedule");
 }
 
 TEST_CASE("several steps under blocking messages") {
@@ -110,9 +110,9 @@ TEST_CASE("several steps under blocking messages") {
     return run(std::string(text).replace(text.find('%'), 1, rule));
   };
   const auto barrier = with("barrier");
-  CHECK(barrier.metrics.steady_period == barrier.metrics.makespan + 3 * ticks_per(TimeUnit::Unit));
-  CHECK(barrier.timeline.start_of(0, 2) == 2 * barrier.metrics.steady_period);
+  CHECK(barrier.metrics->steady_period == barrier.metrics->makespan + 3 * ticks_per(TimeUnit::Unit));
+  CHECK(barrier.timeline.start_of(0, 2) == 2 * barrier.metrics->steady_period);
   const auto ahead = with("post-validation");
-  CHECK(ahead.metrics.steady_period <= barrier.metrics.steady_period);
+  CHECK(ahead.metrics->steady_period <= barrier.metrics->steady_period);
   CHECK(ahead.timeline.start_of(0, 1) <= barrier.timeline.start_of(0, 1));
 }

@@ -67,7 +67,8 @@ TEST_CASE("every schedule, extras included, reads back from every format that ca
   std::size_t round_trips = 0;
   for_each_schedule([&](const Schedule& plain) {
     const Schedule recomputed = schedules::with_recompute(plain, 1);
-    for (const Schedule& schedule : {plain, recomputed, schedules::with_offload(recomputed, {.min_gap = 1})})
+    for (const Schedule& schedule :
+         {plain, recomputed, schedules::with_offload(recomputed, {.chunks = {}, .min_gap = 1})})
       for (const io::Format& format : io::all_formats()) {
         if (!format.read || !format.write) continue;
         const auto text = written(format, schedule);

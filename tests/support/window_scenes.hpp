@@ -27,7 +27,7 @@ inline gui::RunPtr run_of(const std::shared_ptr<const Schedule>& schedule, const
   run->id = gui::next_run_id();
   run->title = "scene";
   run->schedule = schedule;
-  run->costs = uniform_costs(schedule->placement(), costs);
+  run->costs = std::make_shared<const Costs>(uniform_costs(schedule->placement(), costs));
   run->timeline = simulate(schedule, *run->costs, Steps{.count = steps});
   for (Rank rank{0}; rank < Rank(schedule->ranks()); ++rank)
     run->idle.push_back(idle_spans(run->timeline, *run->costs, rank));

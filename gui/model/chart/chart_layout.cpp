@@ -43,7 +43,7 @@ bool has_lane(const ViewState& view, const RunModel& run, ChartLane lane) {
     case ChartLane::Receive:
       return view.show_messages && !run.message_bars.empty();
     case ChartLane::Memory:
-      return view.show_memory && run.memory.has_value();
+      return view.show_memory && run.memory != nullptr;
   }
   return false;
 }

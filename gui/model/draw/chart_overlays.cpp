@@ -45,7 +45,7 @@ std::string length_text(const ChartLayout& layout, Ticks length) {
 /// Outlines of boxes; where ops are narrower, a mark at the foot of the row, once per pixel.
 void ChartListBuilder::add_critical(const ChartBlock& block) {
   const RunModel& run = *block.run;
-  const auto& ops = run.critical;
+  const auto& ops = run.critical();
   const auto start_of = [&](std::size_t op) { return static_cast<double>(run.timeline.start[op]); };
   const auto starts_before = [&](double time) {
     return [&, time](std::size_t op) { return start_of(op) < time; };

@@ -25,7 +25,7 @@ constexpr std::size_t kFixes = 4;
 /// Null if it is refused.
 SchedulePtr schedule_of(const Assignments& assignments) {
   try {
-    const io::RunConfig config = config_of(assignments);
+    const io::Config config = config_of(assignments);
     const double passes = static_cast<double>(config.ranks) * config.microbatches * config.chunks.value_or(2);
     if (passes > kMaxPasses) return nullptr;
     io::EffectiveConfig effective;
@@ -38,7 +38,7 @@ SchedulePtr schedule_of(const Assignments& assignments) {
 /// Whether the costs fit the schedule.
 bool fits(const Assignments& assignments, const Schedule& schedule) {
   try {
-    const io::RunConfig config = config_of(assignments);
+    const io::Config config = config_of(assignments);
     (void)cost::resolve(config.costs, schedule);
     (void)cost::resolve_memory(config.memory, schedule.placement());
     return true;
@@ -184,7 +184,7 @@ Assignments with_fix(Assignments assignments, const Fix& fix) {
 std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& cancelled) {
   Search search(assignments, cancelled);
   try {
-    const io::RunConfig config = config_of(assignments);
+    const io::Config config = config_of(assignments);
     if (static_cast<double>(config.ranks) * config.microbatches > kMaxPasses) return {};
     const SchedulePtr schedule = schedule_of(assignments);
     if (schedule && fits(assignments, *schedule)) return {};  // refused for what no other shape would change

@@ -47,11 +47,11 @@ std::vector<Fix> fix_of_remedy(const std::string& remedy) {
 
 Outcome simulate_config(const Assignments& assignments, const std::string& file, const Cancelled& cancelled) {
   try {
-    const io::RunConfig config = config_of(assignments);
+    const io::Config config = config_of(assignments);
     require_shown(config);
-    study::Evaluation run = study::evaluate(config, window_limits(cancelled));
+    study::Run run = study::evaluate(config, window_limits(cancelled));
     if (cancelled) return {};
-    std::string title = title_of(run.effective);
+    std::string title = title_of(*run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, file), "", {}};
   } catch (const study::MessageProblem& problem) {
     return {nullptr, problem.line(), fix_of_remedy(problem.remedy())};

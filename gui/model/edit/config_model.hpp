@@ -17,7 +17,7 @@
 #include "gui/model/edit/edit_history.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"
 
@@ -37,7 +37,7 @@ struct Fix {
 [[nodiscard]] Assignments assignments_of(const io::Value& root);
 /// The configuration that these describe. A costs file that "costs" names is read. Throws InputError as the readers do; places are the
 /// keys.
-[[nodiscard]] io::RunConfig config_of(const Assignments& assignments);
+[[nodiscard]] io::Config config_of(const Assignments& assignments);
 /// As a file: nested, keys in the order of the table.
 [[nodiscard]] std::string config_text(const Assignments& assignments);
 /// `pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --set costs.forward=2`, quoted for a POSIX shell. Costs, memory and step that

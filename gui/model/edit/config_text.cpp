@@ -108,7 +108,7 @@ Assignments assignments_of(const io::Value& root) {
   return out;
 }
 
-io::RunConfig config_of(const Assignments& assignments) {
+io::Config config_of(const Assignments& assignments) {
   io::Document document;
   // "costs" may name a file; single costs go on top of what it holds.
   if (const auto costs = assignments.find("costs"); costs != assignments.end()) {

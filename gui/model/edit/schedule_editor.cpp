@@ -13,6 +13,7 @@
 #include "sim/io/json/json_value.hpp"
 #include "sim/text.hpp"
 #include "study/report/hang_page.hpp"
+#include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
@@ -32,18 +33,21 @@ bool hangs(const std::vector<Diagnostic>& diagnostics) {
 /// "before", "now" and "difference" of the state dump: null where there is no number.
 nlohmann::ordered_json metrics_json(const RunModel* run) {
   if (run == nullptr || !run->metrics) return nullptr;
-  const Metrics& metrics = *run->metrics;
-  return {{"makespan", to_double(metrics.makespan, run->timeline.unit)},
-          {"bubble_ratio", metrics.bubble_ratio},
-          {"peak_bytes", metrics.ranks[metrics.peak_rank.at()].memory.peak_bytes}};
+  const study::RunNumbers numbers = numbers_of(*run);
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const study::Metric* metric : study::listed(&study::Metric::edited))
+    if (const auto value = metric->get(numbers))
+      out[std::string(metric->name)] = std::visit([](auto number) { return nlohmann::ordered_json(number); },
+                                                  state_value(*metric, *value, run->timeline.unit));
+  return out;
 }
 
 }  // namespace
 
-io::RunConfig config_of(const RunModel& run) {
+io::Config config_of(const RunModel& run) {
   if (!run.effective) return {};
   io::Document document = io::Document::parse(io::effective_config_text(*run.effective), run.title);
-  io::RunConfig config = io::read_run_config(document.root());
+  io::Config config = io::read_run_config(document.root());
   config.options.recompute = {};
   config.options.offload = {};
   config.options.forward_only = false;
@@ -54,7 +58,7 @@ const std::shared_ptr<const Schedule>& whole_schedule(const RunModel& run) {
   return run.whole ? run.whole : run.schedule;
 }
 
-EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::RunConfig& config, const std::string& title,
+EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::Config& config, const std::string& title,
                           const RunModel& before) {
   EditOutcome out;
   const auto schedule = std::make_shared<const Schedule>(queues.build());

@@ -20,7 +20,7 @@
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/validate.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
@@ -125,7 +125,7 @@ class ScheduleEditor : public Part, public Undoable {
 
   std::unique_ptr<QueueEdits> edits_;
   RunPtr before_;
-  io::RunConfig config_;
+  io::Config config_;
   std::uint64_t shown_ = 0;
   std::uint64_t revision_ = 0;
   EditOutcome outcome_;
@@ -134,13 +134,13 @@ class ScheduleEditor : public Part, public Undoable {
 
 /// The configuration that a simulated run's costs, memory and step came from; the defaults for a run that has none. What changes queues
 /// (recomputation, offload, forward_only) is left out: the run's schedule has it already.
-[[nodiscard]] io::RunConfig config_of(const RunModel& run);
+[[nodiscard]] io::Config config_of(const RunModel& run);
 
 /// The whole schedule of a run: of one that hangs, what it was given and not only what ran.
 [[nodiscard]] const std::shared_ptr<const Schedule>& whole_schedule(const RunModel& run);
 
 /// Validates and simulates: the job behind every edit. `title` is that of the run. Throws nothing.
-[[nodiscard]] EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::RunConfig& config,
+[[nodiscard]] EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::Config& config,
                                         const std::string& title, const RunModel& before);
 
 /// Writes a schedule as `.json` or PyTorch's `.csv` and reads it back. Throws InputError for other names, a file that is there and may not be

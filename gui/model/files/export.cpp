@@ -32,13 +32,13 @@ draw::SceneOptions scene_of(const Session& session, const RunModel& run, const E
   scene.theme = options.dark.value_or(preferences.dark) ? draw::Theme::Dark : draw::Theme::Light;
   scene.palette = draw::palette_named(preferences.palette).value_or(draw::Palette::Default);
   scene.patterns = preferences.hatching;
-  scene.show_memory = view.show_memory && run.memory.has_value();
-  scene.show_idle_causes = view.show_idle && run.costs.has_value() && !run.idle.empty();
-  scene.show_critical_path = view.show_critical && run.costs.has_value() && !run.critical.empty();
-  scene.costs = run.costs ? &*run.costs : nullptr;
-  scene.memory = run.memory ? &*run.memory : nullptr;
+  scene.show_memory = view.show_memory && run.memory != nullptr;
+  scene.show_idle_causes = view.show_idle && run.costs != nullptr && !run.idle.empty();
+  scene.show_critical_path = view.show_critical && run.costs != nullptr && !run.critical().empty();
+  scene.costs = run.costs.get();
+  scene.memory = run.memory.get();
   scene.idle = scene.show_idle_causes ? &run.idle : nullptr;
-  scene.critical = scene.show_critical_path ? &run.critical : nullptr;
+  scene.critical = scene.show_critical_path ? &run.critical() : nullptr;
   scene.title = run.title;
   return scene;
 }

@@ -11,6 +11,7 @@
 #include "sim/io/pictures/cairo_picture.hpp"
 #include "sim/io/pictures/svg.hpp"
 #include "sim/text.hpp"
+#include "study/report/report.hpp"
 #include "study/run/run_size.hpp"
 
 namespace pipeloom::gui {
@@ -57,13 +58,11 @@ void write_other(const ExportJob& job, const io::Format& format, std::ostream& o
   exported.timeline = &run.timeline;
   exported.costs = &costs;
   exported.memory = &memory;
-  io::Report report;
-  if (format.needs_metrics && run.metrics && run.effective) {
-    report = {&*run.effective, &memory,        &run.timeline, &*run.metrics,
-              nullptr,         run.over_limit, run.messages ? &*run.messages : nullptr};
-    exported.report = &report;
-  }
-  if (format.needs_metrics && exported.report == nullptr)
+  if (run.metrics && run.effective)
+    exported.report = [&run](std::ostream& stream) {
+      study::write_report(stream, run, {.orders = true, .timeline = true, .critical_path = false});
+    };
+  if (format.needs_metrics && !exported.report)
     throw InputError(Where{format.name}, "a report takes a simulated run that got to its end");
   format.write(out, exported);
 }

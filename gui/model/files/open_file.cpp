@@ -21,7 +21,7 @@
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/run/run_input.hpp"
+#include "study/run/input.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -38,7 +38,7 @@ OpenedFile run_of(RunPtr run) {
 }
 
 /// A schedule that is sound runs; one that only hangs shows how far it gets; any other is refused with its first fault.
-RunPtr open_schedule(const study::RunInput& input, const Cancelled& cancelled) {
+RunPtr open_schedule(const study::Input& input, const Cancelled& cancelled) {
   const std::string title = name_of_file(input.name);
   require_shown(input.schedule->ranks(), static_cast<double>(input.schedule->num_ops()), title);
   if (const auto structure = validate_structure(*input.schedule); !structure.empty())
@@ -63,18 +63,18 @@ RunPtr open_timeline(io::TimelineFile read, const std::string& path) {
 OpenedFile open_text(std::string text, const std::string& path, Configurations configurations,
                      const Cancelled& cancelled) {
   if (io::looks_like_timeline(text)) return run_of(open_timeline(io::read_timeline(text, path), path));
-  study::InputTexts texts;
+  study::Request texts;
   texts.file = path;
   texts.text = text;
-  const study::RunInput input = study::read_input(texts);
+  const study::Input input = study::read_input(texts);
   if (input.schedule) return run_of(open_schedule(input, cancelled));
   OpenedFile out;
   out.kind = OpenedFile::Kind::Configuration;
   out.text = std::move(text);
   if (configurations == Configurations::Read) return out;
   require_shown(input.config);
-  study::Evaluation run = study::evaluate(input, window_limits(cancelled));
-  std::string title = title_of(run.effective);
+  study::Run run = study::evaluate(input, window_limits(cancelled));
+  std::string title = title_of(*run.effective);
   out.run = build_run(std::move(run), std::move(title), RunSource::Configuration, path);
   return out;
 }

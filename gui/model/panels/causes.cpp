@@ -11,6 +11,7 @@
 #include "gui/model/chart/select.hpp"
 #include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
+#include "study/report/metric.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -55,37 +56,42 @@ std::string percent(double share) {
   return fmt::format("{:.2f} %", 100 * share);
 }
 
-void add_simulated(const RunModel& run, std::vector<MetricLine>& lines) {
-  const Metrics& m = *run.metrics;
-  const TimeUnit unit = run.timeline.unit;
-  if (m.step_time != m.makespan)
-    lines.push_back({"step time", duration_text(m.step_time, unit),
-                     "What one step takes in a long run: the makespan with the optimizer, or the period from "
-                     "one step to the next."});
-  lines.push_back({"bubble ratio", percent(m.bubble_ratio),
-                   "Idle time of all ranks, as a share of ranks times makespan."});
-  lines.push_back(
-      {"bubble overhead", percent(m.bubble_overhead), "Idle time of all ranks, as a share of their work."});
-  lines.push_back({"lower bound", duration_text(m.lower_bound.value, unit),
-                   "No order with this placement and these costs is faster (" + m.lower_bound.name + ")."});
+std::string shown_text(const study::Metric& metric, const study::MetricValue& value, const RunModel& run) {
+  if (metric.unit == study::Unit::Ratio) return percent(std::get<double>(value));
+  const auto number = static_cast<Ticks>(std::get<TickSum>(value).value());
+  if (metric.unit == study::Unit::Time) return duration_text(number, run.timeline.unit);
+  return (run.memory ? memory_text(*run.memory, number) : bytes_text(number)) + " on rank " +
+         std::to_string(run.metrics->peak_rank.value());
+}
+
+/// How far the run is from the lower bound.
+void add_gap(const Metrics& m, std::vector<MetricLine>& lines) {
   // The bound is on the makespan, or on the step's period where steps overlap.
-  const Ticks bounded = m.steady_period > 0 && m.step_time == m.steady_period ? m.step_time : m.makespan;
+  const Ticks bounded = m.step_time > 0 ? m.step_time : m.makespan;
   if (m.lower_bound.value > 0)
     lines.push_back({"gap to bound",
                      percent(static_cast<double>(bounded - m.lower_bound.value) /
                              static_cast<double>(m.lower_bound.value)),
                      "How much slower than the lower bound this run is."});
-  if (m.ranks.empty()) return;
-  const Bytes peak = m.ranks[m.peak_rank.at()].memory.peak_bytes;
-  lines.push_back({"peak memory",
-                   (run.memory ? memory_text(*run.memory, peak) : bytes_text(peak)) + " on rank " +
-                       std::to_string(m.peak_rank.value()),
-                   "Most bytes that a rank holds at once: activations, static, buffers."});
+}
+
+void add_simulated(const RunModel& run, std::vector<MetricLine>& lines) {
+  const Metrics& m = *run.metrics;
+  const study::RunNumbers numbers = numbers_of(run);
+  for (const study::Metric* metric : study::listed(&study::Metric::facts)) {
+    const auto value = metric->get(numbers);
+    const bool same = metric->name == "step_time" && m.step_time == m.makespan;
+    if (!value || same || (metric->unit == study::Unit::Bytes && m.ranks.empty())) continue;
+    std::string sentence(metric->sentence);
+    if (metric->which != nullptr) sentence += fmt::format(" ({}).", metric->which(numbers));
+    lines.push_back({std::string(metric->label), shown_text(*metric, *value, run), std::move(sentence)});
+    if (metric->name == "lower_bound") add_gap(m, lines);
+  }
 }
 
 void add_messages(const RunModel& run, std::vector<MetricLine>& lines) {
   if (!run.messages) return;
-  const io::MessageSummary& m = *run.messages;
+  const study::MessageSummary& m = *run.messages;
   const TimeUnit unit = run.timeline.unit;
   lines.push_back({"messages", std::to_string(m.totals.count) + ", " + m.plan,
                    "Activations and gradients between ranks, and how they are sent."});
@@ -122,14 +128,18 @@ std::vector<MetricLine> metric_lines(const RunModel& run, const CausesSummary& c
   std::vector<MetricLine> lines;
   const TimeUnit unit = run.timeline.unit;
   const Span span = span_of(run.timeline);
-  lines.push_back({"makespan", duration_text(run.metrics ? run.metrics->makespan : span.length(), unit),
-                   "From the first start to the last end, over all ranks."});
   if (run.metrics) {
     add_simulated(run, lines);
-  } else if (span.length() > 0) {
-    const double all = static_cast<double>(span.length()) * run.ranks();
-    lines.push_back({"bubble ratio", percent(static_cast<double>(causes.total.total()) / all),
-                     "Idle time of all ranks, as a share of ranks times makespan."});
+  } else {
+    const study::Metric& makespan = *study::metric_named("makespan");
+    lines.push_back(
+        {std::string(makespan.label), duration_text(span.length(), unit), std::string(makespan.sentence)});
+    if (span.length() > 0) {
+      const study::Metric& ratio = *study::metric_named("bubble_ratio");
+      const double all = static_cast<double>(span.length()) * run.ranks();
+      lines.push_back({std::string(ratio.label), percent(static_cast<double>(causes.total.total()) / all),
+                       std::string(ratio.sentence)});
+    }
   }
   add_messages(run, lines);
   lines.push_back({"ops", std::to_string(run.timeline.start.size()), "Forwards, backwards and all others."});

@@ -15,8 +15,11 @@
 namespace pipeloom::gui {
 namespace {
 
-study::ComparedRun side_of(const RunModel& run) {
-  return {run.title, &run.timeline, run.metrics ? &*run.metrics : nullptr, &run.idle};
+/// Sizes stay in units of the memory model, and limits are not compared.
+study::RunNumbers side_of(const RunModel& run) {
+  study::RunNumbers numbers = numbers_of(run);
+  numbers.memory = nullptr;
+  return numbers;
 }
 
 std::vector<std::int8_t> tints_of_steps(const Timeline& a, const Timeline& b,
@@ -59,7 +62,7 @@ PairComparison compare_pair(const RunModel& a, const RunModel& b, const study::C
 
 ComparisonResult compare_runs(const std::vector<RunPtr>& runs, int step) {
   ComparisonResult out;
-  std::vector<study::ComparedRun> sides;
+  std::vector<study::RunNumbers> sides;
   out.unit = runs.front()->timeline.unit;
   for (const RunPtr& run : runs) {
     sides.push_back(side_of(*run));
@@ -214,7 +217,7 @@ std::string CompareModel::state_json(const Session&) const {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const study::MetricRow& row : result_->metrics) {
     nlohmann::ordered_json& values = metrics[std::string(row.name)] = nlohmann::ordered_json::array();
-    const auto scale = row.unit == "time_unit" ? static_cast<double>(ticks_per(result_->unit)) : 1.0;
+    const auto scale = row.unit == study::Unit::Time ? static_cast<double>(ticks_per(result_->unit)) : 1.0;
     for (const auto& value : row.values)
       values.push_back(value ? nlohmann::ordered_json(*value / scale) : nullptr);
   }

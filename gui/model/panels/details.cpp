@@ -54,7 +54,8 @@ nlohmann::json names_of(const Session& session, const std::vector<DetailLine>& l
 /// Which factors there are: "costs.rank_scale makes".
 std::string_view scales_of(const cost::CostSpec& costs) {
   if (costs.stage_scale.array.empty()) return "costs.rank_scale makes";
-  return costs.rank_scale.array.empty() ? "costs.stage_scale makes" : "costs.stage_scale and costs.rank_scale make";
+  return costs.rank_scale.array.empty() ? "costs.stage_scale makes"
+                                        : "costs.stage_scale and costs.rank_scale make";
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "schedules/generator.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
@@ -97,7 +97,7 @@ ProblemReport refused(const Error& error, std::string code) {
 }
 
 /// A configuration's text as its commands read it.
-io::RunConfig read_configuration(const std::string& text, const std::string& path) {
+io::Config read_configuration(const std::string& text, const std::string& path) {
   io::Document document = io::Document::parse(text, path);
   io::inline_costs_file(document);
   return io::read_run_config(document.root());
@@ -158,7 +158,7 @@ ProblemReport examine_run(const RunModel& run) {
   return out;
 }
 
-ProblemReport examine_configuration(const io::RunConfig& config, const Cancelled& cancelled) {
+ProblemReport examine_configuration(const io::Config& config, const Cancelled& cancelled) {
   try {
     require_shown(config);
     study::Limits limits = window_limits(cancelled);

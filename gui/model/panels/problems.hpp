@@ -14,7 +14,7 @@
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/validate.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 
 namespace pipeloom::gui {
 
@@ -61,8 +61,7 @@ struct ProblemReport {
 /// Of a run: what its schedule, limits and warnings say, and of a file what PyTorch would say. Reads the file. For jobs.
 [[nodiscard]] ProblemReport examine_run(const RunModel& run);
 /// Of a configuration that is refused, or whose messages hang: evaluates it. For jobs.
-[[nodiscard]] ProblemReport examine_configuration(const io::RunConfig& config,
-                                                  const Cancelled& cancelled = {});
+[[nodiscard]] ProblemReport examine_configuration(const io::Config& config, const Cancelled& cancelled = {});
 /// Of a file that may not even be readable. For jobs.
 [[nodiscard]] ProblemReport examine_file(const std::string& path);
 

@@ -189,7 +189,7 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
   row.name = schedule;
   try {
     const Assignments own = with_schedule(assignments, schedule);
-    const io::RunConfig config = config_of(own);
+    const io::Config config = config_of(own);
     row.chunks = chunks_of(own);
     const double ops = 3.0 * config.ranks * config.microbatches * row.chunks;
     if (ops > kMaxOps || config.ranks > kMaxRowRanks)
@@ -199,19 +199,19 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
       return refused(std::move(row), "its search takes a while; choose it to simulate it");
     if (takes.takes.has(Option::Updates))
       row.updates = config.options.updates.value_or(takes.default_updates);
-    const study::Evaluation run = study::evaluate(config, window_limits(cancelled));
+    const study::Run run = study::evaluate(config, window_limits(cancelled));
     row.unit = run.timeline.unit;
-    row.makespan = run.metrics.makespan;
-    row.bubble_ratio = run.metrics.bubble_ratio;
+    row.makespan = run.metrics->makespan;
+    row.bubble_ratio = run.metrics->bubble_ratio;
     Bytes peak = 0;
-    for (const RankMetrics& rank : run.metrics.ranks)
+    for (const RankMetrics& rank : run.metrics->ranks)
       peak = std::max(peak, rank.memory.peak_activation_bytes);
     const bool is_divided = config.memory.has_sizes() && config.memory.per != cost::Per::Stage;
     row.peak_bytes = static_cast<double>(peak);
     if (!is_divided) row.peak_bytes *= static_cast<double>(chunks_of(assignments)) / row.chunks;
-    tell_peak(assignments, run.memory, peak, row);
-    const auto bound = static_cast<double>(run.metrics.lower_bound.value);
-    row.gap = bound > 0 ? static_cast<double>(run.metrics.makespan) / bound - 1 : 0;
+    tell_peak(assignments, *run.memory, peak, row);
+    const auto bound = static_cast<double>(run.metrics->lower_bound.value);
+    row.gap = bound > 0 ? static_cast<double>(run.metrics->makespan) / bound - 1 : 0;
   } catch (const Error& error) {
     return refused(std::move(row), error.what());
   } catch (const schedules::Stopped& ended) {

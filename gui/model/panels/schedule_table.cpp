@@ -105,10 +105,10 @@ struct Stacked {
 Stacked simulate_stacked(const Assignments& assignments, const std::string& schedule,
                          const Cancelled& cancelled) {
   try {
-    const io::RunConfig config = config_of(with_schedule(assignments, schedule));
+    const io::Config config = config_of(with_schedule(assignments, schedule));
     require_shown(config);
-    study::Evaluation run = study::evaluate(config, window_limits(cancelled));
-    std::string title = title_of(run.effective);
+    study::Run run = study::evaluate(config, window_limits(cancelled));
+    std::string title = title_of(*run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, ""), ""};
   } catch (const Error& error) {
     return {nullptr, error.line()};

@@ -12,7 +12,7 @@ using Field = SearchQuery::Field;
 using Term = SearchQuery::Term;
 /// A byte per op of the block: 1 where it matches.
 using Mask = std::vector<std::uint8_t>;
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kSearchBlock = 4096;
 
 /// What of the run is needed besides op and times.
 struct Columns {
@@ -182,15 +182,15 @@ std::vector<std::size_t> SearchQuery::find(const RunModel& run, const std::vecto
   const Schedule& schedule = *run.schedule;
   Columns columns{run, slack, schedule.ops(), chunks_by_slot(schedule.placement()), {}};
   columns.critical.assign(schedule.num_ops(), 0);
-  for (const std::size_t op : run.critical) columns.critical[op] = 1;
+  for (const std::size_t op : run.critical()) columns.critical[op] = 1;
   Machine machine(columns, terms_, program_);
   for (int step = 0; step < run.timeline.steps; ++step)
     for (Rank rank(0); rank.value() < schedule.ranks(); ++rank) {
       const std::size_t begin = schedule.queue_begin(rank);
       const std::size_t end = schedule.queue_end(rank);
-      for (std::size_t first = begin; first < end && !cancelled; first += kBlock) {
+      for (std::size_t first = begin; first < end && !cancelled; first += kSearchBlock) {
         const Block block{
-            step, rank, begin, first, std::min(first + kBlock, end), run.timeline.index(step, 0)};
+            step, rank, begin, first, std::min(first + kSearchBlock, end), run.timeline.index(step, 0)};
         const Mask& mask = machine.run(block);
         for (std::size_t i = 0; i < mask.size(); ++i)
           if (mask[i] != 0) found.push_back(block.offset + block.first + i);

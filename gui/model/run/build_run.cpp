@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
+#include "study/run/load_run.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -132,6 +133,11 @@ Hang explain(const Deadlock& deadlock, const Schedule& schedule) {
 
 }  // namespace
 
+const std::vector<std::size_t>& RunModel::critical() const {
+  static const std::vector<std::size_t> kNone;
+  return critical_path ? critical_path->entries : kNone;
+}
+
 std::uint64_t next_run_id() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
@@ -145,7 +151,7 @@ void require_shown(int ranks, double ops, const std::string& what) {
                   what, ranks, ops, kMostShownRanks, kMostShownOps));
 }
 
-void require_shown(const io::RunConfig& config) {
+void require_shown(const io::Config& config) {
   study::Limits limits;
   limits.max_memory = std::numeric_limits<double>::infinity();  // the window's own limit is lower
   const study::SchedulePlan plan = study::plan_schedule(config, limits);
@@ -181,35 +187,25 @@ std::string title_of(const io::EffectiveConfig& effective) {
 }
 
 void index_run(RunModel& run) {
-  auto lanes = std::make_shared<const LaneIndex>(run.timeline, run.memory ? &*run.memory : nullptr);
+  auto lanes = std::make_shared<const LaneIndex>(run.timeline, run.memory.get());
   run.span_ = lanes->span();
   run.lanes = std::move(lanes);
   if (!run.message_bars.empty())
     run.message_lanes = std::make_shared<const MessageLanes>(run.message_bars, run.ranks());
 }
 
-RunPtr build_run(study::Evaluation evaluation, std::string title, RunSource source, std::string file) {
-  auto run = new_run(std::move(title), source, std::move(file));
-  if (evaluation.program_run) {
-    for (Rank rank{0}; rank < Rank(evaluation.schedule->ranks()); ++rank)
-      run->idle.push_back(idle_spans(*evaluation.program_run, rank));
-    run->message_bars = program_bars(*evaluation.program_run, *evaluation.program);
-    evaluation.program_run.reset();
-    evaluation.program.reset();
-  } else {
-    run->idle = all_idle_spans(evaluation.timeline, evaluation.costs);
-    run->message_bars = latency_bars(evaluation.timeline, evaluation.costs);
-  }
-  run->schedule = std::move(evaluation.schedule);
-  run->timeline = std::move(evaluation.timeline);
-  run->costs = std::move(evaluation.costs);
-  run->memory = std::move(evaluation.memory);
-  run->metrics = std::move(evaluation.metrics);
-  run->over_limit = evaluation.over_limit;
-  run->effective = std::move(evaluation.effective);
-  run->messages = std::move(evaluation.messages);
-  run->warnings = std::move(evaluation.warnings);
-  if (evaluation.critical_path) run->critical = std::move(evaluation.critical_path->entries);
+RunPtr build_run(study::Run made, std::string title, RunSource source, std::string file) {
+  auto run = std::make_shared<RunModel>();
+  static_cast<study::Run&>(*run) = std::move(made);
+  run->id = next_run_id();
+  run->title = std::move(title);
+  run->source = source;
+  run->file = std::move(file);
+  run->idle = study::idle_spans_of(*run);
+  run->message_bars = run->program_run ? program_bars(*run->program_run, *run->program)
+                                       : latency_bars(run->timeline, *run->costs);
+  run->program_run.reset();
+  run->program.reset();
   index_run(*run);
   return run;
 }
@@ -241,7 +237,7 @@ RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const 
   run->timeline = executed_part(*schedule, start, end, costs.unit);
   run->schedule = run->timeline.schedule;
   run->whole = schedule;
-  run->costs = costs;
+  run->costs = std::make_shared<const Costs>(costs);
   run->idle = all_idle_spans(run->timeline, costs);
   run->message_bars = latency_bars(run->timeline, costs);
   if (const auto* deadlock = std::get_if<Deadlock>(&outcome)) run->hang = explain(*deadlock, *schedule);

@@ -27,7 +27,7 @@ inline constexpr double kMostShownOps = 1.6e7;
 /// Throws InputError for a run that is larger than the window shows.
 void require_shown(int ranks, double ops, const std::string& what);
 /// The same of a configuration, counted from its shape before anything is made. Throws as study::plan_schedule() does, too.
-void require_shown(const io::RunConfig& config);
+void require_shown(const io::Config& config);
 
 /// What runs of the window may cost: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes
 /// 128 bytes per entry. With this, evaluating and building 1e7 ops stay below a gigabyte.
@@ -39,8 +39,7 @@ void require_shown(const io::RunConfig& config);
 [[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);
 
 /// A simulated run. `file` is the schedule file or configuration it came from, "" if none.
-[[nodiscard]] RunPtr build_run(study::Evaluation evaluation, std::string title, RunSource source,
-                               std::string file);
+[[nodiscard]] RunPtr build_run(study::Run made, std::string title, RunSource source, std::string file);
 
 /// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
 [[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/text.hpp"
+#include "study/report/metric.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -53,17 +54,14 @@ Json hang_json(const std::optional<Hang>& hang) {
 
 Json metrics_json(const RunModel& run) {
   if (!run.metrics) return nullptr;
-  const Metrics& metrics = *run.metrics;
-  const TimeUnit unit = run.timeline.unit;
-  Bytes peak = 0;
-  for (const RankMetrics& rank : metrics.ranks) peak = std::max(peak, rank.memory.peak_bytes);
-  return {{"makespan", time_of(metrics.makespan, unit)},
-          {"step_time", time_of(metrics.step_time, unit)},
-          {"bubble_ratio", metrics.bubble_ratio},
-          {"bubble_overhead", metrics.bubble_overhead},
-          {"lower_bound", time_of(metrics.lower_bound.value, unit)},
-          {"peak_bytes", peak},
-          {"peak_rank", metrics.peak_rank.value()}};
+  const study::RunNumbers numbers = numbers_of(run);
+  Json out = Json::object();
+  for (const study::Metric* metric : study::listed(&study::Metric::state))
+    if (const auto value = metric->get(numbers))
+      out[std::string(metric->name)] = std::visit([](auto number) { return Json(number); },
+                                                  state_value(*metric, *value, run.timeline.unit));
+  out["peak_rank"] = run.metrics->peak_rank.value();
+  return out;
 }
 
 Json run_json(const OpenRun& open, bool active) {

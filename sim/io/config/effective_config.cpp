@@ -37,18 +37,19 @@ cost::LinkSpec link_or(const cost::LinkSpec& link, const cost::LinkSpec& otherwi
   return out;
 }
 
-void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, const EffectiveConfig& config) {
+void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, const Costs& found,
+                const EffectiveConfig& config) {
   costs.per = cost::Per::Stage;
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     costs.duration[kind].reset();
     if (is_shown(config, kAllOpKinds[kind])) costs.duration[kind] = by_stage(resolved.stage_duration[kind]);
   }
-  const Overlap& overlap = resolved.costs.overlap;
+  const Overlap& overlap = found.overlap;
   costs.overlap =
       cost::OverlapSpec{overlap.rule, by_stage(resolved.stage_overlap), overlap.factor, overlap.saving};
   costs.rank_scale = scales(resolved.rank_scale);
   costs.stage_scale = scales(resolved.stage_scale);
-  costs.microbatch_scale = scales(resolved.costs.microbatch_scale);
+  costs.microbatch_scale = scales(found.microbatch_scale);
   cost::TransferSpec& transfer = costs.transfer;
   transfer.link = link_or(transfer.link, {});
   const bool has_nodes = transfer.ranks_per_node.has_value();
@@ -135,18 +136,18 @@ class Writer {
 
 }  // namespace
 
-void take_resolved(EffectiveConfig& config, const RunConfig& given, const cost::ResolvedCosts& resolved,
-                   const MemoryModel& memory, const Schedule& schedule) {
+void take_resolved(EffectiveConfig& config, const Config& given, const cost::ResolvedCosts& resolved,
+                   const Costs& costs, const MemoryModel& memory, const Schedule& schedule) {
   for (const OpKind kind : kAllOpKinds)
     if (schedule.contains(kind)) config.kinds.add(kind);
   config.costs = given.costs;
-  take_costs(config.costs, resolved, config);
+  take_costs(config.costs, resolved, costs, config);
   config.memory = given.memory;
   take_memory(config.memory, memory, static_cast<std::size_t>(schedule.stages()));
   config.step = given.step;
 }
 
-void collect_origins(EffectiveConfig& config, const RunConfig& given,
+void collect_origins(EffectiveConfig& config, const Config& given,
                      const std::vector<cost::Origin>& resolved) {
   std::vector<std::string> all(config_keys().size());
   const auto say = [&all](std::string_view path, const std::string& text) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/cost/resolve.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/memory.hpp"
 #include "sim/op.hpp"
 
@@ -14,7 +14,7 @@ namespace pipeloom::io {
 
 /// The configuration with every default and derived value spelt out, numbers of stages as arrays. Written back as a configuration file it
 /// gives the same run.
-struct EffectiveConfig : RunConfig {
+struct EffectiveConfig : Config {
   KindSet kinds;  ///< of the schedule's ops
   [[nodiscard]] bool runs(OpKind kind) const { return kinds.has(kind); }
   /// Key path -> "default", "derived: ...", "alias Interleaved1F1B", in the order of the keys.
@@ -22,14 +22,13 @@ struct EffectiveConfig : RunConfig {
 };
 
 /// Fills in costs, memory and steps as they are for this schedule: `given` is what the user said, the others what followed from it.
-/// `resolved` and `memory` are of `given`.
-void take_resolved(EffectiveConfig& config, const RunConfig& given, const cost::ResolvedCosts& resolved,
-                   const MemoryModel& memory, const Schedule& schedule);
+/// `resolved`, `costs` and `memory` are of `given`; resolved.costs is not looked at.
+void take_resolved(EffectiveConfig& config, const Config& given, const cost::ResolvedCosts& resolved,
+                   const Costs& costs, const MemoryModel& memory, const Schedule& schedule);
 
 /// Adds where the values of `given` came from to what config.origins says already, in the order of the keys: defaults of the input, then
 /// `resolved`. Keys that do not hold have no origin.
-void collect_origins(EffectiveConfig& config, const RunConfig& given,
-                     const std::vector<cost::Origin>& resolved);
+void collect_origins(EffectiveConfig& config, const Config& given, const std::vector<cost::Origin>& resolved);
 
 /// It as one line of JSON: the "config" key of a report.
 [[nodiscard]] std::string effective_config_text(const EffectiveConfig& config);

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 
 namespace pipeloom::io {
 namespace {

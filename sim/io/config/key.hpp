@@ -20,7 +20,7 @@ namespace pipeloom::io {
 class TextWriter;
 struct EffectiveConfig;
 struct ReadContext;
-struct RunConfig;
+struct Config;
 struct Key;
 
 /// What a key takes. Which field the window draws depends on it.
@@ -78,24 +78,24 @@ struct KeyRow {
   std::string_view path;  ///< "costs.transfer.latency"
   KeyClass group = KeyClass::Shape;
   KeyRole role = KeyRole::Environment;
-  std::string_view unit = "";          ///< "time_unit", "bytes", "1e9 bit/s" or ""
-  std::string_view default_text = "";  ///< as people read it: "0", "2 where the schedule wants it, else 1"
-  std::string_view help = "";          ///< one line
-  std::string_view choices = "";       ///< "stage|rank|model", in the order of the enum
+  std::string_view unit = {};          ///< "time_unit", "bytes", "1e9 bit/s" or ""
+  std::string_view default_text = {};  ///< as people read it: "0", "2 where the schedule wants it, else 1"
+  std::string_view help = {};          ///< one line
+  std::string_view choices = {};       ///< "stage|rank|model", in the order of the enum
   long long minimum = 0;               ///< of Count and Slices
   long long maximum = 0;
   /// What gives the key on the command line, for keys that a run must have: "--ranks P".
-  std::string_view required = "";
-  /// Only schedules that take it may be given it: what they have, for error texts ("waves"), and for their page.
+  std::string_view required = {};
+  /// Only schedules that take it may be given it: what they have, for error texts ("variants"), and for their page.
   std::optional<Option> option = std::nullopt;
-  std::string_view noun = "";
-  std::string_view page = "";  ///< "{}" stands for the schedule's own default
+  std::string_view noun = {};
+  std::string_view page = {};  ///< "{}" stands for the schedule's own default
   /// The default of "chunks" depends on it.
   bool decides_chunks = false;
   /// False where another key's rule looks at the value, so that it must be read together with that key.
   bool patchable = true;
   /// Of a group: exactly one of its keys is given, as this text says.
-  std::string_view exactly_one = "";
+  std::string_view exactly_one = {};
   /// Whether the key means anything in a run, and so has a value and an origin; null: it always does.
   bool (*holds)(const EffectiveConfig& config) = nullptr;
   bool has_origin = true;
@@ -103,19 +103,19 @@ struct KeyRow {
   int written_at = 0;
 };
 
-/// What a key does, made from its row, its codec and its member of RunConfig. Members are null for groups.
+/// What a key does, made from its row, its codec and its member of Config. Members are null for groups.
 struct Key : KeyRow {
   KeyType type = KeyType::Object;
   const Form* form = nullptr;
   /// Stores a value. Throws InputError.
-  void (*read)(RunConfig& config, const Value& value, const ReadContext& context) = nullptr;
+  void (*read)(Config& config, const Value& value, const ReadContext& context) = nullptr;
   /// Whether the configuration has a value.
-  bool (*has)(const RunConfig& config) = nullptr;
+  bool (*has)(const Config& config) = nullptr;
   /// Writes it as JSON; null for groups, whose keys are written. REQUIRES: has().
-  void (*write)(const Key& key, TextWriter& out, const RunConfig& config) = nullptr;
+  void (*write)(const Key& key, TextWriter& out, const Config& config) = nullptr;
   /// Stores what reading this JSON would; `index` is the entry of an array, or kWhole. False if the value must be read in full. Null for
   /// keys that are always read in full.
-  bool (*patch)(const Key& key, RunConfig& config, std::size_t index, std::string_view json,
+  bool (*patch)(const Key& key, Config& config, std::size_t index, std::string_view json,
                 const Where& where) = nullptr;
   bool patches_whole = false;
   bool patches_entries = false;

@@ -1,10 +1,10 @@
-// The one table of configuration keys: a row says all that anybody needs to know about a key, and its member of RunConfig is where the value
+// The one table of configuration keys: a row says all that anybody needs to know about a key, and its member of Config is where the value
 // lives. Codecs read and write it.
 
 #include <algorithm>
 
-#include "sim/io/config/codecs.hpp"
 #include "sim/io/config/effective_config.hpp"
+#include "sim/io/config/make_key.hpp"
 #include "sim/op.hpp"
 
 namespace pipeloom::io {
@@ -16,13 +16,13 @@ using cost::MemorySpec;
 using cost::TransferSpec;
 
 template <auto... members>
-using InCosts = MemberAt<&RunConfig::costs, members...>;
+using InCosts = MemberAt<&Config::costs, members...>;
 template <OpKind kind>
 using Duration = InCosts<&CostSpec::duration, index_of(kind)>;
 template <auto... members>
 using InTransfer = InCosts<&CostSpec::transfer, members...>;
 template <auto member>
-using InMemory = MemberAt<&RunConfig::memory, member>;
+using InMemory = MemberAt<&Config::memory, member>;
 
 bool recomputes(const EffectiveConfig& config) {
   return config.options.recompute.on;
@@ -47,20 +47,20 @@ constexpr std::string_view kChunksDefault = "2 where the schedule needs or wants
 constexpr std::string_view kDerived = "derived from the others, or 1 if no op costs are given";
 
 constexpr Key kKeys[] = {
-    key<codec::Text, MemberAt<&RunConfig::schedule>>(
+    key<codec::Text, MemberAt<&Config::schedule>>(
         {.path = "schedule",
          .group = KeyClass::Shape,
          .role = KeyRole::Decision,
          .help = "name of the schedule, or an alias (see `pipeloom schedules`)",
          .required = "--schedule NAME"}),
-    key<codec::Count, MemberAt<&RunConfig::ranks>>({.path = "ranks",
-                                                    .group = KeyClass::Shape,
-                                                    .role = KeyRole::Decision,
-                                                    .help = "p, pipeline devices",
-                                                    .minimum = 1,
-                                                    .maximum = kMaxIndex,
-                                                    .required = "--ranks P"}),
-    key<codec::Count, MemberAt<&RunConfig::microbatches>>(
+    key<codec::Count, MemberAt<&Config::ranks>>({.path = "ranks",
+                                                 .group = KeyClass::Shape,
+                                                 .role = KeyRole::Decision,
+                                                 .help = "p, pipeline devices",
+                                                 .minimum = 1,
+                                                 .maximum = kMaxIndex,
+                                                 .required = "--ranks P"}),
+    key<codec::Count, MemberAt<&Config::microbatches>>(
         {.path = "microbatches",
          .group = KeyClass::Shape,
          .role = KeyRole::Decision,
@@ -68,13 +68,13 @@ constexpr Key kKeys[] = {
          .minimum = 1,
          .maximum = kMaxIndex,
          .required = "--microbatches M"}),
-    key<codec::Count, MemberAt<&RunConfig::chunks>>({.path = "chunks",
-                                                     .group = KeyClass::Shape,
-                                                     .role = KeyRole::Decision,
-                                                     .default_text = kChunksDefault,
-                                                     .help = "v, stages per rank and model replica",
-                                                     .minimum = 1,
-                                                     .maximum = kMaxIndex}),
+    key<codec::Count, MemberAt<&Config::chunks>>({.path = "chunks",
+                                                  .group = KeyClass::Shape,
+                                                  .role = KeyRole::Decision,
+                                                  .default_text = kChunksDefault,
+                                                  .help = "v, stages per rank and model replica",
+                                                  .minimum = 1,
+                                                  .maximum = kMaxIndex}),
     group({.path = "options",
            .group = KeyClass::Option,
            .role = KeyRole::Decision,
@@ -434,19 +434,19 @@ constexpr Key kKeys[] = {
            .group = KeyClass::Step,
            .default_text = "{}",
            .help = "how one training step follows the other"}),
-    key<codec::Choice, MemberAt<&RunConfig::step, &Steps::rule>>(
+    key<codec::Choice, MemberAt<&Config::step, &Steps::rule>>(
         {.path = "step.rule",
          .group = KeyClass::Step,
          .default_text = "barrier",
          .help = "whether ranks wait for all before the next step",
          .choices = "barrier|post-validation"}),
-    key<codec::Time, MemberAt<&RunConfig::step, &Steps::optimizer>>(
+    key<codec::Time, MemberAt<&Config::step, &Steps::optimizer>>(
         {.path = "step.optimizer",
          .group = KeyClass::Step,
          .unit = "time_unit",
          .default_text = "0",
          .help = "time of the optimizer at the end of a step"}),
-    key<codec::Count, MemberAt<&RunConfig::step, &Steps::count>>(
+    key<codec::Count, MemberAt<&Config::step, &Steps::count>>(
         {.path = "step.count",
          .group = KeyClass::Step,
          .default_text = "1",

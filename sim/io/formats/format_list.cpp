@@ -4,7 +4,7 @@
 
 #include "sim/analysis/dag.hpp"
 #include "sim/analysis/validate.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
@@ -71,9 +71,7 @@ Format report_format() {
   out.needs_times = true;
   out.bytes_per_op = kReportBytesPerOp;
   out.needs_metrics = true;
-  out.write = [](std::ostream& stream, const Exported& run) {
-    write_report(stream, *run.report, {true, true});
-  };
+  out.write = [](std::ostream& stream, const Exported& run) { run.report(stream); };
   reads_times(out);
   return out;
 }

@@ -15,7 +15,6 @@
 #include "sim/costs.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
-#include "sim/io/report.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
 #include "sim/timeline.hpp"
@@ -29,8 +28,8 @@ struct Exported {
   const Timeline* timeline = nullptr;
   const Costs* costs = nullptr;
   const MemoryModel* memory = nullptr;
-  /// For `report`.
-  const Report* report = nullptr;
+  /// Writes the report with orders and timeline; empty for a run without metrics.
+  std::function<void(std::ostream&)> report;
   /// For pictures; null draws with the defaults. Its costs and memory are those above.
   const draw::SceneOptions* picture = nullptr;
   /// For traces: flow arrows and memory counters whatever the number of ops.

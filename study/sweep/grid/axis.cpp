@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
 #include "study/sweep/grid/leaves.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {
@@ -64,7 +64,7 @@ class Grid {
 
   /// The base with the combination's settings on top: what `simulate` would read. Throws InputError, which is the point's
   /// status "illegal"; messages name the key and its value. Thread-safe.
-  [[nodiscard]] io::RunConfig config(const Combination& combination) const;
+  [[nodiscard]] io::Config config(const Combination& combination) const;
   /// The same as a document, for whoever writes it to a file or opens it in the window.
   [[nodiscard]] io::Document document(const Combination& combination) const;
   /// Identity of what runs: fingerprint of base and settings, aliases of schedules normalised, before defaults; 16 hex digits. Equal for

@@ -59,7 +59,7 @@ io::Document Grid::document(const Combination& combination) const {
   return document_of(*content_, combination);
 }
 
-io::RunConfig Grid::config(const Combination& combination) const {
+io::Config Grid::config(const Combination& combination) const {
   if (auto config = content_->templates->config(*content_, combination)) return *std::move(config);
   return io::read_run_config(document_of(*content_, combination).root());
 }

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/io/config/config.hpp"
 #include "sim/io/config/key.hpp"
-#include "sim/io/config/run_config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/sweep/grid/axis.hpp"
 #include "study/sweep/grid/grid.hpp"
@@ -121,7 +121,7 @@ void locate(const GridContent& content, std::uint64_t index, Position& out);
 void link_rules(GridContent& content);
 
 /// "chunks" by the schedule's own rule, for the ranks, microbatches and options of `config`. Throws InputError where the schedule does not say it.
-[[nodiscard]] int default_chunks(const std::string& schedule, io::RunConfig config);
+[[nodiscard]] int default_chunks(const std::string& schedule, const io::Config& config);
 
 /// Fills hash, axes_json, base_json and the blocks' base_leaves.
 void add_identity(GridContent& content);

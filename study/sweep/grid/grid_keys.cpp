@@ -8,7 +8,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/text/decimal.hpp"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sim/io/config/config.hpp"
 #include "sim/io/config/key.hpp"
-#include "sim/io/config/run_config.hpp"
 #include "study/sweep/grid/grid_template.hpp"
 
 namespace pipeloom::sweep {
-bool Patch::apply(io::RunConfig& config, std::string_view json, const Where& where) const {
+bool Patch::apply(io::Config& config, std::string_view json, const Where& where) const {
   if (!key->patch(*key, config, index, json, where)) return false;
   const bool has_place = key->group == io::KeyClass::Shape || key->group == io::KeyClass::Option;
   if (has_place) config.given.move(io::id_of(*key), where);

@@ -119,12 +119,12 @@ class PointValues {
   [[nodiscard]] int chunks() const {
     const ChunkNames& names = content_.chunk_names;
     const std::string schedule = has(names.schedule) ? value(names.schedule).text : std::string();
-    io::RunConfig config;
+    io::Config config;
     config.ranks = count(names.ranks);
     config.microbatches = count(names.microbatches);
     for (const auto& [key, name] : names.options)
       if (has(name)) (void)key->patch(*key, config, io::kWhole, value(name).json(), {});
-    return default_chunks(schedule, std::move(config));
+    return default_chunks(schedule, config);
   }
 
   const GridContent& content_;

@@ -7,7 +7,7 @@
 
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
 #include "study/sweep/grid/grid_reader.hpp"
 

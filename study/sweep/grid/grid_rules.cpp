@@ -219,7 +219,7 @@ void link_rules(GridContent& content) {
   Linker(content).link();
 }
 
-int default_chunks(const std::string& schedule, io::RunConfig config) {
+int default_chunks(const std::string& schedule, const io::Config& config) {
   if (schedule == io::kCustomSchedule)
     throw InputError("chunks of the schedule custom are its file's; set chunks in the base or an axis");
   const schedules::Found found = schedules::find(schedule);

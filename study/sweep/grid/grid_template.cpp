@@ -77,8 +77,8 @@ io::Document Templates::document(const GridContent& content, const Block& block,
   return document;
 }
 
-std::optional<io::RunConfig> Templates::config(const GridContent& content,
-                                               const Combination& combination) const {
+std::optional<io::Config> Templates::config(const GridContent& content,
+                                            const Combination& combination) const {
   Position at;
   locate(content, combination.index, at);
   const Block& block = *at.block;
@@ -86,7 +86,7 @@ std::optional<io::RunConfig> Templates::config(const GridContent& content,
   if (family.configs.empty()) return std::nullopt;
   std::size_t number = 0;
   for (const std::size_t axis : family.axes) number = number * block.axes[axis]->size() + at.digits[axis];
-  std::optional<io::RunConfig> out = family.configs[number];
+  std::optional<io::Config> out = family.configs[number];
   const Where calculated{content.path};
   for (std::size_t i = 0; out && i < family.patches.size(); ++i) {
     const Patch& patch = family.patches[i];

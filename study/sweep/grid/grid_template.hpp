@@ -19,7 +19,7 @@ struct Patch {
   const io::Key* key = nullptr;
   std::size_t index = io::kWhole;  ///< of an array's entry: "costs.rank_scale.3"
 
-  [[nodiscard]] bool apply(io::RunConfig& config, std::string_view json, const Where& where) const;
+  [[nodiscard]] bool apply(io::Config& config, std::string_view json, const Where& where) const;
   /// JSON that the key takes.
   [[nodiscard]] std::string_view placeholder() const;
 };
@@ -31,8 +31,8 @@ class Templates {
  public:
   explicit Templates(const GridContent& content);
   /// What document_of() and read_run_config() would give, or nothing.
-  [[nodiscard]] std::optional<io::RunConfig> config(const GridContent& content,
-                                                    const Combination& combination) const;
+  [[nodiscard]] std::optional<io::Config> config(const GridContent& content,
+                                                 const Combination& combination) const;
 
  private:
   /// Of one block.
@@ -41,7 +41,7 @@ class Templates {
     std::vector<Patch> patches;
     /// Axes whose values no patch knows: one template for each combination of them.
     std::vector<std::size_t> axes;
-    std::vector<std::optional<io::RunConfig>> configs;
+    std::vector<std::optional<io::Config>> configs;
   };
   static Family make_family(const GridContent& content, const Block& block);
   [[nodiscard]] static io::Document document(const GridContent& content, const Block& block,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schedules/generator.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
 #include "study/text/fingerprint.hpp"

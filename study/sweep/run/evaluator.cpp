@@ -30,11 +30,11 @@ struct Evaluator::State {
   ScheduleKey last_key;
   std::shared_ptr<MadeSchedule> last;
 
-  void evaluate(const io::RunConfig& config, Outcome& out);
+  void evaluate(const io::Config& config, Outcome& out);
 };
 
 /// Throws what study::evaluate() would.
-void Evaluator::State::evaluate(const io::RunConfig& config, Outcome& out) {
+void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
   const study::SchedulePlan plan = study::plan_schedule(config, limits);
   ScheduleKey key = key_of(config, plan);
   if (last == nullptr || !(key == last_key)) {
@@ -50,11 +50,13 @@ void Evaluator::State::evaluate(const io::RunConfig& config, Outcome& out) {
     return;
   }
   bool grown = false;
-  const study::Evaluation& run = point.measure(*last, config, grown);
+  const PointRun& run = point.measure(*last, config, grown);
   if (grown) cache->grown(last_key, *last, false);
   out.status = run.over_limit ? Status::OverMemory : Status::Ok;
   if (run.over_limit) out.error = study::over_limit_text(*run.over_limit, run.memory);
-  for (const study::Metric* metric : metrics) out.metrics.push_back(metric->text(run));
+  const study::RunNumbers numbers = run.numbers();
+  for (const study::Metric* metric : metrics)
+    out.metrics.push_back(json_text(*metric, *metric->get(numbers), numbers, run.timeline.unit));
 }
 
 Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache) {
@@ -62,7 +64,7 @@ Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std
   for (const std::string& name : metrics) rows.push_back(&study::find_metric(name));
   // Asked once: a sweep has many points.
   if (!limits.max_memory) limits.max_memory = study::default_max_memory();
-  const Wanted wanted = wanted_by(metrics);
+  const Wanted wanted = wanted_by(rows);
   state_ = std::make_unique<State>(State{
       std::move(metrics), std::move(rows), limits, std::move(cache), PointMetrics(wanted, limits), {}, {}});
 }
@@ -75,7 +77,7 @@ const std::vector<std::string>& Evaluator::metrics() const {
   return state_->names;
 }
 
-void Evaluator::evaluate(const io::RunConfig& config, Outcome& out) {
+void Evaluator::evaluate(const io::Config& config, Outcome& out) {
   out.metrics.clear();
   out.error.clear();
   try {

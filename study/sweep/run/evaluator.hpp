@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/io/config/run_config.hpp"
-#include "study/report/metrics_table.hpp"
+#include "sim/io/config/config.hpp"
+#include "study/report/metric.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/sweep/result/outcome.hpp"
 
@@ -44,7 +44,7 @@ class Evaluator {
   Evaluator& operator=(Evaluator&&) noexcept;
 
   /// Never throws for what is wrong with a point: that is its status. Out of memory and defects of ours pass.
-  void evaluate(const io::RunConfig& config, Outcome& out);
+  void evaluate(const io::Config& config, Outcome& out);
   [[nodiscard]] const std::vector<std::string>& metrics() const;
 
  private:

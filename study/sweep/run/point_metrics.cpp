@@ -13,10 +13,6 @@
 namespace pipeloom::sweep {
 namespace {
 
-bool names(std::span<const std::string> metrics, const char* name) {
-  return std::find(metrics.begin(), metrics.end(), name) != metrics.end();
-}
-
 template <class Table>
 bool any_positive(const Table& table) {
   return std::any_of(table.begin(), table.end(), [](auto value) { return value > 0; });
@@ -28,26 +24,33 @@ bool all_positive(const Table& table) {
 
 }  // namespace
 
-Wanted wanted_by(std::span<const std::string> metrics) {
-  return {names(metrics, "lower_bound"), names(metrics, "steady_period") || names(metrics, "step_time"),
-          names(metrics, "peak_bytes")};
+Wanted wanted_by(std::span<const study::Metric* const> metrics) {
+  const auto any = [metrics](study::Needs needs) {
+    return std::any_of(metrics.begin(), metrics.end(),
+                       [needs](const study::Metric* metric) { return metric->needs == needs; });
+  };
+  return {any(study::Needs::Bound), any(study::Needs::Steady), any(study::Needs::Bytes)};
 }
 
-const study::Evaluation& PointMetrics::measure(MadeSchedule& made, const io::RunConfig& config, bool& grown) {
+const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& config, bool& grown) {
   grown = false;
   const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
                      !made.schedule()->has_copies() && measure_quickly(made, config, grown);
   if (quick) return run_;
   study::Limits limits = limits_;
   limits.critical_path_entries = 0;
-  if (!wanted_.lower_bound) limits.bound_entries = 0;
-  run_ = study::evaluate_made(made.schedule(), config, limits);
+  if (!wanted_.bound) limits.bound_entries = 0;
+  study::Run run = study::evaluate_made(made.schedule(), config, limits);
+  run_.memory = *run.memory;
+  run_.timeline = std::move(run.timeline);
+  run_.metrics = std::move(*run.metrics);
+  run_.over_limit = run.over_limit;
   memory_schedule_ = nullptr;
   return run_;
 }
 
 /// False where a look at the whole timeline, or at more than one step, is needed.
-bool PointMetrics::measure_quickly(MadeSchedule& made, const io::RunConfig& config, bool& grown) {
+bool PointMetrics::measure_quickly(MadeSchedule& made, const io::Config& config, bool& grown) {
   const auto& schedule = made.schedule();
   cost::ResolvedCosts resolved = cost::resolve(config.costs, *schedule);
   run_.costs = std::move(resolved.costs);
@@ -57,7 +60,7 @@ bool PointMetrics::measure_quickly(MadeSchedule& made, const io::RunConfig& conf
   cost::bind_costs(run_.costs, resolved.ops, *schedule);
   resolve_memory(schedule, config);
   if (!find_totals(made, config.step, grown)) return false;
-  const bool bytes = wanted_.peak_bytes || !run_.memory.limit.empty();
+  const bool bytes = wanted_.bytes || !run_.memory.limit.empty();
   if (bytes && !order_decides_bytes(*schedule)) {
     if (!measure_timeline(schedule)) return false;
   } else {
@@ -69,8 +72,7 @@ bool PointMetrics::measure_quickly(MadeSchedule& made, const io::RunConfig& conf
 }
 
 /// Memory tables stay as long as schedule and numbers do.
-void PointMetrics::resolve_memory(const std::shared_ptr<const Schedule>& schedule,
-                                  const io::RunConfig& config) {
+void PointMetrics::resolve_memory(const std::shared_ptr<const Schedule>& schedule, const io::Config& config) {
   const cost::MemorySpec& spec = config.memory;
   if (memory_schedule_ == schedule && memory_steps_ == config.step.count && memory_spec_ &&
       cost::same_memory(*memory_spec_, spec)) {
@@ -119,7 +121,7 @@ bool PointMetrics::order_decides_bytes(const Schedule& schedule) const {
 
 void PointMetrics::find_peaks(MadeSchedule& made, const cost::MemorySpec& spec) {
   memory_.assign(static_cast<std::size_t>(made.schedule()->ranks()), {});
-  const bool bytes = wanted_.peak_bytes || !run_.memory.limit.empty();
+  const bool bytes = wanted_.bytes || !run_.memory.limit.empty();
   if (has_peaks_)
     for (std::size_t r = 0; r < memory_.size(); ++r) {
       memory_[r].peak_live = totals_.peak_live[r];
@@ -169,11 +171,8 @@ void PointMetrics::fill(const Schedule& schedule, const Steps& steps) {
     rank.memory = memory_[r];
   }
   add_totals(metrics);
-  if (wanted_.steady_period)
-    metrics.steady_period = metrics.step_time = steps.rule == StepRule::Barrier
-                                                    ? metrics.makespan + steps.optimizer
-                                                    : steady_period(schedule, run_.costs, steps);
-  metrics.lower_bound = wanted_.lower_bound && schedule.num_entries() <= limits_.bound_entries
+  if (wanted_.period) add_step_times(metrics, schedule, run_.costs, steps);
+  metrics.lower_bound = wanted_.bound && schedule.num_entries() <= limits_.bound_entries
                             ? lower_bound(schedule, run_.costs, steps, metrics.makespan)
                             : LowerBound{};
 }

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "sim/engine/simulator.hpp"
-#include "sim/io/config/run_config.hpp"
-#include "study/report/metrics_table.hpp"
+#include "sim/io/config/config.hpp"
+#include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/sweep/run/schedule_cache.hpp"
 
@@ -25,24 +25,35 @@ namespace pipeloom::sweep {
 
 /// Parts of Metrics that cost something of their own.
 struct Wanted {
-  bool lower_bound = false;
-  bool steady_period = false;  ///< or step_time
-  bool peak_bytes = false;
+  bool bound = false;
+  bool period = false;  ///< of the repeated schedule
+  bool bytes = false;   ///< peaks
 };
-[[nodiscard]] Wanted wanted_by(std::span<const std::string> metrics);
+[[nodiscard]] Wanted wanted_by(std::span<const study::Metric* const> metrics);
+
+/// What is known of a point; its metrics as far as they are wanted.
+struct PointRun {
+  Costs costs;
+  MemoryModel memory;
+  Timeline timeline;
+  Metrics metrics;
+  std::optional<OverLimit> over_limit;
+
+  [[nodiscard]] study::RunNumbers numbers() const { return {&metrics, &timeline, &memory}; }
+};
 
 /// Measures points; keeps its buffers. One per thread.
 class PointMetrics {
  public:
   PointMetrics(Wanted wanted, study::Limits limits) : wanted_(wanted), limits_(std::move(limits)) {}
 
-  /// What study::evaluate() would give, as far as it is wanted: metrics, unit and over_limit are right, the rest is not. Throws as
+  /// What study::evaluate() would give, as far as it is wanted: of the timeline the unit only. Throws as
   /// study::evaluate() does. `grown` is set if `made` became larger.
-  const study::Evaluation& measure(MadeSchedule& made, const io::RunConfig& config, bool& grown);
+  const PointRun& measure(MadeSchedule& made, const io::Config& config, bool& grown);
 
  private:
-  bool measure_quickly(MadeSchedule& made, const io::RunConfig& config, bool& grown);
-  void resolve_memory(const std::shared_ptr<const Schedule>& schedule, const io::RunConfig& config);
+  bool measure_quickly(MadeSchedule& made, const io::Config& config, bool& grown);
+  void resolve_memory(const std::shared_ptr<const Schedule>& schedule, const io::Config& config);
   bool find_totals(MadeSchedule& made, const Steps& steps, bool& grown);
   [[nodiscard]] bool is_over_limit() const;
   void find_peaks(MadeSchedule& made, const cost::MemorySpec& spec);
@@ -60,7 +71,7 @@ class PointMetrics {
   std::shared_ptr<const Schedule> memory_schedule_;  // for which run_.memory was resolved,
   std::optional<cost::MemorySpec> memory_spec_;      // from this,
   int memory_steps_ = 0;                             // for so many steps
-  study::Evaluation run_;
+  PointRun run_;
 };
 
 }  // namespace pipeloom::sweep

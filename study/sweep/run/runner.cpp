@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "study/report/metrics_table.hpp"
+#include "study/report/metric.hpp"
 #include "study/sweep/result/prefix_writer.hpp"
 
 namespace pipeloom::sweep {

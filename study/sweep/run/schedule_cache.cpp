@@ -7,7 +7,7 @@ namespace pipeloom::sweep {
 namespace {
 
 /// Where the configuration says what an error about its schedule may point at.
-std::string places_of(const io::RunConfig& config) {
+std::string places_of(const io::Config& config) {
   std::string text;
   for (const io::Key& key : io::config_keys()) {
     const bool matters = key.group == io::KeyClass::Shape || key.group == io::KeyClass::Option;
@@ -36,7 +36,7 @@ std::vector<std::int64_t> numbers_of(const Terms& terms) {
 
 }  // namespace
 
-ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan) {
+ScheduleKey key_of(const io::Config& config, const study::SchedulePlan& plan) {
   ScheduleKey key;
   key.generator = plan.found.generator;
   key.params = plan.params;
@@ -53,7 +53,7 @@ ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan)
   return key;
 }
 
-const Schedule* MadeSchedule::get(const study::SchedulePlan& plan, const io::RunConfig& config,
+const Schedule* MadeSchedule::get(const study::SchedulePlan& plan, const io::Config& config,
                                   const study::Limits& limits, bool& made) {
   made = !ready_.load(std::memory_order_acquire) && generate(plan, config, limits);
   if (schedule_ == nullptr && places_ != places_of(config)) {
@@ -63,7 +63,7 @@ const Schedule* MadeSchedule::get(const study::SchedulePlan& plan, const io::Run
   return schedule_.get();
 }
 
-bool MadeSchedule::generate(const study::SchedulePlan& plan, const io::RunConfig& config,
+bool MadeSchedule::generate(const study::SchedulePlan& plan, const io::Config& config,
                             const study::Limits& limits) {
   const std::lock_guard lock(mutex_);
   if (ready_.load(std::memory_order_relaxed)) return false;

@@ -14,7 +14,7 @@
 #include "schedules/generator.hpp"
 #include "sim/cost/cost_spec.hpp"
 #include "sim/engine/fixed_order.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/memory.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/run/run_status.hpp"
@@ -34,15 +34,15 @@ struct ScheduleKey {
   std::vector<std::int64_t> terms;
   friend bool operator==(const ScheduleKey&, const ScheduleKey&) = default;
 };
-[[nodiscard]] ScheduleKey key_of(const io::RunConfig& config, const study::SchedulePlan& plan);
+[[nodiscard]] ScheduleKey key_of(const io::Config& config, const study::SchedulePlan& plan);
 
 /// A schedule, or why there is none, and what was found out about it. Shared between threads.
 class MadeSchedule {
  public:
   /// Generates on the first call; who calls meanwhile waits. Returns null for a schedule that is refused; throws what
   /// study::make_planned() throws where it would be worded differently for this configuration. `made` is set if it was generated now.
-  const Schedule* get(const study::SchedulePlan& plan, const io::RunConfig& config,
-                      const study::Limits& limits, bool& made);
+  const Schedule* get(const study::SchedulePlan& plan, const io::Config& config, const study::Limits& limits,
+                      bool& made);
   /// REQUIRES: get() gave a schedule.
   [[nodiscard]] const std::shared_ptr<const Schedule>& schedule() const { return schedule_; }
   /// REQUIRES: get() returned null.
@@ -66,7 +66,7 @@ class MadeSchedule {
     std::shared_ptr<const std::vector<QueuePeaks>> ranks;
   };
 
-  bool generate(const study::SchedulePlan& plan, const io::RunConfig& config, const study::Limits& limits);
+  bool generate(const study::SchedulePlan& plan, const io::Config& config, const study::Limits& limits);
 
   std::mutex mutex_;
   std::atomic<bool> ready_ = false;

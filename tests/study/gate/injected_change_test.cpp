@@ -55,7 +55,7 @@ class QueueFile {
   [[nodiscard]] CaseResult run() const {
     io::write_file(path_, io::Overwrite::Yes, [this](std::ostream& out) { out << now_.dump(); });
     std::vector<std::string> metrics;
-    for (const Metric& metric : all_metrics()) metrics.emplace_back(metric.name);
+    for (const Metric& metric : asked_metrics()) metrics.emplace_back(metric.name);
     SuiteCase one;
     one.name = "case";
     one.schedule_file = path_;

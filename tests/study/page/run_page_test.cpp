@@ -8,6 +8,7 @@
 #include "study/page/page_support.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/time_chart.hpp"
+#include "study/run/load_run.hpp"
 #include "support/catch.hpp"
 
 using namespace pipeloom;
@@ -17,8 +18,8 @@ using namespace pipeloom::page_tests;
 
 namespace {
 
-LoadedRun run_of(const std::string& config, const std::string& title = "run.json") {
-  InputTexts input;
+Run run_of(const std::string& config, const std::string& title = "run.json") {
+  Request input;
   input.file = title;
   input.text = config;
   return load_run(input, {}, TimeUnit::Unit);
@@ -80,7 +81,7 @@ Gantt gantt_of(const Timeline& timeline) {
 
 TEST_CASE("A page of a run says the answer first and shows every op") {
   // 1F1B with B twice as long as F: makespan (m + p - 1) * 3 = 33, bubble (p - 1) / (m + p - 1) = 3 / 11.
-  const LoadedRun run = run_of(config("1f1b", 4, 8));
+  const Run run = run_of(config("1f1b", 4, 8));
   const std::string text = html_of(run_page(run, Medium::Html));
   const XmlDocument page = read_xml(text);
   REQUIRE(page.error == "");
@@ -108,7 +109,7 @@ TEST_CASE("Every schedule's page is well-formed") {
        {"gpipe", "zb-h1", "interleaved-1f1b", "dualpipe", "dualpipe-v", "seq-1f1b", "zbv"}) {
     const std::string more = std::string(schedule) == "seq-1f1b" ? ", \"options\": {\"slices\": 2}" : "";
     INFO(schedule);
-    const LoadedRun run = run_of(config(schedule, 4, 8, more));
+    const Run run = run_of(config(schedule, 4, 8, more));
     CHECK(read_xml(html_of(run_page(run, Medium::Html))).error == "");
     CHECK(!markdown_of(run_page(run, Medium::Markdown)).empty());
   }
@@ -116,7 +117,7 @@ TEST_CASE("Every schedule's page is well-formed") {
 
 TEST_CASE("Above 4,000 ops a rank and kind is one path, in which every op is") {
   // 2 * 4 * 1,250 = 10,000 ops.
-  const LoadedRun run = run_of(config("1f1b", 4, 1250));
+  const Run run = run_of(config("1f1b", 4, 1250));
   const std::string text = html_of(run_page(run, Medium::Html));
   const XmlDocument page = read_xml(text);
   REQUIRE(page.error == "");
@@ -135,9 +136,9 @@ TEST_CASE("Above 4,000 ops a rank and kind is one path, in which every op is") {
 
 TEST_CASE("The size of a page is that of its pictures, not of the run") {
   // 2 * 16 * 31,250 = 1e6 ops.
-  const LoadedRun run = run_of(config("1f1b", 16, 31250));
+  const Run run = run_of(config("1f1b", 16, 31250));
   const std::string text = html_of(run_page(run, Medium::Html));
-  CHECK(run.timeline().schedule->num_ops() == 1'000'000);
+  CHECK(run.timeline.schedule->num_ops() == 1'000'000);
   CHECK(text.size() < 3'000'000);
   // Ops side by side are not alone.
   const std::size_t hairs = text.find("class=\"hair", text.find("id=\"timeline\""));
@@ -147,7 +148,7 @@ TEST_CASE("The size of a page is that of its pictures, not of the run") {
 
 TEST_CASE("Ranks share rows where there are too many, and tables show some") {
   // 600 ranks in at most 256 rows: three to a row.
-  const LoadedRun run = run_of(config("gpipe", 600, 4));
+  const Run run = run_of(config("gpipe", 600, 4));
   const std::string text = html_of(run_page(run, Medium::Html));
   const XmlDocument page = read_xml(text);
   REQUIRE(page.error == "");
@@ -179,7 +180,7 @@ TEST_CASE("A lone op and a lone gap too thin to be seen are a pixel wide") {
 
 TEST_CASE("Names cannot become markup anywhere") {
   const std::string name = "<script>alert('1')</script>\" onload=\"x&y.json";
-  std::list<LoadedRun> runs;
+  std::list<Run> runs;
   runs.push_back(run_of(config("1f1b", 2, 4), name));
   runs.push_back(run_of(config("gpipe", 2, 4), name + "2"));
   for (const Page& page : {run_page(runs.front(), Medium::Html), compare_page(runs, Medium::Html)}) {
@@ -193,7 +194,7 @@ TEST_CASE("Names cannot become markup anywhere") {
 
 TEST_CASE("A run over its limit says so first, and shows the limit") {
   // 1F1B's first rank holds p = 4 activations.
-  const LoadedRun run = run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 3})"));
+  const Run run = run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 3})"));
   const XmlDocument page = read_xml(html_of(run_page(run, Medium::Html)));
   REQUIRE(page.error == "");
   CHECK(has_text(page, "dd", "limit 3 activations of a stage, over by 1 activation of a stage"));
@@ -204,14 +205,14 @@ TEST_CASE("A run over its limit says so first, and shows the limit") {
 }
 
 TEST_CASE("A timeline that was read has what times alone tell") {
-  InputTexts input;
+  Request input;
   input.file = "measured.jsonl";
   input.text =
       "{\"time_unit\":\"ms\"}\n"
       "{\"rank\":0,\"op\":\"0F0\",\"start\":0,\"end\":1}\n{\"rank\":0,\"op\":\"0B0\",\"start\":4,\"end\":6}\n"
       "{\"rank\":1,\"op\":\"1F0\",\"start\":1,\"end\":2}\n{\"rank\":1,\"op\":\"1B0\",\"start\":2,\"end\":4}"
       "\n";
-  const LoadedRun run = load_run(input, {}, TimeUnit::Unit);
+  const Run run = load_run(input, {}, TimeUnit::Unit);
   const XmlDocument page = read_xml(html_of(run_page(run, Medium::Html)));
   REQUIRE(page.error == "");
   CHECK(has_text(page, "dd", "6.0 ms"));
@@ -221,7 +222,7 @@ TEST_CASE("A timeline that was read has what times alone tell") {
 }
 
 TEST_CASE("A comparison has one scale, linked, and says what is better") {
-  std::list<LoadedRun> runs;
+  std::list<Run> runs;
   runs.push_back(run_of(config("1f1b", 4, 8), "a/1f1b.json"));
   runs.push_back(run_of(config("zb-h1", 4, 8), "a/zb.json"));
   const XmlDocument page = read_xml(html_of(compare_page(runs, Medium::Html)));
@@ -242,7 +243,7 @@ TEST_CASE("A comparison has one scale, linked, and says what is better") {
 
 TEST_CASE("A comparison shows what is left below a limit, as in the terminal") {
   // The first rank of 1F1B holds p = 4 activations, that of GPipe all m = 8: 5 of 9 and 1 of 9 are left.
-  std::list<LoadedRun> runs;
+  std::list<Run> runs;
   runs.push_back(run_of(config("1f1b", 4, 8, R"(, "memory": {"limit_bytes": 9})"), "1f1b.json"));
   runs.push_back(run_of(config("gpipe", 4, 8, R"(, "memory": {"limit_bytes": 9})"), "gpipe.json"));
   const XmlDocument page = read_xml(html_of(compare_page(runs, Medium::Html)));
@@ -252,7 +253,7 @@ TEST_CASE("A comparison shows what is left below a limit, as in the terminal") {
 }
 
 TEST_CASE("Runs on unequal clocks have scales of their own") {
-  std::list<LoadedRun> runs;
+  std::list<Run> runs;
   runs.push_back(run_of(config("1f1b", 2, 4), "units.json"));
   runs.push_back(run_of(
       config("1f1b", 2, 4, R"(, "costs": {"time_unit": "ms", "forward": 1, "backward": 2})"), "ms.json"));
@@ -265,7 +266,7 @@ TEST_CASE("Runs on unequal clocks have scales of their own") {
 }
 
 TEST_CASE("The configuration's table has every key and where it comes from") {
-  const LoadedRun run = run_of(config("Interleaved1F1B", 4, 8));
+  const Run run = run_of(config("Interleaved1F1B", 4, 8));
   const XmlDocument page = read_xml(html_of(run_page(run, Medium::Html)));
   CHECK(has_text(page, "th", "options.group_size"));
   CHECK(has_text(page, "td", "default of Interleaved1F1B"));

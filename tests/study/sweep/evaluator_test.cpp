@@ -26,27 +26,27 @@ using sweep::Status;
 
 namespace {
 
-io::RunConfig config_of(const std::string& text) {
+io::Config config_of(const std::string& text) {
   return io::read_run_config(io::Document::parse(text, "c").root());
 }
 
 std::vector<std::string> every_metric() {
   std::vector<std::string> names;
-  for (const study::Metric& metric : study::all_metrics()) names.emplace_back(metric.name);
+  for (const study::Metric& metric : study::asked_metrics()) names.emplace_back(metric.name);
   return names;
 }
 
 /// What the slow way says.
-Outcome expected(const io::RunConfig& config, const std::vector<std::string>& metrics,
+Outcome expected(const io::Config& config, const std::vector<std::string>& metrics,
                  const study::Limits& limits = {}) {
   Outcome out;
   try {
-    const study::Evaluation run = study::evaluate(config, limits);
+    const study::Run run = study::evaluate(config, limits);
     if (run.over_limit) {
       out.status = Status::OverMemory;
-      out.error = study::over_limit_text(*run.over_limit, run.memory);
+      out.error = study::over_limit_text(*run.over_limit, *run.memory);
     }
-    for (const auto& name : metrics) out.metrics.push_back(study::find_metric(name).text(run));
+    for (const auto& name : metrics) out.metrics.push_back(study::text_of(study::find_metric(name), run));
   } catch (const Error& error) {
     out.status = study::status_of(error);
     out.error = error.line();
@@ -153,7 +153,7 @@ TEST_CASE("the evaluator says what evaluate says: every schedule, shape, kind of
                           some_costs(random, kind % kCostKinds, stages, p, m),
                           some_memory(random, random.below(kMemoryKinds), stages));
           if (!variant.empty()) text += fmt::format(R"(, "options": {{"variant": "{}"}})", variant);
-          const io::RunConfig config = config_of(text + "}");
+          const io::Config config = config_of(text + "}");
           evaluator.evaluate(config, found);
           INFO(text);
           REQUIRE(text_of(found) == text_of(expected(config, metrics)));
@@ -176,7 +176,7 @@ TEST_CASE("an order that is found is found again for every cost and limit, and o
   for (int round = 0; round < 2; ++round)
     for (const char* forward : {"1", "1.5", "3"})
       for (const char* limit : {"4", "6.5", "8"}) {
-        const io::RunConfig config = config_of(fmt::format(
+        const io::Config config = config_of(fmt::format(
             R"({{"schedule": "zb-auto", "ranks": 4, "microbatches": 12, "options": {{"memory_limit": {{"microbatches": {}}}}}, )"
             R"("costs": {{"forward": {}, "backward_input": 1, "backward_weight": 1}}}})",
             limit, forward));
@@ -206,7 +206,7 @@ TEST_CASE("options that change the queues: recomputation, offloading, slices, fo
           std::string text =
               fmt::format(R"({{"schedule": "{}", "ranks": 4, "microbatches": 10, "options": {{{}}}{}{}}})",
                           schedule, options, *rest == '\0' ? "" : ", ", rest);
-          const io::RunConfig config = config_of(text);
+          const io::Config config = config_of(text);
           evaluator.evaluate(config, found);
           INFO(text);
           REQUIRE(text_of(found) == text_of(expected(config, metrics)));
@@ -226,7 +226,7 @@ TEST_CASE("transfers that block, queue or share links") {
           R"({{"schedule": "{}", "ranks": 4, "microbatches": 8, "costs": {{"forward": 1, "backward": 2, "transfer": {{"latency": 0.25, {}}}}},
               "step": {{"rule": "post-validation", "optimizer": 0.5}}}})",
           schedule, transfer);
-      const io::RunConfig config = config_of(text);
+      const io::Config config = config_of(text);
       evaluator.evaluate(config, found);
       INFO(text);
       REQUIRE(text_of(found) == text_of(expected(config, metrics)));
@@ -237,7 +237,7 @@ TEST_CASE("each metric alone is what it is among all") {
   const std::string text =
       R"({"schedule": "zb-h1", "ranks": 4, "microbatches": 8, "costs": {"forward": 1.25, "backward": 2, "transfer": {"latency": 0.1}},
           "memory": {"activation_bytes": 3, "released_at_input": 1}, "step": {"rule": "post-validation", "optimizer": 0.5}})";
-  const io::RunConfig config = config_of(text);
+  const io::Config config = config_of(text);
   Outcome found;
   for (const std::string& name : every_metric()) {
     Evaluator evaluator = evaluator_of({name});

@@ -27,7 +27,7 @@ TEST_CASE("every example has the size that it states, and points that are config
     Combination combination;
     for (std::uint64_t i = 0; i < grid.combinations(); i += 1 + grid.combinations() / 97) {
       if (!grid.combination(i, combination)) continue;
-      const io::RunConfig config = grid.config(combination);
+      const io::Config config = grid.config(combination);
       CHECK(config.ranks > 0);
       CHECK(config.warnings.empty());
       CHECK(grid.key(combination).size() == 16);
@@ -42,7 +42,7 @@ TEST_CASE("the example with a zip, derived keys and conditions is what its text 
   Combination combination;
   for (std::uint64_t i = 0; i < grid.combinations(); ++i) {
     if (!grid.combination(i, combination)) continue;
-    const io::RunConfig config = grid.config(combination);
+    const io::Config config = grid.config(combination);
     all += std::to_string(*config.chunks) + "x" + std::to_string(config.ranks) + " ";
     // 64 units of forward over all stages: 1e9 ticks each.
     CHECK(config.costs.duration[0]->scalar * *config.chunks * config.ranks == 64'000'000'000);

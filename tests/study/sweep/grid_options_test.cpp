@@ -73,7 +73,7 @@ TEST_CASE("axes of options are a product, the last one fastest, on top of the ba
   CHECK(grid.base_json() == R"({"schedule":"1f1b","ranks":4,"microbatches":8})");
   Combination combination;
   REQUIRE(grid.combination(1, combination));
-  const io::RunConfig config = grid.config(combination);
+  const io::Config config = grid.config(combination);
   CHECK(config.schedule == "zb-h1");
   CHECK(config.ranks == 2);
   CHECK(config.microbatches == 8);

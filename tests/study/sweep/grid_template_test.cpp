@@ -17,7 +17,7 @@ namespace {
 /// All of a configuration as text, places included.
 class Dump {
  public:
-  explicit Dump(const io::RunConfig& config) {
+  explicit Dump(const io::Config& config) {
     add("schedule", config.schedule, config.place_of("schedule"));
     add("ranks", config.ranks, config.place_of("ranks"));
     add("microbatches", config.microbatches, config.place_of("microbatches"));

@@ -173,7 +173,7 @@ TEST_CASE("places inside tables vary") {
       "forward": {"default": 1, "stages": {}}}}, "axes": {"costs.backward.1": [3, 4], "costs.forward.stages.0": [5]}})");
   Combination combination;
   REQUIRE(places.combination(1, combination));
-  const io::RunConfig config = places.config(combination);
+  const io::Config config = places.config(combination);
   CHECK(config.costs.duration[1]->array == std::vector<std::int64_t>{2'000'000'000, 4'000'000'000});
   CHECK(config.costs.duration[0]->exceptions.front().number == 5'000'000'000);
 }
@@ -188,7 +188,7 @@ TEST_CASE("a configuration is the base with the settings on top") {
       with(R"("axes": {"ranks": [2, 6], "costs": [{"forward": 1.5}]}, "derive": {"chunks": "ranks / 2"})");
   Combination combination;
   REQUIRE(both.combination(1, combination));
-  const io::RunConfig config = both.config(combination);
+  const io::Config config = both.config(combination);
   CHECK(config.schedule == "1f1b");
   CHECK(config.ranks == 6);
   CHECK(config.microbatches == 8);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/actions.hpp"
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/schedule.hpp"
 #include "study/run/evaluate.hpp"
 
@@ -16,7 +16,7 @@ namespace pipeloom::study {
 
 /// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
 /// and names the option that is wrong.
-struct InputTexts {
+struct Request {
   std::optional<std::string> file;  ///< configuration or schedule file, "-" for standard input
   std::optional<std::string> text;  ///< what the file holds, if it was read already
   std::optional<std::string> from;  ///< format of the file; without it content decides, then the extension
@@ -28,8 +28,8 @@ struct InputTexts {
 };
 
 /// A run that has been read but not evaluated.
-struct RunInput {
-  io::RunConfig config;
+struct Input {
+  io::Config config;
   /// Set if the file holds a schedule; `config` then says costs, memory and step only.
   std::shared_ptr<const Schedule> schedule;
   /// Of a schedule file: the blanks it draws, its actions if they are more than computations, and its format.
@@ -45,8 +45,8 @@ struct RunInput {
 };
 
 /// Reads the file, if any, and puts the options on top. Throws InputError.
-[[nodiscard]] RunInput read_input(const InputTexts& options);
+[[nodiscard]] Input read_input(const Request& options);
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
-[[nodiscard]] Evaluation evaluate(const RunInput& input, const Limits& limits);
+[[nodiscard]] Run evaluate(const Input& input, const Limits& limits);
 
 }  // namespace pipeloom::study

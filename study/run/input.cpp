@@ -1,4 +1,4 @@
-#include "study/run/run_input.hpp"
+#include "study/run/input.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ struct ShapeOption {
   const std::optional<std::string>* value;
 };
 
-std::vector<ShapeOption> shape_options(const InputTexts& options) {
+std::vector<ShapeOption> shape_options(const Request& options) {
   return {{"--schedule", "schedule", &options.schedule},
           {"--ranks", "ranks", &options.ranks},
           {"--microbatches", "microbatches", &options.microbatches},
@@ -30,7 +30,7 @@ std::vector<ShapeOption> shape_options(const InputTexts& options) {
 }
 
 /// The format that reads this text as a schedule, or null for JSON, which may be a configuration too.
-const io::Format* schedule_format(const std::string& text, const InputTexts& options) {
+const io::Format* schedule_format(const std::string& text, const Request& options) {
   if (options.from) return &io::find_format(*options.from, Where{"--from"});
   const io::Format* format = io::format_by_content(text);
   if (format == nullptr) format = io::format_by_extension(*options.file);
@@ -48,7 +48,7 @@ void require_not_of_schedule(const std::string& assignment, const std::string& n
 }
 
 /// Reads the file into a schedule, or into the document that options then change.
-io::Document read_document(const InputTexts& options, RunInput& input) {
+io::Document read_document(const Request& options, Input& input) {
   if (!options.file) return {};
   // An unset variable in a script leaves "".
   if (options.file->empty()) throw InputError("the name of the input file is empty; name a file, or -");
@@ -77,8 +77,8 @@ io::Document read_document(const InputTexts& options, RunInput& input) {
 
 }  // namespace
 
-RunInput read_input(const InputTexts& options) {
-  RunInput input;
+Input read_input(const Request& options) {
+  Input input;
   io::Document document = read_document(options, input);
   for (const auto& [option, key, value] : shape_options(options)) {
     if (!*value) continue;
@@ -98,7 +98,7 @@ RunInput read_input(const InputTexts& options) {
 namespace {
 
 /// What is wrong with a schedule file is said with its place.
-Evaluation evaluate_file(const RunInput& input, const Limits& limits) {
+Run evaluate_file(const Input& input, const Limits& limits) {
   try {
     return evaluate_schedule(input.schedule, input.name, input.config, limits);
   } catch (const ScheduleError& error) {
@@ -110,8 +110,10 @@ Evaluation evaluate_file(const RunInput& input, const Limits& limits) {
 
 }  // namespace
 
-Evaluation evaluate(const RunInput& input, const Limits& limits) {
-  Evaluation run = input.schedule ? evaluate_file(input, limits) : evaluate(input.config, limits);
+Run evaluate(const Input& input, const Limits& limits) {
+  Run run = input.schedule ? evaluate_file(input, limits) : evaluate(input.config, limits);
+  run.file = input.name;
+  run.source = input.schedule ? RunSource::ScheduleFile : RunSource::Configuration;
   run.warnings.insert(run.warnings.begin(), input.warnings.begin(), input.warnings.end());
   return run;
 }

@@ -1,4 +1,4 @@
-#include "sim/io/config/run_config.hpp"
+#include "sim/io/config/config.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ bool has_time_literal(const Value& value) {
 /// Reads all keys by their rows.
 class ConfigReader {
  public:
-  ConfigReader(const Value& root, RunConfig& out) : root_(root), out_(out) {}
+  ConfigReader(const Value& root, Config& out) : root_(root), out_(out) {}
 
   void read() {
     out_.given.add_root(root_.where());
@@ -70,10 +70,10 @@ class ConfigReader {
   }
 
   const Value& root_;
-  RunConfig& out_;
+  Config& out_;
 };
 
-void require_shape(const RunConfig& config) {
+void require_shape(const Config& config) {
   for (const Key& key : config_keys()) {
     if (key.required.empty() || config.given.has(id_of(key))) continue;
     if (config.schedule == kCustomSchedule) return;
@@ -101,7 +101,7 @@ void require_plan_fits(const cost::TransferSpec& spec) {
 }
 
 /// Bytes over a bandwidth take seconds, which the abstract unit has none of.
-void require_real_unit(const RunConfig& config) {
+void require_real_unit(const Config& config) {
   if (config.costs.unit != TimeUnit::Unit) return;
   for (const Key& key : config_keys())
     if (key.unit == "1e9 bit/s" && key.has(config))
@@ -112,7 +112,7 @@ void require_real_unit(const RunConfig& config) {
 }
 
 /// Links within and between nodes mean something only where nodes are known.
-void require_nodes(const RunConfig& config) {
+void require_nodes(const Config& config) {
   if (config.costs.transfer.ranks_per_node) return;
   for (const std::string_view path : {"costs.transfer.intra", "costs.transfer.inter"}) {
     const auto ids = children_of(find_config_key(path));
@@ -146,14 +146,14 @@ void inline_costs_file(Document& document) {
   document.set("costs", file.root(), path);
 }
 
-RunConfig read_run_config(const Value& root, Needs needs) {
+Config read_run_config(const Value& root, Needs needs) {
   if (const Value* costs = root.is(ValueKind::Object) ? root.find("costs") : nullptr;
       costs != nullptr && costs->is(ValueKind::String)) {
     Document document{Value(root)};
     inline_costs_file(document);
     return read_run_config(document.root(), needs);
   }
-  RunConfig out;
+  Config out;
   ConfigReader(root, out).read();
   if (needs == Needs::Run) require_shape(out);
   if (out.given.has("costs")) out.costs.where = out.place_of("costs");

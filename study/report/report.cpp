@@ -1,27 +1,27 @@
-#include "sim/io/report.hpp"
-
-#include <array>
+#include "study/report/report.hpp"
 
 #include "sim/io/json/text_writer.hpp"
 #include "version.hpp"
 
-namespace pipeloom::io {
+namespace pipeloom::study {
 namespace {
 
 /// Writes one report.
 class ReportWriter {
  public:
-  ReportWriter(std::ostream& stream, const Report& report)
-      : out_(stream), report_(report), schedule_(*report.timeline->schedule), unit_(report.timeline->unit) {}
+  ReportWriter(std::ostream& stream, const Run& run, std::span<const Metric> table)
+      : out_(stream), run_(run), table_(table), schedule_(*run.schedule), unit_(run.timeline.unit) {}
 
   void write(const ReportParts& parts) {
     out_ << "{\n  \"schema_version\": 1,\n  \"tool\": {\"name\": \"pipeloom\", \"version\": ";
-    out_.quoted(kVersion) << "},\n  \"config\": " << std::string_view(effective_config_text(*report_.config));
-    write_summary();
+    out_.quoted(kVersion) << "},\n  \"config\": "
+                          << std::string_view(io::effective_config_text(*run_.effective));
+    key("time_unit").quoted(name_of(unit_));
+    write_metrics();
     write_memory();
     write_ranks();
     write_messages();
-    write_critical_path();
+    if (parts.critical_path) write_critical_path();
     if (parts.orders) write_orders();
     if (parts.timeline) write_timeline();
     out_ << "\n}\n";
@@ -29,33 +29,31 @@ class ReportWriter {
   }
 
  private:
-  TextWriter& key(const char* name) { return out_ << ",\n  \"" << name << "\": "; }
+  io::TextWriter& key(std::string_view name) { return out_ << ",\n  \"" << name << "\": "; }
   /// Whole bytes, but where an activation without a size is more than one pass.
-  [[nodiscard]] std::string bytes(Bytes units) const { return bytes_number(*report_.memory, units); }
-  void time(const char* name, Ticks ticks) { key(name).ticks(ticks, unit_); }
+  [[nodiscard]] std::string bytes(Bytes units) const { return bytes_number(*run_.memory, units); }
 
-  void write_summary() {
-    const Metrics& m = *report_.metrics;
-    key("time_unit").quoted(name_of(unit_));
-    time("makespan", m.makespan);
-    time("step_time", m.step_time);
-    time("steady_period", m.steady_period);
-    time("ideal_time", m.ideal_time);
-    time("max_window", m.max_window);
-    (key("lower_bound") << "{\"value\": ").ticks(m.lower_bound.value, unit_) << ", \"name\": ";
-    out_.quoted(m.lower_bound.name) << '}';
-    key("bubble_ratio") << m.bubble_ratio;
-    key("bubble_overhead") << m.bubble_overhead;
-    key("window_bubble_ratio") << m.window_bubble_ratio;
-    key("num_ops") << m.num_ops;
-    key("num_entries") << m.num_entries;
+  void write_metrics() {
+    const RunNumbers numbers = numbers_of(run_);
+    for (const Metric& metric : table_) {
+      const auto value = metric.report ? metric.get(numbers) : std::nullopt;
+      if (!value) continue;
+      const std::string text = json_text(metric, *value, numbers, unit_);
+      key(metric.name);
+      if (metric.which == nullptr) {
+        out_ << std::string_view(text);
+        continue;
+      }
+      out_ << "{\"value\": " << std::string_view(text) << ", \"name\": ";
+      out_.quoted(metric.which(numbers)) << '}';
+    }
   }
 
   void write_memory() {
-    const Metrics& m = *report_.metrics;
+    const Metrics& m = *run_.metrics;
     key("memory") << "{\"peak_bytes\": " << bytes(m.ranks[m.peak_rank.at()].memory.peak_bytes)
                   << ", \"peak_rank\": " << m.peak_rank.value();
-    if (const auto& over = report_.over_limit) {
+    if (const auto& over = run_.over_limit) {
       out_ << ", \"over_limit\": {\"rank\": " << over->rank.value() << ", \"op\": \"" << over->op
            << "\", \"bytes\": " << bytes(over->bytes) << ", \"limit\": " << bytes(over->limit) << '}';
     }
@@ -72,7 +70,7 @@ class ReportWriter {
   }
 
   void write_rank(Rank rank) {
-    const RankMetrics& m = report_.metrics->ranks[rank.at()];
+    const RankMetrics& m = run_.metrics->ranks[rank.at()];
     out_ << "{\"rank\": " << rank.value() << ", \"stages\": [";
     const auto stages = schedule_.placement().stages_of(rank);
     for (std::size_t i = 0; i < stages.size(); ++i) (i > 0 ? out_ << ", " : out_) << stages[i].value();
@@ -93,8 +91,8 @@ class ReportWriter {
   }
 
   void write_messages() {
-    const MessageSummary* messages = report_.messages;
-    if (messages == nullptr) return;
+    const auto& messages = run_.messages;
+    if (!messages) return;
     const MessageTotals& totals = messages->totals;
     (key("messages") << "{\"plan\": ").quoted(messages->plan) << ", \"count\": " << totals.count;
     const auto time_of = [&](const char* name, TickSum ticks) {
@@ -109,8 +107,8 @@ class ReportWriter {
   }
 
   void write_critical_path() {
-    const CriticalPath* path = report_.critical_path;
-    if (path == nullptr) return;
+    const auto& path = run_.critical_path;
+    if (!path) return;
     (key("critical_path") << "{\"length\": ").ticks(path->length, unit_) << ", \"ops\": [";
     for (std::size_t i = 0; i < path->entries.size(); ++i) {
       if (i > 0) out_ << ", ";
@@ -146,7 +144,7 @@ class ReportWriter {
   }
 
   void write_timeline() {
-    const Timeline& timeline = *report_.timeline;
+    const Timeline& timeline = run_.timeline;
     key("timeline") << '[';
     bool first_row = true;
     for (int step = 0; step < timeline.steps; ++step)
@@ -162,16 +160,18 @@ class ReportWriter {
     out_ << "\n  ]";
   }
 
-  TextWriter out_;
-  const Report& report_;
+  io::TextWriter out_;
+  const Run& run_;
+  std::span<const Metric> table_;
   const Schedule& schedule_;
   TimeUnit unit_;
 };
 
 }  // namespace
 
-void write_report(std::ostream& out, const Report& report, const ReportParts& parts) {
-  ReportWriter(out, report).write(parts);
+void write_report(std::ostream& out, const Run& run, const ReportParts& parts,
+                  std::span<const Metric> table) {
+  ReportWriter(out, run, table).write(parts);
 }
 
-}  // namespace pipeloom::io
+}  // namespace pipeloom::study

@@ -50,7 +50,7 @@ class GivenKeys {
 /// The schedule that is a file: options.file names it; ranks and microbatches are the file's.
 inline constexpr std::string_view kCustomSchedule = "custom";
 
-struct RunConfig {
+struct Config {
   /// The name as typed; which schedule that is, schedules::find says. Empty when a schedule file takes its place.
   std::string schedule;
   int ranks = 0;         ///< p; 0 when a schedule file takes its place
@@ -73,7 +73,7 @@ enum class Needs : unsigned char { Run, CostsOnly };
 /// Reads a configuration. Throws InputError (file:line:column, found, allowed, what to do) at the first thing that is wrong:
 /// unknown keys, wrong types, numbers out of range (p, m, v: 1 .. 2^20), negative times, models that this version does not have.
 /// A costs file that "costs" names is read too. What depends on the schedule (lengths of arrays, stages of tables) is checked when costs are resolved.
-[[nodiscard]] RunConfig read_run_config(const Value& root, Needs needs = Needs::Run);
+[[nodiscard]] Config read_run_config(const Value& root, Needs needs = Needs::Run);
 
 /// Puts the content of a costs file in the place of its name, so that single costs can be set on top of it:
 /// "costs": "measured.json" names a file, relative to the configuration's folder, that holds what "costs" may hold. Throws

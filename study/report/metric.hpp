@@ -1,0 +1,112 @@
+#pragma once
+
+// The table of metrics: one row says everything that the product knows of a metric. Reports, their schema, the tables of `simulate`,
+// comparisons, sweeps, suites and the window read rows, in table order or in that of a list. A new metric is a row in metric.cpp and, if
+// simulated runs do not have its number yet, a member of Metrics. docs/architecture.md has an example.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "study/report/run_numbers.hpp"
+#include "study/text/numbers.hpp"
+
+namespace pipeloom::study {
+
+enum class Better : unsigned char { Lower, Higher, Neither };
+
+enum class Unit : unsigned char { Time, Bytes, Ratio, Count };
+/// "time_unit", "bytes", "ratio" or "count", as files spell it.
+[[nodiscard]] std::string_view name_of(Unit unit);
+
+/// What a sweep must work out for a metric at every point.
+enum class Needs : unsigned char {
+  Timeline,  ///< a makespan and the work of ranks: known of measured runs as well
+  Totals,    ///< sums over the ops of ranks
+  Peaks,     ///< live activations
+  Bytes,     ///< peaks in bytes
+  Steady,    ///< the period of the repeated schedule
+  Bound,     ///< a bound over all orders
+  Idle,      ///< why ranks are idle; sweeps do not ask for it
+};
+
+/// Ticks, units of a MemoryModel or a count; a double is a ratio.
+using MetricValue = std::variant<TickSum, double>;
+
+/// Times of one page: real ones with their unit, abstract ones with as many decimals each, so that they stand below each other.
+class PageTimes {
+ public:
+  explicit PageTimes(TimeUnit unit) : unit_(unit), format_(unit) {}
+  void include(TickSum time) { format_.include(time); }
+  [[nodiscard]] std::string text(TickSum time) const {
+    return unit_ == TimeUnit::Unit ? format_.text(time) : time_text(time, unit_);
+  }
+
+ private:
+  TimeUnit unit_;
+  TimeFormat format_;
+};
+
+struct Metric {
+  std::string_view name;   ///< in files: "peak_bytes"
+  std::string_view label;  ///< for people: "peak memory"
+  std::string_view help;
+  Unit unit = Unit::Count;
+  Better better = Better::Lower;
+  Needs needs = Needs::Totals;
+  /// Nothing where the run does not know it.
+  std::optional<MetricValue> (*get)(const RunNumbers&) = nullptr;
+
+  // The lists that it is in.
+  bool report = false;      ///< a key of the report
+  bool asked = false;       ///< sweeps and suites may name it
+  std::int8_t summary = 0;  ///< place in the table of `simulate`; 0: not in it
+  std::int8_t compare =
+      0;  ///< place in the tables of comparisons; 0: only rules and JSON have it, after the others
+  std::int8_t facts = 0;   ///< place among the facts that the window tells of a simulated run
+  std::int8_t state = 0;   ///< place in the window's state
+  std::int8_t edited = 0;  ///< place in what the window tells of a schedule under edit
+
+  bool share = false;  ///< a ratio that is at most 1
+  /// What the third column of `simulate` and the notes of pages say.
+  std::string (*note)(const RunNumbers&, const PageTimes&) = nullptr;
+  /// The sentence that the window shows for it.
+  std::string_view sentence = {};
+  /// Which of several the value is: "critical path". The report then has an object of value and name.
+  std::string_view (*which)(const RunNumbers&) = nullptr;
+  /// The name of a metric that pages tell along with it.
+  std::string_view beside = {};
+};
+
+/// All rows, in the order of the report.
+[[nodiscard]] std::span<const Metric> all_metrics();
+/// The rows that sweeps and suites may name.
+[[nodiscard]] std::span<const Metric> asked_metrics();
+/// Of asked_metrics(). Throws InputError suggesting the nearest name and listing all.
+[[nodiscard]] const Metric& find_metric(std::string_view name, const Where& where = {});
+/// Null for names of no row.
+[[nodiscard]] const Metric* metric_named(std::string_view name,
+                                         std::span<const Metric> table = all_metrics());
+/// The rows with a place in `list`, in its order: listed(&Metric::summary).
+[[nodiscard]] std::vector<const Metric*> listed(std::int8_t Metric::*list,
+                                                std::span<const Metric> table = all_metrics());
+/// What the lower bound of such steps is a bound on: the makespan, or the period of steps that overlap.
+[[nodiscard]] const Metric& bounded_metric(const Steps& steps);
+
+/// As the report writes it: exact decimals in `unit` for times, bytes whole where they are, the shortest text that reads back for ratios.
+[[nodiscard]] std::string json_text(const Metric& metric, const MetricValue& value, const RunNumbers& run,
+                                    TimeUnit unit);
+/// For comparisons: ticks, bytes, a ratio or a count.
+[[nodiscard]] double number_of(const Metric& metric, const MetricValue& value, const RunNumbers& run);
+/// For the window's state: times in `unit`, sizes in units of the MemoryModel.
+[[nodiscard]] std::variant<std::int64_t, double> state_value(const Metric& metric, const MetricValue& value,
+                                                             TimeUnit unit);
+/// The value that `run`'s report has. REQUIRES: the run knows it.
+[[nodiscard]] std::string text_of(const Metric& metric, const Run& run);
+
+}  // namespace pipeloom::study

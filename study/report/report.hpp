@@ -1,0 +1,26 @@
+#pragma once
+
+// The report of one run: what `simulate --json` prints and scripts read.
+
+#include <iosfwd>
+#include <span>
+
+#include "study/report/metric.hpp"
+#include "study/run/run.hpp"
+
+namespace pipeloom::study {
+
+/// What a report carries besides the numbers.
+struct ReportParts {
+  bool orders = false;
+  bool timeline = false;
+  bool critical_path = true;  ///< where it is known
+};
+
+/// Writes the report as JSON, keys in the documented order, one rank and one timeline row per line. Times are exact
+/// decimals in `time_unit`, ratios the shortest text that reads back. Equal inputs give equal bytes. REQUIRES: run.effective, run.metrics. Streams: no
+/// more memory than a buffer. Rows carry "step" when there is more than one. `table` has the metrics.
+void write_report(std::ostream& out, const Run& run, const ReportParts& parts = {},
+                  std::span<const Metric> table = all_metrics());
+
+}  // namespace pipeloom::study
