@@ -54,7 +54,7 @@ struct Run {
   Timeline timeline;
   /// With every default spelt out, of runs from configurations and schedule files.
   std::shared_ptr<const io::EffectiveConfig> effective;
-  /// What its ops cost and hold; the tables of `effective` where there is one.
+  /// What its ops cost and hold, in one Terms where a configuration said it; null for measured runs.
   std::shared_ptr<const Costs> costs;
   std::shared_ptr<const MemoryModel> memory;
   std::optional<Metrics> metrics;
