@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <iostream>
 #include <new>
+#include <utility>
 
+#include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/usage.hpp"
+#include "cli/parse.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli {
@@ -30,32 +28,20 @@ constexpr const char* kFooter =
     "  pipeloom schedules\n"
     "`pipeloom COMMAND --help` explains a command.";
 
-ExitCode dispatch(const Parser& program) {
-  for (const auto& [app, run] : program.commands)
-    if (app->parsed()) return run();
-  std::cerr << program.app->help();
-  return ExitCode::BadInput;
-}
-
 ExitCode parse_and_run(std::vector<std::string> arguments) {
-  Parser program = make_parser();
-  // CLI11 takes the arguments as a stack.
-  std::reverse(arguments.begin(), arguments.end());
-  try {
-    program.app->parse(arguments);
-  } catch (const CLI::CallForHelp&) {
-    const auto selected = program.app->get_subcommands();
-    // A subcommand's own name for itself lacks the program's.
-    print(selected.empty() ? program.app->help() : selected.front()->help("pipeloom"));
-    return ExitCode::Ok;
-  } catch (const CLI::CallForVersion&) {
+  const CommandLine line = command_line();
+  const Parsed parsed = parse(line, std::move(arguments));
+  if (parsed.call == Call::Version) {
     print(fmt::format("pipeloom {}\n", kVersion));
     return ExitCode::Ok;
-  } catch (const CLI::ParseError& error) {
-    throw usage_error(*program.app, error);
   }
-  require_no_extras(*program.app);
-  return dispatch(program);
+  if (parsed.call == Call::Help) {
+    print(help_text(line, parsed.command));
+    return ExitCode::Ok;
+  }
+  if (parsed.command != nullptr) return parsed.command->run();
+  std::cerr << help_text(line);
+  return ExitCode::BadInput;
 }
 
 int fail(const std::string& line, ExitCode code) {
@@ -65,33 +51,20 @@ int fail(const std::string& line, ExitCode code) {
 
 }  // namespace
 
-Parser::Parser() = default;
-Parser::~Parser() = default;
-Parser::Parser(Parser&&) noexcept = default;
-Parser& Parser::operator=(Parser&&) noexcept = default;
-
 std::span<const Command> all_commands() {
   return kCommands;
 }
 
-Parser make_parser() {
-  Parser program;
-  program.app = std::make_unique<CLI::App>(kDescription, "pipeloom");
-  program.app->set_help_flag("-h,--help", "Print this help");
-  program.app->set_version_flag("-V,--version", std::string(kVersion), "Print the version");
-  program.app->get_formatter()->column_width(34);
-  program.app->require_subcommand(0, 1);
-  // What is left over is worded by require_no_extras().
-  program.app->allow_extras();
-  // The last of a repeated option wins, as in scripts that add to a command; lists say otherwise themselves.
-  program.app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+CommandLine command_line() {
+  CommandLine line{.program = "pipeloom", .summary = kDescription, .options = {}};
+  line.options.help_flag();
+  line.options.version_flag("-V,--version");
+  line.options.set_footer(kFooter);
   for (const Command& command : all_commands()) {
-    CLI::App* sub = program.app->add_subcommand(std::string(command.name), std::string(command.summary));
-    program.commands.emplace_back(sub, command.setup(*sub));
+    SubCommand& added = line.add_command(command.name, command.summary);
+    added.run = command.setup(added.options);
   }
-  // Last: commands inherit what is there when they are added.
-  program.app->footer(kFooter);
-  return program;
+  return line;
 }
 
 int run_program(std::vector<std::string> arguments) noexcept {

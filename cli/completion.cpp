@@ -1,9 +1,5 @@
 #include "cli/completion.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
@@ -50,34 +46,33 @@ Candidates candidates_of(const std::string& type_name) {
   return {};
 }
 
-OptionOutline outline_of(const CLI::Option& option) {
+OptionOutline outline_of_option(const Argument& option) {
   OptionOutline out;
-  for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
-  out.help = option.get_description();
-  out.takes_value = option.get_items_expected_max() > 0;
-  if (out.takes_value) out.values = candidates_of(option.get_type_name());
+  out.names = option.names;
+  out.help = option.help;
+  out.takes_value = option.takes_value();
+  if (out.takes_value) out.values = candidates_of(option.type);
   return out;
 }
 
-CommandOutline outline_of_command(const CLI::App& command) {
+CommandOutline outline_of_command(const SubCommand& command) {
   CommandOutline out;
-  out.name = command.get_name();
-  out.help = command.get_description();
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->nonpositional())
-      out.options.push_back(outline_of(*option));
+  out.name = command.name;
+  out.help = command.summary;
+  for (const Argument& option : command.options.all()) {
+    if (option.is_positional)
+      out.arguments = candidates_of(option.type);
     else
-      out.arguments = candidates_of(option->get_type_name());
+      out.options.push_back(outline_of_option(option));
   }
   return out;
 }
 
 }  // namespace
 
-std::vector<CommandOutline> outline_of(const CLI::App& app) {
+std::vector<CommandOutline> outline_of(const CommandLine& line) {
   std::vector<CommandOutline> commands;
-  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(outline_of_command(*command));
+  for (const SubCommand& command : line.commands) commands.push_back(outline_of_command(command));
   return commands;
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
-// Shell completion made from the parser itself, so that it cannot drift from what the program takes.
+// Shell completion made from what the parser reads too, so that it cannot drift from what the program takes.
 
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "cli/command_line.hpp"
 
 namespace pipeloom::cli {
 
@@ -36,9 +34,9 @@ struct CommandOutline {
   Candidates arguments;
 };
 
-/// Every command of the parser. The words of an option follow from its type name: COMMAND, FILE, SCHEDULE, FORMAT, SCHEMA,
+/// Every command. The words of an option follow from its type name: COMMAND, FILE, SCHEDULE, FORMAT, SCHEMA,
 /// PATH=VALUE, or the words themselves as in "auto|always|never".
-[[nodiscard]] std::vector<CommandOutline> outline_of(const CLI::App& app);
+[[nodiscard]] std::vector<CommandOutline> outline_of(const CommandLine& line);
 
 [[nodiscard]] std::string bash_completion(const std::vector<CommandOutline>& commands);
 [[nodiscard]] std::string zsh_completion(const std::vector<CommandOutline>& commands);

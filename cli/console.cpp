@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
 
 #include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::cli {
@@ -49,10 +49,8 @@ bool may_have_colour(ColourMode mode) {
 /// The first of the variables that is set decides, as in setlocale(3).
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string value(environment(name));
+    const std::string value = lower(environment(name));
     if (value.empty()) continue;
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
   }
   return false;

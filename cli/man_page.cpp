@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <string_view>
 
+#include "sim/base/text_tools.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli {
@@ -50,28 +49,23 @@ std::string plain(std::string_view text) {
   return out.starts_with('.') || out.starts_with('\'') ? "\\&" + out : out;
 }
 
-std::string usage_of(const CLI::App& command) {
-  std::string out = fmt::format("pipeloom {}", command.get_name());
-  for (const CLI::Option* option : command.get_options())
-    if (!option->nonpositional())
-      out += option->get_required() ? " " + option->get_name() : fmt::format(" [{}]", option->get_name());
+std::string synopsis_of(const SubCommand& command) {
+  std::string out = fmt::format("pipeloom {}", command.name);
+  for (const Argument& option : command.options.all())
+    if (option.is_positional)
+      out += option.is_required ? " " + option.names.front() : fmt::format(" [{}]", option.names.front());
   return out;
 }
 
-std::string entry_of(const CLI::Option& option) {
-  std::string title;
-  for (const std::string& name : option.get_snames()) title += (title.empty() ? "-" : ", -") + name;
-  for (const std::string& name : option.get_lnames()) title += (title.empty() ? "--" : ", --") + name;
-  if (title.empty()) title = option.get_name();
-  std::string out = fmt::format(".TP\n\\fB{}\\fR", plain(title));
-  if (option.nonpositional() && option.get_items_expected_max() > 0)
-    out += fmt::format(" \\fI{}\\fR", plain(option.get_type_name()));
-  return out + "\n" + plain(option.get_description()) + "\n";
+std::string entry_of(const Argument& option) {
+  std::string out = fmt::format(".TP\n\\fB{}\\fR", plain(join(option.names, ", ")));
+  if (!option.is_positional && option.takes_value()) out += fmt::format(" \\fI{}\\fR", plain(option.type));
+  return out + "\n" + plain(option.help) + "\n";
 }
 
 /// What help says below the options, line by line.
-std::string footer_of(const CLI::App& command) {
-  const std::string& text = command.get_footer();
+std::string footer_of(const OptionList& list) {
+  const std::string& text = list.footer();
   if (text.empty()) return {};
   std::string out = ".PP\n.nf\n";
   for (std::size_t begin = text.front() == '\n' ? 1 : 0; begin < text.size();) {
@@ -84,17 +78,17 @@ std::string footer_of(const CLI::App& command) {
 
 }  // namespace
 
-std::string man_page(const CLI::App& program) {
+std::string man_page(const CommandLine& line) {
   std::string out = fmt::format(".TH PIPELOOM 1 \"\" \"pipeloom {}\" \"User Commands\"\n", kVersion);
   out += kBefore;
   out += ".SH COMMANDS\n";
-  for (const CLI::App* command : program.get_subcommands({}))
-    out += fmt::format(".TP\n.B {}\n{}.\n", command->get_name(), plain(command->get_description()));
+  for (const SubCommand& command : line.commands)
+    out += fmt::format(".TP\n.B {}\n{}.\n", command.name, plain(command.summary));
   out += ".SH OPTIONS\n";
-  for (const CLI::App* command : program.get_subcommands({})) {
-    out += fmt::format(".SS {}\n", plain(usage_of(*command)));
-    for (const CLI::Option* option : command->get_options()) out += entry_of(*option);
-    out += footer_of(*command);
+  for (const SubCommand& command : line.commands) {
+    out += fmt::format(".SS {}\n", plain(synopsis_of(command)));
+    for (const Argument& option : command.options.all()) out += entry_of(option);
+    out += footer_of(command.options);
   }
   return out + std::string(kAfter);
 }

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -26,7 +26,7 @@ double suffix_factor(std::string_view suffix) {
 std::string lower_without_blanks(std::string_view text) {
   std::string out;
   for (const char c : text)
-    if (c != ' ') out.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    if (c != ' ') out.push_back(lower(c));
   return out;
 }
 

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
 
@@ -26,11 +23,11 @@ void OutputOptions::warn(const std::vector<std::string>& warnings) const {
   for (const std::string& warning : warnings) print_warning(warning);
 }
 
-void add_output_options(CLI::App& app, OutputOptions& options) {
-  app.add_flag("-q,--quiet", options.quiet, "Print nothing but what was asked for, and errors");
-  app.add_flag("-v,--verbose", options.verbose, "Leave nothing out");
-  app.add_option("--color", options.color, "Colour: on a terminal unless NO_COLOR is set, always or never")
-      ->type_name("auto|always|never");
+void add_output_options(OptionList& list, OutputOptions& options) {
+  list.flag("-q,--quiet", options.quiet, "Print nothing but what was asked for, and errors");
+  list.flag("-v,--verbose", options.verbose, "Leave nothing out");
+  list.option("--color", options.color, "auto|always|never",
+              "Colour: on a terminal unless NO_COLOR is set, always or never");
 }
 
 std::string PrintOptions::chosen() const {
@@ -41,16 +38,15 @@ std::string PrintOptions::chosen() const {
   return *format;
 }
 
-void add_print_options(CLI::App& app, PrintOptions& options, std::vector<std::string> choices,
+void add_print_options(OptionList& list, PrintOptions& options, std::vector<std::string> choices,
                        const std::string& help, const std::string& names) {
   options.choices = std::move(choices);
-  CLI::Option* format = app.add_option(names, options.format, help)
-                            ->type_name(fmt::format("{}", fmt::join(options.choices, "|")));
-  CLI::Option* json = app.add_flag("--json", options.json, "The same as --format json")->excludes(format);
+  list.option(names, options.format, fmt::format("{}", fmt::join(options.choices, "|")), help);
+  list.flag("--json", options.json, "The same as --format json").excludes("--format");
   if (std::find(options.choices.begin(), options.choices.end(), "markdown") == options.choices.end()) return;
-  app.add_flag("--markdown", options.markdown, "The same as --format markdown")
-      ->excludes(format)
-      ->excludes(json);
+  list.flag("--markdown", options.markdown, "The same as --format markdown")
+      .excludes("--format")
+      .excludes("--json");
 }
 
 study::Limits InputOptions::limits() const {
@@ -59,22 +55,19 @@ study::Limits InputOptions::limits() const {
   return limits;
 }
 
-void add_shape_options(CLI::App& app, InputOptions& options) {
-  app.add_option("--schedule", options.schedule, "Name of the schedule (see `pipeloom schedules`)")
-      ->type_name("SCHEDULE");
-  app.add_option("--ranks", options.ranks, "p, pipeline devices")->type_name("P");
-  app.add_option("--microbatches", options.microbatches, "m, microbatches of one step")->type_name("M");
-  app.add_option("--chunks", options.chunks, "v, stages per rank and replica")->type_name("V");
+void add_shape_options(OptionList& list, InputOptions& options) {
+  list.option("--schedule", options.schedule, "SCHEDULE", "Name of the schedule (see `pipeloom schedules`)");
+  list.option("--ranks", options.ranks, "P", "p, pipeline devices");
+  list.option("--microbatches", options.microbatches, "M", "m, microbatches of one step");
+  list.option("--chunks", options.chunks, "V", "v, stages per rank and replica");
 }
 
-void add_value_options(CLI::App& app, InputOptions& options) {
-  app.add_option("--set", options.set, "Any key of the configuration, such as costs.forward=1.5; repeatable")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--max-memory", options.max_memory,
-                 "Refuse runs that need more, such as 8GiB; default 3/4 of this machine's memory")
-      ->type_name("SIZE");
+void add_value_options(OptionList& list, InputOptions& options) {
+  list.option("--set", options.set, "PATH=VALUE",
+              "Any key of the configuration, such as costs.forward=1.5; repeatable")
+      .repeatable();
+  list.option("--max-memory", options.max_memory, "SIZE",
+              "Refuse runs that need more, such as 8GiB; default 3/4 of this machine's memory");
 }
 
 void require_free(const std::string& path, bool force) {

@@ -1,9 +1,6 @@
 #pragma once
 
 // Options that several commands share: spelt, explained and read in one place.
-//
-// The type name of an option or positional ("FILE", "SCHEDULE", "a|b|c") is what help shows and what shell
-// completion goes by (cli/completion.hpp).
 
 #include <memory>
 #include <optional>
@@ -12,13 +9,10 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "cli/option_list.hpp"
 #include "sim/base/units.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/input.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace pipeloom::cli {
 
@@ -32,7 +26,7 @@ struct OutputOptions {
   /// Prints warnings to standard error unless quiet.
   void warn(const std::vector<std::string>& warnings) const;
 };
-void add_output_options(CLI::App& app, OutputOptions& options);
+void add_output_options(OptionList& list, OutputOptions& options);
 
 /// What a command prints on standard output: --format NAME, with --json and --markdown as short words for two of the names.
 struct PrintOptions {
@@ -46,7 +40,7 @@ struct PrintOptions {
   [[nodiscard]] bool is(std::string_view name) const { return chosen() == name; }
 };
 /// `choices` hold "json", and "markdown" where there is such a thing. `names` are the spellings of --format, for commands that had another one.
-void add_print_options(CLI::App& app, PrintOptions& options, std::vector<std::string> choices,
+void add_print_options(OptionList& list, PrintOptions& options, std::vector<std::string> choices,
                        const std::string& help, const std::string& names = "--format");
 
 /// A run as the command line gives it.
@@ -56,9 +50,9 @@ struct InputOptions : study::Request {
   [[nodiscard]] study::Limits limits() const;
 };
 /// --schedule, --ranks, --microbatches, --chunks.
-void add_shape_options(CLI::App& app, InputOptions& options);
+void add_shape_options(OptionList& list, InputOptions& options);
 /// --set and --max-memory.
-void add_value_options(CLI::App& app, InputOptions& options);
+void add_value_options(OptionList& list, InputOptions& options);
 
 // What they say is read as every program reads it.
 using study::evaluate;

@@ -2,97 +2,89 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "cli/command.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {
 namespace {
 
 constexpr std::size_t kShown = 64;
 
-/// The command that was asked for, or the program itself.
-const CLI::App& selected(const CLI::App& app) {
-  const auto commands = app.get_subcommands();
-  return commands.empty() ? app : *commands.front();
+std::string help_of(const Usage& usage) {
+  if (usage.command == nullptr) return usage.line.program + " --help";
+  return fmt::format("{} {} --help", usage.line.program, usage.command->name);
 }
 
-std::string help_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "pipeloom --help" : fmt::format("pipeloom {} --help", app.get_name());
-}
-
-std::vector<std::string> long_options(const CLI::App& app) {
+std::vector<std::string> long_options(const OptionList& list) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const Argument& option : list.all())
+    for (const std::string& name : option.names)
+      if (name.starts_with("--")) names.push_back(name);
   return names;
 }
 
-InputError unknown_command(std::string_view name) {
+InputError unknown_command(const CommandLine& line, std::string_view name) {
   std::vector<std::string> valid;
-  for (const Command& command : all_commands()) valid.emplace_back(command.name);
+  for (const SubCommand& command : line.commands) valid.push_back(command.name);
   return InputError::unknown_name({}, "command", shortened(name, kShown), valid);
 }
 
-InputError unknown_option(const CLI::App& app, const std::string& argument) {
+InputError unknown_option(const Usage& usage, const std::string& argument) {
+  const OptionList& list = usage.command == nullptr ? usage.line.options : usage.command->options;
   const std::string name = argument.substr(0, argument.find('='));
-  const std::string nearest = nearest_name(name, long_options(app));
+  const std::string nearest = nearest_name(name, long_options(list));
   const std::string hint = nearest.empty() ? "; see" : fmt::format("; did you mean '{}'? See", nearest);
-  return InputError(fmt::format("unknown option '{}'{} `{}`", shortened(name, kShown), hint, help_of(app)));
+  return InputError(fmt::format("unknown option '{}'{} `{}`", shortened(name, kShown), hint, help_of(usage)));
 }
 
 bool is_option(const std::string& argument) {
   return argument.size() > 1 && argument.front() == '-' && argument != "--";
 }
 
+/// Of "--set A=1 B=2", B=2 is left: what to do about it, if an option of the list takes such words; else "".
+std::string advice_on(const std::string& argument, const OptionList& list) {
+  if (argument.find('=') == std::string::npos) return "";
+  for (const Argument& option : list.all())
+    if (option.is_repeatable && option.type.find('=') != std::string::npos)
+      return fmt::format("; write {} before each of its values", option.names.front());
+  return "";
+}
+
 /// What the program itself could not use.
-InputError misplaced(const CLI::App& command, const std::string& argument) {
-  if (command.get_parent() != nullptr)
+InputError misplaced(const Usage& usage, const std::string& argument) {
+  if (usage.command != nullptr)
     return InputError(fmt::format("'{}' stands before the command; write it after '{}'",
-                                  shortened(argument, kShown), command.get_name()));
-  return is_option(argument) ? unknown_option(command, argument) : unknown_command(argument);
+                                  shortened(argument, kShown), shortened(usage.command->name, kShown)));
+  return is_option(argument) ? unknown_option(usage, argument) : unknown_command(usage.line, argument);
 }
 
-std::optional<InputError> extra_argument(const CLI::App& app) {
-  const CLI::App& command = selected(app);
-  if (const auto before = app.remaining(); !before.empty()) return misplaced(command, before.front());
-  const auto left = command.remaining();
-  if (left.empty() || command.get_prefix_command()) return std::nullopt;
+std::optional<InputError> extra_argument(const Usage& usage) {
+  if (!usage.before.empty()) return misplaced(usage, usage.before.front());
+  const auto& left = usage.behind;
+  if (left.empty() || usage.passes_on()) return std::nullopt;
   const auto option = std::find_if(left.begin(), left.end(), is_option);
-  if (option != left.end()) return unknown_option(command, *option);
-  return InputError(
-      fmt::format("unexpected argument '{}'; see `{}`", shortened(left.front(), kShown), help_of(command)));
-}
-
-/// CLI11's text where it is clear; "--ranks: 1 required P missing" is not.
-std::string worded(const CLI::ParseError& error) {
-  std::string text = error.what();
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return text;
-  const auto colon = text.find(": ");
-  return colon == std::string::npos ? text : fmt::format("{} needs a value", text.substr(0, colon));
+  if (option != left.end()) return unknown_option(usage, *option);
+  return InputError(fmt::format("unexpected argument '{}'{}; see `{}`", shortened(left.front(), kShown),
+                                advice_on(left.front(), usage.command->options), help_of(usage)));
 }
 
 }  // namespace
 
-void require_command(std::string_view name) {
-  const auto named = [name](const Command& command) { return command.name == name; };
-  const bool known = std::any_of(all_commands().begin(), all_commands().end(), named);
-  if (!known) throw InputError(unknown_command(name));
+const SubCommand& require_command(const CommandLine& line, std::string_view name) {
+  const SubCommand* command = line.find(name);
+  if (command == nullptr) throw InputError(unknown_command(line, name));
+  return *command;
 }
 
-void require_no_extras(const CLI::App& app) {
-  if (const auto error = extra_argument(app)) throw InputError(*error);
+void require_no_extras(const Usage& usage) {
+  if (const auto error = extra_argument(usage)) throw InputError(*error);
 }
 
-InputError usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (auto extra = extra_argument(app)) return *extra;
-  return InputError(fmt::format("{}; see `{}`", worded(error), help_of(selected(app))));
+InputError usage_error(const Usage& usage, std::string_view problem) {
+  if (auto error = extra_argument(usage)) return *error;
+  return InputError(fmt::format("{}; see `{}`", problem, help_of(usage)));
 }
 
 }  // namespace pipeloom::cli

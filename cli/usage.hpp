@@ -2,25 +2,36 @@
 
 // Wrong usage in our own words: one line that names the nearest right thing.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "cli/command_line.hpp"
 #include "sim/base/error.hpp"
-
-namespace CLI {
-class App;
-class ParseError;
-}  // namespace CLI
 
 namespace pipeloom::cli {
 
 /// Throws InputError, with the nearest name, unless there is such a command.
-void require_command(std::string_view name);
+const SubCommand& require_command(const CommandLine& line, std::string_view name);
 
-/// Throws InputError for the first argument that no option or positional took: an unknown command, an unknown option
-/// (with the nearest of its command's), or an argument too many.
-void require_no_extras(const CLI::App& app);
+/// What arguments were taken for, and those that no option or positional took.
+struct Usage {
+  const CommandLine& line;
+  const SubCommand* command = nullptr;   ///< null if none is named
+  std::vector<std::string> before = {};  ///< the command
+  std::vector<std::string> behind = {};
 
-/// The parser's error as ours. An unknown argument comes first: it is the likelier cause of what is missing.
-[[nodiscard]] InputError usage_error(const CLI::App& app, const CLI::ParseError& error);
+  /// What stands behind this command is not read.
+  [[nodiscard]] bool passes_on() const {
+    return command != nullptr && command->options.passed_on() != nullptr;
+  }
+};
+
+/// Throws InputError for the first argument that nothing took: an unknown command, an unknown option (with the nearest of its command's), or
+/// an argument too many.
+void require_no_extras(const Usage& usage);
+
+/// What the parser says is wrong, as our error. An unknown argument comes first: it is the likelier cause of what is missing.
+[[nodiscard]] InputError usage_error(const Usage& usage, std::string_view problem);
 
 }  // namespace pipeloom::cli

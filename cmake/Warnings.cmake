@@ -24,6 +24,7 @@ set(warnings_of_cuda -Xcompiler=-Wall,-Wextra $<$<BOOL:${PIPELOOM_WERROR}>:-Werr
 add_library(pipeloom_warnings INTERFACE)
 # Joined sources see each other's inner names and warn about them: builds of single sources judge.
 if(CMAKE_UNITY_BUILD)
+  target_compile_options(pipeloom_warnings INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>")
   return()
 endif()
 target_compile_options(pipeloom_warnings INTERFACE

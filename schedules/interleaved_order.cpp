@@ -62,8 +62,8 @@ bool interleaved_hangs(const Params& params, int extra) {
 
 std::string hang_text(const Params& params, Schedule (*emit)(const Params&)) {
   const Schedule schedule = emit(params);
-  const auto deadlock = find_deadlock(schedule);
-  return deadlock ? fmt::format("would hang ({})", describe(*deadlock, schedule)) : "";
+  const auto hang = find_hang(schedule);
+  return hang ? fmt::format("would hang ({})", describe(*hang, schedule)) : "";
 }
 
 std::function<void(Params&)> pytorch_rounds(std::string alias) {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom {
 namespace {
@@ -25,17 +26,6 @@ std::optional<std::int32_t> take_index(std::string_view& text) {
 
 bool is_forward_backward_pair(std::span<const Op> ops) {
   return ops.size() == 2 && ops[0].kind() == OpKind::Forward && ops[1].kind() == OpKind::Backward;
-}
-
-/// Splits at every `separator`; pieces may be empty.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> pieces;
-  for (;;) {
-    const auto at = text.find(separator);
-    pieces.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return pieces;
-    text.remove_prefix(at + 1);
-  }
 }
 
 using Queues = std::vector<std::vector<Op>>;
@@ -198,7 +188,7 @@ std::vector<Op> parse_entry(std::string_view text) {
   const auto suffix = text.substr(close + 1);
   if (suffix != "OVERLAP_F_B" && suffix != "OVERLAP") return {};
   std::vector<Op> ops;
-  for (const auto part : split(text.substr(1, close - 1), ';')) {
+  for (const std::string& part : split(text.substr(1, close - 1), ';')) {
     const auto op = parse_op(part);
     if (!op) return {};
     ops.push_back(*op);
@@ -226,10 +216,10 @@ InferredPlacement infer_placement(const std::vector<std::vector<Op>>& queues) {
 Schedule parse_schedule(std::string_view text) {
   std::vector<std::vector<std::vector<Op>>> entries;
   Queues queues;
-  for (const auto row : split(text, '|')) {
+  for (const std::string& row : split(text, '|')) {
     auto& row_entries = entries.emplace_back();
     auto& queue = queues.emplace_back();
-    for (const auto word : split(row, ' ')) {
+    for (const std::string& word : split(row, ' ')) {
       if (word.empty()) continue;
       auto ops = parse_entry(word);
       if (ops.empty())

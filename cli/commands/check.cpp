@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <iostream>
 
@@ -14,7 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/pages/gate_outputs.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "study/suite/case_verdict.hpp"
 #include "study/suite/lint_rules.hpp"
 #include "study/suite/suite.hpp"
@@ -75,35 +72,35 @@ std::string verdict(const study::CheckResult& result) {
               : fmt::format("{}: {}\n", cases, counted(result));
 }
 
-std::string json_text(std::string_view text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
-
-template <class Items, class Text>
-std::string json_list(const Items& items, Text&& text) {
-  std::string out = "[";
-  for (const auto& item : items) out += (out.size() > 1 ? ",\n    " : "\n    ") + text(item);
-  return out + (out.size() > 1 ? "\n  ]" : "]");
-}
-
 /// study/report/schemas/check.json
+void write_check(io::JsonWriter& out, const study::CheckResult& result) {
+  out.object().line(2).member("schema_version", 1);
+  out.line(2).member("suite", result.suite_path).line(2).member("baseline", result.baseline_path);
+  out.line(2).member("passed", result.passed()).line(2).member("updated", result.updated);
+  out.line(2).key("cases").array();
+  for (const study::CaseResult& one : result.results)
+    out.line(4)
+        .object()
+        .member("case", one.name)
+        .member("status", one.status)
+        .member("expected", one.expect)
+        .member("error", one.error)
+        .close();
+  out.close(2).line(2).key("changes").array();
+  for (const study::Change& change : result.changes)
+    out.line(4)
+        .object()
+        .member("case", change.case_name)
+        .member("what", change.what)
+        .member("before", change.before)
+        .member("after", change.after)
+        .member("verdict", study::name_of(change.verdict))
+        .close();
+  out.close(2).close(0);
+}
+
 std::string as_json(const study::CheckResult& result) {
-  std::string out = fmt::format(
-      "{{\n  \"schema_version\": 1,\n  \"suite\": {},\n  \"baseline\": {},\n  \"passed\": {},\n"
-      "  \"updated\": {},\n  \"cases\": ",
-      json_text(result.suite_path), json_text(result.baseline_path), result.passed(), result.updated);
-  out += json_list(result.results, [](const study::CaseResult& one) {
-    return fmt::format(R"({{"case": {}, "status": "{}", "expected": "{}", "error": {}}})",
-                       json_text(one.name), one.status, one.expect, json_text(one.error));
-  });
-  out += ",\n  \"changes\": " + json_list(result.changes, [](const study::Change& change) {
-           return fmt::format(R"({{"case": {}, "what": {}, "before": {}, "after": {}, "verdict": "{}"}})",
-                              json_text(change.case_name), json_text(change.what), json_text(change.before),
-                              json_text(change.after), study::name_of(change.verdict));
-         });
-  return out + "\n}\n";
+  return io::written_json(io::kReportStyle, [&](io::JsonWriter& out) { write_check(out, result); }) + "\n";
 }
 
 /// A suite that cannot be run is a result too for whoever reads the outputs.
@@ -147,22 +144,20 @@ ExitCode run_check(const SuiteOptions& options) {
 
 }  // namespace
 
-Run check(CLI::App& app) {
+Run check(OptionList& list) {
   auto options = std::make_shared<SuiteOptions>();
-  app.footer(
+  list.set_footer(
       "\nExit codes: 0 all as in the baseline, 1 something changed, for better or worse, 2 wrong input.");
-  app.add_option("SUITE", options->suite, "Suite file")->type_name("FILE")->required();
-  app.add_flag("--update", options->update, "Write the baseline anew and say what changed");
-  app.add_option("--only", options->check.only,
-                 "Only cases whose name matches; * and ? stand for any text and any character")
-      ->type_name("GLOB");
-  app.add_option("--max-memory", options->max_memory,
-                 "Refuse runs that need more, such as 8GiB; default 3/4 of this machine's memory")
-      ->type_name("SIZE");
-  add_print_options(app, options->print, {"table", "json"},
+  list.positional("SUITE", options->suite, "FILE", "Suite file").required();
+  list.flag("--update", options->update, "Write the baseline anew and say what changed");
+  list.option("--only", options->check.only, "GLOB",
+              "Only cases whose name matches; * and ? stand for any text and any character");
+  list.option("--max-memory", options->max_memory, "SIZE",
+              "Refuse runs that need more, such as 8GiB; default 3/4 of this machine's memory");
+  add_print_options(list, options->print, {"table", "json"},
                     "What is printed: what changed, or that and every case as JSON");
-  add_gate_options(app, options->gate);
-  add_output_options(app, options->output);
+  add_gate_options(list, options->gate);
+  add_output_options(list, options->output);
   return [options] { return run_check(*options); };
 }
 

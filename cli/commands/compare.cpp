@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <list>
 
@@ -139,23 +136,20 @@ constexpr const char* kCompareFooter =
 
 }  // namespace
 
-Run compare(CLI::App& app) {
+Run compare(OptionList& list) {
   auto options = std::make_shared<CompareOptions>();
-  app.footer(kCompareFooter);
-  app.add_option("FILES", options->files,
-                 "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
-      ->type_name("FILE")
-      ->required()
-      ->expected(2, 64);
-  app.add_option("--fail-if", options->fail_if,
-                 "End with 1 if this holds: 'makespan>+1%', 'idle.transfer>+3'; repeatable")
-      ->type_name("RULE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_print_options(app, options->print, {"table", "json", "markdown"},
+  list.set_footer(kCompareFooter);
+  list.positional("FILES", options->files, "FILE",
+                  "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
+      .required()
+      .at_least(2);
+  list.option("--fail-if", options->fail_if, "RULE",
+              "End with 1 if this holds: 'makespan>+1%', 'idle.transfer>+3'; repeatable")
+      .repeatable();
+  add_print_options(list, options->print, {"table", "json", "markdown"},
                     "What is printed; Markdown is for pull requests");
-  add_value_options(app, options->input);
-  add_output_options(app, options->output);
+  add_value_options(list, options->input);
+  add_output_options(list, options->output);
   return [options] { return run_compare(*options); };
 }
 

@@ -2,10 +2,7 @@
 
 #include "cli/completion.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
+#include "cli/app.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
@@ -13,9 +10,9 @@
 namespace pipeloom::cli::commands {
 namespace {
 
-ExitCode run_completion(const CLI::App& program, const std::string& shell) {
+ExitCode run_completion(const std::string& shell) {
   require_choice("completion", shell, {"bash", "zsh", "fish"});
-  const auto commands = outline_of(program);
+  const auto commands = outline_of(command_line());
   print(shell == "bash"  ? bash_completion(commands)
         : shell == "zsh" ? zsh_completion(commands)
                          : fish_completion(commands));
@@ -24,14 +21,14 @@ ExitCode run_completion(const CLI::App& program, const std::string& shell) {
 
 }  // namespace
 
-Run completion(CLI::App& app) {
+Run completion(OptionList& list) {
   auto shell = std::make_shared<std::string>();
-  app.footer(
+  list.set_footer(
       "\nFor bash: eval \"$(pipeloom completion bash)\" in ~/.bashrc\n"
       "For zsh:  source <(pipeloom completion zsh) in ~/.zshrc, after compinit\n"
       "For fish: pipeloom completion fish > ~/.config/fish/completions/pipeloom.fish");
-  app.add_option("SHELL", *shell, "Which shell")->type_name("bash|zsh|fish")->required();
-  return [shell, program = app.get_parent()] { return run_completion(*program, *shell); };
+  list.positional("SHELL", *shell, "bash|zsh|fish", "Which shell").required();
+  return [shell] { return run_completion(*shell); };
 }
 
 }  // namespace pipeloom::cli::commands

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
@@ -209,24 +205,24 @@ ExitCode run_convert(ConvertOptions options) {
 
 }  // namespace
 
-Run convert(CLI::App& app) {
+Run convert(OptionList& list) {
   auto options = std::make_shared<ConvertOptions>();
-  app.footer(list_of_formats);
-  app.add_option("IN", options->input.file, "Configuration, schedule or timeline; - is standard input")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("OUT", options->file, "Where to; - is standard output")->type_name("FILE")->required();
-  app.add_option("--from", options->input.from, "Format of a schedule file; found by content if left out")
-      ->type_name("FORMAT");
-  app.add_option("--to,--format", options->to, "Format to write; found by OUT's extension if left out")
-      ->type_name("FORMAT");
-  app.add_flag("--force", options->force, "Overwrite an existing file");
-  app.add_flag("--full-trace", options->full_trace,
-               "Traces: flow arrows and memory counters even above 200,000 ops");
-  add_value_options(app, options->input);
-  add_lower_options(app, options->lower);
-  add_picture_options(app, options->picture);
-  add_output_options(app, options->output);
+  list.set_footer(list_of_formats() + '\n');
+  list.positional("IN", options->input.file, "FILE",
+                  "Configuration, schedule or timeline; - is standard input")
+      .required();
+  list.positional("OUT", options->file, "FILE", "Where to; - is standard output").required();
+  list.option("--from", options->input.from, "FORMAT",
+              "Format of a schedule file; found by content if left out");
+  list.option("--to,--format", options->to, "FORMAT",
+              "Format to write; found by OUT's extension if left out");
+  list.flag("--force", options->force, "Overwrite an existing file");
+  list.flag("--full-trace", options->full_trace,
+            "Traces: flow arrows and memory counters even above 200,000 ops");
+  add_value_options(list, options->input);
+  add_lower_options(list, options->lower);
+  add_picture_options(list, options->picture);
+  add_output_options(list, options->output);
   return [options] { return run_convert(*options); };
 }
 

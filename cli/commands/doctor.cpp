@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -17,7 +14,7 @@
 #include "cli/run/run_gpus.hpp"
 #include "cli/sibling.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {
@@ -140,14 +137,13 @@ std::vector<Fact> examine(const Screen& screen) {
 }
 
 std::string as_json(const std::vector<Fact>& facts) {
-  std::string out = "{\n  \"schema_version\": 1";
-  for (const Fact& fact : facts) {
-    out += ",\n  ";
-    io::append_json_string(out, fact.name);
-    out += ": ";
-    io::append_json_string(out, fact.value);
-  }
-  return out + "\n}\n";
+  return io::written_json(io::kReportStyle,
+                          [&](io::JsonWriter& out) {
+                            out.object().line(2).member("schema_version", 1);
+                            for (const Fact& fact : facts) out.line(2).member(fact.name, fact.value);
+                            out.close(0);
+                          }) +
+         "\n";
 }
 
 ExitCode run_doctor(const DoctorOptions& options) {
@@ -167,10 +163,10 @@ ExitCode run_doctor(const DoctorOptions& options) {
 
 }  // namespace
 
-Run doctor(CLI::App& app) {
+Run doctor(OptionList& list) {
   auto options = std::make_shared<DoctorOptions>();
-  add_print_options(app, options->print, {"table", "json"}, "What is printed");
-  add_output_options(app, options->output);
+  add_print_options(list, options->print, {"table", "json"}, "What is printed");
+  add_output_options(list, options->output);
   return [options] { return run_doctor(*options); };
 }
 

@@ -1,8 +1,6 @@
 // pipeloom gui: starts the window, which is a program of its own, so that this one runs where there is no display and no OpenGL.
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,10 +22,11 @@ namespace {
 
 }  // namespace
 
-Run gui(CLI::App& app) {
-  app.footer("\nEverything behind `gui` goes to pipeloom-gui; `pipeloom-gui --help` lists its options.");
-  app.prefix_command();
-  return [&app]() -> ExitCode { start(app.remaining()); };
+Run gui(OptionList& list) {
+  list.set_footer("\nEverything behind `gui` goes to pipeloom-gui; `pipeloom-gui --help` lists its options.");
+  auto words = std::make_shared<std::vector<std::string>>();
+  list.pass_on(*words);
+  return [words]() -> ExitCode { start(*words); };
 }
 
 }  // namespace pipeloom::cli::commands

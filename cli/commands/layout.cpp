@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <ostream>
 
 #include "cli/command.hpp"
@@ -51,68 +48,64 @@ constexpr const char* kLayoutFooter =
     "  pipeloom layout model.json --ranks 8 --split min-max --json\n"
     "  pipeloom layout --ranks 16 --megatron-layout 'Et*3|(tt|)*29,m|L'";
 
-Text& add(CLI::App& app, Text& value, const char* name, const char* type, const char* help) {
-  app.add_option(name, value, help)->type_name(type);
-  return value;
+void add_split_options(OptionList& list, LayoutOptions& options) {
+  list.option("--split", options.split, "weighted|min-max|even|megatron-layout",
+              "How layers are dealt to stages");
+  list.option("--layers-per-stage", options.layers_per_stage, "N", "Weighted: as many stages as that takes");
+  list.option("--first-less", options.first_less, "N",
+              "Weighted: layers the first stage has less; default 1");
+  list.option("--last-less", options.last_less, "N", "Weighted: layers the last stage has less; default 1");
+  list.option("--first-layers", options.first_layers, "N",
+              "Even: layers of the first rank (decoder_first_pipeline_num_layers)");
+  list.option("--last-layers", options.last_layers, "N",
+              "Even: layers of the last rank (decoder_last_pipeline_num_layers)");
+  list.flag("--account-for-embedding", options.account_for_embedding,
+            "Even: the embedding counts as a layer");
+  list.flag("--account-for-loss", options.account_for_loss, "Even: the loss counts as a layer");
+  list.option("--megatron-layout", options.megatron_layout, "STRING", "Megatron-LM's layout string");
 }
 
-void add_split_options(CLI::App& app, LayoutOptions& options) {
-  add(app, options.split, "--split", "weighted|min-max|even|megatron-layout",
-      "How layers are dealt to stages");
-  add(app, options.layers_per_stage, "--layers-per-stage", "N", "Weighted: as many stages as that takes");
-  add(app, options.first_less, "--first-less", "N", "Weighted: layers the first stage has less; default 1");
-  add(app, options.last_less, "--last-less", "N", "Weighted: layers the last stage has less; default 1");
-  add(app, options.first_layers, "--first-layers", "N",
-      "Even: layers of the first rank (decoder_first_pipeline_num_layers)");
-  add(app, options.last_layers, "--last-layers", "N",
-      "Even: layers of the last rank (decoder_last_pipeline_num_layers)");
-  app.add_flag("--account-for-embedding", options.account_for_embedding,
-               "Even: the embedding counts as a layer");
-  app.add_flag("--account-for-loss", options.account_for_loss, "Even: the loss counts as a layer");
-  add(app, options.megatron_layout, "--megatron-layout", "STRING", "Megatron-LM's layout string");
-}
-
-void add_output(CLI::App& app, LayoutOptions& options) {
-  add_print_options(app, options.print, {"table", "json", "megatron-layout", "modules"},
+void add_output(OptionList& list, LayoutOptions& options) {
+  add_print_options(list, options.print, {"table", "json", "megatron-layout", "modules"},
                     "What is printed: tables, everything as JSON, the layout string alone, or the modules of "
                     "each stage as a JSON list of lists",
                     "--format,--to");
-  add(app, options.costs_out, "--costs-out", "FILE", "Write costs by stage, for `simulate --set costs=...`");
-  add(app, options.layer_forward, "--layer-forward", "TIME", "Costs: forward of one layer; default 1.0");
-  add(app, options.layer_backward, "--layer-backward", "TIME",
-      "Costs: its backward; default twice the forward");
-  add(app, options.embedding, "--embedding", "LAYERS", "Costs: work of the embedding in layers; default 0");
-  add(app, options.head, "--head", "LAYERS", "Costs: work of the head in layers; default 0");
-  add(app, options.time_unit, "--time-unit", "unit|s|ms|us|ns", "Costs: unit of the times");
-  app.add_flag("--force", options.force, "Overwrite an existing file");
-  add_output_options(app, options.output);
+  list.option("--costs-out", options.costs_out, "FILE",
+              "Write costs by stage, for `simulate --set costs=...`");
+  list.option("--layer-forward", options.layer_forward, "TIME", "Costs: forward of one layer; default 1.0");
+  list.option("--layer-backward", options.layer_backward, "TIME",
+              "Costs: its backward; default twice the forward");
+  list.option("--embedding", options.embedding, "LAYERS",
+              "Costs: work of the embedding in layers; default 0");
+  list.option("--head", options.head, "LAYERS", "Costs: work of the head in layers; default 0");
+  list.option("--time-unit", options.time_unit, "unit|s|ms|us|ns", "Costs: unit of the times");
+  list.flag("--force", options.force, "Overwrite an existing file");
+  add_output_options(list, options.output);
 }
 
-void add_options(CLI::App& app, LayoutOptions& options) {
-  app.footer(kLayoutFooter);
-  app.add_option("MODEL", options.file, "The model's layers and weights; - is standard input")
-      ->type_name("FILE");
-  add(app, options.layers, "--layers", "L", "Decoder layers of the model");
-  add(app, options.mtp, "--mtp", "N", "MTP layers behind them (Megatron-LM)");
-  app.add_option("--set", options.set, "Any key of the MODEL, such as output_weight=131e6; repeatable")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  add(app, options.ranks, "--ranks", "P", "p, pipeline devices");
-  add(app, options.schedule, "--schedule", "SCHEDULE",
-      "Take this schedule's chunks, placement and requirements");
-  add(app, options.chunks, "--chunks", "V", "v, stages per rank and replica");
-  add(app, options.placement, "--placement", "loop|v", "Which rank has which stage; default loop");
-  add(app, options.microbatches, "--microbatches", "M", "m: check it against the stages");
-  add_split_options(app, options);
-  add(app, options.framework, "--framework", "torchtitan|areal|megatron",
-      "Whose module names; decides the split too");
-  app.add_flag("--critic", options.critic, "AReaL: the head is a critic's");
-  app.add_option("--compile", options.compile, "torch.compile, for advice")->type_name("on|off");
-  app.add_flag("--moe", options.moe, "A mixture of experts, for advice");
-  app.add_option("--checkpointing", options.checkpointing, "Activation checkpointing, for advice")
-      ->type_name("none|full|selective-layer|selective-op|memory-budget");
-  add_output(app, options);
+void add_options(OptionList& list, LayoutOptions& options) {
+  list.set_footer(kLayoutFooter);
+  list.positional("MODEL", options.file, "FILE", "The model's layers and weights; - is standard input");
+  list.option("--layers", options.layers, "L", "Decoder layers of the model");
+  list.option("--mtp", options.mtp, "N", "MTP layers behind them (Megatron-LM)");
+  list.option("--set", options.set, "PATH=VALUE",
+              "Any key of the MODEL, such as output_weight=131e6; repeatable")
+      .repeatable();
+  list.option("--ranks", options.ranks, "P", "p, pipeline devices");
+  list.option("--schedule", options.schedule, "SCHEDULE",
+              "Take this schedule's chunks, placement and requirements");
+  list.option("--chunks", options.chunks, "V", "v, stages per rank and replica");
+  list.option("--placement", options.placement, "loop|v", "Which rank has which stage; default loop");
+  list.option("--microbatches", options.microbatches, "M", "m: check it against the stages");
+  add_split_options(list, options);
+  list.option("--framework", options.framework, "torchtitan|areal|megatron",
+              "Whose module names; decides the split too");
+  list.flag("--critic", options.critic, "AReaL: the head is a critic's");
+  list.option("--compile", options.compile, "on|off", "torch.compile, for advice");
+  list.flag("--moe", options.moe, "A mixture of experts, for advice");
+  list.option("--checkpointing", options.checkpointing,
+              "none|full|selective-layer|selective-op|memory-budget", "Activation checkpointing, for advice");
+  add_output(list, options);
 }
 
 std::optional<int> count_of(const char* option, const Text& text, int least, int most = kMaxIndex) {
@@ -308,9 +301,9 @@ ExitCode run_layout(const LayoutOptions& options) {
 
 }  // namespace
 
-Run layout(CLI::App& app) {
+Run layout(OptionList& list) {
   auto options = std::make_shared<LayoutOptions>();
-  add_options(app, *options);
+  add_options(list, *options);
   return [options] { return run_layout(*options); };
 }
 

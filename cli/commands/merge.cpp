@@ -5,10 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "cli/many_files.hpp"
 #include "cli/numbers.hpp"
@@ -36,22 +32,18 @@ ExitCode run_merge(const MergeOptions& options) {
 
 }  // namespace
 
-Run merge(CLI::App& app) {
+Run merge(OptionList& list) {
   auto options = std::make_shared<MergeOptions>();
-  app.footer(
+  list.set_footer(
       "\nThe output has the bytes that one run of the whole grid would have written. Shards that are "
       "missing, twice there,\n"
       "cut short, or of another grid, version or set of metrics are refused.\n\n"
       "Example:\n"
       "  pipeloom merge part*.jsonl -o result.jsonl");
-  app.add_option("FILES", options->files, "Results of all shards, in any order")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("-o,--output", options->out, "The whole result; - is standard output")
-      ->type_name("FILE")
-      ->required();
-  app.add_flag("--force", options->force, "Overwrite an existing file");
-  add_output_options(app, options->output);
+  list.positional("FILES", options->files, "FILE", "Results of all shards, in any order").required();
+  list.option("-o,--output", options->out, "FILE", "The whole result; - is standard output").required();
+  list.flag("--force", options->force, "Overwrite an existing file");
+  add_output_options(list, options->output);
   return [options] { return run_merge(*options); };
 }
 

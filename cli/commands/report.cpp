@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <sstream>
 
@@ -146,43 +143,37 @@ constexpr const char* kReportFooter =
     "  pipeloom report sweep.jsonl --metric makespan --metric peak_bytes\n"
     "  pipeloom report sweep.jsonl -o sweep.html --where 'peak_bytes <= 60e9' --group-by ranks --top 3";
 
-void add_sweep_options(CLI::App& app, ReportOptions& options) {
+void add_sweep_options(OptionList& list, ReportOptions& options) {
   study::page::SweepQuestion& question = options.question;
-  const auto add_list = [&app](const char* name, std::vector<std::string>& values, const char* help,
-                               const char* type) {
-    app.add_option(name, values, help)->type_name(type)->expected(1)->take_all();
-  };
-  add_list("--where", question.where, "Of a sweep: points for which this holds; repeatable", "CONDITION");
-  add_list("--metric", question.metrics,
-           "Of a sweep: what ranks its points, then what it is weighed against; repeatable", "METRIC");
-  app.add_option("--x", question.x, "Of a sweep: key along the winner map")->type_name("KEY");
-  app.add_option("--y", question.y, "Of a sweep: key up the winner map")->type_name("KEY");
-  app.add_option("--winner", question.winner, "Of a sweep: key whose values compete in the map")
-      ->type_name("KEY");
-  app.add_option("--group-by", question.group_by, "Of a sweep: the best points of each value of this key")
-      ->type_name("KEY");
-  app.add_option("--top", options.top, "Of a sweep: how many of the best points")->type_name("N");
+  list.option("--where", question.where, "CONDITION", "Of a sweep: points for which this holds; repeatable")
+      .repeatable();
+  list.option("--metric", question.metrics, "METRIC",
+              "Of a sweep: what ranks its points, then what it is weighed against; repeatable")
+      .repeatable();
+  list.option("--x", question.x, "KEY", "Of a sweep: key along the winner map");
+  list.option("--y", question.y, "KEY", "Of a sweep: key up the winner map");
+  list.option("--winner", question.winner, "KEY", "Of a sweep: key whose values compete in the map");
+  list.option("--group-by", question.group_by, "KEY",
+              "Of a sweep: the best points of each value of this key");
+  list.option("--top", options.top, "N", "Of a sweep: how many of the best points");
 }
 
 }  // namespace
 
-Run report(CLI::App& app) {
+Run report(OptionList& list) {
   auto options = std::make_shared<ReportOptions>();
-  app.footer(kReportFooter);
-  app.add_option("FILES", options->files,
-                 "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
-      ->type_name("FILE")
-      ->expected(0, 64);
-  app.add_option("-o,--output", options->page_file,
-                 "The page; - is standard output; without it a text for the terminal is printed")
-      ->type_name("FILE");
-  app.add_option("--format", options->format, "What to write, whatever the file's name is")
-      ->type_name("html|markdown");
-  app.add_flag("--force", options->force, "Overwrite an existing file");
-  add_sweep_options(app, *options);
-  add_shape_options(app, options->input);
-  add_value_options(app, options->input);
-  add_output_options(app, options->output);
+  list.set_footer(kReportFooter);
+  list.positional("FILES", options->files, "FILE",
+                  "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
+      .at_least(0);
+  list.option("-o,--output", options->page_file, "FILE",
+              "The page; - is standard output; without it a text for the terminal is printed");
+  list.option("--format", options->format, "html|markdown", "What to write, whatever the file's name is");
+  list.flag("--force", options->force, "Overwrite an existing file");
+  add_sweep_options(list, *options);
+  add_shape_options(list, options->input);
+  add_value_options(list, options->input);
+  add_output_options(list, options->output);
   return [options] { return run_report(*options); };
 }
 

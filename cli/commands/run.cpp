@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -236,9 +233,9 @@ ExitCode run_program(const RunArguments& arguments) {
 
 }  // namespace
 
-Run run(CLI::App& app) {
+Run run(OptionList& list) {
   auto arguments = std::make_shared<RunArguments>();
-  add_run_arguments(app, *arguments);
+  add_run_arguments(list, *arguments);
   return [arguments] { return run_program(*arguments); };
 }
 

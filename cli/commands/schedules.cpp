@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/schedule_page.hpp"
@@ -93,12 +89,12 @@ ExitCode run_schedules(const SchedulesOptions& options) {
 
 }  // namespace
 
-Run schedules(CLI::App& app) {
+Run schedules(OptionList& list) {
   auto options = std::make_shared<SchedulesOptions>();
-  app.add_option("NAME", options->name, "Name or alias: show its page")->type_name("SCHEDULE");
-  add_print_options(app, options->print, {"table", "json"},
+  list.positional("NAME", options->name, "SCHEDULE", "Name or alias: show its page");
+  add_print_options(list, options->print, {"table", "json"},
                     "What is printed; json has names, requirements, example and formulas");
-  add_output_options(app, options->output);
+  add_output_options(list, options->output);
   return [options] { return run_schedules(*options); };
 }
 

@@ -1,13 +1,9 @@
 // pipeloom schema [NAME]: JSON Schemas.
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "sim/io/config/key.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "study/report/schemas.hpp"
 
 namespace pipeloom::cli::commands {
@@ -26,12 +22,12 @@ std::string list_of_schemas() {
 }
 
 std::string schemas_as_json() {
-  std::string out;
-  for (const std::string& name : study::schema_names()) {
-    out += out.empty() ? "{\"schema_version\": 1, \"schemas\": [" : ", ";
-    io::append_json_string(out, name);
-  }
-  return out + "]}\n";
+  return io::written_json(io::kReportStyle,
+                          [](io::JsonWriter& out) {
+                            out.object().member("schema_version", 1);
+                            out.member("schemas", study::schema_names()).close();
+                          }) +
+         "\n";
 }
 
 ExitCode run_schema(const SchemaOptions& options) {
@@ -47,11 +43,11 @@ ExitCode run_schema(const SchemaOptions& options) {
 
 }  // namespace
 
-Run schema(CLI::App& app) {
+Run schema(OptionList& list) {
   auto options = std::make_shared<SchemaOptions>();
-  app.add_option("NAME", options->name, "Which schema; without a name they are listed")->type_name("SCHEMA");
-  app.add_flag("--keys", options->keys, "Explain every key of a configuration instead");
-  add_print_options(app, options->print, {"table", "json"},
+  list.positional("NAME", options->name, "SCHEMA", "Which schema; without a name they are listed");
+  list.flag("--keys", options->keys, "Explain every key of a configuration instead");
+  add_print_options(list, options->print, {"table", "json"},
                     "What is printed: the list, or --keys, for people or as JSON; a schema is JSON anyway");
   return [options] { return run_schema(*options); };
 }

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
@@ -42,24 +38,22 @@ constexpr const char* kSimulateFooter =
     "  pipeloom simulate run.json --set costs.forward=1.5 --set memory.limit_bytes=60e9 -o report.json\n"
     "  pipeloom simulate torch_schedule.csv --json";
 
-void add_options(CLI::App& app, SimulateOptions& options) {
-  app.footer(kSimulateFooter);
-  app.add_option("CONFIG", options.input.file, "Configuration or schedule file; - is standard input")
-      ->type_name("FILE");
-  add_shape_options(app, options.input);
-  add_value_options(app, options.input);
-  app.add_flag("--chart", options.chart, "Draw the timeline in the terminal");
-  app.add_option("-o,--output", options.report_file,
-                 "Write the report (JSON) to a file; - is standard output")
-      ->type_name("FILE");
-  add_print_options(app, options.print, {"table", "json", "markdown"},
+void add_options(OptionList& list, SimulateOptions& options) {
+  list.set_footer(kSimulateFooter);
+  list.positional("CONFIG", options.input.file, "FILE",
+                  "Configuration or schedule file; - is standard input");
+  add_shape_options(list, options.input);
+  add_value_options(list, options.input);
+  list.flag("--chart", options.chart, "Draw the timeline in the terminal");
+  list.option("-o,--output", options.report_file, "FILE",
+              "Write the report (JSON) to a file; - is standard output");
+  add_print_options(list, options.print, {"table", "json", "markdown"},
                     "What is printed: the table, the report, or the table as Markdown");
-  app.add_option("--include", options.include, "Put these into the report too, separated by commas")
-      ->type_name("orders|timeline")
-      ->delimiter(',')
-      ->take_all();
-  app.add_flag("--force", options.force, "Overwrite an existing report");
-  add_output_options(app, options.output);
+  list.option("--include", options.include, "orders|timeline",
+              "Put these into the report too, separated by commas")
+      .separated_by(',');
+  list.flag("--force", options.force, "Overwrite an existing report");
+  add_output_options(list, options.output);
 }
 
 study::ReportParts parts_of(const SimulateOptions& options) {
@@ -126,9 +120,9 @@ ExitCode run_simulate(const SimulateOptions& options) {
 
 }  // namespace
 
-Run simulate(CLI::App& app) {
+Run simulate(OptionList& list) {
   auto options = std::make_shared<SimulateOptions>();
-  add_options(app, *options);
+  add_options(list, *options);
   return [options] { return run_simulate(*options); };
 }
 

@@ -5,10 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/numbers.hpp"
@@ -62,15 +58,15 @@ ExitCode run_sweep_command(const SweepArguments& arguments) {
 
 }  // namespace
 
-Run sweep(CLI::App& app) {
+Run sweep(OptionList& list) {
   auto arguments = std::make_shared<SweepArguments>();
   auto jobs = std::make_shared<EmitArguments>();
-  app.footer(kSweepFooter);
-  add_grid_options(app, *arguments);
-  add_run_options(app, *arguments);
-  app.add_flag("--dry-run", arguments->dry_run,
-               "Say how many points there are, which would be refused, and how long the others take");
-  add_emit_options(app, *jobs);
+  list.set_footer(kSweepFooter);
+  add_grid_options(list, *arguments);
+  add_run_options(list, *arguments);
+  list.flag("--dry-run", arguments->dry_run,
+            "Say how many points there are, which would be refused, and how long the others take");
+  add_emit_options(list, *jobs);
   return [arguments, jobs] {
     return wants_jobs(*jobs) ? emit_jobs(*arguments, *jobs) : run_sweep_command(*arguments);
   };

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <iostream>
 
@@ -15,7 +12,7 @@
 #include "cli/pages/torch_verdict.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/io/formats/schedule_places.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "sim/text.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
@@ -75,36 +72,29 @@ std::string verdict(const Findings& findings) {
                      count_text(findings.problems(), "problem"));
 }
 
-void append_diagnostic(std::string& out, const Diagnostic& diagnostic) {
-  out += "{\"code\": ";
-  io::append_json_string(out, diagnostic.code);
-  out += fmt::format(", \"rank\": {}", diagnostic.rank.value());
-  if (has_slot(diagnostic)) {
-    out += fmt::format(", \"slot\": {}, \"op\": ", diagnostic.slot);
-    io::append_json_string(out, to_text(diagnostic.op));
-  }
-  out += ", \"message\": ";
-  io::append_json_string(out, diagnostic.message);
-  out += '}';
+void write_diagnostic(io::JsonWriter& out, const Diagnostic& diagnostic) {
+  out.object().member("code", diagnostic.code).member("rank", diagnostic.rank.value());
+  if (has_slot(diagnostic)) out.member("slot", diagnostic.slot).key("op").quoted(diagnostic.op);
+  out.member("message", diagnostic.message).close();
+}
+
+void write_findings(io::JsonWriter& out, const Findings& findings) {
+  const Schedule& s = *findings.schedule;
+  out.object().line(2).member("schema_version", 1).line(2).member("file", findings.name);
+  out.line(2).member("legal", findings.problems() == 0).line(2).member("ranks", s.ranks());
+  out.member("stages", s.stages()).member("microbatches", s.microbatches()).member("num_ops", s.num_ops());
+  out.line(2).key("diagnostics").array();
+  for (const Diagnostic& diagnostic : findings.diagnostics) write_diagnostic(out.line(4), diagnostic);
+  out.close(2);
+  if (hangs(findings)) study::write_hang(out, s);
+  if (findings.message_hang) study::write_message_hang(out, *findings.message_hang);
+  if (findings.torch) study::write_torch(out, *findings.torch);
+  out.close(0);
 }
 
 std::string as_json(const Findings& findings) {
-  const Schedule& s = *findings.schedule;
-  std::string out = "{\n  \"schema_version\": 1,\n  \"file\": ";
-  io::append_json_string(out, findings.name);
-  out += fmt::format(
-      ",\n  \"legal\": {},\n  \"ranks\": {}, \"stages\": {}, \"microbatches\": {}, \"num_ops\": {},\n  "
-      "\"diagnostics\": [",
-      findings.problems() == 0, s.ranks(), s.stages(), s.microbatches(), s.num_ops());
-  for (const Diagnostic& diagnostic : findings.diagnostics) {
-    out += &diagnostic == findings.diagnostics.data() ? "\n    " : ",\n    ";
-    append_diagnostic(out, diagnostic);
-  }
-  out += findings.diagnostics.empty() ? "]" : "\n  ]";
-  if (hangs(findings)) out += study::hang_json(s);
-  if (findings.message_hang) out += study::message_hang_json(*findings.message_hang);
-  if (findings.torch) out += study::torch_json(*findings.torch);
-  return out + "\n}\n";
+  return io::written_json(io::kReportStyle, [&](io::JsonWriter& out) { write_findings(out, findings); }) +
+         "\n";
 }
 
 /// A file of PyTorch's that we cannot read gets its verdict before our error.
@@ -250,21 +240,20 @@ ExitCode run_validate(ValidateOptions options) {
 
 }  // namespace
 
-Run validate(CLI::App& app) {
+Run validate(OptionList& list) {
   auto options = std::make_shared<ValidateOptions>();
-  app.footer(
+  list.set_footer(
       "\nExit codes: 0 legal, 1 illegal or hanging, 2 unreadable or parameters that the schedule refuses.");
-  app.add_option("FILE", options->input.file, "Configuration or schedule file; - is standard input")
-      ->type_name("FILE")
-      ->required();
-  app.add_option("--from", options->input.from, "Format of a schedule file; found by content if left out")
-      ->type_name("FORMAT");
-  add_load_options(app, options->load);
-  add_value_options(app, options->input);
-  add_print_options(app, options->print, {"table", "json"},
+  list.positional("FILE", options->input.file, "FILE", "Configuration or schedule file; - is standard input")
+      .required();
+  list.option("--from", options->input.from, "FORMAT",
+              "Format of a schedule file; found by content if left out");
+  add_load_options(list, options->load);
+  add_value_options(list, options->input);
+  add_print_options(list, options->print, {"table", "json"},
                     "What is printed: a page, or the diagnostics as JSON");
-  add_sarif_option(app, options->sarif);
-  add_output_options(app, options->output);
+  add_sarif_option(list, options->sarif);
+  add_output_options(list, options->output);
   return [options] { return run_validate(*options); };
 }
 

@@ -4,16 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 
 namespace pipeloom::cli::commands {
 
-Run version(CLI::App& /*app*/) {
+Run version(OptionList& /*list*/) {
   return [] {
     print(fmt::format("pipeloom {}\n", kVersion));
     return ExitCode::Ok;

@@ -107,7 +107,7 @@ std::string pack(const Completion& letter) {
       .number(letter.number)
       .number(counts.ok)
       .number(counts.illegal)
-      .number(counts.deadlock)
+      .number(counts.hang)
       .number(counts.over_memory)
       .number(counts.failed)
       .number(letter.text.end_point)

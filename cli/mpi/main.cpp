@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cli/command_line.hpp"
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/mpi/mail.hpp"
@@ -17,9 +16,9 @@
 #include "cli/mpi/shared_sweep.hpp"
 #include "cli/mpi/worker.hpp"
 #include "cli/numbers.hpp"
+#include "cli/parse.hpp"
 #include "cli/sweep/sweep_options.hpp"
 #include "cli/sweep/sweep_progress.hpp"
-#include "cli/usage.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/json/process.hpp"
 #include "version.hpp"
@@ -43,13 +42,29 @@ struct Arguments {
   std::string patience = "30";
 };
 
+CommandLine command_line(Arguments& arguments, Run run) {
+  CommandLine line{
+      .program = "pipeloom-mpi", .summary = "Runs a sweep on all ranks of an MPI job", .options = {}};
+  line.options.version_flag("--version");
+  line.options.help_flag();
+  SubCommand& sweep = line.add_command("sweep", "As `pipeloom sweep`, on all ranks");
+  sweep.run = std::move(run);
+  OptionList& list = sweep.options;
+  list.set_footer(kFooter);
+  add_grid_options(list, arguments.sweep);
+  add_run_options(list, arguments.sweep);
+  list.option("--patience", arguments.patience, "SECONDS",
+              "Give up a rank that is silent for so many seconds; default 30");
+  return line;
+}
+
 /// What one process does: its exit status, and how it ends.
 class Rank {
  public:
   explicit Rank(Mail& mail) : mail_(mail) {}
 
   [[noreturn]] void run(std::vector<std::string> words) {
-    int status = static_cast<int>(ExitCode::Ok);
+    ExitCode status = ExitCode::Ok;
     try {
       status = parse_and_run(std::move(words));
     } catch (const Error& error) {
@@ -69,52 +84,31 @@ class Rank {
   }
 
  private:
-  int parse_and_run(std::vector<std::string> words) {
-    CLI::App app("Runs a sweep on all ranks of an MPI job", "pipeloom-mpi");
-    app.set_version_flag("--version", std::string(kVersion), "Print the version");
-    app.set_help_flag("-h,--help", "Print this help");
-    app.get_formatter()->column_width(34);
-    app.require_subcommand(0, 1);
-    app.allow_extras();
-    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    CLI::App* const sweep = app.add_subcommand("sweep", "As `pipeloom sweep`, on all ranks");
-    sweep->footer(kFooter);
+  ExitCode parse_and_run(std::vector<std::string> words) {
     Arguments arguments;
-    add_grid_options(*sweep, arguments.sweep);
-    add_run_options(*sweep, arguments.sweep);
-    sweep
-        ->add_option("--patience", arguments.patience,
-                     "Give up a rank that is silent for so many seconds; default 30")
-        ->type_name("SECONDS");
+    const CommandLine line = command_line(arguments, [&] { return run_sweep(arguments); });
     if (!words.empty() && words.front().substr(0, 1) != "-" && words.front() != "sweep")
       throw InputError::unknown_name({}, "command", shortened(words.front(), 64), {"sweep"});
-    std::reverse(words.begin(), words.end());
-    try {
-      app.parse(words);
-    } catch (const CLI::CallForHelp&) {
-      return say(sweep->parsed() ? sweep->help("pipeloom-mpi") : app.help());
-    } catch (const CLI::CallForVersion&) {
-      return say(fmt::format("pipeloom-mpi {}\n", kVersion));
-    } catch (const CLI::ParseError& error) {
-      throw usage_error(app, error);
-    }
-    require_no_extras(app);
-    if (!sweep->parsed()) throw InputError("the command is missing; run pipeloom-mpi sweep GRID -o FILE");
-    return run_sweep(arguments);
+    const Parsed parsed = parse(line, std::move(words));
+    if (parsed.call == Call::Help) return say(help_text(line, parsed.command));
+    if (parsed.call == Call::Version) return say(fmt::format("pipeloom-mpi {}\n", kVersion));
+    if (parsed.command == nullptr)
+      throw InputError("the command is missing; run pipeloom-mpi sweep GRID -o FILE");
+    return parsed.command->run();
   }
 
-  int say(const std::string& text) const {
+  ExitCode say(const std::string& text) const {
     if (mail_.rank() == 0) print(text);
-    return static_cast<int>(ExitCode::Ok);
+    return ExitCode::Ok;
   }
 
   /// Every rank comes to the same conclusion about a command line, and one says it.
-  int fail(const std::string& line, ExitCode code) const {
+  ExitCode fail(const std::string& line, ExitCode code) const {
     if (mail_.rank() == 0) say(line + '\n');
-    return static_cast<int>(code);
+    return code;
   }
 
-  int run_sweep(const Arguments& arguments) {
+  ExitCode run_sweep(const Arguments& arguments) {
     const auto patience = std::chrono::seconds(parse_count("--patience", arguments.patience, 2, 86'400));
     has_begun_ = true;
     if (mail_.rank() != 0) run_worker(mail_, arguments.sweep, patience);
@@ -129,7 +123,7 @@ class Rank {
     if (!arguments.sweep.output.quiet) say(summary_text(summary, arguments.sweep));
     // The launcher has sent the signal to every rank, so that no other waits for a word of ours.
     if (interrupt.flag()) interrupt.end_by_signal();
-    if (summary.counts.failed == 0) return static_cast<int>(ExitCode::Ok);
+    if (summary.counts.failed == 0) return ExitCode::Ok;
     return fail(fmt::format("error: {} failed; what happened is in their lines, under \"error\"",
                             count_text(summary.counts.failed, "point")),
                 ExitCode::DeviceFailed);
@@ -143,12 +137,12 @@ class Rank {
     return sweep::run_sweep(read_grid(arguments), options);
   }
 
-  [[noreturn]] void end(int status) {
+  [[noreturn]] void end(ExitCode status) {
     if (mail_.rank() == 0 && has_begun_)
       for (int rank = 1; rank < mail_.size(); ++rank)
         mail_.send(rank, Tag::Stop, mail_.expects_absence() ? "gone" : "");
     mail_.flush(std::chrono::seconds(2));
-    mail_.leave(status);
+    mail_.leave(static_cast<int>(status));
   }
 
   Mail& mail_;

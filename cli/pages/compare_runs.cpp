@@ -7,7 +7,7 @@
 #include "cli/numbers.hpp"
 #include "cli/pages/compare_pages.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "sim/memory_text.hpp"
 #include "sim/text.hpp"
 #include "study/compare/compare.hpp"
@@ -91,62 +91,70 @@ std::string ops_table(const study::Run& b, const study::OpComparison& ops, TimeU
   return heading(b.title + ": ops that differ most" + unit_text(", in ", unit), page) + written(table, page);
 }
 
-void append_list(std::string& out, const std::vector<std::string>& items) {
-  out += '[';
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (i > 0) out += ", ";
-    out += items[i];
+void write_value(io::JsonWriter& out, const MetricRow& row, std::optional<double> value, TimeUnit unit) {
+  if (!value)
+    out.null();
+  else if (row.unit == study::Unit::Time)
+    out.ticks(static_cast<Ticks>(*value), unit);
+  else
+    out.raw(number_text(*value));
+}
+
+void write_ops(io::JsonWriter& out, const study::Run& b, const study::OpComparison& ops, TimeUnit unit) {
+  const Schedule& schedule = *b.timeline.schedule;
+  for (const study::OpDifference& difference : ops.largest) {
+    out.object().key("op").quoted(schedule.ops()[difference.in_b]);
+    out.member("rank", schedule.rank_of_op(difference.in_b).value());
+    out.key("start").ticks(difference.start, unit).key("duration").ticks(difference.duration, unit).close();
   }
-  out += ']';
 }
 
-std::string json_number(const MetricRow& row, std::optional<double> value, TimeUnit unit) {
-  if (!value) return "null";
-  return row.unit == study::Unit::Time ? format_ticks(static_cast<Ticks>(*value), unit) : number_text(*value);
-}
-
-std::string json_ops(const study::Run& b, const study::OpComparison& ops, TimeUnit unit) {
-  std::vector<std::string> items;
-  for (const study::OpDifference& difference : ops.largest)
-    items.push_back(fmt::format(R"({{"op": "{}", "rank": {}, "start": {}, "duration": {}}})",
-                                to_text(b.timeline.schedule->ops()[difference.in_b]),
-                                b.timeline.schedule->rank_of_op(difference.in_b).value(),
-                                format_ticks(difference.start, unit),
-                                format_ticks(difference.duration, unit)));
-  std::string out;
-  append_list(out, items);
-  return out;
-}
-
-std::string json_causes(const study::Run& a, const study::Run& b) {
-  std::vector<std::string> items;
+void write_causes(io::JsonWriter& out, const study::Run& a, const study::Run& b) {
+  if (a.idle.empty() || b.idle.empty()) return;
   const TimeUnit unit = a.timeline.unit;
-  if (!a.idle.empty() && !b.idle.empty())
-    for (const study::CauseChange& change :
-         cause_changes(study::cause_totals(a.idle), study::cause_totals(b.idle)))
-      items.push_back(fmt::format(R"({{"rank": {}, "cause": "{}", "before": {}, "after": {}}})", change.rank,
-                                  name_of(change.cause), format_ticks(change.before, unit),
-                                  format_ticks(change.after, unit)));
-  std::string out;
-  append_list(out, items);
-  return out;
+  for (const study::CauseChange& change :
+       cause_changes(study::cause_totals(a.idle), study::cause_totals(b.idle))) {
+    out.object().member("rank", change.rank).member("cause", name_of(change.cause));
+    out.key("before").raw(format_ticks(change.before, unit));
+    out.key("after").raw(format_ticks(change.after, unit)).close();
+  }
 }
 
-std::string json_comparison(const study::Run& a, const study::Run& b, std::size_t run) {
+void write_comparison(io::JsonWriter& out, const study::Run& a, const study::Run& b, std::size_t run) {
   const auto ops = study::compare_ops(a.timeline, b.timeline, 0, 0);
   const bool comparable = study::same_clock(a.timeline, b.timeline);
-  std::vector<std::string> lines;
-  for (const std::string& line : study::remarks(a, b, ops, {a.title, b.title}))
-    lines.push_back(io::json_string(line));
-  std::string out = fmt::format(
-      "\n    {{\"run\": {}, \"matched\": {}, \"only_baseline\": {}, \"only_run\": {}, \"remarks\": ", run,
-      ops.matched, ops.only_a, ops.only_b);
-  append_list(out, lines);
-  out +=
-      fmt::format(",\n     \"durations_differ\": {},\n     \"ops\": {},\n     \"idle_changes\": {}}}",
-                  comparable && ops.durations_differ, comparable ? json_ops(b, ops, a.timeline.unit) : "[]",
-                  comparable ? json_causes(a, b) : "[]");
-  return out;
+  out.line(4).object().member("run", run).member("matched", ops.matched);
+  out.member("only_baseline", ops.only_a).member("only_run", ops.only_b);
+  out.member("remarks", study::remarks(a, b, ops, {a.title, b.title}));
+  out.line(5).member("durations_differ", comparable && ops.durations_differ).line(5).key("ops").array();
+  if (comparable) write_ops(out, b, ops, a.timeline.unit);
+  out.close().line(5).key("idle_changes").array();
+  if (comparable) write_causes(out, a, b);
+  out.close().close();
+}
+
+void write_runs(io::JsonWriter& out, std::span<const study::Run* const> runs, std::span<const MetricRow> rows,
+                std::span<const RunVerdict> verdicts) {
+  const TimeUnit unit = runs[0]->timeline.unit;
+  out.object().line(2).member("schema_version", 1).line(2).member("time_unit", name_of(unit));
+  out.line(2).key("runs").array();
+  for (const study::Run* run : runs) out.text(run->title);
+  out.close().line(2).key("metrics").object();
+  for (const MetricRow& row : rows) {
+    out.line(4).key(row.name).array();
+    for (const auto& value : row.values) write_value(out, row, value, unit);
+    out.close();
+  }
+  out.line(2).close().line(2).key("comparisons").array();
+  for (std::size_t run = 1; run < runs.size(); ++run) write_comparison(out, *runs[0], *runs[run], run);
+  out.line(2).close().line(2).key("rules").array();
+  for (const RunVerdict& verdict : verdicts)
+    out.object()
+        .member("rule", verdict.rule)
+        .member("run", verdict.run)
+        .member("holds", verdict.holds)
+        .close();
+  out.close().close(0);
 }
 
 }  // namespace
@@ -179,29 +187,9 @@ std::string runs_page(std::span<const study::Run* const> runs, const ComparePage
 
 std::string runs_json(std::span<const study::Run* const> runs, std::span<const MetricRow> rows,
                       std::span<const RunVerdict> verdicts) {
-  const TimeUnit unit = runs[0]->timeline.unit;
-  std::string out =
-      fmt::format("{{\n  \"schema_version\": 1,\n  \"time_unit\": \"{}\",\n  \"runs\": ", name_of(unit));
-  std::vector<std::string> items;
-  for (const study::Run* run : runs) items.push_back(io::json_string(run->title));
-  append_list(out, items);
-  out += ",\n  \"metrics\": {";
-  for (const MetricRow& row : rows) {
-    out += fmt::format("{}\n    \"{}\": ", &row == rows.data() ? "" : ",", row.name);
-    items.clear();
-    for (const auto& value : row.values) items.push_back(json_number(row, value, unit));
-    append_list(out, items);
-  }
-  out += "\n  },\n  \"comparisons\": [";
-  for (std::size_t run = 1; run < runs.size(); ++run)
-    out += (run > 1 ? "," : "") + json_comparison(*runs[0], *runs[run], run);
-  out += "\n  ],\n  \"rules\": ";
-  items.clear();
-  for (const RunVerdict& verdict : verdicts)
-    items.push_back(fmt::format(R"({{"rule": {}, "run": {}, "holds": {}}})", io::json_string(verdict.rule),
-                                verdict.run, verdict.holds));
-  append_list(out, items);
-  return out + "\n}\n";
+  return io::written_json(io::kReportStyle,
+                          [&](io::JsonWriter& out) { write_runs(out, runs, rows, verdicts); }) +
+         "\n";
 }
 
 }  // namespace pipeloom::cli

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -74,17 +71,17 @@ bool GateOutputs::take_stdout() const {
   return false;
 }
 
-void add_gate_options(CLI::App& app, GateOutputs& outputs) {
-  const auto file = [&app](const char* name, std::optional<std::string>& path, const char* help) {
-    app.add_option(name, path, help)->type_name("FILE");
-  };
-  file("--junit", outputs.junit, "Write JUnit XML, a test case per case; - is standard output, as below");
-  app.add_flag("--github", outputs.github, "Print annotations of GitHub Actions, at most ten of a kind");
-  file("--summary", outputs.summary, "Append a page of Markdown, such as to \"$GITHUB_STEP_SUMMARY\"");
-  file("--bmf", outputs.bmf, "Write all metrics in Bencher Metric Format");
-  file("--benchmark-json", outputs.benchmark_json,
-       "Write metrics for github-action-benchmark, customSmallerIsBetter");
-  file("--sarif", outputs.sarif, "Write what is wrong with configurations and schedule files as SARIF 2.1.0");
+void add_gate_options(OptionList& list, GateOutputs& outputs) {
+  list.option("--junit", outputs.junit, "FILE",
+              "Write JUnit XML, a test case per case; - is standard output, as below");
+  list.flag("--github", outputs.github, "Print annotations of GitHub Actions, at most ten of a kind");
+  list.option("--summary", outputs.summary, "FILE",
+              "Append a page of Markdown, such as to \"$GITHUB_STEP_SUMMARY\"");
+  list.option("--bmf", outputs.bmf, "FILE", "Write all metrics in Bencher Metric Format");
+  list.option("--benchmark-json", outputs.benchmark_json, "FILE",
+              "Write metrics for github-action-benchmark, customSmallerIsBetter");
+  list.option("--sarif", outputs.sarif, "FILE",
+              "Write what is wrong with configurations and schedule files as SARIF 2.1.0");
 }
 
 void require_distinct(const GateOutputs& outputs) {
@@ -119,9 +116,8 @@ void write_outputs(const GateOutputs& outputs, const CheckResult& result) {
   if (failed) throw SystemError(*failed);
 }
 
-void add_sarif_option(CLI::App& app, std::optional<std::string>& path) {
-  app.add_option("--sarif", path, "Write what is wrong as SARIF 2.1.0 too; - is standard output")
-      ->type_name("FILE");
+void add_sarif_option(OptionList& list, std::optional<std::string>& path) {
+  list.option("--sarif", path, "FILE", "Write what is wrong as SARIF 2.1.0 too; - is standard output");
 }
 
 void write_sarif(const std::string& path, const std::vector<study::Finding>& findings) {

@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/option_list.hpp"
 #include "study/suite/suite.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace pipeloom::cli {
 
@@ -29,7 +26,7 @@ struct GateOutputs {
 };
 
 /// --junit, --github, --summary, --bmf, --benchmark-json and --sarif.
-void add_gate_options(CLI::App& app, GateOutputs& outputs);
+void add_gate_options(OptionList& list, GateOutputs& outputs);
 /// Throws InputError for empty names and where two outputs would write to the same place.
 void require_distinct(const GateOutputs& outputs);
 
@@ -38,7 +35,7 @@ void require_distinct(const GateOutputs& outputs);
 void write_outputs(const GateOutputs& outputs, const study::CheckResult& result);
 
 /// --sarif of commands that look at one file.
-void add_sarif_option(CLI::App& app, std::optional<std::string>& path);
+void add_sarif_option(OptionList& list, std::optional<std::string>& path);
 void write_sarif(const std::string& path, const std::vector<study::Finding>& findings);
 
 }  // namespace pipeloom::cli

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -134,86 +135,96 @@ std::string layout_page(const LayoutRequest& request, const LayoutPlan& plan, co
 
 namespace {
 
-/// ["layers.4", "layers.5"].
-std::string list_json(const std::vector<std::string>& modules) {
-  std::vector<std::string> names;
-  for (const std::string& module : modules) names.push_back(io::json_string(module));
-  return fmt::format("[{}]", fmt::join(names, ", "));
-}
-
 std::vector<std::vector<std::string>> all_modules(const LayoutRequest& request, const LayoutPlan& plan) {
   return layout::modules_of(plan.contents, layout::module_names(request.framework, request.critic));
 }
 
-std::string stages_json(const LayoutRequest& request, const LayoutPlan& plan) {
+/// Null for nothing.
+void write_name(io::JsonWriter& out, const std::string& name) {
+  name.empty() ? out.null() : out.text(name);
+}
+
+void write_stages(io::JsonWriter& out, const LayoutRequest& request, const LayoutPlan& plan) {
   const auto modules = all_modules(request, plan);
   const auto first = layout::first_layers(plan.contents);
-  std::string out;
+  out.array();
   for (std::size_t k = 0; k < plan.contents.size(); ++k) {
     const layout::StageContent& content = plan.contents[k];
     const Home home = home_of(plan.placement, Stage(static_cast<std::int32_t>(k)));
-    out += fmt::format(
-        "{}\n    {{\"stage\": {}, \"ranks\": [{}], \"chunk\": {}, \"first_layer\": {}, \"layers\": {}, "
-        "\"mtp\": {}, ",
-        k == 0 ? "" : ",", k, fmt::join(home.ranks, ", "), home.chunk, first[k], content.layers, content.mtp);
-    if (!plan.weights.empty()) out += fmt::format("\"weight\": {}, ", plan.weights[k]);
-    out += fmt::format("\"modules\": {}}}", list_json(modules[k]));
+    out.line(4).object().member("stage", k).member("ranks", home.ranks).member("chunk", home.chunk);
+    out.member("first_layer", first[k]).member("layers", content.layers).member("mtp", content.mtp);
+    if (!plan.weights.empty()) out.member("weight", plan.weights[k]);
+    out.member("modules", modules[k]).close();
   }
-  return out;
+  out.line(2).close();
 }
 
-std::string ranks_json(const LayoutPlan& plan) {
-  std::string out;
+void write_ranks(io::JsonWriter& out, const LayoutPlan& plan) {
+  out.array();
   for (Rank rank{0}; rank < Rank(plan.placement.ranks()); ++rank) {
     const RankSum sum = sum_of(plan, rank);
-    out += fmt::format("{}\n    {{\"rank\": {}, \"stages\": [{}], \"layers\": {}", rank == Rank(0) ? "" : ",",
-                       rank.value(), fmt::join(sum.stages, ", "), sum.layers);
-    if (!plan.weights.empty()) out += fmt::format(", \"weight\": {}", sum.weight);
-    out += '}';
+    out.line(4).object().member("rank", rank.value()).member("stages", sum.stages);
+    out.member("layers", sum.layers);
+    if (!plan.weights.empty()) out.member("weight", sum.weight);
+    out.close();
   }
-  return out;
+  out.line(2).close();
 }
 
-std::string advice_json(const LayoutPlan& plan) {
-  std::string out;
+void write_advice(io::JsonWriter& out, const LayoutPlan& plan) {
+  out.array();
   for (const layout::Advice& advice : plan.advice)
-    out += fmt::format("{}\n    {{\"level\": {}, \"code\": {}, \"text\": {}}}",
-                       &advice == plan.advice.data() ? "" : ",", io::json_string(name_of(advice.level)),
-                       io::json_string(advice.code), io::json_string(advice.text));
-  return out;
+    out.line(4)
+        .object()
+        .member("level", name_of(advice.level))
+        .member("code", advice.code)
+        .member("text", advice.text)
+        .close();
+  out.line(2).close();
+}
+
+void write_layout(io::JsonWriter& out, const LayoutRequest& request, const LayoutPlan& plan) {
+  const int stages = plan.placement.stages();
+  out.object().line(2).member("schema_version", 1);
+  write_name(out.line(2).key("schedule"), plan.schedule);
+  out.member("framework", name_of(request.framework)).member("split", name_of(request.split));
+  out.member("placement", name_of(plan.placement_kind)).line(2).member("ranks", request.ranks);
+  out.member("chunks", stages / request.ranks).member("num_stages", stages);
+  out.member("layers", total_layers(plan)).line(2).member("last_stage_ranks", last_stage_ranks(plan));
+  out.line(2).member("microbatches",
+                     layout::advised_microbatches(request.ranks, stages, request.microbatches));
+  write_name(out.line(2).key("megatron_layout"), plan.megatron_layout);
+  write_stages(out.line(2).key("stages"), request, plan);
+  write_ranks(out.line(2).key("per_rank"), plan);
+  write_advice(out.line(2).key("advice"), plan);
+  out.close(0);
 }
 
 }  // namespace
 
 std::string layout_json(const LayoutRequest& request, const LayoutPlan& plan) {
-  const int stages = plan.placement.stages();
-  std::string out = "{\n  \"schema_version\": 1,\n";
-  out += fmt::format("  \"schedule\": {}, \"framework\": {}, \"split\": {}, \"placement\": {},\n",
-                     plan.schedule.empty() ? "null" : io::json_string(plan.schedule),
-                     io::json_string(name_of(request.framework)), io::json_string(name_of(request.split)),
-                     io::json_string(name_of(plan.placement_kind)));
-  out += fmt::format("  \"ranks\": {}, \"chunks\": {}, \"num_stages\": {}, \"layers\": {},\n", request.ranks,
-                     stages / request.ranks, stages, total_layers(plan));
-  out += fmt::format("  \"last_stage_ranks\": [{}],\n", fmt::join(last_stage_ranks(plan), ", "));
-  out += fmt::format("  \"microbatches\": {},\n",
-                     layout::advised_microbatches(request.ranks, stages, request.microbatches));
-  out += fmt::format("  \"megatron_layout\": {},\n",
-                     plan.megatron_layout.empty() ? "null" : io::json_string(plan.megatron_layout));
-  out += "  \"stages\": [" + stages_json(request, plan) + "\n  ],\n";
-  out += "  \"per_rank\": [" + ranks_json(plan) + "\n  ],\n";
-  return out + "  \"advice\": [" + advice_json(plan) + "\n  ]\n}\n";
+  return io::written_json(io::kReportStyle, [&](io::JsonWriter& out) { write_layout(out, request, plan); }) +
+         "\n";
 }
 
 std::string modules_json(const LayoutRequest& request, const LayoutPlan& plan) {
-  std::vector<std::string> stages;
-  for (const auto& modules : all_modules(request, plan)) stages.push_back(list_json(modules));
-  return fmt::format("[{}]\n", fmt::join(stages, ",\n "));
+  return io::written_json(io::kReportStyle,
+                          [&](io::JsonWriter& out) {
+                            out.array();
+                            bool is_first = true;
+                            for (const auto& modules : all_modules(request, plan)) {
+                              if (!std::exchange(is_first, false)) out.line(1);
+                              out.value(modules);
+                            }
+                            out.close();
+                          }) +
+         "\n";
 }
 
 std::string costs_json(const LayoutPlan& plan, const LayerCosts& costs) {
   constexpr std::int64_t kOne = 1'000'000'000;
-  const auto times = [&](Ticks of_layer) {
-    std::vector<std::string> texts;
+  const auto write_times = [&](io::JsonWriter& out, Ticks of_layer) {
+    out.array();
     for (const layout::StageContent& stage : plan.contents) {
       const std::int64_t work = std::int64_t{stage.layers + stage.mtp} * kOne +
                                 (stage.embedding ? costs.embedding : 0) + (stage.head ? costs.head : 0);
@@ -224,12 +235,18 @@ std::string costs_json(const LayoutPlan& plan, const LayerCosts& costs) {
             fmt::format("the time of a stage with {} layers is too long for the time axis; take smaller "
                         "times or another --time-unit",
                         stage.layers));
-      texts.push_back(format_ticks(multiply_divide(work, of_layer, kOne), costs.unit));
+      out.ticks(multiply_divide(work, of_layer, kOne), costs.unit);
     }
-    return fmt::format("[{}]", fmt::join(texts, ", "));
+    out.close();
   };
-  return fmt::format("{{\"time_unit\": {}, \"forward\": {}, \"backward\": {}}}\n",
-                     io::json_string(name_of(costs.unit)), times(costs.forward), times(costs.backward));
+  return io::written_json(io::kReportStyle,
+                          [&](io::JsonWriter& out) {
+                            out.object().member("time_unit", name_of(costs.unit));
+                            write_times(out.key("forward"), costs.forward);
+                            write_times(out.key("backward"), costs.backward);
+                            out.close();
+                          }) +
+         "\n";
 }
 
 }  // namespace pipeloom::cli

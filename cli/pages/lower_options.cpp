@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <string_view>
 
@@ -59,26 +56,22 @@ torch::LowerOptions LowerChoices::read() const {
   return options;
 }
 
-void add_lower_options(CLI::App& app, LowerChoices& choices) {
-  app.add_option("--target", choices.target,
-                 "torch-comms: PyTorch release to lower for; legacy is mid-2025, default 2.15")
-      ->type_name(kTargetType);
-  app.add_option("--max-active-stages", choices.max_active_stages,
-                 "torch-comms: stages of a rank whose parameters are gathered at a time; 3 before 2.15")
-      ->type_name("N");
-  app.add_option("--unshard-lookahead", choices.unshard_lookahead,
-                 "torch-comms: stages ahead that are gathered: full, auto, or a number per rank; since 2.15")
-      ->type_name("full|auto|N,N,..");
-  app.add_option("--max-outstanding-sends", choices.max_outstanding_sends,
-                 "torch-comms: sends of a rank that may be open at a time; since 2.15")
-      ->type_name("N");
-  app.add_flag("--defer-reduce-grad-wait", choices.defer_reduce_grad_wait,
-               "torch-comms: wait for a reduction before the rank's next one; since 2.15");
-  app.add_flag("--defer-receives", choices.defer_receives,
-               "torch-comms: receives where they are needed, not where their sender ran; since 2.13");
-  app.add_flag("--allow-swaps", choices.allow_swaps,
-               "torch-comms: write deferred receives even where messages are received as others");
-  app.add_flag("--merge", choices.merge, "torch-comms: I and W next to each other become B first");
+void add_lower_options(OptionList& list, LowerChoices& choices) {
+  list.option("--target", choices.target, kTargetType,
+              "torch-comms: PyTorch release to lower for; legacy is mid-2025, default 2.15");
+  list.option("--max-active-stages", choices.max_active_stages, "N",
+              "torch-comms: stages of a rank whose parameters are gathered at a time; 3 before 2.15");
+  list.option("--unshard-lookahead", choices.unshard_lookahead, "full|auto|N,N,..",
+              "torch-comms: stages ahead that are gathered: full, auto, or a number per rank; since 2.15");
+  list.option("--max-outstanding-sends", choices.max_outstanding_sends, "N",
+              "torch-comms: sends of a rank that may be open at a time; since 2.15");
+  list.flag("--defer-reduce-grad-wait", choices.defer_reduce_grad_wait,
+            "torch-comms: wait for a reduction before the rank's next one; since 2.15");
+  list.flag("--defer-receives", choices.defer_receives,
+            "torch-comms: receives where they are needed, not where their sender ran; since 2.13");
+  list.flag("--allow-swaps", choices.allow_swaps,
+            "torch-comms: write deferred receives even where messages are received as others");
+  list.flag("--merge", choices.merge, "torch-comms: I and W next to each other become B first");
 }
 
 }  // namespace pipeloom::cli

@@ -5,11 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/option_list.hpp"
 #include "sim/torch/lowering.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace pipeloom::cli {
 
@@ -33,7 +30,7 @@ struct LowerChoices {
 
 /// --target, --max-active-stages, --unshard-lookahead, --max-outstanding-sends, --defer-reduce-grad-wait, --defer-receives,
 /// --allow-swaps, --merge.
-void add_lower_options(CLI::App& app, LowerChoices& choices);
+void add_lower_options(OptionList& list, LowerChoices& choices);
 /// How help spells the values of --target.
 inline constexpr const char* kTargetType = "legacy|2.10|2.13|2.14|2.15";
 

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/options.hpp"
 
 namespace pipeloom::cli {
@@ -69,22 +65,20 @@ draw::SceneOptions PictureOptions::scene_options(const Timeline& timeline) const
   return out;
 }
 
-void add_picture_options(CLI::App& app, PictureOptions& options) {
+void add_picture_options(OptionList& list, PictureOptions& options) {
   constexpr const char* kGroup = "Pictures (svg, png, pdf)";
-  app.add_option("--width", options.width, "Width in pixels")->type_name("PIXELS")->group(kGroup);
-  app.add_option("--range", options.range, "Part of the time axis to show")
-      ->type_name("FROM:TO")
-      ->group(kGroup);
-  app.add_option("--colour-by,--color-by", options.colour_by, "What colours tell; default kind")
-      ->type_name("kind|stage|microbatch|rank")
-      ->group(kGroup);
-  app.add_option("--theme", options.theme, "Default light")->type_name("light|dark")->group(kGroup);
-  app.add_option("--title", options.title, "Title above the picture")->type_name("TEXT")->group(kGroup);
-  app.add_flag("--memory", options.memory, "Memory curve below each rank")->group(kGroup);
-  app.add_flag("--idle-causes", options.idle_causes, "Tint idle time by its cause")->group(kGroup);
-  app.add_flag("--critical-path", options.critical_path, "Outline the critical path")->group(kGroup);
-  app.add_flag("--patterns", options.patterns, "A pattern per kind of op, for prints without colour")
-      ->group(kGroup);
+  list.option("--width", options.width, "PIXELS", "Width in pixels").under(kGroup);
+  list.option("--range", options.range, "FROM:TO", "Part of the time axis to show").under(kGroup);
+  list.option("--colour-by,--color-by", options.colour_by, "kind|stage|microbatch|rank",
+              "What colours tell; default kind")
+      .under(kGroup);
+  list.option("--theme", options.theme, "light|dark", "Default light").under(kGroup);
+  list.option("--title", options.title, "TEXT", "Title above the picture").under(kGroup);
+  list.flag("--memory", options.memory, "Memory curve below each rank").under(kGroup);
+  list.flag("--idle-causes", options.idle_causes, "Tint idle time by its cause").under(kGroup);
+  list.flag("--critical-path", options.critical_path, "Outline the critical path").under(kGroup);
+  list.flag("--patterns", options.patterns, "A pattern per kind of op, for prints without colour")
+      .under(kGroup);
 }
 
 }  // namespace pipeloom::cli

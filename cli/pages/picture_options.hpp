@@ -6,11 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/option_list.hpp"
 #include "sim/draw/scene.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace pipeloom::cli {
 
@@ -30,7 +27,7 @@ struct PictureOptions {
   /// Costs and memory are left to the format. Throws InputError naming the option that is wrong.
   [[nodiscard]] draw::SceneOptions scene_options(const Timeline& timeline) const;
 };
-void add_picture_options(CLI::App& app, PictureOptions& options);
+void add_picture_options(OptionList& list, PictureOptions& options);
 
 /// "2:10.5" in `unit`; a side that is left out is that of `all`. Throws InputError at --range.
 [[nodiscard]] Span parse_range(std::string_view text, TimeUnit unit, Span all);

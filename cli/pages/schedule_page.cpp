@@ -8,6 +8,7 @@
 #include "cli/numbers.hpp"
 #include "cli/pages/schedule_example.hpp"
 #include "cli/table.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/config/key.hpp"
 
@@ -118,8 +119,8 @@ std::string verdict(const Generator& generator, const ScheduleExample& example) 
   return out + fmt::format(" (1f1b: {} and {})", ratio_text(other.metrics.bubble_ratio), peak_text(other));
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-  return texts.empty() ? "not measured" : fmt::format("{}", fmt::join(texts, " "));
+std::string measured_text(const std::vector<std::string>& texts) {
+  return texts.empty() ? "not measured" : join(texts, " ");
 }
 
 std::string closed_form(const Generator& generator, const ClosedForm& form, const ScheduleExample& example,
@@ -128,16 +129,16 @@ std::string closed_form(const Generator& generator, const ClosedForm& form, cons
   std::string out = fmt::format("  {} = {}\n", form.quantity, form.formula);
   const std::string condition = form.condition.empty() ? "always" : "for " + form.condition;
   if (!here.value.empty())
-    return out + wrapped(fmt::format("here {}, simulated {}; holds {}", joined(here.value),
-                                     joined(here.simulated), condition),
+    return out + wrapped(fmt::format("here {}, simulated {}; holds {}", measured_text(here.value),
+                                     measured_text(here.simulated), condition),
                          width, 6);
-  out +=
-      wrapped(fmt::format("does not hold here (simulated {}); holds {}", joined(here.simulated), condition),
-              width, 6);
+  out += wrapped(
+      fmt::format("does not hold here (simulated {}); holds {}", measured_text(here.simulated), condition),
+      width, 6);
   const auto elsewhere = values_elsewhere(generator, form, example);
   if (!elsewhere) return out;
   return out + wrapped(fmt::format("with m = {}: {}, simulated {}", elsewhere->params.microbatches,
-                                   joined(elsewhere->value), joined(elsewhere->simulated)),
+                                   measured_text(elsewhere->value), measured_text(elsewhere->simulated)),
                        width, 6);
 }
 

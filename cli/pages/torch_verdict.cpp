@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <utility>
 
 #include "cli/pages/lower_options.hpp"
@@ -58,14 +55,12 @@ std::string name_of(const InputOptions& input) {
 
 }  // namespace
 
-void add_load_options(CLI::App& app, LoadChoices& choices) {
-  app.add_option("--load-as", choices.load_as,
-                 "PyTorch's files: the run that loads them, ranks, stages per rank and microbatches; as the "
-                 "file shows if left out")
-      ->type_name("P,V,M");
-  app.add_option("--target", choices.target,
-                 "PyTorch's files: the release that loads them; all of them if left out")
-      ->type_name(kTargetType);
+void add_load_options(OptionList& list, LoadChoices& choices) {
+  list.option("--load-as", choices.load_as, "P,V,M",
+              "PyTorch's files: the run that loads them, ranks, stages per rank and microbatches; as the "
+              "file shows if left out");
+  list.option("--target", choices.target, kTargetType,
+              "PyTorch's files: the release that loads them; all of them if left out");
 }
 
 std::optional<study::TorchFindings> examine_torch(const std::string& text, const std::string& name,

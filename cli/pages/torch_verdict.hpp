@@ -18,7 +18,7 @@ struct LoadChoices {
   std::optional<std::string> target;
 };
 /// --load-as, --target.
-void add_load_options(CLI::App& app, LoadChoices& choices);
+void add_load_options(OptionList& list, LoadChoices& choices);
 
 /// study::examine_torch() for these options. Throws InputError if one is given for another format or does not read.
 [[nodiscard]] std::optional<study::TorchFindings> examine_torch(const std::string& text,

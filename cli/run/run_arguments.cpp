@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
-
 #include "cli/run/run_costs.hpp"
 
 namespace pipeloom::cli {
@@ -31,35 +27,32 @@ double parse_seconds(const std::string& text) {
 
 }  // namespace
 
-void add_run_arguments(CLI::App& app, RunArguments& arguments) {
-  app.footer(kFooter);
-  app.add_option("CONFIG", arguments.input.file, "Configuration or schedule file; - is standard input")
-      ->type_name("FILE");
-  add_shape_options(app, arguments.input);
-  app.add_option("--backend", arguments.backend, "What ops run on: this CPU, or GPUs")->type_name("cpu|cuda");
-  add_launch_options(app, arguments.launch);
-  app.add_option("--steps", arguments.steps, "Timed steps; default 5")->type_name("N");
-  app.add_option("--warmup", arguments.warmup, "Steps in front of them; default 1")->type_name("N");
-  app.add_option("--timeout", arguments.timeout,
-                 "Seconds that one op, or waiting of all ranks, may take; default 30")
-      ->type_name("S");
-  app.add_option("--unit-ms", arguments.unit_ms, "Milliseconds in one abstract time unit; default 10")
-      ->type_name("X");
-  add_work_options(app, arguments.work);
-  app.add_flag("--no-handshake", arguments.no_handshake,
-               "Between processes: send without asking whether the receiver is ready");
-  app.add_flag("--checksums", arguments.checksums, "Check every message where it arrives");
-  app.add_flag("--compare", arguments.compare,
-               "Print predicted and measured metrics side by side, and why they differ");
-  app.add_option("--costs-out", arguments.costs_file, "Write the measured costs, for `--set costs=FILE`")
-      ->type_name("FILE");
-  app.add_option("-o,--output", arguments.timeline_file,
-                 "Write the measured timeline (JSON lines); - is standard output")
-      ->type_name("FILE");
-  app.add_flag("--force", arguments.force, "Overwrite existing files");
-  add_value_options(app, arguments.input);
-  add_print_options(app, arguments.print, {"table", "json"}, "What is printed");
-  add_output_options(app, arguments.output);
+void add_run_arguments(OptionList& list, RunArguments& arguments) {
+  list.set_footer(kFooter);
+  list.positional("CONFIG", arguments.input.file, "FILE",
+                  "Configuration or schedule file; - is standard input");
+  add_shape_options(list, arguments.input);
+  list.option("--backend", arguments.backend, "cpu|cuda", "What ops run on: this CPU, or GPUs");
+  add_launch_options(list, arguments.launch);
+  list.option("--steps", arguments.steps, "N", "Timed steps; default 5");
+  list.option("--warmup", arguments.warmup, "N", "Steps in front of them; default 1");
+  list.option("--timeout", arguments.timeout, "S",
+              "Seconds that one op, or waiting of all ranks, may take; default 30");
+  list.option("--unit-ms", arguments.unit_ms, "X", "Milliseconds in one abstract time unit; default 10");
+  add_work_options(list, arguments.work);
+  list.flag("--no-handshake", arguments.no_handshake,
+            "Between processes: send without asking whether the receiver is ready");
+  list.flag("--checksums", arguments.checksums, "Check every message where it arrives");
+  list.flag("--compare", arguments.compare,
+            "Print predicted and measured metrics side by side, and why they differ");
+  list.option("--costs-out", arguments.costs_file, "FILE",
+              "Write the measured costs, for `--set costs=FILE`");
+  list.option("-o,--output", arguments.timeline_file, "FILE",
+              "Write the measured timeline (JSON lines); - is standard output");
+  list.flag("--force", arguments.force, "Overwrite existing files");
+  add_value_options(list, arguments.input);
+  add_print_options(list, arguments.print, {"table", "json"}, "What is printed");
+  add_output_options(list, arguments.output);
 }
 
 Input read_timed_input(const RunArguments& arguments) {

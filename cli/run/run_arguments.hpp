@@ -11,10 +11,6 @@
 #include "executor/run/run.hpp"
 #include "sim/cost/cost_spec.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace pipeloom::cli {
 
 /// As the command line gives it: texts, checked by the functions below.
@@ -39,7 +35,7 @@ struct RunArguments {
   [[nodiscard]] bool on_gpus() const { return backend == "cuda"; }
 };
 
-void add_run_arguments(CLI::App& app, RunArguments& arguments);
+void add_run_arguments(OptionList& list, RunArguments& arguments);
 
 /// The input with all times on a real clock. Throws InputError.
 [[nodiscard]] Input read_timed_input(const RunArguments& arguments);

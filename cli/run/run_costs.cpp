@@ -14,6 +14,7 @@
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
 #include "sim/base/error.hpp"
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -48,10 +49,10 @@ std::string rounded(Ticks time) {
   return fmt::format("{:.3f}", to_double(time, TimeUnit::Millisecond));
 }
 
-std::string array_text(const std::vector<Ticks>& times) {
-  std::string text;
-  for (const Ticks time : times) text += (text.empty() ? "[" : ", ") + ms(time);
-  return text + "]";
+void write_times(io::JsonWriter& out, const std::vector<Ticks>& times) {
+  out.array();
+  for (const Ticks time : times) out.ticks(time, TimeUnit::Millisecond);
+  out.close();
 }
 
 std::vector<Ticks> spreads(const std::vector<DurationSample>& samples) {
@@ -84,15 +85,15 @@ std::vector<std::size_t> stages_from(const MeasuredCosts& costs, OpKind kind, So
 }
 
 /// An array of one per stage; a table without the stages of which only shares are known, which then have to be given.
-std::string numbers_text(const MeasuredCosts& costs, OpKind kind) {
+void write_numbers(io::JsonWriter& out, const MeasuredCosts& costs, OpKind kind) {
   const std::vector<Ticks> times = times_of(costs, kind);
   const auto unknown = stages_from(costs, kind, Source::Share);
-  if (unknown.empty()) return array_text(times);
-  std::string text;
+  if (unknown.empty()) return write_times(out, times);
+  out.object().key("stages").object();
   for (std::size_t s = 0; s < times.size(); ++s)
     if (std::find(unknown.begin(), unknown.end(), s) == unknown.end())
-      text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", s, ms(times[s]));
-  return fmt::format("{{\"stages\": {{{}}}}}", text);
+      out.key(std::to_string(s)).ticks(times[s], TimeUnit::Millisecond);
+  out.close().close();
 }
 
 /// Of stages whose forwards were in no group: their F and longest backward one after another.
@@ -122,56 +123,49 @@ cost::TransferSpec link_of(const MeasuredCosts& costs, cost::TransferSpec transf
   return transfer;
 }
 
-/// Decimals in units of 1e9 are written like times of the abstract unit.
-std::string giga(std::int64_t number) {
-  return format_ticks(number, TimeUnit::Unit);
-}
-
 bool is_sequential(const cost::CostSpec& costs) {
   return costs.overlap && costs.overlap->rule == OverlapRule::Sequential;
 }
 
-/// The keys that are not at their defaults; "" if all are.
-std::string transfer_text(const cost::TransferSpec& transfer) {
+/// The keys that are not at their defaults.
+void write_transfer(io::JsonWriter& out, const cost::TransferSpec& transfer) {
   const cost::TransferSpec defaults;
-  std::string text;
-  const auto add = [&](std::string_view key, const std::string& value) {
-    text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", key, value);
-  };
-  const auto quoted = [](std::string_view word) { return fmt::format("\"{}\"", word); };
-  if (transfer.model != defaults.model) add("model", quoted(name_of(transfer.model)));
-  if (transfer.plan != defaults.plan) add("plan", quoted(transfer.plan));
-  if (transfer.ahead != defaults.ahead) add("ahead", std::to_string(transfer.ahead));
-  if (transfer.queue != defaults.queue) add("queue", quoted(transfer.queue));
-  if (transfer.link.latency) add("latency", ms(*transfer.link.latency));
-  if (transfer.bytes > 0) add("bytes", std::to_string(transfer.bytes));
-  if (transfer.link.bits_per_second) add("bandwidth_gbps", giga(*transfer.link.bits_per_second));
-  return text;
+  out.object();
+  if (transfer.model != defaults.model) out.member("model", name_of(transfer.model));
+  if (transfer.plan != defaults.plan) out.member("plan", transfer.plan);
+  if (transfer.ahead != defaults.ahead) out.member("ahead", transfer.ahead);
+  if (transfer.queue != defaults.queue) out.member("queue", transfer.queue);
+  if (transfer.link.latency) out.key("latency").ticks(*transfer.link.latency, TimeUnit::Millisecond);
+  if (transfer.bytes > 0) out.member("bytes", transfer.bytes);
+  // Decimals in units of 1e9 are written like times of the abstract unit.
+  if (transfer.link.bits_per_second)
+    out.key("bandwidth_gbps").ticks(*transfer.link.bits_per_second, TimeUnit::Unit);
+  out.close();
 }
 
-std::string sample_text(const DurationSample& sample) {
-  return fmt::format("{{\"median\": {}, \"spread\": {}}}", ms(sample.median), ms(sample.spread));
+void write_sample(io::JsonWriter& out, const DurationSample& sample) {
+  out.object().key("median").ticks(sample.median, TimeUnit::Millisecond);
+  out.key("spread").ticks(sample.spread, TimeUnit::Millisecond).close();
 }
 
 /// What no simulation reads: how far the measurements lie apart, and what messages did with their time.
-std::string measured_text(const MeasuredCosts& costs) {
-  std::string text;
+void write_measured(io::JsonWriter& out, const MeasuredCosts& costs) {
   const auto add = [&](std::string_view key, const std::vector<DurationSample>& samples) {
-    if (was_seen(samples))
-      text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", key, array_text(spreads(samples)));
+    if (was_seen(samples)) write_times(out.key(key), spreads(samples));
   };
+  out.object().line(4).key("spread").object();
   for (const OpKind kind : kAllOpKinds) add(name_of(kind), costs.op[index_of(kind)]);
   add("overlapped", costs.group);
-  text = fmt::format("{{\n    \"spread\": {{{}}}", text);
+  out.close();
   if (const auto& link = costs.transfers.link) {
     const executor::MeasuredTransfers::Samples& all = costs.transfers.all;
-    text += fmt::format(
-        ",\n    \"messages\": {{\"count\": {}, \"bytes\": {},\n      \"waiting\": {},\n      "
-        "\"overhead\": {},\n      \"transfer\": {}}}",
-        all.transfer.count, link->bytes, sample_text(all.waiting), sample_text(all.overhead),
-        sample_text(all.transfer));
+    out.line(4).key("messages").object().member("count", all.transfer.count).member("bytes", link->bytes);
+    write_sample(out.line(6).key("waiting"), all.waiting);
+    write_sample(out.line(6).key("overhead"), all.overhead);
+    write_sample(out.line(6).key("transfer"), all.transfer);
+    out.close();
   }
-  return text + "\n  }";
+  out.line(2).close();
 }
 
 }  // namespace
@@ -227,17 +221,23 @@ void take_costs(io::Config& config, const MeasuredCosts& costs) {
   spec.transfer = link_of(costs, rules.transfer);
 }
 
-void write_costs(std::ostream& out, const MeasuredCosts& costs, const cost::CostSpec& rules) {
-  out << "{\n  \"time_unit\": \"ms\"";
+void write_costs(std::ostream& stream, const MeasuredCosts& costs, const cost::CostSpec& rules) {
+  io::TextWriter text(stream);
+  io::JsonWriter out(text);
+  out.object().line(2).member("time_unit", "ms");
   for (const OpKind kind : kAllOpKinds)
-    if (has_kind(costs, kind)) out << ",\n  \"" << name_of(kind) << "\": " << numbers_text(costs, kind);
+    if (has_kind(costs, kind)) write_numbers(out.line(2).key(name_of(kind)), costs, kind);
   if (was_seen(costs.group))
-    out << ",\n  \"overlapped\": " << array_text(group_medians(costs));
+    write_times(out.line(2).key("overlapped"), group_medians(costs));
   else if (is_sequential(rules))
-    out << ",\n  \"overlapped\": \"sequential\"";
-  if (const std::string transfer = transfer_text(link_of(costs, rules.transfer)); !transfer.empty())
-    out << ",\n  \"transfer\": {" << transfer << "}";
-  out << ",\n  \"measured\": " << measured_text(costs) << "\n}\n";
+    out.line(2).member("overlapped", "sequential");
+  const std::string transfer = io::written_json(
+      io::kReportStyle, [&](io::JsonWriter& keys) { write_transfer(keys, link_of(costs, rules.transfer)); });
+  if (transfer != "{}") out.line(2).key("transfer").raw(transfer);
+  write_measured(out.line(2).key("measured"), costs);
+  out.close(0);
+  text << '\n';
+  text.flush();
 }
 
 std::string op_times_page(const MeasuredCosts& costs, bool colour) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/numbers.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "study/compare/compare.hpp"
 
 namespace pipeloom::cli {
@@ -14,49 +14,54 @@ namespace {
 
 using executor::DurationSample;
 
-std::string list(const std::vector<std::string>& items) {
-  return items.empty() ? "[]" : fmt::format("[\n    {}\n  ]", fmt::join(items, ",\n    "));
+void write_sample_members(io::JsonWriter& out, const DurationSample& one) {
+  out.member("count", one.count).key("median").raw(ms(one.median)).key("spread").raw(ms(one.spread));
 }
 
-std::string sample(const DurationSample& one) {
-  return fmt::format(R"("count": {}, "median": {}, "spread": {})", one.count, ms(one.median), ms(one.spread));
-}
-
-std::string op_times(const executor::MeasuredCosts& costs) {
-  std::vector<std::string> items;
-  const auto add = [&items](std::string_view kind, const std::vector<DurationSample>& samples) {
-    for (std::size_t stage = 0; stage < samples.size(); ++stage)
-      if (samples[stage].count > 0)
-        items.push_back(
-            fmt::format(R"({{"stage": {}, "kind": "{}", {}}})", stage, kind, sample(samples[stage])));
+void write_op_times(io::JsonWriter& out, const executor::MeasuredCosts& costs) {
+  out.array();
+  const auto add = [&out](std::string_view kind, const std::vector<DurationSample>& samples) {
+    for (std::size_t stage = 0; stage < samples.size(); ++stage) {
+      if (samples[stage].count == 0) continue;
+      out.line(4).object().member("stage", stage).member("kind", kind);
+      write_sample_members(out, samples[stage]);
+      out.close();
+    }
   };
   for (const OpKind kind : kAllOpKinds) add(std::string(1, letter_of(kind)), costs.op[index_of(kind)]);
   add("group", costs.group);
-  return list(items);
+  out.close(2);
 }
 
-std::string messages(const executor::MeasuredTransfers& transfers) {
-  std::vector<std::string> items;
-  for (const auto& [from, to, samples] : transfers.pairs)
-    items.push_back(
-        fmt::format(R"({{"from": {}, "to": {}, "waiting": {{{}}}, "overhead": {{{}}}, "transfer": {{{}}}}})",
-                    from.value(), to.value(), sample(samples.waiting), sample(samples.overhead),
-                    sample(samples.transfer)));
-  return list(items);
+void write_messages(io::JsonWriter& out, const executor::MeasuredTransfers& transfers) {
+  const auto add = [&out](const char* name, const DurationSample& one) {
+    write_sample_members(out.key(name).object(), one);
+    out.close();
+  };
+  out.array();
+  for (const auto& [from, to, samples] : transfers.pairs) {
+    out.line(4).object().member("from", from.value()).member("to", to.value());
+    add("waiting", samples.waiting);
+    add("overhead", samples.overhead);
+    add("transfer", samples.transfer);
+    out.close();
+  }
+  out.close(2);
 }
 
-std::string peaks(const study::Run& run, const std::vector<std::size_t>& measured,
-                  const std::optional<MemoryModel>& memory) {
-  std::vector<std::string> items;
+void write_peaks(io::JsonWriter& out, const study::Run& run, const std::vector<std::size_t>& measured,
+                 const std::optional<MemoryModel>& memory) {
   std::vector<RankMemory> simulated;
   if (memory) simulated = measure_memory(run.timeline, *memory);
   const bool counted =
       std::any_of(measured.begin(), measured.end(), [](std::size_t bytes) { return bytes > 0; });
-  for (std::size_t rank = 0; counted && rank < measured.size(); ++rank)
-    items.push_back(
-        fmt::format(R"({{"rank": {}, "measured": {}, "simulated": {}}})", rank, measured[rank],
-                    memory ? std::to_string(simulated[rank].peak_activation_bytes) : std::string("null")));
-  return list(items);
+  out.array();
+  for (std::size_t rank = 0; counted && rank < measured.size(); ++rank) {
+    out.line(4).object().member("rank", rank).member("measured", measured[rank]).key("simulated");
+    memory ? out.number(simulated[rank].peak_activation_bytes) : out.null();
+    out.close();
+  }
+  out.close(2);
 }
 
 }  // namespace
@@ -64,22 +69,26 @@ std::string peaks(const study::Run& run, const std::vector<std::size_t>& measure
 std::string run_json(const study::Run& run, const executor::RunResult& result,
                      const executor::MeasuredCosts& costs, const std::optional<MemoryModel>& memory,
                      const std::string& comparison, bool stopped) {
-  std::vector<Ticks> steps = study::step_makespans(result.timeline);
-  std::vector<std::string> texts;
-  for (const Ticks step : steps) texts.push_back(ms(step));
-  std::sort(steps.begin(), steps.end());
-  std::string schedule;
-  io::append_json_string(schedule, run.effective->schedule);
-  return fmt::format(
-             "{{\n  \"schema_version\": 1,\n  \"schedule\": {}, \"ranks\": {}, \"microbatches\": {}, "
-             "\"chunks\": {},\n  \"time_unit\": \"ms\",\n  \"interrupted\": {},\n"
-             "  \"simulated\": {{\"makespan\": {}}},\n  \"measured\": {{\"makespan\": {}, \"steps\": "
-             "[{}]}},\n",
-             schedule, run.effective->ranks, run.effective->microbatches, *run.effective->chunks, stopped,
-             ms(span_of(run.timeline).length()), ms(steps[(steps.size() - 1) / 2]), fmt::join(texts, ", ")) +
-         fmt::format("  \"op_times\": {},\n  \"messages\": {},\n  \"peak_activation_bytes\": {}{}\n}}\n",
-                     op_times(costs), messages(costs.transfers), peaks(run, result.peak_bytes, memory),
-                     comparison.empty() ? "" : ",\n  \"comparison\": " + comparison);
+  const std::vector<Ticks> steps = study::step_makespans(result.timeline);
+  std::vector<Ticks> sorted = steps;
+  std::sort(sorted.begin(), sorted.end());
+  const auto write = [&](io::JsonWriter& out) {
+    out.object().line(2).member("schema_version", 1).line(2).member("schedule", run.effective->schedule);
+    out.member("ranks", run.effective->ranks).member("microbatches", run.effective->microbatches);
+    out.member("chunks", *run.effective->chunks).line(2).member("time_unit", "ms");
+    out.line(2).member("interrupted", stopped).line(2).key("simulated").object();
+    out.key("makespan").raw(ms(span_of(run.timeline).length())).close();
+    out.line(2).key("measured").object().key("makespan").raw(ms(sorted[(sorted.size() - 1) / 2]));
+    out.key("steps").array();
+    for (const Ticks step : steps) out.raw(ms(step));
+    out.close().close();
+    write_op_times(out.line(2).key("op_times"), costs);
+    write_messages(out.line(2).key("messages"), costs.transfers);
+    write_peaks(out.line(2).key("peak_activation_bytes"), run, result.peak_bytes, memory);
+    if (!comparison.empty()) out.line(2).key("comparison").raw(comparison);
+    out.close(0);
+  };
+  return io::written_json(io::kReportStyle, write) + "\n";
 }
 
 }  // namespace pipeloom::cli

@@ -8,9 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -194,12 +191,11 @@ class Children {
 
 }  // namespace
 
-void add_launch_options(CLI::App& app, LaunchArguments& arguments) {
-  app.add_option("--launch", arguments.launch,
-                 "Ranks are threads, processes started here (local), or processes of a launcher (env: "
-                 "torchrun, srun, "
-                 "mpirun); auto: env where one says so, else threads")
-      ->type_name("auto|threads|local|env");
+void add_launch_options(OptionList& list, LaunchArguments& arguments) {
+  list.option("--launch", arguments.launch, "auto|threads|local|env",
+              "Ranks are threads, processes started here (local), or processes of a launcher (env: "
+              "torchrun, srun, "
+              "mpirun); auto: env where one says so, else threads");
 }
 
 Launch launch_of(const LaunchArguments& arguments, const net::Environment& environment) {

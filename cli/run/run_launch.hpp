@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/option_list.hpp"
 #include "executor/net/world.hpp"
 #include "sim/base/error.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace pipeloom::cli {
 
@@ -19,7 +16,7 @@ struct LaunchArguments {
   std::string launch = "auto";
 };
 /// --launch.
-void add_launch_options(CLI::App& app, LaunchArguments& arguments);
+void add_launch_options(OptionList& list, LaunchArguments& arguments);
 
 struct Launch {
   enum class Where {

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -53,23 +50,21 @@ executor::LayersConfig layers_config(const WorkArguments& arguments) {
   return config;
 }
 
-void add_work_options(CLI::App& app, WorkArguments& arguments) {
-  app.add_option("--work", arguments.work, "What ops do: last as long as their costs, or compute real layers")
-      ->type_name("busy|layers");
-  app.add_option("--message-size", arguments.message_size, "Busy work: bytes of each message; default 4")
-      ->type_name("SIZE");
-  app.add_option("--width", arguments.width, "Layers: numbers in a row; default 64")->type_name("N");
-  app.add_option("--rows", arguments.rows, "Layers: rows of a microbatch; default 16")->type_name("N");
-  app.add_option("--blocks", arguments.blocks, "Layers: blocks of a stage; default 1")->type_name("N");
-  app.add_option("--heads", arguments.heads,
-                 "Layers: heads of the attention in front of each block, a divisor of --width; default 0, no "
-                 "attention")
-      ->type_name("N");
-  app.add_option("--seed", arguments.seed, "Layers: what all numbers follow from; default 1")->type_name("N");
-  app.add_flag("--integers", arguments.integers, "Layers: arithmetic in which gradients must agree exactly");
-  app.add_option("--precision", arguments.precision,
-                 "Layers on GPUs: type of weights and activations; default fp32")
-      ->type_name("fp32|bf16");
+void add_work_options(OptionList& list, WorkArguments& arguments) {
+  list.option("--work", arguments.work, "busy|layers",
+              "What ops do: last as long as their costs, or compute real layers");
+  list.option("--message-size", arguments.message_size, "SIZE",
+              "Busy work: bytes of each message; default 4");
+  list.option("--width", arguments.width, "N", "Layers: numbers in a row; default 64");
+  list.option("--rows", arguments.rows, "N", "Layers: rows of a microbatch; default 16");
+  list.option("--blocks", arguments.blocks, "N", "Layers: blocks of a stage; default 1");
+  list.option("--heads", arguments.heads, "N",
+              "Layers: heads of the attention in front of each block, a divisor of --width; default 0, no "
+              "attention");
+  list.option("--seed", arguments.seed, "N", "Layers: what all numbers follow from; default 1");
+  list.flag("--integers", arguments.integers, "Layers: arithmetic in which gradients must agree exactly");
+  list.option("--precision", arguments.precision, "fp32|bf16",
+              "Layers on GPUs: type of weights and activations; default fp32");
 }
 
 void require_consistent(const WorkArguments& arguments) {

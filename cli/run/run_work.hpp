@@ -6,15 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "cli/option_list.hpp"
 #include "executor/layers/layers.hpp"
 #include "executor/run/run.hpp"
 #include "sim/costs.hpp"
 #include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace pipeloom::cli {
 
@@ -33,7 +30,7 @@ struct WorkArguments {
   [[nodiscard]] bool is_layers() const { return work == "layers"; }
 };
 /// --work, --message-size, --width, --rows, --blocks, --heads, --seed, --integers, --precision.
-void add_work_options(CLI::App& app, WorkArguments& arguments);
+void add_work_options(OptionList& list, WorkArguments& arguments);
 
 /// Throws InputError for values that are wrong and options that belong to the other work.
 void require_consistent(const WorkArguments& arguments);

@@ -5,7 +5,7 @@
 #include "cli/numbers.hpp"
 #include "cli/pages/compare_pages.hpp"
 #include "cli/table.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "study/answers/scale.hpp"
 
 namespace pipeloom::cli {
@@ -54,49 +54,45 @@ std::string points_table(const ComparedResult& result, const std::string& metric
   return heading(title, page) + written(table, page);
 }
 
-std::string json_point(const ComparedResult& result, const std::string& metric, const PointPair& pair) {
-  return fmt::format(R"({{"point": {}, "before": {}, "after": {}}})", result.before->point(pair.before),
-                     result.before->metric(metric, {}).json(pair.before),
-                     result.after->metric(metric, {}).json(pair.after));
-}
-
-std::string json_points(const ComparedResult& result, const std::string& metric,
-                        const std::vector<PointPair>& points) {
-  std::string out = "[";
+void write_points(io::JsonWriter& out, const ComparedResult& result, const std::string& metric,
+                  const std::vector<PointPair>& points) {
+  out.array();
   for (const PointPair& pair : points) {
-    if (out.size() > 1) out += ", ";
-    out += json_point(result, metric, pair);
+    out.object().member("point", result.before->point(pair.before));
+    out.key("before").raw(result.before->metric(metric, {}).json(pair.before));
+    out.key("after").raw(result.after->metric(metric, {}).json(pair.after)).close();
   }
-  return out + "]";
+  out.close();
 }
 
-std::string json_result(const ComparedResult& result) {
+void write_metric(io::JsonWriter& out, const ComparedResult& result, const MetricChanges& changes) {
+  out.object().member("same", changes.same).member("better", changes.improved);
+  out.member("worse", changes.worsened).member("other", changes.moved);
+  out.key("mean_relative").raw(fmt::format("{}", changes.mean_relative));
+  write_points(out.line(8).key("worst"), result, changes.metric, changes.worst);
+  write_points(out.line(8).key("best"), result, changes.metric, changes.best);
+  out.close();
+}
+
+void write_result(io::JsonWriter& out, const ComparedResult& result) {
   const sweep::ResultComparison& found = result.comparison;
-  std::string out = fmt::format(
-      "\n    {{\"result\": {}, \"both\": {}, \"only_baseline\": {}, \"only_result\": {}, \"changed\": {}, "
-      "\"lost\": {},\n"
-      "     \"statuses\": [",
-      io::json_string(result.title), found.both, found.only_before, found.only_after, found.changed,
-      result.lost);
+  out.line(4).object().member("result", result.title).member("both", found.both);
+  out.member("only_baseline", found.only_before).member("only_result", found.only_after);
+  out.member("changed", found.changed).member("lost", result.lost).line(5).key("statuses").array();
   for (const sweep::StatusChange& change : found.statuses)
-    out += fmt::format(R"({}{{"before": "{}", "after": "{}", "points": {}, "first": {}}})",
-                       &change == found.statuses.data() ? "" : ", ", name_of(change.before),
-                       name_of(change.after), change.count, result.before->point(change.first.before));
-  out += "],\n     \"metrics\": {";
+    out.object()
+        .member("before", name_of(change.before))
+        .member("after", name_of(change.after))
+        .member("points", change.count)
+        .member("first", result.before->point(change.first.before))
+        .close();
+  out.close().line(5).key("metrics").object();
   for (const MetricChanges& changes : found.metrics)
-    out += fmt::format(
-        "{}\n       {}: {{\"same\": {}, \"better\": {}, \"worse\": {}, \"other\": {}, \"mean_relative\": "
-        "{},\n"
-        "        \"worst\": {},\n        \"best\": {}}}",
-        &changes == found.metrics.data() ? "" : ",", io::json_string(changes.metric), changes.same,
-        changes.improved, changes.worsened, changes.moved, changes.mean_relative,
-        json_points(result, changes.metric, changes.worst),
-        json_points(result, changes.metric, changes.best));
-  out += "},\n     \"rules\": [";
+    write_metric(out.line(7).key(changes.metric), result, changes);
+  out.close().line(5).key("rules").array();
   for (const sweep::RuleVerdict& verdict : result.verdicts)
-    out += fmt::format(R"({}{{"rule": {}, "points": {}}})", &verdict == result.verdicts.data() ? "" : ", ",
-                       io::json_string(verdict.rule), verdict.broken);
-  return out + "]}";
+    out.object().member("rule", verdict.rule).member("points", verdict.broken).close();
+  out.close().close();
 }
 
 }  // namespace
@@ -130,12 +126,15 @@ std::string result_page(const std::string& baseline, const ComparedResult& resul
 }
 
 std::string results_json(const std::string& baseline, std::span<const ComparedResult> results) {
-  std::string out =
-      fmt::format("{{\n  \"schema_version\": 1,\n  \"grid\": {},\n  \"baseline\": {},\n  \"results\": [",
-                  io::json_string(results.front().before->header().grid), io::json_string(baseline));
-  for (const ComparedResult& result : results)
-    out += (&result == results.data() ? "" : ",") + json_result(result);
-  return out + "\n  ]\n}\n";
+  return io::written_json(io::kReportStyle,
+                          [&](io::JsonWriter& out) {
+                            out.object().line(2).member("schema_version", 1);
+                            out.line(2).member("grid", results.front().before->header().grid);
+                            out.line(2).member("baseline", baseline).line(2).key("results").array();
+                            for (const ComparedResult& result : results) write_result(out, result);
+                            out.line(2).close().close(0);
+                          }) +
+         "\n";
 }
 
 }  // namespace pipeloom::cli

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -76,22 +73,17 @@ void require_enough_points(const sweep::Grid& grid, int shards) {
 
 }  // namespace
 
-void add_emit_options(CLI::App& app, EmitArguments& arguments) {
-  app.add_option("--emit", arguments.scheduler,
-                 "Run nothing: write job files for a cluster beside the output, and print how to submit them")
-      ->type_name("slurm|k8s");
-  app.add_option("--shards", arguments.shards, "With --emit: into how many jobs the sweep is split")
-      ->type_name("N");
-  app.add_option("--at-once", arguments.at_once,
-                 fmt::format("With --emit: how many of them run at the same time; default at most {}",
-                             sweep::kDefaultAtOnce))
-      ->type_name("K");
-  app.add_option("--directive", arguments.directives,
-                 "With --emit, repeatable. slurm: an option of sbatch, such as --partition=short; k8s: " +
-                     fmt::format("KEY=VALUE with one of {}", fmt::join(sweep::kubernetes_keys(), ", ")))
-      ->type_name("TEXT")
-      ->expected(1)
-      ->take_all();
+void add_emit_options(OptionList& list, EmitArguments& arguments) {
+  list.option("--emit", arguments.scheduler, "slurm|k8s",
+              "Run nothing: write job files for a cluster beside the output, and print how to submit them");
+  list.option("--shards", arguments.shards, "N", "With --emit: into how many jobs the sweep is split");
+  list.option("--at-once", arguments.at_once, "K",
+              fmt::format("With --emit: how many of them run at the same time; default at most {}",
+                          sweep::kDefaultAtOnce));
+  list.option("--directive", arguments.directives, "TEXT",
+              "With --emit, repeatable. slurm: an option of sbatch, such as --partition=short; k8s: " +
+                  fmt::format("KEY=VALUE with one of {}", fmt::join(sweep::kubernetes_keys(), ", ")))
+      .repeatable();
 }
 
 bool wants_jobs(const EmitArguments& arguments) {

@@ -9,10 +9,6 @@
 #include "cli/sweep/sweep_options.hpp"
 #include "sim/base/error.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace pipeloom::cli {
 
 struct EmitArguments {
@@ -22,7 +18,7 @@ struct EmitArguments {
   std::vector<std::string> directives;
 };
 /// --emit, --shards, --at-once, --directive.
-void add_emit_options(CLI::App& app, EmitArguments& arguments);
+void add_emit_options(OptionList& list, EmitArguments& arguments);
 
 /// True with --emit. Throws InputError if an option that belongs to it stands alone.
 [[nodiscard]] bool wants_jobs(const EmitArguments& arguments);

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cmath>
 #include <cstdlib>
 
@@ -77,7 +74,7 @@ std::string counts_text(const sweep::Counts& counts) {
   };
   add(counts.ok, "ok");
   add(counts.illegal, "illegal");
-  add(counts.deadlock, "deadlock");
+  add(counts.hang, "deadlock");
   add(counts.over_memory, "over the memory limit");
   add(counts.failed, "failed");
   return out;
@@ -85,48 +82,38 @@ std::string counts_text(const sweep::Counts& counts) {
 
 }  // namespace
 
-void add_grid_options(CLI::App& app, SweepArguments& arguments) {
-  app.add_option("GRID", arguments.input.file,
-                 "File with the grid, or the configuration that --axis varies; - is standard input")
-      ->type_name("FILE");
-  app.add_option(
-         "--axis", arguments.axes,
-         "Vary a key, such as ranks=4,8,16 or costs.forward=1..2:0.1; repeatable, the last varies fastest")
-      ->type_name("PATH=VALUES")
-      ->expected(1)
-      ->take_all();
-  add_shape_options(app, arguments.input);
-  add_value_options(app, arguments.input);
-  app.add_option("--metrics", arguments.metrics,
-                 "What is written of every run, separated by commas; default: the grid's, else makespan, "
-                 "bubble_ratio, peak_activation_bytes")
-      ->type_name("METRIC")
-      ->delimiter(',')
-      ->expected(1)
-      ->take_all();
-  app.add_option("--max-points", arguments.max_points, "Refuse grids of more points than this; default 1e8")
-      ->type_name("N");
+void add_grid_options(OptionList& list, SweepArguments& arguments) {
+  list.positional("GRID", arguments.input.file, "FILE",
+                  "File with the grid, or the configuration that --axis varies; - is standard input");
+  list.option(
+          "--axis", arguments.axes, "PATH=VALUES",
+          "Vary a key, such as ranks=4,8,16 or costs.forward=1..2:0.1; repeatable, the last varies fastest")
+      .repeatable();
+  add_shape_options(list, arguments.input);
+  add_value_options(list, arguments.input);
+  list.option("--metrics", arguments.metrics, "METRIC",
+              "What is written of every run, separated by commas; default: the grid's, else makespan, "
+              "bubble_ratio, peak_activation_bytes")
+      .separated_by(',')
+      .repeatable();
+  list.option("--max-points", arguments.max_points, "N",
+              "Refuse grids of more points than this; default 1e8");
 }
 
-void add_run_options(CLI::App& app, SweepArguments& arguments) {
-  app.add_option("-o,--output", arguments.out, "Write the results to a file; default: standard output")
-      ->type_name("FILE");
-  app.add_option("--format", arguments.format,
-                 "JSON lines, or CSV; default: by the file's extension, else jsonl")
-      ->type_name("jsonl|csv");
-  app.add_option("-j,--jobs", arguments.threads, "Threads; default: as many as there are processors")
-      ->type_name("N");
-  app.add_flag("--resume", arguments.resume,
-               "Go on with the file where an earlier sweep ended, if there is one");
-  app.add_flag("--force", arguments.force, "Overwrite an existing file");
-  app.add_option(
-         "--shard", arguments.shard,
-         "Only part I of N, from 1; auto/N takes I from the Slurm array, the Kubernetes job or the launcher")
-      ->type_name("I/N");
-  app.add_option("--progress", arguments.progress,
-                 "A line that is kept up to date on a terminal, a line now and then for logs, or none")
-      ->type_name("auto|plain|none");
-  add_output_options(app, arguments.output);
+void add_run_options(OptionList& list, SweepArguments& arguments) {
+  list.option("-o,--output", arguments.out, "FILE", "Write the results to a file; default: standard output");
+  list.option("--format", arguments.format, "jsonl|csv",
+              "JSON lines, or CSV; default: by the file's extension, else jsonl");
+  list.option("-j,--jobs", arguments.threads, "N", "Threads; default: as many as there are processors");
+  list.flag("--resume", arguments.resume,
+            "Go on with the file where an earlier sweep ended, if there is one");
+  list.flag("--force", arguments.force, "Overwrite an existing file");
+  list.option(
+      "--shard", arguments.shard, "I/N",
+      "Only part I of N, from 1; auto/N takes I from the Slurm array, the Kubernetes job or the launcher");
+  list.option("--progress", arguments.progress, "auto|plain|none",
+              "A line that is kept up to date on a terminal, a line now and then for logs, or none");
+  add_output_options(list, arguments.output);
 }
 
 sweep::Grid read_grid(const SweepArguments& arguments) {

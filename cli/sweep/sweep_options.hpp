@@ -10,10 +10,6 @@
 #include "study/sweep/grid/grid.hpp"
 #include "study/sweep/run/runner.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace pipeloom::cli {
 
 /// A sweep as the command line gives it: texts, checked by the functions below.
@@ -35,9 +31,9 @@ struct SweepArguments {
 };
 
 /// What is computed: GRID, --axis, the shape of a run, --set, --metrics, --max-points, --max-memory.
-void add_grid_options(CLI::App& app, SweepArguments& arguments);
+void add_grid_options(OptionList& list, SweepArguments& arguments);
 /// How: -o, --format, -j, --resume, --force, --shard, --progress, -q, -v, --color.
-void add_run_options(CLI::App& app, SweepArguments& arguments);
+void add_run_options(OptionList& list, SweepArguments& arguments);
 
 /// The grid of the file, or of --axis on top of a configuration. Throws InputError.
 [[nodiscard]] sweep::Grid read_grid(const SweepArguments& arguments);

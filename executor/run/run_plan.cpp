@@ -23,9 +23,9 @@ void require_runnable(const Program& program, QueueDiscipline queue) {
   MessageRules rules;
   rules.queue = queue;
   const auto outcome = run_program(program, default_costs(program.schedule().placement()), rules);
-  if (const auto* deadlock = std::get_if<ProgramDeadlock>(&outcome))
-    throw ScheduleError(fmt::format("the program hangs after {} of {} entries: {}", deadlock->entries_done,
-                                    program.schedule().num_entries(), describe(*deadlock, program)));
+  if (const auto* hang = std::get_if<ProgramHang>(&outcome))
+    throw ScheduleError(fmt::format("the program hangs after {} of {} entries: {}", hang->done,
+                                    program.schedule().num_entries(), describe(*hang, program)));
 }
 
 }  // namespace

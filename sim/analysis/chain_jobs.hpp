@@ -16,6 +16,8 @@ struct ChainJob {
   Ticks tail = 0;
   Ticks work = 0;     ///< their durations added up
   Ticks longest = 0;  ///< the longest of these
+
+  friend bool operator==(const ChainJob&, const ChainJob&) = default;
 };
 
 /// What the entries of one rank have in common.

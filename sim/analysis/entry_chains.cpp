@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/deadlock.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/engine/wait_for.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {
@@ -157,9 +157,8 @@ class EntryChains {
   }
 
   [[noreturn]] void refuse_hang() const {
-    const auto deadlock = find_deadlock(schedule_);
-    throw HangError("the schedule hangs" +
-                    (deadlock ? ": " + describe(*deadlock, schedule_) : std::string()));
+    const auto hang = find_hang(schedule_);
+    throw HangError("the schedule hangs" + (hang ? ": " + describe(*hang, schedule_) : std::string()));
   }
 
   /// Values are now the longest chains from a tensor's appearance to the end of the step.

@@ -53,23 +53,14 @@ std::vector<Ticks> steps_before_hang(const Schedule& schedule) {
   return start;
 }
 
-/// Indices into deadlock.blocked: the cycle, then the others in rank order.
-std::vector<std::size_t> cycle_first(const Deadlock& deadlock) {
-  std::vector<std::size_t> order = deadlock.cycle;
-  for (std::size_t i = 0; i < deadlock.blocked.size(); ++i)
-    if (std::find(deadlock.cycle.begin(), deadlock.cycle.end(), i) == deadlock.cycle.end())
-      order.push_back(i);
-  return order;
-}
-
-std::vector<Rank> shown_ranks(const Schedule& schedule, const Deadlock& deadlock, std::size_t limit) {
+std::vector<Rank> shown_ranks(const Schedule& schedule, const ScheduleHang& hang, std::size_t limit) {
   std::vector<Rank> ranks;
   if (static_cast<std::size_t>(schedule.ranks()) <= limit) {
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) ranks.push_back(rank);
     return ranks;
   }
-  for (const std::size_t i : cycle_first(deadlock))
-    if (ranks.size() < limit) ranks.push_back(deadlock.blocked[i].rank);
+  for (const std::size_t i : reading_order(hang))
+    if (ranks.size() < limit) ranks.push_back(hang.nodes[i].rank);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
@@ -83,15 +74,15 @@ class MoveSearch {
     constexpr std::size_t kMostMoves = 3;
     std::vector<Move> moves;
     while (moves.size() < kMostMoves) {
-      const auto deadlock = find_deadlock(schedule_);
-      if (!deadlock) return moves;
-      if (deadlock->cycle.empty()) return std::nullopt;
-      const auto best = best_move(*deadlock);
+      const auto hang = find_hang(schedule_);
+      if (!hang) return moves;
+      if (hang->cycle.empty()) return std::nullopt;
+      const auto best = best_move(*hang);
       if (!best) return std::nullopt;
       moves.push_back(*best);
       schedule_ = with_move(schedule_, *best);
     }
-    if (find_deadlock(schedule_)) return std::nullopt;
+    if (find_hang(schedule_)) return std::nullopt;
     return moves;
   }
 
@@ -105,16 +96,16 @@ class MoveSearch {
 
   /// On every rank of the cycle: what the rank before it waits for goes up to the cursor or above it, or the cursor's entry
   /// down to that or below. No other single move changes the order of the two, which alone breaks the cycle.
-  [[nodiscard]] std::vector<Move> candidates(const Deadlock& deadlock) const {
+  [[nodiscard]] std::vector<Move> candidates(const ScheduleHang& hang) const {
     std::vector<Move> moves;
-    for (const std::size_t i : deadlock.cycle) {
-      const BlockedRank& waiting = deadlock.blocked[i];
-      const auto own = std::find_if(deadlock.blocked.begin(), deadlock.blocked.end(),
-                                    [&](const BlockedRank& other) { return other.rank == waiting.on; });
+    for (const std::size_t i : hang.cycle) {
+      const WaitNode<Op>& waiting = hang.nodes[i];
+      const auto own = std::find_if(hang.nodes.begin(), hang.nodes.end(),
+                                    [&](const WaitNode<Op>& other) { return other.rank == waiting.on; });
       const auto queue = schedule_.queue(waiting.on);
-      const auto wanted = std::find(queue.begin(), queue.end(), waiting.waits_for);
-      if (own == deadlock.blocked.end() || wanted == queue.end()) continue;
-      const std::size_t cursor = position_of(schedule_, waiting.on, own->op);
+      const auto wanted = std::find(queue.begin(), queue.end(), waiting.needs);
+      if (own == hang.nodes.end() || wanted == queue.end()) continue;
+      const std::size_t cursor = position_of(schedule_, waiting.on, own->at);
       const std::size_t target =
           position_of(schedule_, waiting.on,
                       schedule_.queue_begin(waiting.on) + static_cast<std::size_t>(wanted - queue.begin()));
@@ -131,19 +122,19 @@ class MoveSearch {
   }
 
   /// The first move after which everything runs, else the one that lets most entries run; it must help.
-  std::optional<Move> best_move(const Deadlock& deadlock) {
+  std::optional<Move> best_move(const ScheduleHang& hang) {
     std::optional<Move> best;
-    std::size_t most = deadlock.entries_done;
-    for (const Move& move : candidates(deadlock)) {
+    std::size_t most = hang.done;
+    for (const Move& move : candidates(hang)) {
       const std::size_t cost = 4 * schedule_.num_ops();
       if (budget_ < cost) return std::nullopt;
       budget_ -= cost;
       const Schedule changed = with_move(schedule_, move);
       if (!validate_structure(changed).empty()) continue;
-      const auto still = find_deadlock(changed);
+      const auto still = find_hang(changed);
       if (!still) return move;
-      if (still->entries_done <= most) continue;
-      most = still->entries_done;
+      if (still->done <= most) continue;
+      most = still->done;
       best = move;
     }
     return best;
@@ -155,11 +146,11 @@ class MoveSearch {
 
 }  // namespace
 
-HangGrid hang_grid(const Schedule& schedule, const Deadlock& deadlock, std::size_t steps, std::size_t ranks) {
+HangGrid hang_grid(const Schedule& schedule, const ScheduleHang& hang, std::size_t steps, std::size_t ranks) {
   const std::vector<Ticks> start = steps_before_hang(schedule);
   const Ticks failing = start.empty() ? 0 : *std::max_element(start.begin(), start.end()) + 1;
   HangGrid grid;
-  grid.ranks = shown_ranks(schedule, deadlock, ranks);
+  grid.ranks = shown_ranks(schedule, hang, ranks);
   grid.first_step = static_cast<std::size_t>(std::max<Ticks>(0, failing - static_cast<Ticks>(steps)));
   grid.cells.assign(static_cast<std::size_t>(failing) - grid.first_step + 1,
                     std::vector<std::string>(grid.ranks.size()));
@@ -210,22 +201,14 @@ std::string describe(const Move& move, const Schedule& schedule) {
                      move.from, move.to, move.from > move.to ? "in front of" : "behind", text(move.to));
 }
 
-std::vector<std::string> wait_lines(const Deadlock& deadlock, const Schedule& schedule) {
-  std::vector<std::string> lines;
-  const auto order = cycle_first(deadlock);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const BlockedRank& blocked = deadlock.blocked[order[i]];
-    const bool in_cycle = i < deadlock.cycle.size();
-    const bool closes = in_cycle && i + 1 == deadlock.cycle.size();
-    const std::string whom = blocked.missing              ? "which no rank runs"
-                             : blocked.on == blocked.rank ? "later in its own queue"
-                                                          : fmt::format("of rank {}", blocked.on.value());
-    const char* rest = closes ? ": the cycle closes" : in_cycle ? ", which" : "";
-    lines.push_back(fmt::format("rank {} stands at {} and waits for {} {}{}", blocked.rank.value(),
-                                to_text(schedule.ops()[blocked.op].with_joined(false)),
-                                to_text(blocked.waits_for), whom, rest));
-  }
-  return lines;
+std::vector<std::string> wait_lines(const ScheduleHang& hang, const Schedule& schedule) {
+  return wait_lines(hang, [&](const WaitNode<Op>& node) {
+    const std::string whom = node.missing           ? "which no rank runs"
+                             : node.on == node.rank ? "later in its own queue"
+                                                    : fmt::format("of rank {}", node.on.value());
+    return fmt::format("rank {} stands at {} and waits for {} {}", node.rank.value(),
+                       to_text(schedule.ops()[node.at].with_joined(false)), to_text(node.needs), whom);
+  });
 }
 
 }  // namespace pipeloom

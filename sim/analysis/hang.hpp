@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/deadlock.hpp"
+#include "sim/engine/wait_for.hpp"
 #include "sim/schedule.hpp"
 
 namespace pipeloom {
@@ -23,8 +23,8 @@ struct HangGrid {
   std::vector<std::vector<std::string>> cells;
 };
 
-/// REQUIRES: `deadlock` is find_deadlock(schedule). O(ops).
-[[nodiscard]] HangGrid hang_grid(const Schedule& schedule, const Deadlock& deadlock, std::size_t steps = 6,
+/// REQUIRES: `hang` is find_hang(schedule). O(ops).
+[[nodiscard]] HangGrid hang_grid(const Schedule& schedule, const ScheduleHang& hang, std::size_t steps = 6,
                                  std::size_t ranks = 12);
 
 /// One entry of a rank's queue put elsewhere in it; positions count entries from 0. What stands between moves up by one.
@@ -50,7 +50,7 @@ struct Move {
 /// "on rank 1, move 1F3 from position 7 to 5, in front of 1B1".
 [[nodiscard]] std::string describe(const Move& move, const Schedule& schedule);
 
-/// The ranks that stand still, the cycle first, each as "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
-[[nodiscard]] std::vector<std::string> wait_lines(const Deadlock& deadlock, const Schedule& schedule);
+/// Those that stand still in reading_order(), each as "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
+[[nodiscard]] std::vector<std::string> wait_lines(const ScheduleHang& hang, const Schedule& schedule);
 
 }  // namespace pipeloom

@@ -203,14 +203,13 @@ std::vector<Diagnostic> validate_structure(const Schedule& schedule) {
 std::vector<Diagnostic> validate(const Schedule& schedule) {
   auto found = validate_structure(schedule);
   if (!found.empty()) return found;
-  const auto deadlock = find_deadlock(schedule);
-  if (!deadlock) return found;
-  const BlockedRank& first =
-      deadlock->cycle.empty() ? deadlock->blocked.front() : deadlock->blocked[deadlock->cycle.front()];
-  found.push_back({"hang", first.rank, slot_of_op(schedule, first.rank, first.op),
-                   schedule.ops()[first.op].with_joined(false),
-                   fmt::format("the schedule hangs after {} of {} entries: {}", deadlock->entries_done,
-                               schedule.num_entries(), describe(*deadlock, schedule))});
+  const auto hang = find_hang(schedule);
+  if (!hang) return found;
+  const WaitNode<Op>& first = hang->cycle.empty() ? hang->nodes.front() : hang->nodes[hang->cycle.front()];
+  found.push_back({"hang", first.rank, slot_of_op(schedule, first.rank, first.at),
+                   schedule.ops()[first.at].with_joined(false),
+                   fmt::format("the schedule hangs after {} of {} entries: {}", hang->done,
+                               schedule.num_entries(), describe(*hang, schedule))});
   return found;
 }
 

@@ -101,8 +101,4 @@ class InternalError : public Error {
 /// middle where something was cut, between UTF-8 characters only. Messages give 80 at most; places of files may have 200.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
 
-/// The entry of `valid` that looks most like `name`, or "" when nothing is near (case and `-`/`_` ignored,
-/// at most a third of the letters changed).
-[[nodiscard]] std::string nearest_name(std::string_view name, const std::vector<std::string>& valid);
-
 }  // namespace pipeloom

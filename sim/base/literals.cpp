@@ -23,7 +23,7 @@ struct Parts {
 };
 
 /// "23.6 ms" as "23.6" and "ms". Nothing where either is missing.
-std::optional<Parts> split(std::string_view text) {
+std::optional<Parts> parts_of(std::string_view text) {
   std::size_t end = 0;
   // An exponent's "e" belongs to the number only if digits follow, which no unit has.
   while (end < text.size() && (std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text[end] == '.'))
@@ -73,7 +73,7 @@ std::string in_decimal_units(double bytes) {
 }  // namespace
 
 std::optional<FixedPoint> parse_time_literal(std::string_view text) {
-  const auto parts = split(text);
+  const auto parts = parts_of(text);
   if (!parts) return std::nullopt;
   const auto unit = time_unit_named(parts->unit);
   if (!unit || unit == TimeUnit::Unit) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<FixedPoint> parse_time_literal(std::string_view text) {
 }
 
 std::optional<Bytes> parse_bytes_literal(std::string_view text) {
-  const auto parts = split(text);
+  const auto parts = parts_of(text);
   if (!parts) return std::nullopt;
   const std::string unit = lower(parts->unit);
   if (unit.back() != 'b') return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<Bytes> parse_bytes_literal(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_rate_literal(std::string_view text) {
-  const auto parts = split(text);
+  const auto parts = parts_of(text);
   if (!parts) return std::nullopt;
   const std::string unit = lower(parts->unit);
   for (const auto& [ending, bits] : {std::pair<std::string_view, std::int64_t>{"bit/s", 1}, {"b/s", 8}}) {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "sim/costs.hpp"
-#include "sim/deadlock.hpp"
+#include "sim/engine/wait_for.hpp"
 #include "sim/memory.hpp"
 #include "sim/schedule.hpp"
 #include "sim/steps.hpp"
@@ -45,7 +45,7 @@ struct Totals {
 /// `memory` have placement().slots() entries. Not thread-safe; use one per thread.
 class Simulator {
  public:
-  using Outcome = std::variant<Totals, Deadlock>;
+  using Outcome = std::variant<Totals, ScheduleHang>;
 
   Simulator();
   ~Simulator();
@@ -76,7 +76,7 @@ class Simulator {
                                 const Steps& steps = {});
 
 /// How the schedule hangs, if it does. Costs nothing but the visit of every entry.
-[[nodiscard]] std::optional<Deadlock> find_deadlock(const Schedule& schedule);
+[[nodiscard]] std::optional<ScheduleHang> find_hang(const Schedule& schedule);
 
 /// Time per step of the endlessly repeated schedule, optimizer included, for `steps.rule`.
 ///

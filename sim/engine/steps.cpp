@@ -17,8 +17,8 @@ namespace {
 using Outcome = Simulator::Outcome;
 
 Totals require_totals(Outcome outcome, const Schedule& schedule) {
-  if (const auto* deadlock = std::get_if<Deadlock>(&outcome))
-    throw HangError("the schedule hangs: " + describe(*deadlock, schedule));
+  if (const auto* hang = std::get_if<ScheduleHang>(&outcome))
+    throw HangError("the schedule hangs: " + describe(*hang, schedule));
   return std::get<Totals>(std::move(outcome));
 }
 
@@ -149,11 +149,11 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
   return timeline;
 }
 
-std::optional<Deadlock> find_deadlock(const Schedule& schedule) {
+std::optional<ScheduleHang> find_hang(const Schedule& schedule) {
   Simulator simulator;
   auto outcome =
       simulator.evaluate(schedule, default_costs(schedule.placement()), default_memory(schedule.placement()));
-  if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
+  if (auto* hang = std::get_if<ScheduleHang>(&outcome)) return std::move(*hang);
   return std::nullopt;
 }
 

@@ -1,13 +1,19 @@
 #pragma once
 
-// From "these ranks stand still, each for this tensor" to an explained deadlock.
+// From "these ranks stand still, each for this tensor" to who waits for whom.
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
-#include "sim/deadlock.hpp"
+#include "sim/schedule.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom {
+
+/// Why a schedule hangs. A node stands at an op index, that of the op that waits within the entry at the rank's cursor, and needs an op;
+/// if that is in no queue it is missing and `on` is the rank itself. `done` counts entries.
+using ScheduleHang = WaitGraph<Op>;
 
 /// Rank `rank` stands at op index `op`, whose input is tensor number `tensor` (sim/tensor_index.hpp).
 struct Wait {
@@ -17,7 +23,10 @@ struct Wait {
 };
 
 /// Finds who was to produce each tensor and the cycle of waits. One pass over all ops.
-[[nodiscard]] Deadlock explain_waits(const Schedule& schedule, const std::vector<Wait>& waits,
-                                     std::size_t entries_done);
+[[nodiscard]] ScheduleHang explain_waits(const Schedule& schedule, const std::vector<Wait>& waits,
+                                         std::size_t entries_done);
+
+/// "rank 2 waits at 2F3 for 1F3 of rank 1, which waits at ..., a cycle": one line.
+[[nodiscard]] std::string describe(const ScheduleHang& hang, const Schedule& schedule);
 
 }  // namespace pipeloom

@@ -7,7 +7,7 @@
 #include "sim/base/error.hpp"
 #include "sim/engine/time_limits.hpp"
 #include "sim/messages/message_flow.hpp"
-#include "sim/messages/program_deadlock.hpp"
+#include "sim/messages/program_hang.hpp"
 
 namespace pipeloom {
 namespace {
@@ -111,7 +111,7 @@ class ProgramEngine {
   /// When each rank ended its last op of each step, [step][rank].
   [[nodiscard]] const std::vector<std::vector<Ticks>>& step_ends() const { return step_ends_; }
 
-  [[nodiscard]] ProgramDeadlock deadlock() const {
+  [[nodiscard]] ProgramHang hang() const {
     std::vector<StuckRank> stuck;
     std::size_t done = 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -307,13 +307,13 @@ void repeat_step(Timeline& timeline, int steps, Ticks optimizer) {
 
 }  // namespace
 
-std::variant<ProgramRun, ProgramDeadlock> run_program(const Program& program, const Costs& costs,
-                                                      const MessageRules& rules, const Steps& steps) {
+std::variant<ProgramRun, ProgramHang> run_program(const Program& program, const Costs& costs,
+                                                  const MessageRules& rules, const Steps& steps) {
   if (easy_sum_of_times(program.schedule(), costs) >= kMaxTicks)
     (void)sum_of_times(program.schedule(), costs);
   const bool barrier = steps.rule == StepRule::Barrier;
   ProgramEngine engine(program, costs, rules, steps.optimizer, barrier ? 1 : steps.count);
-  if (!engine.run()) return engine.deadlock();
+  if (!engine.run()) return engine.hang();
   ProgramRun run = std::move(engine).result();
   if (barrier) repeat_step(run.timeline, steps.count, steps.optimizer);
   return run;
@@ -324,13 +324,13 @@ Ticks steady_period(const Program& program, const Costs& costs, const MessageRul
   constexpr int kMostSteps = 32;
   if (steps.rule == StepRule::Barrier) {
     ProgramEngine engine(program, costs, rules, steps.optimizer, 1);
-    if (!engine.run()) throw ScheduleError("the program hangs: " + describe(engine.deadlock(), program));
+    if (!engine.run()) throw ScheduleError("the program hangs: " + describe(engine.hang(), program));
     return later(span_of(std::move(engine).result().timeline).length(), steps.optimizer);
   }
   Ticks growth = 0;
   for (int count = 4; count <= kMostSteps; count *= 2) {
     ProgramEngine engine(program, costs, rules, steps.optimizer, count);
-    if (!engine.run()) throw ScheduleError("the program hangs: " + describe(engine.deadlock(), program));
+    if (!engine.run()) throw ScheduleError("the program hangs: " + describe(engine.hang(), program));
     const auto& ends = engine.step_ends();
     const auto last = static_cast<std::size_t>(count) - 1;
     const auto grown = [&](std::size_t step, std::size_t rank) {

@@ -27,6 +27,7 @@
 #include "sim/messages/program.hpp"
 #include "sim/steps.hpp"
 #include "sim/timeline.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom {
 
@@ -76,40 +77,31 @@ struct ProgramRun {
   std::vector<std::vector<RankWait>> waits;  ///< of the first step, [rank]
 };
 
-/// A rank that stands in a Wait for ever.
-struct BlockedWait {
-  Rank rank;
-  std::size_t instruction = 0;  ///< position in its list
+/// The message that a rank stands in a Wait for, for ever.
+struct NeededMessage {
   MessageId message = kNoMessage;
-  bool is_send = false;  ///< which end of it this rank holds
-  /// The rank that holds it up: it has not posted its end of the message, or of the one that must be done first, or has others in
-  /// front of it.
-  Rank on;
-  bool never_posted = false;  ///< no later instruction of `on` posts it
-  MessageId behind =
-      kNoMessage;  ///< the message that must be done first: at the head of a queue that this one stands in
-  Rank queue_of;   ///< whose queue that is
+  bool is_send = false;  ///< which end of it the rank that waits holds
+  /// The message that must be done first: at the head of a queue that this one stands in.
+  MessageId behind = kNoMessage;
+  Rank queue_of;  ///< whose queue that is
 };
 
-struct ProgramDeadlock {
-  std::vector<BlockedWait> blocked;
-  std::vector<std::size_t> cycle;  ///< as Deadlock::cycle
-  std::size_t entries_done = 0;
-};
+/// Why a program hangs. A node stands at a position in its rank's list. `on` has not posted its end of the message, or of the one that must
+/// be done first, or has others in front of it; it is missing if no later instruction of `on` posts it. `done` counts entries.
+using ProgramHang = WaitGraph<NeededMessage>;
 
-/// "rank 2 waits in RECV_F of stage 3 microbatch 1 from rank 1, which waits in ...": one line per rank, the cycle first.
-[[nodiscard]] std::vector<std::string> wait_lines(const ProgramDeadlock& deadlock, const Program& program);
+/// "rank 2 waits in RECV_F of stage 3 microbatch 1 from rank 1, which", a line per rank, in reading_order().
+[[nodiscard]] std::vector<std::string> wait_lines(const ProgramHang& hang, const Program& program);
 /// The same in one line, for error messages.
-[[nodiscard]] std::string describe(const ProgramDeadlock& deadlock, const Program& program);
+[[nodiscard]] std::string describe(const ProgramHang& hang, const Program& program);
 
 /// Runs steps.count steps. Under the barrier rule all steps are the first one, shifted by makespan + optimizer; under
 /// post-validation each rank goes on with the next step by itself, its queues still filled.
 /// REQUIRES: check_program() finds nothing but mispairing; costs fit the placement. O(instructions), times their logarithm with
 /// shared links. Throws InputError if a time would pass kMaxTicks.
-[[nodiscard]] std::variant<ProgramRun, ProgramDeadlock> run_program(const Program& program,
-                                                                    const Costs& costs,
-                                                                    const MessageRules& rules,
-                                                                    const Steps& steps = {});
+[[nodiscard]] std::variant<ProgramRun, ProgramHang> run_program(const Program& program, const Costs& costs,
+                                                                const MessageRules& rules,
+                                                                const Steps& steps = {});
 
 /// Time per step of the endlessly repeated program, optimizer included. Barrier: makespan + optimizer. Post-validation: found by
 /// repeating until every rank's step takes the same time as the one before, at most 32 times; then the last step's.

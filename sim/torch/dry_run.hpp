@@ -16,7 +16,7 @@ struct DryRun {
   ActionLists grid;
   /// Steps until the last rank was done, or until none could go on.
   std::size_t steps = 0;
-  /// Set if it came to a step in which no rank could go on: the messages deadlock.
+  /// Set if it came to a step in which no rank could go on: the messages hang.
   std::optional<Stuck> stuck;
 };
 

@@ -7,7 +7,7 @@
 namespace pipeloom::torch {
 namespace {
 
-constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 using Cell = std::vector<Action>;
 
@@ -90,34 +90,17 @@ std::size_t head_of(const ActionLists& lists, const Stuck& stuck, Rank rank) {
   return lists.row_begin(rank) + stuck.heads[rank.at()];
 }
 
-/// Index of the action in what is left of the rank's row, or kNobody.
+/// Index of the action in what is left of the rank's row, or kNowhere.
 std::size_t find_ahead(const ActionLists& lists, const Stuck& stuck, Rank rank, Action action) {
   for (std::size_t i = head_of(lists, stuck, rank); i < lists.row_end(rank); ++i)
     if (same_work(lists.actions()[i], action)) return i;
-  return kNobody;
+  return kNowhere;
 }
 
 bool was_done(const ActionLists& lists, const Stuck& stuck, Rank rank, Action action) {
   for (std::size_t i = lists.row_begin(rank); i < head_of(lists, stuck, rank); ++i)
     if (same_work(lists.actions()[i], action)) return true;
   return false;
-}
-
-std::vector<std::size_t> cycle_of(const std::vector<ActionWait>& waits) {
-  const auto next = [&](std::size_t i) {
-    for (std::size_t j = 0; j < waits.size() && !waits[i].missing; ++j)
-      if (waits[j].rank == waits[i].on) return j;
-    return kNobody;
-  };
-  for (std::size_t start = 0; start < waits.size(); ++start) {
-    std::vector<std::size_t> path;
-    for (std::size_t at = start; at != kNobody; at = next(at)) {
-      const auto again = std::find(path.begin(), path.end(), at);
-      if (again != path.end()) return {again, path.end()};
-      path.push_back(at);
-    }
-  }
-  return {};
 }
 
 /// "RECV_F of stage 3 microbatch 1 from rank 1".
@@ -142,8 +125,8 @@ class EditSearch {
         budget_(budget) {}
 
   std::optional<ListEdit> run() {
-    for (const ActionWait& wait : hang_.waits)
-      if (wait.missing && is_transfer(wait.waits_for.kind()))
+    for (const WaitNode<Action>& wait : hang_.nodes)
+      if (wait.missing && is_transfer(wait.needs.kind()))
         if (const auto edit = insertion(wait); edit && helps(*edit)) return edit;
     for (const ListEdit& edit : moves())
       if (helps(edit)) return edit;
@@ -159,13 +142,13 @@ class EditSearch {
   }
 
   /// A send stands behind its computation, a receive where its rank got stuck.
-  [[nodiscard]] std::optional<ListEdit> insertion(const ActionWait& wait) const {
-    ListEdit edit{ListEdit::Kind::Insert, wait.on, wait.waits_for, 0, 0};
-    if (is_recv(wait.waits_for.kind())) {
-      edit.to = cell_at(lists_, wait.on, wait.head);
+  [[nodiscard]] std::optional<ListEdit> insertion(const WaitNode<Action>& wait) const {
+    ListEdit edit{ListEdit::Kind::Insert, wait.on, wait.needs, 0, 0};
+    if (is_recv(wait.needs.kind())) {
+      edit.to = cell_at(lists_, wait.on, wait.at);
       return edit;
     }
-    const auto maker = need_of(wait.waits_for, wait.on, homes_);
+    const auto maker = need_of(wait.needs, wait.on, homes_);
     const auto cells = cells_of(lists_, wait.on);
     for (std::size_t cell = 0; cell < cells.size(); ++cell)
       for (const Action part : cells[cell])
@@ -181,9 +164,9 @@ class EditSearch {
     constexpr std::size_t kMostFurther = 16;
     std::vector<ListEdit> out;
     for (const std::size_t i : hang_.cycle) {
-      const ActionWait& wait = hang_.waits[i];
-      const std::size_t wanted = find_ahead(lists_, stuck_, wait.on, wait.waits_for);
-      if (wanted == kNobody) continue;
+      const WaitNode<Action>& wait = hang_.nodes[i];
+      const std::size_t wanted = find_ahead(lists_, stuck_, wait.on, wait.needs);
+      if (wanted == kNowhere) continue;
       const std::size_t head = cell_at(lists_, wait.on, head_of(lists_, stuck_, wait.on));
       const std::size_t target = cell_at(lists_, wait.on, wanted);
       const auto cells = cells_of(lists_, wait.on);
@@ -204,14 +187,15 @@ class EditSearch {
   const ActionLists& lists_;
   const Homes& homes_;
   const Stuck& stuck_;
-  LoweredHang hang_;
+  ActionHang hang_;
   std::size_t budget_;
 };
 
 }  // namespace
 
-LoweredHang explain_hang(const ActionLists& lists, const Homes& homes, const Stuck& stuck) {
-  LoweredHang hang;
+ActionHang explain_hang(const ActionLists& lists, const Homes& homes, const Stuck& stuck) {
+  ActionHang hang;
+  for (const std::size_t done : stuck.heads) hang.done += done;
   for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
     std::size_t i = head_of(lists, stuck, rank);
     if (i >= lists.row_end(rank)) continue;
@@ -219,40 +203,25 @@ LoweredHang explain_hang(const ActionLists& lists, const Homes& homes, const Stu
     for (;; ++i) {
       const auto need = need_of(lists.actions()[i], rank, homes);
       if (need && !was_done(lists, stuck, need->rank, need->action)) {
-        const bool missing = find_ahead(lists, stuck, need->rank, need->action) == kNobody;
-        hang.waits.push_back({rank, i, need->action, need->rank, missing});
+        const bool missing = find_ahead(lists, stuck, need->rank, need->action) == kNowhere;
+        hang.nodes.push_back({rank, i, need->action, need->rank, missing});
         break;
       }
       if (!lists.actions()[i].joined() || i + 1 >= lists.row_end(rank)) break;
     }
   }
-  hang.cycle = cycle_of(hang.waits);
+  hang.cycle = cycle_of(hang.nodes);
   return hang;
 }
 
-std::vector<std::string> wait_lines(const LoweredHang& hang, const ActionLists& lists, const Homes& homes) {
-  std::vector<std::size_t> order = hang.cycle;
-  for (const bool missing : {true, false})
-    for (std::size_t i = 0; i < hang.waits.size(); ++i)
-      if (hang.waits[i].missing == missing &&
-          std::find(hang.cycle.begin(), hang.cycle.end(), i) == hang.cycle.end())
-        order.push_back(i);
-  std::vector<std::string> lines;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const ActionWait& wait = hang.waits[order[i]];
-    std::string line =
-        fmt::format("rank {} waits in {}", wait.rank.value(), phrase(lists.actions()[wait.head], homes));
-    const std::string needed = to_text(wait.waits_for.with_joined(false));
-    if (wait.missing)
-      line += fmt::format(", but rank {} has no {} ahead", wait.on.value(), needed);
-    else if (wait.on == wait.rank)
-      line += fmt::format(", which needs its own {} behind it", needed);
-    const bool in_cycle = i < hang.cycle.size();
-    if (in_cycle)
-      line += i + 1 == hang.cycle.size() ? ": the cycle closes" : wait.on == wait.rank ? "" : ", which";
-    lines.push_back(std::move(line));
-  }
-  return lines;
+std::vector<std::string> wait_lines(const ActionHang& hang, const ActionLists& lists, const Homes& homes) {
+  return pipeloom::wait_lines(hang, [&](const WaitNode<Action>& node) {
+    const std::string text =
+        fmt::format("rank {} waits in {}", node.rank.value(), phrase(lists.actions()[node.at], homes));
+    const std::string needed = to_text(node.needs.with_joined(false));
+    if (node.missing) return text + fmt::format(", but rank {} has no {} ahead", node.on.value(), needed);
+    return node.on == node.rank ? text + fmt::format(", which needs its own {} behind it", needed) : text;
+  });
 }
 
 ActionLists edited(const ActionLists& lists, const ListEdit& edit) {

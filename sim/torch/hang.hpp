@@ -10,30 +10,19 @@
 #include "sim/actions.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/homes.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom::torch {
 
-/// A rank that cannot go on.
-struct ActionWait {
-  Rank rank;
-  std::size_t head = 0;  ///< index into lists.actions() of what it stands at
-  Action waits_for;      ///< the action that must be done first, of which another rank or this one
-  Rank on;               ///< its rank
-  bool missing = false;  ///< it is not ahead in that rank's row
-};
-
-struct LoweredHang {
-  std::vector<ActionWait> waits;  ///< by rank
-  std::vector<std::size_t>
-      cycle;  ///< indices into waits, each waiting for the next, the last for the first; may be empty
-};
+/// Why a lowered program hangs. A node stands at an index into lists.actions() and needs an action that must be done first; it is missing if
+/// it is not ahead in the row of `on`. `done` counts actions.
+using ActionHang = WaitGraph<Action>;
 
 /// REQUIRES: `stuck` is dry_run()'s of these lists. O(actions).
-[[nodiscard]] LoweredHang explain_hang(const ActionLists& lists, const Homes& homes, const Stuck& stuck);
+[[nodiscard]] ActionHang explain_hang(const ActionLists& lists, const Homes& homes, const Stuck& stuck);
 
-/// "rank 2 waits in RECV_F of stage 3 microbatch 1 from rank 1, which waits in ...": a line per rank, the cycle first, else what is
-/// missing first.
-[[nodiscard]] std::vector<std::string> wait_lines(const LoweredHang& hang, const ActionLists& lists,
+/// "rank 2 waits in RECV_F of stage 3 microbatch 1 from rank 1, which", a line per rank, in reading_order().
+[[nodiscard]] std::vector<std::string> wait_lines(const ActionHang& hang, const ActionLists& lists,
                                                   const Homes& homes);
 
 /// One change of a row. Positions count cells from 0.

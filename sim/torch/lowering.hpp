@@ -117,7 +117,7 @@ struct Transfers {
 
 /// Receives moved to where they are needed: before the computation that consumes them, or before an earlier SEND to the rank
 /// they come from if that rank is the higher one (the lower rank of a pair posts its receive first, so that they cannot
-/// deadlock). Throws ScheduleError if a receive has no consumer.
+/// hang). Throws ScheduleError if a receive has no consumer.
 [[nodiscard]] ActionLists defer_receives(ActionLists lists, const Homes& homes);
 
 /// "rank 0 stands at 0B0, rank 1 at 1F1": the ranks of `stuck` that are not done, at most four of them.

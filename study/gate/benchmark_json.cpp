@@ -1,6 +1,6 @@
 #include "study/gate/benchmark_json.hpp"
 
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::study::gate {
 namespace {
@@ -9,22 +9,22 @@ std::string unit_of(const Metric& metric, const CaseResult& row) {
   return metric.unit == Unit::Time ? row.time_unit : std::string(name_of(metric.unit));
 }
 
-}  // namespace
-
-std::string benchmark_json(const CheckResult& result) {
-  std::string out = "[";
+void write_rows(io::JsonWriter& out, const CheckResult& result) {
+  out.array();
   for (const CaseResult& row : result.results)
     for (const auto& [name, value] : row.metrics) {
       const Metric& metric = find_metric(name);
       if (metric.better != Better::Lower) continue;
-      out += out.size() == 1 ? "\n  " : ",\n  ";
-      out += "{\"name\": ";
-      io::append_json_string(out, row.name + "/" + name);
-      out += ", \"unit\": ";
-      io::append_json_string(out, unit_of(metric, row));
-      out += ", \"value\": " + value + "}";
+      out.line(2).object().member("name", row.name + "/" + name).member("unit", unit_of(metric, row));
+      out.key("value").raw(value).close();
     }
-  return out + (out.size() == 1 ? "]\n" : "\n]\n");
+  out.close(0);
+}
+
+}  // namespace
+
+std::string benchmark_json(const CheckResult& result) {
+  return io::written_json(io::kReportStyle, [&](io::JsonWriter& out) { write_rows(out, result); }) + "\n";
 }
 
 }  // namespace pipeloom::study::gate

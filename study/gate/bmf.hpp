@@ -9,7 +9,7 @@
 namespace pipeloom::study::gate {
 
 /// {"<case>": {"<metric>": {"value": 33.0}}}: every metric of every case that has any, values as in the report. The unit of times is the
-/// case's own. Cases without metrics (illegal, deadlock) are left out.
+/// case's own. Cases without metrics (illegal, hanging) are left out.
 [[nodiscard]] std::string bmf(const CheckResult& result);
 
 }  // namespace pipeloom::study::gate

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <map>
 
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "study/suite/case_verdict.hpp"
 #include "study/suite/lint_rules.hpp"
 #include "study/text/fingerprint.hpp"
@@ -24,24 +24,25 @@ std::string uri_of(std::string_view path) {
   return out;
 }
 
-std::string rules() {
-  std::string out;
+void write_rules(io::JsonWriter& out) {
+  out.array();
   for (const LintRule& rule : lint_rules()) {
-    out += out.empty() ? "\n" : ",\n";
-    out += fmt::format(
-        "            {{\"id\": {}, \"shortDescription\": {{\"text\": {}}}, \"defaultConfiguration\": "
-        "{{\"level\": \"error\"}}}}",
-        io::json_string(rule.id), io::json_string(rule.summary));
+    out.line(12).object().member("id", rule.id);
+    out.key("shortDescription").object().member("text", rule.summary).close();
+    out.key("defaultConfiguration").object().member("level", "error").close().close();
   }
-  return out;
+  out.line(10).close();
 }
 
-std::string location(const Where& where) {
-  std::string out = fmt::format("{{\"physicalLocation\": {{\"artifactLocation\": {{\"uri\": {}}}",
-                                io::json_string(uri_of(where.file)));
-  if (where.line > 0) out += fmt::format(", \"region\": {{\"startLine\": {}", where.line);
-  if (where.line > 0 && where.column > 0) out += fmt::format(", \"startColumn\": {}", where.column);
-  return out + (where.line > 0 ? "}}}" : "}}");
+void write_location(io::JsonWriter& out, const Where& where) {
+  out.object().key("physicalLocation").object();
+  out.key("artifactLocation").object().member("uri", uri_of(where.file)).close();
+  if (where.line > 0) {
+    out.key("region").object().member("startLine", where.line);
+    if (where.column > 0) out.member("startColumn", where.column);
+    out.close();
+  }
+  out.close().close();
 }
 
 /// Not the place: a finding that moved within its file is the same finding. The n-th of several that differ in nothing else says so.
@@ -58,29 +59,34 @@ class Identities {
   std::map<std::string, int> seen_;
 };
 
-std::string result_of(const Finding& finding, Identities& identities) {
+void write_finding(io::JsonWriter& out, const Finding& finding, Identities& identities) {
   const std::size_t index = lint_rule_index(finding.rule);
-  return fmt::format(
-      "        {{\n          \"ruleId\": {}, \"ruleIndex\": {}, \"level\": \"error\",\n"
-      "          \"message\": {{\"text\": {}}},\n          \"locations\": [{}],\n"
-      "          \"partialFingerprints\": {{\"pipeloom/v1\": \"{}\"}}\n        }}",
-      io::json_string(lint_rules()[index].id), index, io::json_string(finding.message),
-      finding.where.file.empty() ? "" : location(finding.where), identities.of(finding));
+  out.line(8).object().line(10).member("ruleId", lint_rules()[index].id).member("ruleIndex", index);
+  out.member("level", "error");
+  out.line(10).key("message").object().member("text", finding.message).close();
+  out.line(10).key("locations").array();
+  if (!finding.where.file.empty()) write_location(out, finding.where);
+  out.close().line(10).key("partialFingerprints").object();
+  out.member("pipeloom/v1", identities.of(finding)).close().close(8);
+}
+
+void write_log(io::JsonWriter& out, std::span<const Finding> findings, std::string_view version) {
+  out.object().line(2).member("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+  out.line(2).member("version", "2.1.0").line(2).key("runs").array().line(4).object();
+  out.line(6).key("tool").object().line(8).key("driver").object().line(10).member("name", "pipeloom");
+  out.line(10).member("version", version);
+  write_rules(out.line(10).key("rules"));
+  out.close(8).close(6).line(6).key("results").array();
+  Identities identities;
+  for (const Finding& finding : findings) write_finding(out, finding, identities);
+  out.close(6).close(4).close(2).close(0);
 }
 
 }  // namespace
 
 std::string sarif(std::span<const Finding> findings, std::string_view version) {
-  std::string out = fmt::format(
-      "{{\n  \"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\",\n  \"version\": \"2.1.0\",\n"
-      "  \"runs\": [\n    {{\n      \"tool\": {{\n        \"driver\": {{\n          \"name\": \"pipeloom\",\n"
-      "          \"version\": {},\n          \"rules\": [{}\n          ]\n        }}\n      }},\n"
-      "      \"results\": [",
-      io::json_string(version), rules());
-  Identities identities;
-  for (std::size_t i = 0; i < findings.size(); ++i)
-    out += (i > 0 ? ",\n" : "\n") + result_of(findings[i], identities);
-  return out + (findings.empty() ? "]\n    }\n  ]\n}\n" : "\n      ]\n    }\n  ]\n}\n");
+  return io::written_json(io::kReportStyle, [&](io::JsonWriter& out) { write_log(out, findings, version); }) +
+         "\n";
 }
 
 std::vector<Finding> lint_findings(const CheckResult& result) {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <optional>
 
+#include "sim/io/json/json_writer.hpp"
 #include "study/answers/scale.hpp"
 #include "study/text/numbers.hpp"
 
@@ -228,8 +229,9 @@ std::vector<std::string> derived_notes(const ResultTable& table) {
 }
 
 std::string base_text(const std::string& json) {
-  const auto parsed = nlohmann::ordered_json::parse(json, nullptr, false);
-  const std::string text = parsed.is_discarded() ? json : parsed.dump(2);
+  const std::optional<io::Value> parsed = io::read_json(json);
+  const std::string text =
+      parsed ? io::written_json(io::kSettingsStyle, [&](io::JsonWriter& out) { out.value(*parsed); }) : json;
   return text.size() <= kBaseText ? text : text.substr(0, kBaseText) + "\n...";
 }
 

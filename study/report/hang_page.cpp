@@ -6,7 +6,6 @@
 
 #include "sim/analysis/hang.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/json/json_text.hpp"
 #include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/hang.hpp"
@@ -65,25 +64,28 @@ std::string moves_text(const Schedule& schedule) {
   return out;
 }
 
-std::string waits_json(const Schedule& schedule, const Deadlock& deadlock) {
-  std::string out;
-  for (const BlockedRank& blocked : deadlock.blocked)
-    out += fmt::format("{}\n      {{\"rank\": {}, \"stands_at\": {}, \"waits_for\": {}, \"of_rank\": {}}}",
-                       out.empty() ? "" : ",", blocked.rank.value(),
-                       io::json_string(to_text(schedule.ops()[blocked.op].with_joined(false))),
-                       io::json_string(to_text(blocked.waits_for)),
-                       blocked.missing ? "null" : std::to_string(blocked.on.value()));
-  return out;
+void write_waits(io::JsonWriter& out, const Schedule& schedule, const ScheduleHang& hang) {
+  out.array();
+  for (const WaitNode<Op>& node : hang.nodes) {
+    out.line(6).object().member("rank", node.rank.value());
+    out.key("stands_at").quoted(schedule.ops()[node.at].with_joined(false));
+    out.member("waits_for", to_text(node.needs)).key("of_rank");
+    node.missing ? out.null() : out.number(node.on.value());
+    out.close();
+  }
+  out.line(4).close();
 }
 
-std::string moves_json(const Schedule& schedule) {
+void write_moves(io::JsonWriter& out, const Schedule& schedule) {
   const auto moves = find_unblocking_moves(schedule);
-  if (!moves) return "null";
-  std::string out;
+  if (!moves) {
+    out.null();
+    return;
+  }
+  out.array();
   for (const Move& move : *moves)
-    out += fmt::format("{}{{\"rank\": {}, \"from\": {}, \"to\": {}}}", out.empty() ? "" : ", ",
-                       move.rank.value(), move.from, move.to);
-  return "[" + out + "]";
+    out.object().member("rank", move.rank.value()).member("from", move.from).member("to", move.to).close();
+  out.close();
 }
 
 /// The text of every cell of a row, in order.
@@ -115,12 +117,12 @@ HangGrid lowered_grid(const ActionLists& lists, const torch::DryRun& run, int ra
 }  // namespace
 
 std::string hang_page(const Schedule& schedule, bool everything) {
-  const auto deadlock = find_deadlock(schedule);
-  if (!deadlock) return "";
+  const auto hang = find_hang(schedule);
+  if (!hang) return "";
   const std::size_t steps = everything ? 24 : 6;
   const auto ranks = static_cast<std::size_t>(everything ? schedule.ranks() : 12);
-  std::string out = "\n" + grid_text(hang_grid(schedule, *deadlock, steps, ranks), schedule.ranks()) + "\n";
-  const auto lines = wait_lines(*deadlock, schedule);
+  std::string out = "\n" + grid_text(hang_grid(schedule, *hang, steps, ranks), schedule.ranks()) + "\n";
+  const auto lines = wait_lines(*hang, schedule);
   const std::size_t shown = everything ? lines.size() : std::min<std::size_t>(lines.size(), 16);
   for (std::size_t i = 0; i < shown; ++i) out += lines[i] + "\n";
   if (shown < lines.size())
@@ -150,16 +152,16 @@ std::string lowered_hang_page(const ActionLists& lists, const std::vector<Rank>&
                      : "\nno change of one action was found that lets it run\n\n");
 }
 
-std::string hang_json(const Schedule& schedule) {
-  const auto deadlock = find_deadlock(schedule);
-  if (!deadlock) return "";
-  std::string cycle;
-  for (const std::size_t i : deadlock->cycle)
-    cycle += fmt::format("{}{}", cycle.empty() ? "" : ", ", deadlock->blocked[i].rank.value());
-  return fmt::format(
-      ",\n  \"hang\": {{\n    \"entries_done\": {},\n    \"waits\": [{}\n    ],\n    \"cycle\": [{}],\n    "
-      "\"moves\": {}\n  }}",
-      deadlock->entries_done, waits_json(schedule, *deadlock), cycle, moves_json(schedule));
+void write_hang(io::JsonWriter& out, const Schedule& schedule) {
+  const auto hang = find_hang(schedule);
+  if (!hang) return;
+  out.line(2).key("hang").object().line(4).member("entries_done", hang->done);
+  write_waits(out.line(4).key("waits"), schedule, *hang);
+  out.line(4).key("cycle").array();
+  for (const std::size_t i : hang->cycle) out.number(hang->nodes[i].rank.value());
+  out.close();
+  write_moves(out.line(4).key("moves"), schedule);
+  out.close(2);
 }
 
 std::string message_hang_page(const MessageProblem& hang, bool everything) {
@@ -177,15 +179,12 @@ std::string message_hang_page(const MessageProblem& hang, bool everything) {
   return hang.remedy().empty() ? out : out + "it runs with --set " + hang.remedy() + "\n\n";
 }
 
-std::string message_hang_json(const MessageProblem& hang) {
-  const auto array = [](const std::vector<std::string>& lines) {
-    std::string out;
-    for (const std::string& line : lines) out += (out.empty() ? "" : ", ") + io::json_string(line);
-    return "[" + out + "]";
-  };
-  return fmt::format(",\n  \"message_hang\": {{\"message\": {}, \"waits\": {}, \"remedy\": {}}}",
-                     io::json_string(hang.what()), array(hang.waits()),
-                     hang.remedy().empty() ? "null" : io::json_string(hang.remedy()));
+void write_message_hang(io::JsonWriter& out, const MessageProblem& hang) {
+  const std::string what = hang.what();
+  out.line(2).key("message_hang").object().member("message", what).member("waits", hang.waits());
+  out.key("remedy");
+  hang.remedy().empty() ? out.null() : out.text(hang.remedy());
+  out.close();
 }
 
 }  // namespace pipeloom::study

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/actions.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "sim/schedule.hpp"
 #include "study/run/messages.hpp"
 
@@ -21,11 +22,10 @@ namespace pipeloom::study {
 
 /// The same for a configuration whose messages hang or mispair under its transfer model.
 [[nodiscard]] std::string message_hang_page(const MessageProblem& hang, bool everything);
-/// As a JSON member: `,\n  "message_hang": {...}`.
-[[nodiscard]] std::string message_hang_json(const MessageProblem& hang);
+/// As a member of a report: "message_hang": {"message", "waits", "remedy"}.
+void write_message_hang(io::JsonWriter& out, const MessageProblem& hang);
 
-/// The same as JSON members, each line indented by two and beginning with a comma: "hang": {"waits": [...], "cycle": [...],
-/// "moves": [...]}; "" if the schedule runs.
-[[nodiscard]] std::string hang_json(const Schedule& schedule);
+/// A schedule's as a member of a report: "hang": {"entries_done", "waits": [...], "cycle": [...], "moves": [...]}; nothing if it runs.
+void write_hang(io::JsonWriter& out, const Schedule& schedule);
 
 }  // namespace pipeloom::study

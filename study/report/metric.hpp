@@ -2,7 +2,7 @@
 
 // The table of metrics: one row says everything that the product knows of a metric. Reports, their schema, the tables of `simulate`,
 // comparisons, sweeps, suites and the window read rows, in table order or in that of a list. A new metric is a row in metric.cpp and, if
-// simulated runs do not have its number yet, a member of Metrics. docs/architecture.md has an example.
+// simulated runs do not have its number yet, a member of Metrics. docs/adding-anything.md has an example.
 
 #include <cstdint>
 #include <optional>

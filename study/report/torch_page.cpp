@@ -7,7 +7,6 @@
 #include "sim/base/error.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/formats/torch_csv.hpp"
-#include "sim/io/json/json_text.hpp"
 #include "sim/torch/grid.hpp"
 #include "sim/torch/liveness.hpp"
 #include "sim/torch/lowering.hpp"
@@ -186,34 +185,32 @@ std::string torch_page(const TorchFindings& findings, bool everything) {
   return answers(findings, true) + answers(findings, false) + grid;
 }
 
-std::string torch_json(const TorchFindings& findings) {
+void write_torch(io::JsonWriter& out, const TorchFindings& findings) {
   const torch::Verdict& verdict = findings.verdict;
-  std::string out = fmt::format(",\n  \"torch\": {{\n    \"form\": \"{}\", \"loads\": {}",
-                                name_of(findings.run.form), verdict.ok());
-  if (!verdict.ok()) {
-    out += fmt::format(", \"phase\": \"{}\", \"exception\": \"{}\", \"message\": ", verdict.phase,
-                       verdict.exception);
-    io::append_json_string(out, verdict.message);
-  }
-  out += ",\n    \"releases\": {";
+  out.line(2).key("torch").object().line(4).member("form", name_of(findings.run.form));
+  out.member("loads", verdict.ok());
+  if (!verdict.ok())
+    out.member("phase", verdict.phase)
+        .member("exception", verdict.exception)
+        .member("message", verdict.message);
+  out.line(4).key("releases").object();
   for (const ReleaseVerdict& release : findings.releases)
-    out += fmt::format("{}\"{}\": \"{}\"", &release == findings.releases.data() ? "" : ", ",
-                       torch::name_of(release.target),
-                       !release.verdict.ok() ? "refuses"
-                       : release.ok()        ? "loads"
-                                             : "trains wrong");
-  out += "}";
+    out.member(torch::name_of(release.target), !release.verdict.ok() ? "refuses"
+                                               : release.ok()        ? "loads"
+                                                                     : "trains wrong");
+  out.close();
   if (findings.dry_run)
-    out += fmt::format(", \"hangs\": {}, \"runs_posted\": {}", findings.hangs(),
-                       findings.posted_runs || !findings.hangs());
-  out += ",\n    \"assertions\": [";
-  for (const torch::Lint& lint : findings.lints) {
-    out += fmt::format("{}\n      {{\"code\": \"{}\", \"rank\": {}, \"step\": {}, \"message\": ",
-                       &lint == findings.lints.data() ? "" : ",", lint.code, lint.rank.value(), lint.step);
-    io::append_json_string(out, lint.message);
-    out += '}';
-  }
-  return out + (findings.lints.empty() ? "]\n  }" : "\n    ]\n  }");
+    out.member("hangs", findings.hangs()).member("runs_posted", findings.posted_runs || !findings.hangs());
+  out.line(4).key("assertions").array();
+  for (const torch::Lint& lint : findings.lints)
+    out.line(6)
+        .object()
+        .member("code", lint.code)
+        .member("rank", lint.rank.value())
+        .member("step", lint.step)
+        .member("message", lint.message)
+        .close();
+  out.close(4).close(2);
 }
 
 std::string slots_page(const Schedule& schedule) {

@@ -9,6 +9,7 @@
 
 #include "sim/actions.hpp"
 #include "sim/analysis/validate.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/verdict.hpp"
 #include "study/text/finding.hpp"
@@ -80,8 +81,8 @@ struct TorchFindings {
 /// A line that begins with "PyTorch 2.14, 2.15: " for each answer that releases give, those that load the file first, and, where none
 /// loads it because of a cell, the step grid around that cell; all steps if `everything`.
 [[nodiscard]] std::string torch_page(const TorchFindings& findings, bool everything);
-/// The same as a JSON member: `,\n  "torch": {...}`.
-[[nodiscard]] std::string torch_json(const TorchFindings& findings);
+/// The same as a member of a report: "torch": {...}.
+void write_torch(io::JsonWriter& out, const TorchFindings& findings);
 
 /// Activation slots of each rank by PyTorch's rule, apart and merged per microbatch: two lines.
 [[nodiscard]] std::string slots_page(const Schedule& schedule);

@@ -119,30 +119,28 @@ std::string remedy_for(const std::shared_ptr<const Schedule>& schedule, const co
 }
 
 /// A few instructions around the one at which a blocked rank stands.
-std::string list_around(const Program& program, const BlockedWait& blocked) {
+std::string list_around(const Program& program, const WaitNode<NeededMessage>& node) {
   constexpr std::size_t kAround = 5;
-  const std::size_t first = blocked.instruction > kAround ? blocked.instruction - kAround : 0;
-  const auto count = program.instructions(blocked.rank).size();
-  const std::size_t last = std::min(count, blocked.instruction + kAround + 1);
-  return fmt::format("rank {}: {}{}{}", blocked.rank.value(), first > 0 ? "... " : "",
-                     program_text(program, blocked.rank, first, last, blocked.instruction),
-                     last < count ? " ..." : "");
+  const std::size_t first = node.at > kAround ? node.at - kAround : 0;
+  const auto count = program.instructions(node.rank).size();
+  const std::size_t last = std::min(count, node.at + kAround + 1);
+  return fmt::format("rank {}: {}{}{}", node.rank.value(), first > 0 ? "... " : "",
+                     program_text(program, node.rank, first, last, node.at), last < count ? " ..." : "");
 }
 
 [[noreturn]] void fail_hanging(const std::shared_ptr<const Schedule>& schedule,
                                const cost::TransferSpec& spec, const Costs& costs,
                                const FrameworkProgram& framework, const Messages& messages,
-                               const ProgramDeadlock& deadlock) {
+                               const ProgramHang& hang) {
   const std::string remedy = remedy_for(schedule, spec, costs, framework);
   std::vector<std::string> lists;
-  for (const BlockedWait& blocked : deadlock.blocked) lists.push_back(list_around(messages.program, blocked));
+  for (const WaitNode<NeededMessage>& node : hang.nodes) lists.push_back(list_around(messages.program, node));
   throw MessageProblem(
       spec.plan_where,
       fmt::format("with {} of transfer model \"{}\" the schedule hangs after {} of {} entries: {}{}",
-                  text_of_plan(messages.plan), name_of(spec.model), deadlock.entries_done,
-                  schedule->num_entries(), describe(deadlock, messages.program),
-                  remedy.empty() ? "" : "; it runs with " + remedy),
-      wait_lines(deadlock, messages.program), std::move(lists), remedy);
+                  text_of_plan(messages.plan), name_of(spec.model), hang.done, schedule->num_entries(),
+                  describe(hang, messages.program), remedy.empty() ? "" : "; it runs with " + remedy),
+      wait_lines(hang, messages.program), std::move(lists), remedy);
 }
 
 }  // namespace
@@ -151,8 +149,8 @@ MessageRun run_messages(const std::shared_ptr<const Schedule>& schedule, const c
                         const Costs& costs, const Steps& steps, const FrameworkProgram& framework) {
   Messages messages = make_messages(schedule, spec, framework);
   auto outcome = run_program(messages.program, costs, messages.rules, steps);
-  if (const auto* deadlock = std::get_if<ProgramDeadlock>(&outcome))
-    fail_hanging(schedule, spec, costs, framework, messages, *deadlock);
+  if (const auto* hang = std::get_if<ProgramHang>(&outcome))
+    fail_hanging(schedule, spec, costs, framework, messages, *hang);
   auto& run = std::get<ProgramRun>(outcome);
   MessageSummary summary{messages.plan, message_totals(run, messages.program),
                          lost_to_queues(messages, costs, span_of(run.timeline).length())};

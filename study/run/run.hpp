@@ -17,6 +17,7 @@
 #include "sim/memory.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "sim/timeline.hpp"
+#include "sim/wait_graph.hpp"
 #include "study/run/messages.hpp"
 
 namespace pipeloom::study {
@@ -30,19 +31,12 @@ enum class RunSource : std::uint8_t {
 
 /// Why a run did not get to its end. The timeline then holds what did run.
 struct Hang {
+  /// Who waits for whom, by ops of the whole schedule, not of the part that ran.
+  WaitGraph<Op> graph;
   /// One line per rank that stands still, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
   std::vector<std::string> lines;
   /// What would let it run: "on rank 1, move 1F3 from position 7 to 5, in front of 1B1"; may be empty.
   std::vector<std::string> remedies;
-  /// An arrow from a rank that waits to the rank it waits for; those of the cycle come first.
-  struct Wait {
-    Rank rank;
-    Op stands_at;
-    Op waits_for;
-    Rank on;
-    bool in_cycle = false;
-  };
-  std::vector<Wait> waits;
 };
 
 /// Movable, and cheap to copy but for its timeline. What a run does not know is null or empty: measured runs have times alone.

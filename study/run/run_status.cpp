@@ -12,9 +12,9 @@ std::string_view name_of(Status status) {
 }
 
 Status status_of(const Error& error) {
-  if (dynamic_cast<const HangError*>(&error) != nullptr) return Status::Deadlock;
+  if (dynamic_cast<const HangError*>(&error) != nullptr) return Status::Hang;
   const auto* messages = dynamic_cast<const MessageProblem*>(&error);
-  if (messages != nullptr && !messages->waits().empty()) return Status::Deadlock;
+  if (messages != nullptr && !messages->waits().empty()) return Status::Hang;
   if (dynamic_cast<const TooLargeError*>(&error) != nullptr) return Status::Failed;
   return error.exit_code() == ExitCode::BadInput ? Status::Illegal : Status::Failed;
 }

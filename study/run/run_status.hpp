@@ -11,14 +11,14 @@ namespace pipeloom::study {
 enum class Status : unsigned char {
   Ok,
   Illegal,     ///< refused: parameters, values, a schedule that is none
-  Deadlock,    ///< the schedule, or its messages, hang
+  Hang,        ///< the schedule, or its messages, hang: "deadlock" in files and tables
   OverMemory,  ///< it runs, but a rank needs more than memory.limit_bytes
   Failed,      ///< nothing about the run: it needs more memory than it may use, a disk or device failed
 };
 /// "ok", "illegal", "deadlock", "over_memory", "failed".
 [[nodiscard]] std::string_view name_of(Status status);
 
-/// Illegal, Deadlock or Failed, for what evaluate() throws. REQUIRES: not an InternalError, which is nobody's status.
+/// Illegal, Hang or Failed, for what evaluate() throws. REQUIRES: not an InternalError, which is nobody's status.
 [[nodiscard]] Status status_of(const Error& error);
 
 }  // namespace pipeloom::study

@@ -8,7 +8,7 @@
 
 #include "sim/base/number_text.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/json/text_writer.hpp"
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -45,20 +45,16 @@ CaseResult read_row(const std::string& name, const Value& row, std::string_view 
   return out;
 }
 
-void write_row(io::TextWriter& out, const CaseResult& row) {
-  (out << "{\n      \"input\": ").quoted(row.input) << ",\n      \"status\": ";
-  out.quoted(row.status);
+void write_row(io::JsonWriter& out, const CaseResult& row) {
+  out.object().line(6).member("input", row.input).line(6).member("status", row.status);
   if (!row.metrics.empty()) {
-    out << ",\n      \"metrics\": {";
-    for (std::size_t i = 0; i < row.metrics.size(); ++i) {
-      out << (i > 0 ? ",\n        " : "\n        ");
-      out.quoted(row.metrics[i].first) << ": " << std::string_view(row.metrics[i].second);
-    }
-    out << "\n      }";
+    out.line(6).key("metrics").object();
+    for (const auto& [name, number] : row.metrics) out.line(8).key(name).raw(number);
+    out.close(6);
   }
-  if (!row.orders.empty()) (out << ",\n      \"orders\": ").quoted(row.orders);
-  if (!row.timeline.empty()) (out << ",\n      \"timeline\": ").quoted(row.timeline);
-  out << "\n    }";
+  if (!row.orders.empty()) out.line(6).member("orders", row.orders);
+  if (!row.timeline.empty()) out.line(6).member("timeline", row.timeline);
+  out.close(4);
 }
 
 double number_of(const std::string& text) {
@@ -153,17 +149,13 @@ std::map<std::string, CaseResult> read_baseline(const std::string& path, std::st
 }
 
 void write_baseline(std::ostream& stream, const std::map<std::string, CaseResult>& rows) {
-  io::TextWriter out(stream);
-  out << "{\n  \"schema_version\": 1,\n  \"cases\": {";
-  bool first = true;
-  for (const auto& [name, row] : rows) {
-    out << (first ? "\n    " : ",\n    ");
-    first = false;
-    out.quoted(name) << ": ";
-    write_row(out, row);
-  }
-  out << "\n  }\n}\n";
-  out.flush();
+  io::TextWriter text(stream);
+  io::JsonWriter out(text);
+  out.object().line(2).member("schema_version", 1).line(2).key("cases").object();
+  for (const auto& [name, row] : rows) write_row(out.line(4).key(name), row);
+  out.line(2).close().close(0);
+  text << '\n';
+  text.flush();
 }
 
 std::vector<Change> compare_rows(const CaseResult& before, const CaseResult& after,

@@ -66,7 +66,7 @@ void evaluate_file(const SuiteCase& one, const std::string& text, const std::vec
                    const Limits& limits, CaseResult& out) {
   const auto schedule = io::read_schedule(text, one.schedule_file).schedule;
   if (const auto diagnostics = validate(*schedule); !diagnostics.empty()) {
-    out.status = name_of(only_hangs(diagnostics) ? Status::Deadlock : Status::Illegal);
+    out.status = name_of(only_hangs(diagnostics) ? Status::Hang : Status::Illegal);
     out.error = fmt::format("{}: {}", one.schedule_file, diagnostics.front().message);
     const io::SchedulePlaces places(text, one.schedule_file);
     for (const Diagnostic& diagnostic : diagnostics)

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/text_cursor.hpp"
 #include "study/text/expression_tree.hpp"
 
 namespace pipeloom::sweep {
@@ -15,7 +16,7 @@ class ExpressionParser {
  public:
   using Code = Expression::Tree::Code;
 
-  ExpressionParser(std::string_view text, const Where& where) : text_(text) {
+  ExpressionParser(std::string_view text, const Where& where) : cursor_(text) {
     tree_.text = text;
     tree_.where = where;
   }
@@ -23,7 +24,7 @@ class ExpressionParser {
   Expression::Tree take() {
     parse_or();
     skip_blank();
-    if (at_ != text_.size()) fail("an operator or the end must follow here");
+    if (!cursor_.at_end()) fail("an operator or the end must follow here");
     return std::move(tree_);
   }
 
@@ -35,21 +36,19 @@ class ExpressionParser {
   };
 
   [[noreturn]] void fail(std::string_view expected) const {
-    const std::string found = at_ >= text_.size() ? std::string("the end")
-                                                  : fmt::format("'{}'", shortened(text_.substr(at_, 16), 16));
-    throw InputError(tree_.where, fmt::format("expression '{}', character {}: found {}; {}",
-                                              shortened(text_, 80), at_ + 1, found, expected));
+    const std::string found = cursor_.at_end()
+                                  ? std::string("the end")
+                                  : fmt::format("'{}'", shortened(cursor_.rest().substr(0, 16), 16));
+    throw InputError(tree_.where,
+                     fmt::format("expression '{}', character {}: found {}; {}", shortened(cursor_.text(), 80),
+                                 cursor_.at() + 1, found, expected));
   }
 
-  void skip_blank() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
-  }
+  void skip_blank() { cursor_.skip_blanks(" \t\n"); }
 
   [[nodiscard]] bool take_operator(std::string_view text) {
     skip_blank();
-    if (text_.substr(at_, text.size()) != text) return false;
-    at_ += text.size();
-    return true;
+    return cursor_.take(text);
   }
 
   void emit(Code code, std::size_t index = 0) {
@@ -134,8 +133,8 @@ class ExpressionParser {
 
   void parse_leaf() {
     skip_blank();
-    const char first = at_ < text_.size() ? text_[at_] : '\0';
-    if (first >= '0' && first <= '9')
+    const char first = cursor_.peek();
+    if (is_digit(first))
       parse_number();
     else if (first == '\'')
       parse_text();
@@ -149,45 +148,33 @@ class ExpressionParser {
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
   void parse_number() {
-    std::size_t end = at_;
-    const auto skip_digits = [&] {
-      while (end < text_.size() && is_digit(text_[end])) ++end;
-    };
-    skip_digits();
-    if (text_.substr(end, 1) == ".") {
-      ++end;
-      skip_digits();
+    TextCursor behind = cursor_;
+    behind.take_word(is_digit);
+    if (behind.take('.')) behind.take_word(is_digit);
+    if (behind.take('e') || behind.take('E')) {
+      if (!behind.take('+')) behind.take('-');
+      behind.take_word(is_digit);
     }
-    if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
-      ++end;
-      if (end < text_.size() && (text_[end] == '+' || text_[end] == '-')) ++end;
-      skip_digits();
-    }
-    const auto number = parse_nano(text_.substr(at_, end - at_));
+    const auto number = parse_nano(behind.since(cursor_.at()));
     if (!number) fail("numbers are decimals with at most nine places and 9.2e18 at most");
-    if (end < text_.size() && is_letter(text_[end])) {
-      at_ = end;
-      fail("an operator must stand between a number and a key");
-    }
-    at_ = end;
+    cursor_ = behind;
+    if (is_letter(cursor_.peek())) fail("an operator must stand between a number and a key");
     add_constant(Operand::number(*number));
   }
 
   void parse_text() {
-    const auto close = text_.find('\'', at_ + 1);
-    if (close == std::string_view::npos) fail("a text ends with another '");
-    std::string content(text_.substr(at_ + 1, close - at_ - 1));
-    at_ = close + 1;
+    const auto length = cursor_.rest().substr(1).find('\'');
+    if (length == std::string_view::npos) fail("a text ends with another '");
+    std::string content(cursor_.rest().substr(1, length));
+    cursor_.skip(length + 2);
     add_constant(Operand::of_text(std::move(content)));
   }
 
   void parse_key() {
-    std::size_t end = at_;
-    while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]) || text_[end] == '.')) ++end;
-    std::string key(text_.substr(at_, end - at_));
+    std::string key(cursor_.word([](char c) { return is_letter(c) || is_digit(c) || c == '.'; }));
     if (key.back() == '.' || key.find("..") != std::string::npos)
       fail("a key is names joined by dots, such as costs.forward");
-    at_ = end;
+    cursor_.skip(key.size());
     const auto known = std::find(tree_.keys.begin(), tree_.keys.end(), key);
     const auto index = static_cast<std::size_t>(known - tree_.keys.begin());
     if (known == tree_.keys.end()) tree_.keys.push_back(std::move(key));
@@ -199,8 +186,7 @@ class ExpressionParser {
     emit(Code::Constant, tree_.constants.size() - 1);
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
+  TextCursor cursor_;
   int depth_ = 0;
   std::size_t depth_of_stack_ = 0;
   Expression::Tree tree_;

@@ -37,43 +37,33 @@ bool is_value(std::string_view text) {
 
 }  // namespace
 
-bool LineScanner::take(std::string_view literal) {
-  if (text_.substr(next_, literal.size()) != literal) return false;
-  next_ += literal.size();
-  return true;
-}
-
 std::optional<std::uint64_t> LineScanner::whole_number() {
   std::uint64_t value = 0;
-  const char* begin = text_.data() + next_;
-  const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-  if (error != std::errc{} || (*begin == '0' && end != begin + 1)) return std::nullopt;
-  next_ += static_cast<std::size_t>(end - begin);
+  const std::string_view rest = cursor_.rest();
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (error != std::errc{} || (rest.front() == '0' && end != rest.data() + 1)) return std::nullopt;
+  cursor_.skip(static_cast<std::size_t>(end - rest.data()));
   return value;
 }
 
 std::optional<std::string_view> LineScanner::value() {
-  const std::size_t begin = next_;
-  return skip_value(0) ? std::optional(text_.substr(begin, next_ - begin)) : std::nullopt;
+  const std::size_t begin = cursor_.at();
+  return skip_value(0) ? std::optional(cursor_.since(begin)) : std::nullopt;
 }
 
 std::optional<std::string_view> LineScanner::number() {
-  const std::size_t begin = next_;
-  return skip_number() ? std::optional(text_.substr(begin, next_ - begin)) : std::nullopt;
+  const std::size_t begin = cursor_.at();
+  return skip_number() ? std::optional(cursor_.since(begin)) : std::nullopt;
 }
 
 std::optional<std::string_view> LineScanner::quoted() {
-  const std::size_t begin = next_;
-  return skip_string() ? std::optional(text_.substr(begin, next_ - begin)) : std::nullopt;
-}
-
-void LineScanner::skip_blanks() {
-  while (peek() == ' ') ++next_;
+  const std::size_t begin = cursor_.at();
+  return skip_string() ? std::optional(cursor_.since(begin)) : std::nullopt;
 }
 
 bool LineScanner::skip_value(int depth) {
   if (depth > io::kMaxDocumentDepth) return false;
-  switch (peek()) {
+  switch (cursor_.peek()) {
     case '"':
       return skip_string();
     case '{':
@@ -92,82 +82,59 @@ bool LineScanner::skip_value(int depth) {
 }
 
 bool LineScanner::skip_members(char close, bool with_keys, int depth) {
-  ++next_;
+  cursor_.skip();
   skip_blanks();
-  if (peek() == close) {
-    ++next_;
-    return true;
-  }
+  if (cursor_.take(close)) return true;
   for (;;) {
     skip_blanks();
     if (with_keys) {
       if (!skip_string()) return false;
       skip_blanks();
-      if (!take(":")) return false;
+      if (!cursor_.take(':')) return false;
       skip_blanks();
     }
     if (!skip_value(depth + 1)) return false;
     skip_blanks();
-    if (peek() == close) {
-      ++next_;
-      return true;
-    }
-    if (!take(",")) return false;
+    if (cursor_.take(close)) return true;
+    if (!cursor_.take(',')) return false;
   }
 }
 
 bool LineScanner::skip_string() {
-  if (!take("\"")) return false;
-  while (next_ < text_.size()) {
-    const char c = text_[next_];
-    if (c == '"') {
-      ++next_;
-      return true;
-    }
-    if (c == '\\') {
+  if (!cursor_.take('"')) return false;
+  while (!cursor_.at_end()) {
+    if (cursor_.take('"')) return true;
+    if (cursor_.peek() == '\\') {
       if (!skip_escape()) return false;
       continue;
     }
-    const std::size_t length = is_control(c) ? 0 : utf8_character(text_.substr(next_)).length;
+    const std::size_t length = is_control(cursor_.peek()) ? 0 : utf8_character(cursor_.rest()).length;
     if (length == 0) return false;
-    next_ += length;
+    cursor_.skip(length);
   }
   return false;
 }
 
 bool LineScanner::skip_escape() {
-  ++next_;
-  const char c = peek();
-  ++next_;
+  cursor_.skip();
+  const char c = cursor_.peek();
+  cursor_.skip();
   if (c != 'u') return c != '\0' && std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos;
-  const std::string_view digits = text_.substr(std::min(next_, text_.size()), 4);
-  next_ += digits.size();
+  const std::string_view digits = cursor_.rest().substr(0, 4);
+  cursor_.skip(digits.size());
   // Halves of a pair outside the basic plane are written as UTF-8, never as two escapes.
   const bool is_half = digits.size() == 4 && (digits[0] == 'd' || digits[0] == 'D') && digits[1] >= '8';
   return digits.size() == 4 && !is_half && std::all_of(digits.begin(), digits.end(), is_hexadecimal);
 }
 
-bool LineScanner::skip_digits() {
-  if (!is_digit(peek())) return false;
-  while (is_digit(peek())) ++next_;
-  return true;
-}
-
 bool LineScanner::skip_number() {
-  if (peek() == '-') ++next_;
-  const std::size_t begin = next_;
-  if (!skip_digits()) return false;
-  if (text_[begin] == '0' && next_ != begin + 1) return false;
-  if (peek() == '.') {
-    ++next_;
-    if (!skip_digits()) return false;
-  }
-  if (peek() == 'e' || peek() == 'E') {
-    ++next_;
-    if (peek() == '+' || peek() == '-') ++next_;
-    return skip_digits();
-  }
-  return true;
+  cursor_.take('-');
+  const std::string_view whole = cursor_.take_word(is_digit);
+  if (whole.empty() || (whole.front() == '0' && whole.size() > 1)) return false;
+  if (cursor_.take('.') && cursor_.take_word(is_digit).empty()) return false;
+  if (!cursor_.take('e') && !cursor_.take('E')) return true;
+  if (!cursor_.take('+')) cursor_.take('-');
+  return !cursor_.take_word(is_digit).empty();
 }
 
 std::string decoded(std::string_view quoted) {

@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/text_cursor.hpp"
+
 namespace pipeloom::sweep {
 
 /// Walks over a text that is expected to look one way only. What does not fit gives false or nothing and may leave the place anywhere.
 class LineScanner {
  public:
-  explicit LineScanner(std::string_view text) : text_(text) {}
-  [[nodiscard]] bool take(std::string_view literal);
+  explicit LineScanner(std::string_view text) : cursor_(text) {}
+  [[nodiscard]] bool take(std::string_view literal) { return cursor_.take(literal); }
   /// Decimal digits without leading zeros, below 2^64.
   [[nodiscard]] std::optional<std::uint64_t> whole_number();
   /// The raw text of any JSON value, blanks inside allowed, nested at most 64 deep, strings in valid UTF-8.
@@ -23,9 +25,9 @@ class LineScanner {
   /// The raw text of a JSON number, or of a string with its quotes.
   [[nodiscard]] std::optional<std::string_view> number();
   [[nodiscard]] std::optional<std::string_view> quoted();
-  [[nodiscard]] bool at_end() const { return next_ == text_.size(); }
+  [[nodiscard]] bool at_end() const { return cursor_.at_end(); }
   /// Bytes passed so far: the column of what does not fit is one more.
-  [[nodiscard]] std::size_t position() const { return next_; }
+  [[nodiscard]] std::size_t position() const { return cursor_.at(); }
 
  private:
   bool skip_value(int depth);
@@ -33,12 +35,9 @@ class LineScanner {
   bool skip_string();
   bool skip_escape();
   bool skip_number();
-  bool skip_digits();
-  void skip_blanks();
-  [[nodiscard]] char peek() const { return next_ < text_.size() ? text_[next_] : '\0'; }
+  void skip_blanks() { cursor_.skip_blanks(" "); }
 
-  std::string_view text_;
-  std::size_t next_ = 0;
+  TextCursor cursor_;
 };
 
 /// The content of a JSON string. REQUIRES: LineScanner::quoted() gave it.

@@ -1,13 +1,13 @@
 #include "cli/completion.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 
 #include "cli/app.hpp"
+#include "cli/command.hpp"
 #include "cli/man_page.hpp"
 #include "support/catch.hpp"
+
+namespace completion_test {
 
 using namespace pipeloom::cli;
 
@@ -31,7 +31,7 @@ bool offers(const Candidates& candidates, const std::string& word) {
 }  // namespace
 
 TEST_CASE("the outline holds every command") {
-  const auto commands = outline_of(*make_parser().app);
+  const auto commands = outline_of(command_line());
   CHECK(commands.size() == all_commands().size());
   for (const Command& command : all_commands())
     CHECK(command_of(commands, std::string(command.name)).help == command.summary);
@@ -39,9 +39,9 @@ TEST_CASE("the outline holds every command") {
 }
 
 TEST_CASE("the manual page has every option of every command") {
-  const Parser parser = make_parser();
-  const std::string page = man_page(*parser.app);
-  for (const auto& command : outline_of(*parser.app)) {
+  const CommandLine line = command_line();
+  const std::string page = man_page(line);
+  for (const auto& command : outline_of(line)) {
     CAPTURE(command.name);
     const std::size_t section = page.find("\n.SS pipeloom " + command.name);
     REQUIRE(section != std::string::npos);
@@ -56,7 +56,7 @@ TEST_CASE("the manual page has every option of every command") {
 }
 
 TEST_CASE("what may follow an option comes from its type") {
-  const auto commands = outline_of(*make_parser().app);
+  const auto commands = outline_of(command_line());
   const CommandOutline& simulate = command_of(commands, "simulate");
   CHECK(offers(option_of(simulate, "--schedule")->values, "zb-h1"));
   CHECK(option_of(simulate, "--set")->values.kind == ValueKind::Assignment);
@@ -71,7 +71,7 @@ TEST_CASE("what may follow an option comes from its type") {
 }
 
 TEST_CASE("every option of every command is in every script") {
-  const auto commands = outline_of(*make_parser().app);
+  const auto commands = outline_of(command_line());
   const std::string bash = bash_completion(commands);
   const std::string zsh = zsh_completion(commands);
   const std::string fish = fish_completion(commands);
@@ -93,3 +93,5 @@ TEST_CASE("quotes and colons in a help text do not end it") {
   CHECK(fish_completion({command}).find("-d 'it'\\''s a: [thing]'") != std::string::npos);
   CHECK(zsh_completion({command}).find("'*--y[it'\\''s a\\: \\[thing\\]]'") != std::string::npos);
 }
+
+}  // namespace completion_test

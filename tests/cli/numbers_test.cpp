@@ -6,6 +6,8 @@
 #include "study/text/memory_text.hpp"
 #include "support/catch.hpp"
 
+namespace numbers_test {
+
 using namespace pipeloom;
 using namespace pipeloom::cli;
 using study::headroom_text;
@@ -139,3 +141,5 @@ TEST_CASE("memory without sizes is told in activations") {
   CHECK(headroom_text(model, metrics) ==
         "limit 85.9 GB (80.0 GiB) to 90.0 GB (83.8 GiB), headroom 4.1 GB (3.8 GiB)");
 }
+
+}  // namespace numbers_test

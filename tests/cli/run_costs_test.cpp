@@ -7,7 +7,7 @@
 #include "sim/io/json/json_value.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::cli {
+namespace pipeloom::cli::run_costs_test {
 namespace {
 
 using cost::StageNumbers;
@@ -185,4 +185,4 @@ TEST_CASE("messages: one line for all, and one per pair of ranks") {
   CHECK(transfers_page({}, true, false) == "");
 }
 
-}  // namespace pipeloom::cli
+}  // namespace pipeloom::cli::run_costs_test

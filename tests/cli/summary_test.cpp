@@ -6,6 +6,8 @@
 #include "cli/pages/schedule_page.hpp"
 #include "support/catch.hpp"
 
+namespace summary_test {
+
 using namespace pipeloom;
 using namespace pipeloom::cli;
 using namespace pipeloom::study;
@@ -87,3 +89,5 @@ TEST_CASE("every schedule has a page with its picture and its closed forms") {
       CHECK(page.find(form.quantity + " = " + form.formula) != std::string::npos);
   }
 }
+
+}  // namespace summary_test

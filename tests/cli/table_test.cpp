@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+namespace table_test {
+
 using namespace pipeloom::cli;
 
 TEST_CASE("columns stand two blanks apart, numbers to the right") {
@@ -61,3 +63,5 @@ TEST_CASE("text wraps between words, each line indented") {
 TEST_CASE("a word longer than the width has a line of its own") {
   CHECK(wrapped("a incomprehensibilities b", 8) == "a\nincomprehensibilities\nb\n");
 }
+
+}  // namespace table_test

@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+namespace axis_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -61,3 +63,5 @@ TEST_CASE("limits are written as the command line writes sizes", "[draw]") {
   CHECK(limit_text({Bytes{80} << 30}) == "85.9 GB (80.0 GiB)");  // 80 * 1.0737
   CHECK(limit_text({512, 1536}) == "512 B to 1.5 kB (1.5 KiB)");
 }
+
+}  // namespace axis_test

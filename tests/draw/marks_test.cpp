@@ -5,6 +5,8 @@
 #include "draw/scenes.hpp"
 #include "support/catch.hpp"
 
+namespace marks_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -110,3 +112,5 @@ TEST_CASE("busy time agrees with adding up op by op", "[draw]") {
     REQUIRE(total(index.busy(Rank(0), from, to)) == sum);
   }
 }
+
+}  // namespace marks_test

@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+namespace palette_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -59,3 +61,5 @@ TEST_CASE("names of colourings and themes read back", "[draw]") {
   CHECK(to_hex({0, 0x72, 0xb2}) == "#0072b2");
   CHECK(blend({0, 0, 0}, {100, 200, 50}, 0.5) == Colour{50, 100, 25});
 }
+
+}  // namespace palette_test

@@ -3,6 +3,8 @@
 #include "draw/scenes.hpp"
 #include "support/catch.hpp"
 
+namespace scene_stack_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -50,3 +52,5 @@ TEST_CASE("a picture is in the colours of its palette", "[draw]") {
   CHECK(palette_named("colour-blind") == Palette::ColourBlind);
   CHECK_FALSE(palette_named("rainbow"));
 }
+
+}  // namespace scene_stack_test

@@ -4,6 +4,8 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
+namespace scene_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -302,3 +304,5 @@ TEST_CASE("texts outside the plot do not overlap", "[draw]") {
     }
   }
 }
+
+}  // namespace scene_test

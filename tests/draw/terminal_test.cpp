@@ -5,6 +5,8 @@
 #include "sim/draw/ansi.hpp"
 #include "support/catch.hpp"
 
+namespace terminal_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -169,3 +171,5 @@ TEST_CASE("no line is wider than the terminal, however narrow", "[draw]") {
 TEST_CASE("an empty range is refused", "[draw]") {
   CHECK_THROWS_AS(terminal_chart(run(kTwoRanks), {.range = Span{5, 5}}), InputError);
 }
+
+}  // namespace terminal_test

@@ -11,7 +11,7 @@
 #include "executor/layers/model.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::attention_test {
 namespace {
 
 LayersConfig tiny(int heads, int blocks = 1) {
@@ -196,4 +196,4 @@ TEST_CASE("heads that do not divide the width, or with integers, are refused") {
       "floats");
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::attention_test

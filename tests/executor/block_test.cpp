@@ -13,7 +13,7 @@
 #include "executor/layers/tensor_math.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::block_test {
 namespace {
 
 LayersConfig tiny() {
@@ -209,4 +209,4 @@ TEST_CASE("rows of a microbatch are the rows of its slices") {
   CHECK(joined == target_rows(config, Microbatch(5), {0, 4}));
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::block_test

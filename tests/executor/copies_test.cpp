@@ -19,7 +19,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::copies_test {
 namespace {
 
 constexpr Ticks kMs = 1'000'000'000;
@@ -178,4 +178,4 @@ TEST_CASE("a copy that hangs ends the run within the timeout") {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::copies_test

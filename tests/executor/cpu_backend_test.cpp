@@ -13,7 +13,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::cpu_backend_test {
 namespace {
 
 /// Ops that take no time: what is left is the order.
@@ -195,4 +195,4 @@ TEST_CASE("messages take the time that they are given") {
   }
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::cpu_backend_test

@@ -10,7 +10,7 @@
 #include "schedules/flavours.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::cpu_gradients_test {
 namespace {
 
 /// What is wrong with the gradients of two steps on threads, with delays in front of every instruction.
@@ -48,4 +48,4 @@ TEST_CASE("every schedule on 2, 4 and 8 threads: gradients are right") {
   }
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::cpu_gradients_test

@@ -20,7 +20,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::gradients_test {
 namespace {
 
 using schedules::Generator;
@@ -218,4 +218,4 @@ TEST_CASE("sizes are refused where a sum might not be exact, or not be compared"
   CHECK_THROWS_WITH(require_possible(config, {}), "layers: blocks is 0; it must be at least 1");
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::gradients_test

@@ -19,7 +19,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::layer_memory_test {
 namespace {
 
 std::vector<std::size_t> measured_peaks(const Program& program, const LayersConfig& config,
@@ -120,4 +120,4 @@ TEST_CASE("every schedule on threads: recomputation holds what the simulator say
   }
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::layer_memory_test

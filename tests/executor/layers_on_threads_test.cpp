@@ -15,7 +15,7 @@
 #include "sim/messages/message_plans.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::layers_on_threads_test {
 namespace {
 
 using Change = std::function<Schedule(const Schedule&)>;
@@ -102,4 +102,4 @@ TEST_CASE("layers of uneven sizes on threads: right, and the same bits in every 
   }
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::layers_on_threads_test

@@ -12,7 +12,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::layers_test {
 namespace {
 
 LayersConfig tiny() {
@@ -235,4 +235,4 @@ TEST_CASE("a message holds the rows of its slice") {
   CHECK(layers.config() == config);
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::layers_test

@@ -7,7 +7,7 @@
 #include "executor/two_messages.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::mailboxes_test {
 TEST_CASE("messages arrive in the order of the receives, however late these come") {
   const Program program = two_messages({0, 1});
   const auto queue = GENERATE(QueueDiscipline::PerPair, QueueDiscipline::PerRank,
@@ -88,4 +88,4 @@ TEST_CASE("stop ends all waits") {
   CHECK_FALSE(exchange.wait(Rank(1), 2, 0));
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::mailboxes_test

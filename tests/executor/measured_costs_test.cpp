@@ -5,7 +5,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::measured_costs_test {
 
 TEST_CASE("median and spread of a sample") {
   CHECK(sample_of({}).count == 0);
@@ -65,4 +65,4 @@ TEST_CASE("durations by kind and stage, of ops that ran alone, and of groups") {
   CHECK(costs.transfers.link->latency() == 3);  // 7 - 4: the one that was waited for
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::measured_costs_test

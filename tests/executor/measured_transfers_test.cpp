@@ -7,7 +7,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::measured_transfers_test {
 namespace {
 
 constexpr Ticks kUs = 1'000'000;
@@ -107,4 +107,4 @@ TEST_CASE("transfers: without a slope all is latency, and none is below 0") {
   }
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::measured_transfers_test

@@ -8,7 +8,7 @@
 #include "executor/two_messages.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::own_ends_test {
 namespace {
 
 using Actions = OwnEnds::Actions;
@@ -221,4 +221,4 @@ TEST_CASE("whatever frames come, they are taken or named") {
   CHECK(refused > 1000);
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::own_ends_test

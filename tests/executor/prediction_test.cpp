@@ -10,7 +10,7 @@
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::prediction_test {
 namespace {
 
 constexpr Ticks kMs = 1'000'000'000;
@@ -58,4 +58,4 @@ TEST_CASE("measured makespans of busy work on 8 ranks are those of the simulator
   CHECK(found);
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::prediction_test

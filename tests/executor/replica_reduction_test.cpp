@@ -10,7 +10,7 @@
 #include "executor/small_layers.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::replica_reduction_test {
 namespace {
 
 RunResult run_twice(const Program& program) {
@@ -46,4 +46,4 @@ TEST_CASE("a model that is there once has nothing to reduce") {
   for (const RankGradients& rank : run.gradients) CHECK_FALSE(rank.is_reduced);
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::replica_reduction_test

@@ -16,7 +16,7 @@
 #include "executor/two_messages.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::socket_exchange_test {
 namespace {
 
 constexpr std::size_t kEnough = std::size_t{1} << 20;
@@ -334,4 +334,4 @@ TEST_CASE("sockets: a connection that ends is told, unless the run has ended") {
   }
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::socket_exchange_test

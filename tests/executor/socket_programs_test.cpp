@@ -15,7 +15,7 @@
 #include "sim/messages/message_plans.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::socket_programs_test {
 namespace {
 
 constexpr std::array kQueues = {QueueDiscipline::PerPair, QueueDiscipline::PerRank,
@@ -176,4 +176,4 @@ TEST_CASE("sockets: a rank that throws ends the run of all") {
   CHECK(what.find(": out of memory") != std::string::npos);
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::socket_programs_test

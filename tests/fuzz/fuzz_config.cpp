@@ -43,7 +43,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const study::MessageProblem& problem) {
     fuzz::require_one_line(problem.line());
     fuzz::require(!study::message_hang_page(problem, true).empty());
-    fuzz::require(!study::message_hang_json(problem).empty());
+    const auto write = [&](io::JsonWriter& out) {
+      out.object();
+      study::write_message_hang(out, problem);
+      out.close();
+    };
+    fuzz::require(io::read_json(io::written_json(io::kReportStyle, write)).has_value());
   } catch (const Error& error) {
     fuzz::require_one_line(error.line());
   }

@@ -38,7 +38,12 @@ inline void check_pages(const Schedule& schedule) {
   if (schedule.num_ops() > kMostOnPage) return;
   if (validate_structure(schedule).empty()) {
     require(study::hang_page(schedule, true).empty() == diagnostics.empty());
-    require(study::hang_json(schedule).empty() == diagnostics.empty());
+    const std::string hang = io::written_json(io::kReportStyle, [&](io::JsonWriter& out) {
+      out.object();
+      study::write_hang(out, schedule);
+      out.close();
+    });
+    require((hang == "{}") == diagnostics.empty());
   }
   if (diagnostics.empty()) require(!study::slots_page(schedule).empty());
 }
@@ -49,7 +54,11 @@ inline void check_torch_pages(const std::string& text, const std::string& format
   require(found.has_value());
   for (const study::Finding& one : study::torch_lint(*found, text)) require_one_line(one.message);
   (void)study::torch_problems(*found, text);
-  (void)study::torch_json(*found);
+  (void)io::written_json(io::kReportStyle, [&](io::JsonWriter& out) {
+    out.object();
+    study::write_torch(out, *found);
+    out.close();
+  });
   if (found->lists.num_actions() > kMostOnPage) return;
   require(!study::torch_page(*found, true).empty());
   if (found->hangs()) (void)study::lowered_hang_page(found->lists, found->verdict.rank_of_stage, true);

@@ -12,6 +12,8 @@
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 
+namespace build_run_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -143,14 +145,15 @@ TEST_CASE("a run that hangs shows what ran and who waits for whom", "[runs]") {
   CHECK(run->lanes->has(Rank(0), Lane::Work));
   CHECK_FALSE(run->lanes->has(Rank(1), Lane::Work));
 
-  REQUIRE(run->hang->waits.size() == 2);
-  for (const Hang::Wait& wait : run->hang->waits) {
-    CHECK(wait.in_cycle);
-    CHECK(wait.on == Rank(1 - wait.rank.value()));
-    CHECK(wait.stands_at ==
-          (wait.rank == Rank(0) ? backward(Stage(0), Microbatch(0)) : forward(Stage(1), Microbatch(1))));
-    CHECK(wait.waits_for ==
-          (wait.rank == Rank(0) ? backward(Stage(1), Microbatch(0)) : forward(Stage(0), Microbatch(1))));
+  const WaitGraph<Op>& graph = run->hang->graph;
+  REQUIRE(graph.nodes.size() == 2);
+  CHECK(graph.cycle == std::vector<std::size_t>{0, 1});
+  for (const WaitNode<Op>& node : graph.nodes) {
+    CHECK(node.on == Rank(1 - node.rank.value()));
+    CHECK(schedule->ops()[node.at] ==
+          (node.rank == Rank(0) ? backward(Stage(0), Microbatch(0)) : forward(Stage(1), Microbatch(1))));
+    CHECK(node.needs ==
+          (node.rank == Rank(0) ? backward(Stage(1), Microbatch(0)) : forward(Stage(0), Microbatch(1))));
   }
   REQUIRE(run->hang->lines.size() == 2);
   CHECK(run->hang->lines[0] == "rank 0 stands at 0B0 and waits for 1B0 of rank 1, which");
@@ -163,7 +166,7 @@ TEST_CASE("a rank that got further than the others keeps all that it ran, groups
   // Rank 1 never gets 0F1: it is in no queue before 0B1, which waits for it.
   const auto schedule = test::scene("0F0 0F1 0B1 0B0 | 1F0 1B0 1F1 1B1");
   // 0B1 waits for 1B1, which comes after 1B0: this runs. Turned round on rank 1 it does not.
-  CHECK_FALSE(find_deadlock(*schedule));
+  CHECK_FALSE(find_hang(*schedule));
   const auto stuck = test::scene("0F0 0B1 0F1 0B0 | 1F0 1B0 1F1 1B1");
   const RunPtr run = build_hanging_run(stuck, uniform_costs(stuck->placement(), whole_units()), "stuck",
                                        RunSource::ScheduleFile, "");
@@ -203,3 +206,5 @@ TEST_CASE("runs larger than the window shows are refused before anything is made
   CHECK_THROWS_AS(require(R"({"schedule": "zb-h1", "ranks": 1000, "microbatches": 6000})"), InputError);
   CHECK_NOTHROW(require(R"({"schedule": "gpipe", "ranks": 1000, "microbatches": 6000})"));
 }
+
+}  // namespace build_run_test

@@ -4,8 +4,11 @@
 #include <thread>
 
 #include "gui/model/chart/op_walk.hpp"
+#include "gui/part_state.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
+
+namespace causes_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -112,10 +115,12 @@ TEST_CASE("causes follow the active run, and a closed one cannot be clicked") {
   CHECK(model.summary()->run == second->id);
   CHECK(model.summary()->num_gaps == 0);
   CHECK_FALSE(model.select(session, 0));
-  CHECK(model.state_json(session).find(R"("largest":null)") != std::string::npos);
+  CHECK(state_of(model, session).find(R"("largest":null)") != std::string::npos);
   session.close_run(1);
   session.close_run(0);
   settle(session);
   CHECK(model.summary() == nullptr);
-  CHECK(model.state_json(session) == "null");
+  CHECK(state_of(model, session) == "null");
 }
+
+}  // namespace causes_test

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
+namespace chart_layout_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using pipeloom::test::kOne;
@@ -255,3 +257,5 @@ TEST_CASE("a session without runs, and one without room, can be laid out", "[cha
   CHECK(tiny.hit(5, 5).area == ChartArea::Legend);
   CHECK(tiny.plot.width() > 0);
 }
+
+}  // namespace chart_layout_test

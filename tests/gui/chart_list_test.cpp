@@ -11,6 +11,8 @@
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"
 
+namespace chart_list_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using pipeloom::test::kOne;
@@ -435,3 +437,5 @@ TEST_CASE("runs with times of two kinds have a ruler each, and a word", "[chart]
                   [&](const auto& label) { return chart.list.text_of(label) == "3 ms | 3 units"; });
   CHECK(told);
 }
+
+}  // namespace chart_list_test

@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
+namespace chart_pointer_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using pipeloom::test::kOne;
@@ -337,3 +339,5 @@ TEST_CASE("while the schedule is edited, a drag moves the op in its queue") {
   CHECK(!chart.session.range);
   CHECK(editor.can_undo());
 }
+
+}  // namespace chart_pointer_test

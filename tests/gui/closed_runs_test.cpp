@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
+namespace closed_runs_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -148,3 +150,5 @@ TEST_CASE("an edit of the queues is undone after what came later") {
   run_command(session, "undo");
   CHECK_FALSE(editor.can_undo());
 }
+
+}  // namespace closed_runs_test

@@ -6,9 +6,12 @@
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/part_state.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
+
+namespace compare_model_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -31,7 +34,7 @@ void settle(Session& session) {
 }
 
 nlohmann::json state_of(Session& session) {
-  return nlohmann::json::parse(session.part<CompareModel>().state_json(session));
+  return nlohmann::json::parse(state_of(session.part<CompareModel>(), session));
 }
 
 std::size_t op_named(const RunModel& run, const std::string& text) {
@@ -237,3 +240,5 @@ TEST_CASE("ops of runs whose clocks say different things are not coloured by the
   CHECK(result.pairs[0].lines.front() ==
         "times cannot be compared: ms here, abstract units there; set costs.time_unit");
 }
+
+}  // namespace compare_model_test

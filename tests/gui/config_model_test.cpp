@@ -13,6 +13,8 @@
 #include "study/run/input.hpp"
 #include "support/catch.hpp"
 
+namespace config_model_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -426,3 +428,5 @@ TEST_CASE("a simulation that is stopped leaves the picture as it was") {
   settle(session);
   CHECK(session.runs[0].run->ranks() == 5);
 }
+
+}  // namespace config_model_test

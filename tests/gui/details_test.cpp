@@ -5,10 +5,13 @@
 
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/part_state.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
+
+namespace details_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -120,7 +123,7 @@ TEST_CASE("slack and memory of the selection come from a job") {
           R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "memory": {"activation_bytes": 7}})"));
   DetailsPart& part = session.part<DetailsPart>();
   CHECK(part.current(session) == nullptr);
-  CHECK(part.state_json(session) == "null");
+  CHECK(state_of(part, session) == "null");
   run_command(session, "select-op", "0/0F1");
   REQUIRE(part.current(session) != nullptr);
   CHECK(fact(*part.current(session), "slack") == "none");
@@ -141,7 +144,7 @@ TEST_CASE("a gap's details say what it waited for") {
   run_command(session, "select-largest-gap");
   const auto state = nlohmann::json::parse([&] {
     CHECK(session.part<DetailsPart>().current(session) != nullptr);
-    return session.part<DetailsPart>().state_json(session);
+    return state_of(session.part<DetailsPart>(), session);
   }());
   CHECK(state["title"] == "gap 0 of rank 0");
   CHECK(state["sentence"].get<std::string>().find("0B0 of rank 0 waits for 1B0 of rank 1") == 0);
@@ -160,3 +163,5 @@ TEST_CASE("details as text for the clipboard") {
         "before 0B0 on rank 0\tactivation, could start at 1.0\nbefore 0B0 on rank 0\tqueue, could start at "
         "1.0\n");
 }
+
+}  // namespace details_test

@@ -12,6 +12,8 @@
 #include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
+namespace export_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -224,3 +226,5 @@ TEST_CASE("the commands write files and fill the clipboard") {
   REQUIRE(session.clipboard);
   CHECK(count(*session.clipboard, "\n") == 9);
 }
+
+}  // namespace export_test

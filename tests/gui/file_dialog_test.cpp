@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 
+namespace file_dialog_test {
+
 using namespace pipeloom::gui;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("choosing a file closes the dialog") {
   dialog.accept(session, false);
   CHECK_FALSE(dialog.is_open());
 }
+
+}  // namespace file_dialog_test

@@ -9,6 +9,8 @@
 #include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
+namespace file_watch_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -85,3 +87,5 @@ TEST_CASE("a file on screen is read again after two looks at the same new conten
   for (int look = 0; look < 3; ++look) session.update();
   CHECK(read.size() == 1);
 }
+
+}  // namespace file_watch_test

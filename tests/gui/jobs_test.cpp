@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+namespace jobs_test {
+
 using pipeloom::gui::Cancelled;
 using pipeloom::gui::Jobs;
 
@@ -103,3 +105,5 @@ TEST_CASE("lanes are cancelled by what their names begin with") {
   wait_until_idle(jobs);
   CHECK(seen == std::vector<int>{3});
 }
+
+}  // namespace jobs_test

@@ -3,6 +3,8 @@
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
 
+namespace keys_test {
+
 using namespace pipeloom::gui;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("a button's transition ends where the pointer goes on") {
   CHECK(queue.take_frame().size() == 3);  // to 2, to 3, up
   CHECK(queue.empty());
 }
+
+}  // namespace keys_test

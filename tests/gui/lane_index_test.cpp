@@ -11,6 +11,8 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
+namespace lane_index_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using test::Random;
@@ -287,3 +289,5 @@ TEST_CASE("rows of messages: what is under way, and for how much of the time", "
   lanes.shares(Rank(0), MessageLane::Receive, {0, 8}, 2, shares);
   CHECK(shares[1].gradient == Approx(0.5));
 }
+
+}  // namespace lane_index_test

@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
+namespace navigation_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using pipeloom::test::kOne;
@@ -275,3 +277,5 @@ TEST_CASE("ops and gaps that are not there are refused with what is") {
   run_command(session, "select-gap", "2/0");
   CHECK(session.message.kind == MessageKind::Problem);
 }
+
+}  // namespace navigation_test

@@ -11,6 +11,8 @@
 #include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
+namespace notes_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -113,3 +115,5 @@ TEST_CASE("another file's notes take the place of the first one's") {
   session.update();
   CHECK(session.marks.size() == 1);
 }
+
+}  // namespace notes_test

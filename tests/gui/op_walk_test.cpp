@@ -11,6 +11,8 @@
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"
 
+namespace op_walk_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using pipeloom::test::kOne;
@@ -281,3 +283,5 @@ TEST_CASE("the index of a large run is made by a job, and what waits for it runs
   CHECK(found == 80'000);
   CHECK(walks.find(session, run) != nullptr);
 }
+
+}  // namespace op_walk_test

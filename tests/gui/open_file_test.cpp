@@ -12,6 +12,8 @@
 #include "gui/model/session/session.hpp"
 #include "support/catch.hpp"
 
+namespace open_file_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -206,3 +208,5 @@ TEST_CASE("files that are no configuration stand above the example", "[open]") {
   CHECK(session.runs[1].live);
   CHECK(session.message.kind == MessageKind::Problem);
 }
+
+}  // namespace open_file_test

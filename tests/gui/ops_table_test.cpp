@@ -10,6 +10,8 @@
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
+namespace ops_table_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using pipeloom::test::kOne;
@@ -237,3 +239,5 @@ TEST_CASE("statistics are made when a view asks, and follow the search") {
   settle(session);
   CHECK(table.stats()->of[0].count == 2);
 }
+
+}  // namespace ops_table_test

@@ -4,6 +4,8 @@
 
 #include "support/catch.hpp"
 
+namespace palette_test {
+
 using namespace pipeloom::gui;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_CASE("no key runs two commands") {
   for (const Command& command : all_commands())
     for (const Chord& chord : command.keys) CHECK(command_of(chord) == &command);
 }
+
+}  // namespace palette_test

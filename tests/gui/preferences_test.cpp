@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 
+namespace preferences_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -113,3 +115,5 @@ TEST_CASE("a session that never loads writes nothing") {
   session.part<PreferencesStore>().save(session);
   CHECK_FALSE(std::filesystem::exists(folder.file));
 }
+
+}  // namespace preferences_test

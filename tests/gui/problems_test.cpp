@@ -14,6 +14,8 @@
 #include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
 
+namespace problems_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -166,3 +168,5 @@ TEST_CASE("edits are examined as they are, picture or not") {
   REQUIRE(problems.select(session, 0));
   CHECK(session.selection.op->op == 4);  // where the picture from before the edit has it
 }
+
+}  // namespace problems_test

@@ -6,6 +6,8 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
+namespace queue_edits_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -107,3 +109,5 @@ TEST_CASE("undo and redo walk through every edit, and a new one forgets what was
   edits.move(Rank(0), f(0), 1);
   CHECK_FALSE(edits.can_redo());
 }
+
+}  // namespace queue_edits_test

@@ -4,8 +4,11 @@
 
 #include "gui/model/panels/marks.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/part_state.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
+
+namespace range_stats_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -134,12 +137,12 @@ TEST_CASE("statistics follow the range and the active run") {
   open_in(session, run_of("0F0 0B0"));
   RangeStats& stats = session.part<RangeStats>();
   CHECK(stats.of_range(session) == nullptr);
-  CHECK(stats.state_json(session) == "null");
+  CHECK(state_of(stats, session) == "null");
   run_command(session, "measure", "0 2");
   REQUIRE(stats.of_range(session) != nullptr);
   CHECK(stats.of_range(session)->size() == 2);
   CHECK((*stats.of_range(session))[0].busy == 2 * kOne);
-  CHECK(stats.state_json(session).find("\"busy\":2.0") != std::string::npos);
+  CHECK(state_of(stats, session).find("\"busy\":2.0") != std::string::npos);
   run_command(session, "select-run", "1");
   CHECK(stats.of_range(session)->size() == 1);
   run_command(session, "measure", "0 1");
@@ -194,3 +197,5 @@ TEST_CASE("jumps go from mark to mark") {
   run_command(session, "previous-mark");
   CHECK(middle() == Approx(5));
 }
+
+}  // namespace range_stats_test

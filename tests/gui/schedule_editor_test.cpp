@@ -8,12 +8,15 @@
 
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/part_state.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/text.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
+
+namespace schedule_editor_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -39,7 +42,7 @@ void settle(Session& session) {
 }
 
 nlohmann::json state(Session& session) {
-  return nlohmann::json::parse(session.part<ScheduleEditor>().state_json(session));
+  return nlohmann::json::parse(state_of(session.part<ScheduleEditor>(), session));
 }
 
 /// p = 1, F 1, I 1, W 1: any order takes 6; the memory tells orders apart.
@@ -253,3 +256,5 @@ TEST_CASE("an edited schedule is saved as JSON and as PyTorch's CSV, and reads b
   CHECK(session.message.kind == MessageKind::Problem);
   std::filesystem::remove_all(folder);
 }
+
+}  // namespace schedule_editor_test

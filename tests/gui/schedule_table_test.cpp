@@ -6,9 +6,12 @@
 #include <thread>
 
 #include "gui/model/session/command.hpp"
+#include "gui/part_state.hpp"
 #include "schedules/generator.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
+
+namespace schedule_table_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -226,7 +229,7 @@ TEST_CASE("the state of the table names every schedule") {
   Session session;
   ScheduleTable& table = open_table(session);
   settle(session);
-  const auto state = nlohmann::json::parse(table.state_json(session));
+  const auto state = nlohmann::json::parse(state_of(table, session));
   CHECK(state.at("pending") == false);
   REQUIRE(state.at("rows").size() == schedules::all().size());
   CHECK(state.at("rows")[0].contains("makespan"));
@@ -258,6 +261,8 @@ TEST_CASE("rows of the configuration before are marked until they are computed a
   }
   session.update();
   CHECK(fresh == table.rows().size());
-  const auto state = nlohmann::json::parse(table.state_json(session));
+  const auto state = nlohmann::json::parse(state_of(table, session));
   CHECK(state.at("rows")[0].at("stale") == false);
 }
+
+}  // namespace schedule_table_test

@@ -7,7 +7,7 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::gui {
+namespace pipeloom::gui::script_test {
 namespace {
 
 ScriptCommand one(const std::string& line) {
@@ -138,4 +138,4 @@ TEST_CASE("expectations: what does not hold says what was found and what was wan
 }
 
 }  // namespace
-}  // namespace pipeloom::gui
+}  // namespace pipeloom::gui::script_test

@@ -5,10 +5,13 @@
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/part_state.hpp"
 #include "sim/base/error.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
+
+namespace search_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -178,7 +181,7 @@ TEST_CASE("the session's search finds, counts and walks") {
   CHECK_FALSE(search.current(session));
   run_command(session, "search-previous");
   CHECK(session.selection.op == OpRef{run->id, 4});
-  CHECK(search.state_json(session) == R"({"active":true,"count":4,"current":2,"error":"","text":"type:F"})");
+  CHECK(state_of(search, session) == R"({"active":true,"count":4,"current":2,"error":"","text":"type:F"})");
   run_command(session, "clear-search");
   CHECK_FALSE(search.active());
   CHECK(session.part<ChartPart>().matches.empty());
@@ -223,3 +226,5 @@ TEST_CASE("a step that was asked for while the search ran is taken when it is do
   run_command(session, "search-next");
   CHECK(session.message.text == "no op matches 'mb:9'");
 }
+
+}  // namespace search_test

@@ -4,6 +4,8 @@
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
+namespace session_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 
@@ -56,3 +58,5 @@ TEST_CASE("a selection does not outlive the run that it points into") {
   run_command(session, "next-op");  // begins anew
   CHECK(session.selection.op);
 }
+
+}  // namespace session_test

@@ -5,8 +5,11 @@
 
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/part_state.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
+
+namespace sweep_model_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
@@ -52,7 +55,7 @@ void settle(Session& session) {
 }
 
 nlohmann::json state(Session& session) {
-  return nlohmann::json::parse(session.part<SweepModel>().state_json(session));
+  return nlohmann::json::parse(state_of(session.part<SweepModel>(), session));
 }
 
 }  // namespace
@@ -145,3 +148,5 @@ TEST_CASE("a result without answers is an empty plot, one without numbers says s
   CHECK_FALSE(empty.hit(0.5, 0.5, 1, 1));
   CHECK_THROWS_WITH(SweepScene(shared(table_of({}, refused)), {}), Catch::Matchers::Contains("no numbers"));
 }
+
+}  // namespace sweep_model_test

@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
+namespace view_commands_test {
+
 using namespace pipeloom;
 using namespace pipeloom::gui;
 using pipeloom::test::open_in;
@@ -131,3 +133,5 @@ TEST_CASE("no two commands answer to the same keys") {
       CHECK(command_of(chord) == &command);
     }
 }
+
+}  // namespace view_commands_test

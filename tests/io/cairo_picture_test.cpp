@@ -6,6 +6,8 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
+namespace cairo_picture_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -64,3 +66,5 @@ TEST_CASE("a picture too large for PNG and a stream that fails are named", "[io]
   CHECK_THROWS_AS(io::write_png(broken, small), SystemError);
   CHECK_THROWS_AS(io::write_pdf(broken, small), SystemError);
 }
+
+}  // namespace cairo_picture_test

@@ -8,6 +8,8 @@
 #include "draw/scenes.hpp"
 #include "support/catch.hpp"
 
+namespace chrome_trace_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 using nlohmann::json;
@@ -171,3 +173,5 @@ TEST_CASE("recomputation and copies have no ends of message arrows", "[io]") {
   CHECK(ends.size() == 4);
   for (const auto& [id, phases] : ends) CHECK(phases == "sf");
 }
+
+}  // namespace chrome_trace_test

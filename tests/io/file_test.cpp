@@ -11,6 +11,8 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
+namespace file_test {
+
 using namespace pipeloom;
 using namespace pipeloom::io;
 
@@ -148,3 +150,5 @@ TEST_CASE("names in a file are relative to its folder") {
   CHECK(relative_to("suite.json", "c.json") == "c.json");
   CHECK(relative_to("a/suite.json", "/c.json") == "/c.json");
 }
+
+}  // namespace file_test

@@ -4,6 +4,8 @@
 
 #include "support/catch.hpp"
 
+namespace json_value_test {
+
 using namespace pipeloom;
 using namespace pipeloom::io;
 
@@ -111,3 +113,5 @@ TEST_CASE("canonical text does not depend on layout or the order of keys") {
   CHECK(one.root().canonical_text() == R"({"a":true,"b":[1,{"x":"A\n","y":null}]})");
   CHECK(one.root().canonical_text() == two.root().canonical_text());
 }
+
+}  // namespace json_value_test

@@ -11,6 +11,8 @@
 #include "sim/io/config/make_key.hpp"
 #include "support/catch.hpp"
 
+namespace key_table_test {
+
 using namespace pipeloom;
 using namespace pipeloom::io;
 
@@ -161,3 +163,5 @@ TEST_CASE("a row is all that a new key takes") {
   CHECK(kToy.form->schema(kToy) == "\"type\": \"integer\", \"minimum\": 2, \"maximum\": 9");
   CHECK(kToy.mix(config.options, 0) != kToy.mix(ScheduleOptions(), 0));
 }
+
+}  // namespace key_table_test

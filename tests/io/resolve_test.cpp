@@ -7,6 +7,8 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
+namespace resolve_test {
+
 using namespace pipeloom;
 
 namespace {
@@ -278,3 +280,5 @@ TEST_CASE("more cannot be released than is held") {
           "the activations that the end of I frees");
   }
 }
+
+}  // namespace resolve_test

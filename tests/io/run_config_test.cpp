@@ -8,6 +8,8 @@
 #include "sim/io/config/key.hpp"
 #include "support/catch.hpp"
 
+namespace run_config_test {
+
 using namespace pipeloom;
 using namespace pipeloom::io;
 
@@ -265,3 +267,5 @@ TEST_CASE("what a run measured besides its costs may stand among them and is not
   CHECK(error_of(with(R"("measured": {})")).find("unknown configuration key 'measured'") !=
         std::string::npos);
 }
+
+}  // namespace run_config_test

@@ -13,6 +13,8 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
+namespace schedule_files_test {
+
 using namespace pipeloom;
 using namespace pipeloom::io;
 
@@ -231,3 +233,5 @@ TEST_CASE("every readable format reads back what it writes") {
     CHECK(format_by_content(text)->name == format.name);
   }
 }
+
+}  // namespace schedule_files_test

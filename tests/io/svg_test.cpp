@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/xml.hpp"
 
+namespace svg_test {
+
 using namespace pipeloom;
 using namespace pipeloom::draw;
 
@@ -83,3 +85,5 @@ TEST_CASE("the check itself finds broken XML", "[io]") {
   CHECK_FALSE(xml_problem("<a/><a/>").empty());
   CHECK(xml_problem("<?xml version=\"1.0\"?>\n<a x=\"1\"><b/>t &lt;</a>\n").empty());
 }
+
+}  // namespace svg_test

@@ -2,7 +2,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom::layout {
+namespace pipeloom::layout::advice_test {
 
 TEST_CASE("advice: microbatches are at least the stages and a multiple of the ranks") {
   CHECK(advised_microbatches(4, 8, {}) == 8);
@@ -39,4 +39,4 @@ TEST_CASE("advice: what a split backward does not go with, in the order in which
   CHECK(checkpointing_names().size() == 5);
 }
 
-}  // namespace pipeloom::layout
+}  // namespace pipeloom::layout::advice_test

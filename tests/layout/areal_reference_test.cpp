@@ -10,7 +10,7 @@
 #include "sim/placement.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::layout {
+namespace pipeloom::layout::areal_reference_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -149,4 +149,4 @@ TEST_CASE("areal: recorded min-max splits") {
   }
 }
 
-}  // namespace pipeloom::layout
+}  // namespace pipeloom::layout::areal_reference_test

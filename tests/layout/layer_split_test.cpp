@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom::layout {
+namespace pipeloom::layout::layer_split_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -168,4 +168,4 @@ TEST_CASE("even split: refusals") {
                     Contains("more than"));
 }
 
-}  // namespace pipeloom::layout
+}  // namespace pipeloom::layout::layer_split_test

@@ -6,7 +6,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::io {
+namespace pipeloom::io::layout_model_test {
 namespace {
 
 LayoutModel read(const std::string& text) {
@@ -72,4 +72,4 @@ TEST_CASE("format megatron-layout: loop placements, one layer per stage") {
   CHECK_THROWS_WITH(read_schedule("Et|tL", "file", "megatron-layout"), Contains("see `pipeloom layout"));
 }
 
-}  // namespace pipeloom::io
+}  // namespace pipeloom::io::layout_model_test

@@ -5,7 +5,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom::layout {
+namespace pipeloom::layout::megatron_layout_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -192,4 +192,4 @@ TEST_CASE("layout of contents and back") {
   CHECK(contents_of(layout, 4, {.layers = 14, .mtp = 2}) == contents);
 }
 
-}  // namespace pipeloom::layout
+}  // namespace pipeloom::layout::megatron_layout_test

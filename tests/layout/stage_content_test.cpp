@@ -3,7 +3,7 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::layout {
+namespace pipeloom::layout::stage_content_test {
 namespace {
 using Modules = std::vector<std::vector<std::string>>;
 }
@@ -40,4 +40,4 @@ TEST_CASE("contents: first layers and framework names") {
   CHECK(StageContent{}.empty());
 }
 
-}  // namespace pipeloom::layout
+}  // namespace pipeloom::layout::stage_content_test

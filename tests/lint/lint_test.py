@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Plants one violation of each rule and expects it to be found, at its line; and a clean tree to pass."""
 
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -56,7 +57,15 @@ class IncludeDirection(unittest.TestCase):
 
     def test_heavy_header_in_a_wrong_room(self):
         cmake = {"sim/CMakeLists.txt": "SOURCES\nanalysis/dag.cpp\nbad.cpp\nop.cpp\n"}
-        self.expect({**cmake, "sim/bad.cpp": "#include <CLI/CLI.hpp>\n"}, "sim/bad.cpp:1: CLI/CLI.hpp in sim;")
+        self.expect({**cmake, "sim/bad.cpp": "#include <nlohmann/json.hpp>\n"}, "sim/bad.cpp:1: nlohmann/json.hpp in sim;")
+
+    def test_header_of_few_sources(self):
+        include = "#include <CLI/App.hpp>\n"
+        cmake = {"cli/CMakeLists.txt": "parse.cpp\ncommands/bad.cpp\n", "tests/cli/CMakeLists.txt": "bad_test.cpp\n"}
+        bad = {"cli/commands/bad.cpp": include, "tests/cli/bad_test.cpp": include}
+        self.expect({**cmake, "cli/parse.cpp": include, **bad},
+                    "cli/commands/bad.cpp:1: CLI/App.hpp is for cli/parse.cpp and gui/program.cpp alone;",
+                    "tests/cli/bad_test.cpp:1: CLI/App.hpp is for cli/parse.cpp and gui/program.cpp alone;")
 
     def test_wrapper_of_a_heavy_header_in_a_header(self):
         wrapper = {"sim/analysis/dag_boost.hpp": "#include <boost/graph/graph_traits.hpp>\n"}
@@ -152,6 +161,12 @@ class TextRules(unittest.TestCase):
     def test_recorded_files_stand(self):
         self.assertEqual(text_rules.violations_in("tests/golden/a.txt", b"one "), [])
 
+    def test_tests_stand_in_their_namespace(self):
+        self.assertEqual(text_rules.bare_helpers("tests/a_test.cpp", "namespace a_test {\n"), [])
+        self.assertEqual(text_rules.bare_helpers("tests/a_test.cpp", "namespace pipeloom::io::a_test {\n"), [])
+        found = text_rules.bare_helpers("tests/a_test.cpp", "namespace pipeloom {\nTEST_CASE(\"a\") {}\n")
+        self.assertEqual(found, ["tests/a_test.cpp:1: stands in no namespace a_test"])
+
     def test_names_of_tests_stay_whole(self):
         text = 'TEST_CASE("one") {}\nTEST_CASE(\n    "two; "\n    "three") {}\nTEST_CASE("a; " + b)\n'
         found = text_rules.split_test_names("a_test.cpp", text)
@@ -197,6 +212,15 @@ class CountedNames(unittest.TestCase):
 
     def test_prose_of_schemas_counts(self):
         self.assertEqual(len(self.found({"study/schemas/report.json": '"description": "the bubble"\n'})), 1)
+
+    def test_functions_are_counted_where_they_are_declared(self):
+        pattern = re.compile(counted_names.tool("join", 1, r"(?:const )?std::")["what"])
+        for declared in ("std::string join(const std::vector<std::string>& texts) {\n", "[[nodiscard]] std::string& join(std::string a);\n",
+                         "x\njoin(std::string a) {\n", "  const auto join = [](auto a) { return a; };\n"):
+            self.assertTrue(pattern.search(declared), declared)
+        for other in ("  out += join(std::move(a));\n", "void Words::join(std::string a) {\n", "// join(std::string)\n",
+                      "Schedule join(const Schedule& a);\n", "std::string rejoin(std::string a);\n"):
+            self.assertFalse(pattern.search(other), other)
 
     def test_every_row_finds_its_name(self):
         root = Path(__file__).resolve().parents[2]

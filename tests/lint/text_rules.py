@@ -51,7 +51,7 @@ def violations_in(name, data):
     for number, line in enumerate(text.split("\n"), 1):
         found += [f"{name}:{number}: {problem}" for rule, problem in LINE_RULES if rule.search(line)]
     if name.endswith("_test.cpp"):
-        found += split_test_names(name, text)
+        found += split_test_names(name, text) + bare_helpers(name, text)
     if not text.endswith("\n") or text.endswith("\n\n"):
         found.append(f"{name}:{text.count(chr(10)) + 1}: the file must end with exactly one line feed")
     return found
@@ -61,6 +61,12 @@ def split_test_names(name, text):
     """Names of tests that CTest cannot run, as text."""
     return [f"{name}:{text.count(chr(10), 0, found.start()) + 1}: ';' or backslash in the name of a test"
             for found in TEST_NAME.finditer(text) if set(";\\") & set(found.group(1))]
+
+
+def bare_helpers(name, text):
+    """A source of tests outside a namespace with its own name, as text: builds join such sources, whose helpers have equal names."""
+    stem = Path(name).stem
+    return [] if "TEST_CASE" not in text or re.search(rf"^namespace (\w+::)*{stem} {{$", text, re.M) else [f"{name}:1: stands in no namespace {stem}"]
 
 
 def broken_links(root, name, text):

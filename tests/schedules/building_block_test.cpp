@@ -6,7 +6,7 @@
 #include "schedules/generator.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::building_block_test {
 namespace {
 
 BuildingBlock v_half_block(int p) {
@@ -76,4 +76,4 @@ TEST_CASE("building blocks: from 4 p + 8 microbatches on, one more adds one peri
     }
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::building_block_test

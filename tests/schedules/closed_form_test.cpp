@@ -9,7 +9,7 @@
 #include "schedules/recorded.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::closed_form_test {
 namespace {
 
 /// What the metric of this name is on this rank.
@@ -148,4 +148,4 @@ TEST_CASE("published makespans: F = 1, B = 2, I = W = 1") {
   CHECK(makespan("dualpipe_v", p4m10, pair(8, 5)) == 2 * 59);
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::closed_form_test

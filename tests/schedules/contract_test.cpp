@@ -16,7 +16,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::contract_test {
 namespace {
 
 /// Calls fn for every legal point of the grid; returns how many there are.
@@ -161,4 +161,4 @@ TEST_CASE("every schedule: forward_only keeps the forwards in their order and no
     });
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::contract_test

@@ -1,4 +1,4 @@
-// The worked example of docs/adding-a-schedule.md: the page shows the code of the built-in
+// The worked example of docs/adding-anything.md: the page shows the code of the built-in
 // schedule, and its order is the one that the page ends with.
 
 #include <fstream>
@@ -8,7 +8,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::documented_example_test {
 namespace {
 
 std::string source_text(const std::string& path) {
@@ -20,7 +20,7 @@ std::string source_text(const std::string& path) {
 }  // namespace
 
 TEST_CASE("documented example: the page shows the compiled code") {
-  const std::string page = source_text("docs/adding-a-schedule.md");
+  const std::string page = source_text("docs/adding-anything.md");
   const std::string code = source_text("schedules/looped_bfs.cpp");
   CHECK(page.find("```cpp\n" + code + "```\n") != std::string::npos);
 }
@@ -31,4 +31,4 @@ TEST_CASE("documented example: PyTorch's LoopedBFS order on 2 ranks with 2 chunk
   CHECK(queue_text(schedule, Rank(1)) == "1F0 1F1 3F0 3F1 3B1 3B0 1B1 1B0");
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::documented_example_test

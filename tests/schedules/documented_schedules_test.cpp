@@ -12,7 +12,7 @@
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::documented_schedules_test {
 namespace {
 
 std::string page() {
@@ -49,4 +49,4 @@ TEST_CASE("documented schedules: every one has its row with what it idles and ho
   }
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::documented_schedules_test

@@ -6,7 +6,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::dualpipe_reference_test {
 namespace {
 
 schedules::Params params_of(const nlohmann::json& one) {
@@ -146,4 +146,4 @@ TEST_CASE("dualpipe: how many backwards are split, whole and paired") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::dualpipe_reference_test

@@ -17,7 +17,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::extras_contract_test {
 namespace {
 
 /// Every legal p to 8, m to 24, v to 4 of every schedule and variant.
@@ -146,4 +146,4 @@ TEST_CASE("every schedule with offload: legal and running, and free copies chang
   });
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::extras_contract_test

@@ -9,7 +9,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::list_order_test {
 namespace {
 
 using schedules::Params;
@@ -178,4 +178,4 @@ TEST_CASE("pipedream-2bw: two versions of the weights are enough") {
         "pipedream-2bw needs at least 8 microbatches with ranks = 8, not 4; try 8");
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::list_order_test

@@ -7,7 +7,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::megatron_test {
 namespace {
 
 schedules::Params params_of(const nlohmann::json& one) {
@@ -123,4 +123,4 @@ TEST_CASE("published bubble rates of the zero-bubble paper come out to four digi
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::megatron_test

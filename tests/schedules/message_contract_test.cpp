@@ -23,7 +23,7 @@
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::message_contract_test {
 namespace {
 
 using Queues = std::shared_ptr<const Schedule>;
@@ -62,7 +62,7 @@ Costs unequal_costs(const Schedule& schedule, Ticks delay) {
 /// Nothing if the program hangs.
 std::optional<Timeline> times_of(const Program& program, const Costs& costs) {
   auto outcome = run_program(program, costs, {});
-  if (std::holds_alternative<ProgramDeadlock>(outcome)) return std::nullopt;
+  if (std::holds_alternative<ProgramHang>(outcome)) return std::nullopt;
   return std::get<ProgramRun>(std::move(outcome)).timeline;
 }
 
@@ -240,4 +240,4 @@ TEST_CASE("plans: recomputation, copies and forwards alone fit into them") {
   });
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::message_contract_test

@@ -18,7 +18,7 @@
 #include "sim/messages/program_engine.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::message_plans_test {
 namespace {
 
 using recorded::canonical;
@@ -223,4 +223,4 @@ TEST_CASE("dualpipe: recorded makespans of blocking batches") {
   CHECK(check_dualpipe_times("dualpipev_orders") == 7 * 4);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::message_plans_test

@@ -10,15 +10,15 @@
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
-#include "sim/engine/event_engine.hpp"
 #include "sim/engine/fixed_order.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "support/catch.hpp"
 #include "support/eager_program.hpp"
+#include "support/event_engine.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::per_op_schedules_test {
 namespace {
 
 Costs unequal_costs(const Schedule& schedule) {
@@ -80,4 +80,4 @@ TEST_CASE("every schedule: random durations of its ops give every engine the sam
   });
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::per_op_schedules_test

@@ -9,7 +9,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::ppviz_test {
 namespace {
 
 using recorded::our_text;
@@ -181,4 +181,4 @@ TEST_CASE("ppviz: rejected configurations are refused with a reason or yield a l
   CHECK(made > 0);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::ppviz_test

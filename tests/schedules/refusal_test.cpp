@@ -15,7 +15,7 @@
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::refusal_test {
 namespace {
 
 const Generator& named(const std::string& name) {
@@ -234,7 +234,7 @@ TEST_CASE("a group that is too short or too long for grouped interleaving is ref
   for (int p = 1; p <= 8; ++p)
     for (int g = 1; g <= p; ++g) {
       const Params params{.ranks = p, .microbatches = 3 * g, .chunks = 3, .options = {.group_size = g}};
-      CHECK(find_deadlock(emitted(generator, params)).has_value() == (2 * g < p - 1));
+      CHECK(find_hang(emitted(generator, params)).has_value() == (2 * g < p - 1));
     }
 }
 
@@ -281,7 +281,7 @@ TEST_CASE("the rule for hanging interleaved orders is exact") {
         for (int n = 1; n <= 2 * p + 2; ++n)
           for (int m = 1; m <= 3 * n + 2; ++m) {
             const Params params{.ranks = p, .microbatches = m, .chunks = v, .options = {.group_size = n}};
-            const bool stuck = find_deadlock(emitted(generator, params)).has_value();
+            const bool stuck = find_hang(emitted(generator, params)).has_value();
             INFO(name << " p = " << p << ", v = " << v << ", N = " << n << ", m = " << m);
             CHECK(generator.accepts(params) == !stuck);
             hangs += stuck;
@@ -309,4 +309,4 @@ TEST_CASE("max_ops counts F, B or I and W, and saturates") {
         std::numeric_limits<std::int64_t>::max());
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::refusal_test

@@ -11,6 +11,8 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
+namespace timeline_reader_test {
+
 using namespace pipeloom;
 
 namespace {
@@ -195,3 +197,5 @@ TEST_CASE("what is wrong is named with its place") {
             "\"end\": \"x\"}]}")
             .starts_with("t.jsonl:3:9: error: end is 'x'"));
 }
+
+}  // namespace timeline_reader_test

@@ -7,7 +7,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::torch_test {
 namespace {
 
 /// A rank's row as PyTorch writes it: words and blank cells joined by commas.
@@ -88,4 +88,4 @@ TEST_CASE("torch: blanks are drawn for PyTorch's own orders only") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::torch_test

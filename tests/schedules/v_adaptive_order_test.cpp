@@ -11,7 +11,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom::schedules {
+namespace pipeloom::schedules::v_adaptive_order_test {
 namespace {
 
 /// Every chunk pass costs and holds the same.
@@ -227,4 +227,4 @@ TEST_CASE("v-adaptive: no two passes of a stamped block meet") {
   }
 }
 
-}  // namespace pipeloom::schedules
+}  // namespace pipeloom::schedules::v_adaptive_order_test

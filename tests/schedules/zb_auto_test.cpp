@@ -19,7 +19,7 @@
 #include "support/message_pairs.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom {
+namespace pipeloom::zb_auto_test {
 namespace {
 
 using namespace schedules;
@@ -372,4 +372,4 @@ TEST_CASE("automatic orders: legal, within their limit at every instant, message
   CHECK(made == 400);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::zb_auto_test

@@ -12,7 +12,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom {
+namespace pipeloom::zbv_auto_order_test {
 namespace {
 
 using namespace schedules;
@@ -242,4 +242,4 @@ TEST_CASE("zbv-auto order: the idle time of ranks with less to do costs nothing"
   CHECK(result.cost == 32 * 2 * 3 * 2);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::zbv_auto_order_test

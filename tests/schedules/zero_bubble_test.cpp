@@ -8,7 +8,7 @@
 #include "sim/analysis/metrics.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::zero_bubble_test {
 namespace {
 
 void check_file(const std::string& file, const std::string& name, std::size_t cases) {
@@ -74,4 +74,4 @@ TEST_CASE("zero bubble: published bubble rates to four digits") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::zero_bubble_test

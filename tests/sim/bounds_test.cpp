@@ -11,7 +11,7 @@
 #include "support/scenes.hpp"
 #include "tests/sim/graph_references.hpp"
 
-namespace pipeloom {
+namespace pipeloom::bounds_test {
 namespace {
 
 using test::scene;
@@ -171,4 +171,4 @@ TEST_CASE("the best of all orders of two microbatches on two ranks is not below 
   CHECK(exact > kCases / 2);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::bounds_test

@@ -11,6 +11,9 @@ namespace pipeloom::cost {
 #include "tests/sim/toy_sources.def"
 #undef PIPELOOM_COST_SOURCE
 
+}  // namespace pipeloom::cost
+
+namespace pipeloom::cost::cost_sources_test {
 namespace {
 
 constexpr Source kWithToy[] = {
@@ -67,4 +70,4 @@ TEST_CASE("of durations of single ops the last that names an op counts") {
   CHECK(terms.costs.per_op == Numbers{2, 50, 3, 60});
 }
 
-}  // namespace pipeloom::cost
+}  // namespace pipeloom::cost::cost_sources_test

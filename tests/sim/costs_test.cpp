@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::costs_test {
 namespace {
 
 using Times = std::vector<Ticks>;
@@ -56,4 +56,4 @@ TEST_CASE("a rank without ops has an empty span") {
   CHECK(span_of(timeline) == Span{0, 4});
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::costs_test

@@ -11,7 +11,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::critical_path_test {
 namespace {
 
 using test::scene;
@@ -127,4 +127,4 @@ TEST_CASE("an entry may start later by its slack, groups and all microbatches in
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::critical_path_test

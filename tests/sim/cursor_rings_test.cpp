@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "sim/analysis/validate.hpp"
-#include "sim/deadlock.hpp"
 #include "sim/engine/cursor_engine.hpp"
+#include "sim/engine/wait_for.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::cursor_rings_test {
 namespace {
 
 using test::Random;
@@ -165,4 +165,4 @@ TEST_CASE("long rings of a short pipeline are not kept for a long one") {
   CHECK(engine.ring() == 16);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::cursor_rings_test

@@ -15,7 +15,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::dag_test {
 namespace {
 
 BOOST_CONCEPT_ASSERT((boost::VertexListGraphConcept<Dag>));
@@ -180,4 +180,4 @@ TEST_CASE("DOT names ranks and tells queues from transfers") {
         "}\n");
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::dag_test

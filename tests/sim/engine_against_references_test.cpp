@@ -12,7 +12,7 @@
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"
 
-namespace pipeloom {
+namespace pipeloom::engine_against_references_test {
 namespace {
 
 using test::Random;
@@ -47,17 +47,16 @@ bool graph_agrees(const Schedule& schedule, const Costs& costs, const ReferenceT
 }
 
 /// A rank may wait only for one that hangs as well, and the cycle must close.
-bool explains_itself(const Deadlock& deadlock, const Schedule& schedule) {
-  for (const BlockedRank& blocked : deadlock.blocked)
-    if (blocked.missing || schedule.home_of(blocked.waits_for) != blocked.on ||
-        schedule.rank_of_op(blocked.op) != blocked.rank)
+bool explains_itself(const ScheduleHang& hang, const Schedule& schedule) {
+  for (const WaitNode<Op>& node : hang.nodes)
+    if (node.missing || schedule.home_of(node.needs) != node.on || schedule.rank_of_op(node.at) != node.rank)
       return false;
-  for (std::size_t i = 0; i < deadlock.cycle.size(); ++i) {
-    const auto& waiting = deadlock.blocked[deadlock.cycle[i]];
-    const auto& next = deadlock.blocked[deadlock.cycle[(i + 1) % deadlock.cycle.size()]];
+  for (std::size_t i = 0; i < hang.cycle.size(); ++i) {
+    const auto& waiting = hang.nodes[hang.cycle[i]];
+    const auto& next = hang.nodes[hang.cycle[(i + 1) % hang.cycle.size()]];
     if (waiting.on != next.rank) return false;
   }
-  return !deadlock.cycle.empty() && deadlock.entries_done < schedule.num_entries();
+  return !hang.cycle.empty() && hang.done < schedule.num_entries();
 }
 
 bool edges_close(const Dag& dag, const std::vector<Vertex>& cycle) {
@@ -128,15 +127,15 @@ TEST_CASE("an order hangs in the engine exactly if its graph has a cycle") {
     const Dag dag(schedule);
     const auto cycle = find_cycle(dag);
     const auto outcome = simulator.evaluate(schedule, problem.costs, default_memory(schedule.placement()));
-    const auto* deadlock = std::get_if<Deadlock>(&outcome);
-    REQUIRE((deadlock != nullptr) == !cycle.empty());
-    if (deadlock == nullptr) {
+    const auto* hang = std::get_if<ScheduleHang>(&outcome);
+    REQUIRE((hang != nullptr) == !cycle.empty());
+    if (hang == nullptr) {
       REQUIRE(engine_times(simulator, schedule, problem.costs) == *reference_times(schedule, problem.costs));
       continue;
     }
     ++hanging;
     REQUIRE_FALSE(reference_times(schedule, problem.costs).has_value());
-    REQUIRE(explains_itself(*deadlock, schedule));
+    REQUIRE(explains_itself(*hang, schedule));
     REQUIRE(edges_close(dag, cycle));
   }
   // Both outcomes must be common, or the comparison says little.
@@ -157,4 +156,4 @@ TEST_CASE("two runs of the same problem give the same times and totals") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::engine_against_references_test

@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::error_test {
 
 using Catch::Matchers::Contains;
 
@@ -27,31 +27,6 @@ TEST_CASE("the kind of an error decides the exit code") {
   CHECK(SystemError("x").exit_code() == ExitCode::DeviceFailed);
   CHECK(InternalError("x").exit_code() == ExitCode::Bug);
   CHECK(static_cast<int>(ExitCode::Bug) == 70);
-}
-
-TEST_CASE("the nearest name ignores case and dashes, and gives up when nothing is near") {
-  const std::vector<std::string> names = {"gpipe", "1f1b",     "interleaved-1f1b",
-                                          "zb-h1", "dualpipe", "dualpipe-v"};
-  CHECK(nearest_name("GPipe", names) == "gpipe");
-  CHECK(nearest_name("gpip", names) == "gpipe");
-  CHECK(nearest_name("gppie", names) == "gpipe");
-  CHECK(nearest_name("interleaved_1f1b", names) == "interleaved-1f1b");
-  CHECK(nearest_name("interleved1f1b", names) == "interleaved-1f1b");
-  CHECK(nearest_name("dualpipev", names) == "dualpipe-v");
-  CHECK(nearest_name("zbh2", names) == "zb-h1");
-  CHECK(nearest_name("hanayo", names).empty());
-  CHECK(nearest_name("", {}).empty());
-  CHECK(nearest_name(std::string(1'000'000, 'x'), names).empty());
-}
-
-TEST_CASE("of equally near names the first wins") {
-  CHECK(nearest_name("ab1", {"ab2", "ab3"}) == "ab2");
-}
-
-TEST_CASE("of equally near names the one with the same dashes wins") {
-  // Without dashes all are one digit away; as they are spelt, "zb1p" lacks the dash too.
-  CHECK(nearest_name("zb-3p", {"zb1p", "zb-1p", "zb-2p"}) == "zb-1p");
-  CHECK(nearest_name("zb3p", {"zb-1p", "zb1p"}) == "zb1p");
 }
 
 TEST_CASE("an unknown name is answered with the nearest and all valid ones") {
@@ -78,4 +53,4 @@ TEST_CASE("messages say what to do") {
              Contains("the timeline would need about 3.2 GB (3.0 GiB), more than the 512 B allowed"));
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::error_test

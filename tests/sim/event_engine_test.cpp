@@ -1,4 +1,4 @@
-#include "sim/engine/event_engine.hpp"
+#include "support/event_engine.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::event_engine_test {
 namespace {
 
 /// The latency model, with a diary.
@@ -106,13 +106,13 @@ TEST_CASE("events hang exactly where cursors do") {
     INFO("seed " << seed);
     LatencyNetwork network(problem.costs);
     const auto outcome = simulate_events(schedule, problem.costs, network);
-    const auto* deadlock = std::get_if<Deadlock>(&outcome);
-    const auto expected = find_deadlock(*schedule);
-    REQUIRE((deadlock != nullptr) == expected.has_value());
-    if (deadlock == nullptr) continue;
-    REQUIRE(deadlock->entries_done == expected->entries_done);
-    REQUIRE(describe(*deadlock, *schedule) == describe(*expected, *schedule));
+    const auto* hang = std::get_if<ScheduleHang>(&outcome);
+    const auto expected = find_hang(*schedule);
+    REQUIRE((hang != nullptr) == expected.has_value());
+    if (hang == nullptr) continue;
+    REQUIRE(hang->done == expected->done);
+    REQUIRE(describe(*hang, *schedule) == describe(*expected, *schedule));
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::event_engine_test

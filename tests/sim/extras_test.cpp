@@ -7,16 +7,16 @@
 #include "sim/analysis/metrics.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engine/event_engine.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/memory.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
+#include "support/event_engine.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::extras_test {
 namespace {
 
 using test::scene;
@@ -166,4 +166,4 @@ TEST_CASE("cursors, events, recursion and graph agree on random schedules with e
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::extras_test

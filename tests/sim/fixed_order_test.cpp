@@ -9,7 +9,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::fixed_order_test {
 namespace {
 
 /// What one pass over a fixed order can do: no microbatch scale, no Sequential groups.
@@ -93,4 +93,4 @@ TEST_CASE("many scenarios at once are the same as one by one") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::fixed_order_test

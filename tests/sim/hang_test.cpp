@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom {
+namespace pipeloom::hang_test {
 namespace {
 
 /// Rank 1 wants 0F2 before it gives back the gradient of microbatch 0, which rank 0 wants before it runs F2.
@@ -52,7 +52,7 @@ Schedule random_hang(test::Random& random, std::uint64_t seed) {
       if (!validate_structure(moved).empty()) continue;
       schedule = std::move(moved);
     }
-    if (find_deadlock(schedule)) return schedule;
+    if (find_hang(schedule)) return schedule;
   }
 }
 
@@ -60,7 +60,7 @@ Schedule random_hang(test::Random& random, std::uint64_t seed) {
 
 TEST_CASE("the grid ends with the step in which nothing can start") {
   const Schedule schedule = parse_schedule(kCrossed);
-  const HangGrid grid = hang_grid(schedule, *find_deadlock(schedule), 3);
+  const HangGrid grid = hang_grid(schedule, *find_hang(schedule), 3);
   CHECK(grid.ranks == std::vector<Rank>{Rank(0), Rank(1)});
   // 0F0, 0F1 with 1F0, then 1F1, then 1B1: step 4 fails, and three steps stand before it.
   CHECK(grid.first_step == 1);
@@ -71,13 +71,13 @@ TEST_CASE("the grid ends with the step in which nothing can start") {
 TEST_CASE("a wide grid keeps the ranks of the cycle") {
   std::string text = kCrossed;
   const Schedule schedule = parse_schedule(text);
-  const HangGrid grid = hang_grid(schedule, *find_deadlock(schedule), 3, 1);
+  const HangGrid grid = hang_grid(schedule, *find_hang(schedule), 3, 1);
   CHECK(grid.ranks == std::vector<Rank>{Rank(0)});
 }
 
 TEST_CASE("who waits for whom is said once per rank, and the cycle closes") {
   const Schedule schedule = parse_schedule(kCrossed);
-  CHECK(wait_lines(*find_deadlock(schedule), schedule) ==
+  CHECK(wait_lines(*find_hang(schedule), schedule) ==
         std::vector<std::string>{"rank 0 stands at 0B0 and waits for 1B0 of rank 1, which",
                                  "rank 1 stands at 1F2 and waits for 0F2 of rank 0: the cycle closes"});
 }
@@ -127,4 +127,4 @@ TEST_CASE("moves let random hanging schedules run, and a single one is the short
   CHECK(found > singles);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::hang_test

@@ -8,7 +8,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::idle_causes_test {
 namespace {
 
 using test::scene;
@@ -114,4 +114,4 @@ TEST_CASE("without transfers nothing is called a transfer") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::idle_causes_test

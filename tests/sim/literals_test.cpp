@@ -4,7 +4,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::literals_test {
 namespace {
 
 /// Of a text that is a time and says no more than is kept.
@@ -50,4 +50,4 @@ TEST_CASE("rates with a unit are bits per second") {
     CHECK_FALSE(parse_rate_literal(text));
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::literals_test

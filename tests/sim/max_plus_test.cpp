@@ -6,7 +6,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom {
+namespace pipeloom::max_plus_test {
 namespace {
 
 /// The largest mean over all closed walks of 1 .. n edges, by walking all of them: heaviest[k][v] from each start in turn.
@@ -88,4 +88,4 @@ TEST_CASE("walks may pass 63 bits where their mean does not") {
   CHECK(max_cycle_mean(matrix) == kMaxTicks / 2);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::max_plus_test

@@ -8,7 +8,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::memory_test {
 namespace {
 
 using test::scene;
@@ -266,4 +266,4 @@ TEST_CASE("a run is over the limit exactly if a peak is") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::memory_test

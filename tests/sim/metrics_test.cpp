@@ -8,7 +8,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::metrics_test {
 namespace {
 
 using test::scene;
@@ -111,4 +111,4 @@ TEST_CASE("metrics hold together on random problems") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::metrics_test

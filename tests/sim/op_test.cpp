@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::op_test {
 
 TEST_CASE("an op keeps its kind, stage and microbatch up to the largest index") {
   const std::int32_t most = kMaxIndex - 1;
@@ -60,4 +60,4 @@ TEST_CASE("an op is one 64-bit word") {
   CHECK(sizeof(Op) == 8);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::op_test

@@ -6,7 +6,7 @@
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::overlap_test {
 namespace {
 
 using test::scene;
@@ -85,4 +85,4 @@ TEST_CASE("groups of more than two follow the same rules") {
   CHECK(costs.entry_duration(*schedule, 3, 6) == 6);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::overlap_test

@@ -6,16 +6,16 @@
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/dag.hpp"
 #include "sim/analysis/metrics.hpp"
-#include "sim/engine/event_engine.hpp"
 #include "sim/engine/fixed_order.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "support/catch.hpp"
 #include "support/eager_program.hpp"
+#include "support/event_engine.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"
 
-namespace pipeloom {
+namespace pipeloom::per_op_test {
 namespace {
 
 /// A random problem, with copies, recomputation and slices in every other one.
@@ -150,4 +150,4 @@ TEST_CASE("scenarios with and without durations of single ops run together") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::per_op_test

@@ -6,7 +6,7 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::placement_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -108,4 +108,4 @@ TEST_CASE("custom refuses ranks that are not there") {
   CHECK(Placement::custom(3, 2, 1, as_ranks({0, 2})).slots_of(Rank(1)).empty());
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::placement_test

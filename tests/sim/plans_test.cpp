@@ -12,7 +12,7 @@
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::plans_test {
 namespace {
 
 using Catch::Matchers::Message;
@@ -166,4 +166,4 @@ TEST_CASE("a framework's plan refuses another framework's order") {
       Message("the queue of rank 0 is not in the order of Megatron-LM's 1F1B: 0F3 is due, but 0B1 is next"));
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::plans_test

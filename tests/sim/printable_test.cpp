@@ -6,7 +6,7 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::printable_test {
 
 TEST_CASE("printable text holds nothing that steers a terminal") {
   CHECK(printable("plain, gr\xC3\xB6\xC3\x9F, \xF0\x9F\x99\x82") ==
@@ -62,4 +62,4 @@ TEST_CASE("of many valid names a message lists the ten nearest") {
   CHECK(what.find("name80, name500 and 990 more") != std::string::npos);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::printable_test

@@ -14,7 +14,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::program_engine_test {
 namespace {
 
 using test::eager_program;
@@ -204,11 +204,11 @@ TEST_CASE("two ranks that both send first and wait stand still, and it is said h
   const auto schedule = scene("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1");
   const Program program = plain_program(schedule, true);
   const auto outcome = run_program(program, hop_costs(*schedule), {});
-  REQUIRE(std::holds_alternative<ProgramDeadlock>(outcome));
-  const auto& deadlock = std::get<ProgramDeadlock>(outcome);
-  CHECK(deadlock.cycle.size() == 2);
+  REQUIRE(std::holds_alternative<ProgramHang>(outcome));
+  const auto& hang = std::get<ProgramHang>(outcome);
+  CHECK(hang.cycle.size() == 2);
   CHECK(
-      wait_lines(deadlock, program) ==
+      wait_lines(hang, program) ==
       std::vector<std::string>{"rank 0 waits in SEND_F of stage 0 microbatch 1 to rank 1, which",
                                "rank 1 waits in SEND_B of stage 1 microbatch 0 to rank 0: the cycle closes"});
 }
@@ -231,8 +231,8 @@ TEST_CASE("a message that nobody receives is named") {
   CHECK(found[0].code == "unsent");
   CHECK(found[0].message == "rank 0: the output of 0F0 is sent 0 times to rank 1; once is right");
   const auto outcome = run_program(program, hop_costs(*schedule), {});
-  REQUIRE(std::holds_alternative<ProgramDeadlock>(outcome));
-  CHECK(describe(std::get<ProgramDeadlock>(outcome), program) ==
+  REQUIRE(std::holds_alternative<ProgramHang>(outcome));
+  CHECK(describe(std::get<ProgramHang>(outcome), program) ==
         "rank 1 waits in RECV_F of stage 1 microbatch 0 from rank 0, which rank 0 never posts; "
         "rank 0 waits in RECV_B of stage 0 microbatch 0 from rank 1");
 }
@@ -282,4 +282,4 @@ TEST_CASE("the critical entries reach from the first start to the last end") {
   CHECK(path == "0F0 1F0 1B0 1F1 1B1 0B1 ");
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::program_engine_test

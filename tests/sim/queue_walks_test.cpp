@@ -16,11 +16,7 @@
 #include "support/scenes.hpp"
 #include "tests/sim/graph_references.hpp"
 
-namespace pipeloom {
-
-bool operator==(const ChainJob& a, const ChainJob& b) {
-  return a.head == b.head && a.tail == b.tail && a.work == b.work && a.longest == b.longest;
-}
+namespace pipeloom::queue_walks_test {
 
 namespace {
 
@@ -191,4 +187,4 @@ TEST_CASE("peaks are those of the curve, by queue or by times") {
   });
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::queue_walks_test

@@ -6,7 +6,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::schedule_test {
 namespace {
 
 /// The words of a schedule, rank by rank.
@@ -124,4 +124,4 @@ TEST_CASE("forward_only keeps the replicas") {
   CHECK(forwards.replica_of(Microbatch(1)) == Replica(1));
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::schedule_test

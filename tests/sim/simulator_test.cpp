@@ -10,7 +10,7 @@
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::simulator_test {
 
 using Catch::Matchers::Contains;
 using test::scene;
@@ -138,4 +138,4 @@ TEST_CASE("a single expensive op does not count for all") {
   CHECK(span_of(simulate(schedule, costs)).length() == kMaxTicks / 8);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::simulator_test

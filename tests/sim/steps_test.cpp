@@ -9,7 +9,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::steps_test {
 namespace {
 
 using test::scene;
@@ -131,4 +131,4 @@ TEST_CASE("the period of long steps is right or refused") {
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::steps_test

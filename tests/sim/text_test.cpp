@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom {
+namespace pipeloom::text_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -189,4 +189,4 @@ TEST_CASE("too many replicas are refused") {
   CHECK_THROWS_WITH(parse_schedule(rows[0] + "|" + rows[1]), Contains("at most 255"));
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::text_test

@@ -2,7 +2,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::tick_sum_test {
 
 TEST_CASE("a sum of times is exact beyond 64 bits") {
   // 1,024 runs of 5 h: 5120 h = 18,432,000 s = 1.8432e19 ps, more than 2^63 = 9.2e18.
@@ -31,4 +31,4 @@ TEST_CASE("a small sum is written as a time is") {
       CHECK(format_ticks(TickSum(ticks), unit) == format_ticks(ticks, unit));
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::tick_sum_test

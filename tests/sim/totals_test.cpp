@@ -11,7 +11,7 @@
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
-namespace pipeloom {
+namespace pipeloom::totals_test {
 namespace {
 
 using test::scene;
@@ -123,8 +123,8 @@ TEST_CASE("one simulator serves schedules of any size in any order") {
       const auto expected = fresh.evaluate(*schedule, costs, memory);
       const auto found = simulator.evaluate(*schedule, costs, memory);
       REQUIRE(found.index() == expected.index());
-      if (const auto* deadlock = std::get_if<Deadlock>(&expected)) {
-        CHECK(describe(std::get<Deadlock>(found), *schedule) == describe(*deadlock, *schedule));
+      if (const auto* hang = std::get_if<ScheduleHang>(&expected)) {
+        CHECK(describe(std::get<ScheduleHang>(found), *schedule) == describe(*hang, *schedule));
         continue;
       }
       CHECK(std::get<Totals>(found).makespan == std::get<Totals>(expected).makespan);
@@ -142,4 +142,4 @@ TEST_CASE("a forward-only schedule runs, and its activations do not pile up") {
   CHECK(totals.peak_live == std::vector<std::int32_t>{1, 1});
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::totals_test

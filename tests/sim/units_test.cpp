@@ -8,7 +8,7 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
-namespace pipeloom {
+namespace pipeloom::units_test {
 namespace {
 
 constexpr std::array kAllUnits = {TimeUnit::Unit, TimeUnit::Second, TimeUnit::Millisecond,
@@ -162,4 +162,4 @@ TEST_CASE("multiply_divide rounds to nearest and does not overflow in between") 
   CHECK(multiply_divide(0, 5, 7) == 0);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::units_test

@@ -8,7 +8,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::validate_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -192,4 +192,4 @@ TEST_CASE("a schedule without ops lacks everything") {
   CHECK(codes_of(validate(std::move(out).build())) == Codes{"missing-forward", "missing-backward"});
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::validate_test

@@ -11,6 +11,8 @@
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
+namespace compare_test {
+
 using namespace pipeloom;
 using namespace pipeloom::study;
 
@@ -356,3 +358,5 @@ TEST_CASE("a comparison says what a simulation says: one slow stage of 64") {
   CHECK(run.metrics->bubble_ratio == Approx(63.0 / 64).margin(1e-6));
   CHECK(ratio_of("bubble_ratio", {nullptr, &run.timeline}) == Approx(run.metrics->bubble_ratio));
 }
+
+}  // namespace compare_test

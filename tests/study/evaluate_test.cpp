@@ -12,6 +12,8 @@
 #include "study/report/run_tables.hpp"
 #include "support/catch.hpp"
 
+namespace evaluate_test {
+
 using namespace pipeloom;
 using Json = nlohmann::ordered_json;
 
@@ -301,3 +303,5 @@ TEST_CASE("times of messages that pass 2^62 ticks are refused") {
               model + R"(", "latency": 4e6}}})")
               .find("2^62") != std::string::npos);
 }
+
+}  // namespace evaluate_test

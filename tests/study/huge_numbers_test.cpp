@@ -13,6 +13,8 @@
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
+namespace huge_numbers_test {
+
 using namespace pipeloom;
 
 namespace {
@@ -193,3 +195,5 @@ TEST_CASE("numbers near the largest are right or refused, never others") {
   CHECK(right > 300);
   CHECK(refused > 100);
 }
+
+}  // namespace huge_numbers_test

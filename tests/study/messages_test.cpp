@@ -11,6 +11,8 @@
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
+namespace messages_test {
+
 using namespace pipeloom;
 
 namespace {
@@ -116,3 +118,5 @@ TEST_CASE("several steps under blocking messages") {
   CHECK(ahead.metrics->steady_period <= barrier.metrics->steady_period);
   CHECK(ahead.timeline.start_of(0, 1) <= barrier.timeline.start_of(0, 1));
 }
+
+}  // namespace messages_test

@@ -14,6 +14,8 @@
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
+namespace metric_test {
+
 using namespace pipeloom;
 using namespace pipeloom::study;
 using Json = nlohmann::ordered_json;
@@ -137,3 +139,5 @@ TEST_CASE("texts of values keep every digit") {
   CHECK(text("busy", TickSum::times(kMaxTicks, 1000)) ==
         format_ticks(TickSum::times(kMaxTicks, 1000), TimeUnit::Unit));
 }
+
+}  // namespace metric_test

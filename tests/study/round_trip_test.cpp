@@ -15,6 +15,8 @@
 #include "sim/io/formats/formats.hpp"
 #include "support/catch.hpp"
 
+namespace round_trip_test {
+
 using namespace pipeloom;
 
 namespace {
@@ -84,3 +86,5 @@ TEST_CASE("every schedule, extras included, reads back from every format that ca
   });
   CHECK(round_trips > 5'000);
 }
+
+}  // namespace round_trip_test

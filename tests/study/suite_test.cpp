@@ -11,6 +11,8 @@
 #include "study/text/fingerprint.hpp"
 #include "support/catch.hpp"
 
+namespace suite_test {
+
 using namespace pipeloom;
 using namespace pipeloom::study;
 
@@ -232,3 +234,5 @@ TEST_CASE("fingerprints are FNV-1a") {
   CHECK(fingerprint("a") == "af63dc4c8601ec8c");
   CHECK(fingerprint("foobar") == "85944171f73967e8");
 }
+
+}  // namespace suite_test

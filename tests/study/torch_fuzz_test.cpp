@@ -15,7 +15,7 @@
 #include "support/catch.hpp"
 #include "support/torch_run.hpp"
 
-namespace pipeloom {
+namespace pipeloom::torch_fuzz_test {
 namespace {
 
 using tests::TorchRun;
@@ -156,4 +156,4 @@ TEST_CASE("torch files: random changes get the verdict that a plain account of P
     CHECK(count[one] > 10);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::torch_fuzz_test

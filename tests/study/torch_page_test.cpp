@@ -7,7 +7,7 @@
 #include "study/report/hang_page.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::study {
+namespace pipeloom::study::torch_page_test {
 namespace {
 
 /// Two ranks, two stages, two microbatches, as 2.15 lowers them.
@@ -189,4 +189,4 @@ TEST_CASE("torch files: every cell that is refused") {
   CHECK(errors[2].where().text() == "f:2:8");
 }
 
-}  // namespace pipeloom::study
+}  // namespace pipeloom::study::torch_page_test

@@ -5,7 +5,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::actions_test {
 namespace {
 
 const Stage kThird(3);
@@ -108,4 +108,4 @@ TEST_CASE("actions: what is no computation leaves a group without breaking it") 
   CHECK_THROWS_AS(to_schedule(none), InputError);
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::actions_test

@@ -10,7 +10,7 @@
 #include "sim/memory.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom {
+namespace pipeloom::chrome_test {
 
 TEST_CASE("torch: in a trace I, W and overlapped pairs are computations, with their own lengths") {
   for (const char* name : {"InterleavedZeroBubble", "DualPipeV"}) {
@@ -41,4 +41,4 @@ TEST_CASE("torch: in a trace I, W and overlapped pairs are computations, with th
   }
 }
 
-}  // namespace pipeloom
+}  // namespace pipeloom::chrome_test

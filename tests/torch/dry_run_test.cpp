@@ -6,7 +6,7 @@
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::dry_run_test {
 namespace {
 
 using recorded::rows_text;
@@ -75,4 +75,4 @@ TEST_CASE("step grid: PyTorch's layout") {
         "Step 10: 0F0                         \n");
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::dry_run_test

@@ -7,7 +7,7 @@
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::hang_test {
 namespace {
 
 /// Two ranks, two stages, two microbatches, as the lowering writes it.
@@ -36,7 +36,7 @@ TEST_CASE("torch: the whole program comes to its end") {
 TEST_CASE("torch: a missing send is named and put in behind what it sends") {
   const ActionLists lists = parse_action_lists(without(kWhole, "0SEND_F1"));
   const Stuck stuck = stuck_of(lists);
-  const LoweredHang hang = explain_hang(lists, kTwo, stuck);
+  const ActionHang hang = explain_hang(lists, kTwo, stuck);
   CHECK(hang.cycle.empty());
   CHECK(wait_lines(hang, lists, kTwo) ==
         std::vector<std::string>{
@@ -63,7 +63,7 @@ TEST_CASE("torch: crossed receives are a cycle, and the shortest move ends it") 
       "0F0 0SEND_F0 0RECV_B0 0F1 0SEND_F1 0B0 0RECV_B1 0B1 | 1RECV_F0 1F0 1RECV_F1 1F1 1B0 1SEND_B0 1B1 "
       "1SEND_B1");
   const Stuck stuck = stuck_of(lists);
-  const LoweredHang hang = explain_hang(lists, kTwo, stuck);
+  const ActionHang hang = explain_hang(lists, kTwo, stuck);
   CHECK(wait_lines(hang, lists, kTwo) ==
         std::vector<std::string>{
             "rank 0 waits in RECV_B of stage 0 microbatch 0 from rank 1, which",
@@ -79,7 +79,7 @@ TEST_CASE("torch: what stands behind its own use is said so") {
   const Homes one({Rank(0), Rank(1)}, 1);
   const auto run = dry_run(lists, one);
   REQUIRE(run.stuck);
-  const LoweredHang hang = explain_hang(lists, one, *run.stuck);
+  const ActionHang hang = explain_hang(lists, one, *run.stuck);
   CHECK(wait_lines(hang, lists, one).front() ==
         "rank 1 waits in 1F0, which needs its own 1RECV_F0 behind it: the cycle closes");
   const auto edit = find_edit(lists, one, *run.stuck);
@@ -117,4 +117,4 @@ TEST_CASE("torch: any one message taken out of a lowered schedule is found and p
   CHECK(hanging > 200);
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::hang_test

@@ -3,7 +3,7 @@
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::liveness_test {
 namespace {
 
 std::vector<std::int32_t> slots_of(const RankLiveness& rank) {
@@ -76,4 +76,4 @@ TEST_CASE("liveness: what the rule has no answer for") {
   CHECK(problem("0F0 0I0 0B0") == "rank 0: 0B0 comes after an I of it; write W");
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::liveness_test

@@ -1,9 +1,9 @@
-#include "sim/torch/loops.hpp"
+#include "torch/loops.hpp"
 
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::loops_test {
 
 TEST_CASE("step loops: every recorded order and every batch of messages") {
   int compared = 0;
@@ -20,4 +20,4 @@ TEST_CASE("step loops: every recorded order and every batch of messages") {
   CHECK(compared == 20);
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::loops_test

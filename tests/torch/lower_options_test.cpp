@@ -7,7 +7,7 @@
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::lower_options_test {
 namespace {
 
 using recorded::rows_text;
@@ -113,4 +113,4 @@ TEST_CASE("torch options: which release takes which") {
   CHECK(error_of({.max_open_sends = 1}) == "accepted");
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::lower_options_test

@@ -11,7 +11,7 @@
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::lowering_test {
 namespace {
 
 using recorded::rows_text;
@@ -198,4 +198,4 @@ TEST_CASE("torch lowering: what 2.15 refuses about waits") {
   CHECK(problem("0SEND_F0 | 0WAIT_REDUCE_GRAD").starts_with("1,0"));  // reductions of all ranks come first
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::lowering_test

@@ -2,7 +2,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::pairing_test {
 namespace {
 
 std::vector<std::string> swaps(const char* text, const std::vector<Rank>& rank_of_stage, int microbatches) {
@@ -36,4 +36,4 @@ TEST_CASE("pairing: what only one side has does not shift the others") {
   CHECK(swaps("0SEND_F1 | 1RECV_F0 1RECV_F1", {Rank(0), Rank(1)}, 2).empty());
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::pairing_test

@@ -14,7 +14,7 @@
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 
-namespace pipeloom::io {
+namespace pipeloom::io::torch_csv_test {
 namespace {
 
 template <class Write>
@@ -206,4 +206,4 @@ TEST_CASE("torch files: ops that PyTorch has no text for are refused") {
   }
 }
 
-}  // namespace pipeloom::io
+}  // namespace pipeloom::io::torch_csv_test

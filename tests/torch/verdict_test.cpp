@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 
-namespace pipeloom::torch {
+namespace pipeloom::torch::verdict_test {
 namespace {
 
 LoadingRun run_of(const recorded::CustomFile& file) {
@@ -173,4 +173,4 @@ TEST_CASE("lints: a neighbour stage on the same rank hands its tensor over") {
   CHECK(lints.empty());
 }
 
-}  // namespace pipeloom::torch
+}  // namespace pipeloom::torch::verdict_test

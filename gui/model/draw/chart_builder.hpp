@@ -100,7 +100,7 @@ class ChartListBuilder {
   void add_dependencies();
   void add_waits(const ChartBlock& block);
   [[nodiscard]] double stop_of(const RunModel& run, Rank rank) const;
-  void add_wait(const RunModel& run, const Hang::Wait& wait);
+  void add_wait(const RunModel& run, const WaitNode<Op>& node, bool in_cycle);
   void add_range();
   void add_marks();
   void add_pointer();

@@ -166,27 +166,31 @@ double ChartListBuilder::stop_of(const RunModel& run, Rank rank) const {
 
 /// From where a rank stands still to where the rank that it waits for does.
 void ChartListBuilder::add_waits(const ChartBlock& block) {
-  for (const Hang::Wait& wait : block.run->hang->waits) add_wait(*block.run, wait);
+  const WaitGraph<Op>& graph = block.run->hang->graph;
+  const std::vector<std::size_t> order = reading_order(graph);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    add_wait(*block.run, graph.nodes[order[i]], i < graph.cycle.size());
 }
 
-void ChartListBuilder::add_wait(const RunModel& run, const Hang::Wait& wait) {
-  const ChartRow* const row = layout_.row_of(run.id, wait.rank);
-  const ChartRow* const other = layout_.row_of(run.id, wait.on);
+void ChartListBuilder::add_wait(const RunModel& run, const WaitNode<Op>& node, bool in_cycle) {
+  const ChartRow* const row = layout_.row_of(run.id, node.rank);
+  const ChartRow* const other = layout_.row_of(run.id, node.on);
   if (row == nullptr || other == nullptr) return;
-  const Rgba colour = wait.in_cycle ? ink_.critical : ink_.muted;
-  const double x = stop_of(run, wait.rank);
+  const Rgba colour = in_cycle ? ink_.critical : ink_.muted;
+  const double x = stop_of(run, node.rank);
   const double step = 10 * scale_;
   // Two that wait for each other have two arrows: they leave and arrive at different places.
   list_.arrows.push_back({static_cast<float>(x + step), static_cast<float>(middle_of(layout_, *row)),
-                          static_cast<float>(stop_of(run, wait.on) + 2.2 * step),
+                          static_cast<float>(stop_of(run, node.on) + 2.2 * step),
                           static_cast<float>(middle_of(layout_, *other)), colour,
-                          static_cast<float>((wait.in_cycle ? 2 : 1) * scale_), true});
+                          static_cast<float>((in_cycle ? 2 : 1) * scale_), true});
   const Box clip = layout_.clipped(*row, row->lane(ChartLane::Work));
   if (!layout_.is_visible(*row) || clip.empty() || x < clip.x0 || x >= clip.x1) return;
   quad(list_.quads, {x, clip.y0, std::min(x + 3 * scale_, clip.x1), clip.y1}, colour);
   if (clip.height() + 2 * scale_ < fonts_.small.height) return;
-  const std::string text = fmt::format("stands at {}, waits for {} of rank {}", to_text(wait.stands_at),
-                                       to_text(wait.waits_for), wait.on.value());
+  const std::string text = fmt::format("stands at {}, waits for {} of rank {}",
+                                       to_text(run.whole->ops()[node.at].with_joined(false)),
+                                       to_text(node.needs), node.on.value());
   const double width = fonts_.small.width(text) + step;
   const double left = std::max(clip.x0, std::min(x + 3.2 * step, clip.x1 - width));
   const double top = (clip.y0 + clip.y1 - fonts_.small.height) / 2;

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "gui/model/edit/config_model.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/io/config/key.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using SchedulePtr = std::shared_ptr<const Schedule>;
 
 constexpr int kFar = 16;            // how far from the given number values are tried
@@ -62,13 +62,17 @@ std::vector<std::size_t> lengths_of(const io::Key& key, const Schedule& schedule
 /// The array of `key` with as many entries as the shape wants, the last one repeated; a factor more is 1.
 void fit_table(const io::Key& key, const Schedule& schedule, std::string& value) {
   const auto lengths = lengths_of(key, schedule);
-  Json table = Json::parse(value, nullptr, false);
-  if (lengths.empty() || !table.is_array() || table.empty()) return;
-  if (std::find(lengths.begin(), lengths.end(), table.size()) != lengths.end()) return;
-  const Json more = key.type == io::KeyType::Scales ? Json(1) : table.back();
-  while (table.size() > lengths.front()) table.erase(table.size() - 1);
-  while (table.size() < lengths.front()) table.push_back(more);
-  value = table.dump();
+  const std::optional<io::Value> table = io::read_json(value);
+  if (lengths.empty() || !table || !table->is(io::ValueKind::Array) || table->items().empty()) return;
+  const std::vector<io::Value>& entries = table->items();
+  if (std::find(lengths.begin(), lengths.end(), entries.size()) != lengths.end()) return;
+  const std::string more = key.type == io::KeyType::Scales ? "1" : entries.back().canonical_text();
+  value = io::written_json(io::kPackedStyle, [&](io::JsonWriter& out) {
+    out.array();
+    for (std::size_t i = 0; i < lengths.front(); ++i)
+      out.raw(i < entries.size() ? entries[i].canonical_text() : more);
+    out.close();
+  });
 }
 
 class Search {

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string_view>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "gui/model/edit/config_presets.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/messages.hpp"
 
@@ -72,14 +74,27 @@ std::string without_prefix(std::string text) {
   return text;
 }
 
+/// An object without one of its members.
+std::string without_member(const std::string& json, std::string_view name) {
+  const io::Document object = io::Document::parse(json, "configuration");
+  const io::Value& members = object.root();
+  return io::written_json(io::kPackedStyle, [&](io::JsonWriter& out) {
+    out.object();
+    for (std::size_t i = 0; i < members.keys().size(); ++i)
+      if (const std::string& key = members.keys()[i].name; key != name)
+        out.key(key).raw(members.items()[i].canonical_text());
+    out.close();
+  });
+}
+
 /// Texts of files, which mean something relative to the configuration's own folder, from anywhere.
 void resolve_files(Assignments& assignments, const std::string& path) {
   for (const char* key : {"options.file", "costs"}) {
     const auto found = assignments.find(key);
     if (found == assignments.end()) continue;
-    const nlohmann::json value = nlohmann::json::parse(found->second, nullptr, false);
-    if (value.is_string())
-      found->second = nlohmann::json(io::relative_to(path, value.get<std::string>())).dump();
+    const std::optional<io::Value> value = io::read_json(found->second);
+    if (value && value->is(io::ValueKind::String))
+      found->second = io::json_string(io::relative_to(path, value->text()));
   }
 }
 
@@ -103,9 +118,9 @@ std::string ConfigModel::value(const std::string& path) const {
   if (dot == std::string::npos) return {};
   const auto parent = now_.find(path.substr(0, dot));
   if (parent == now_.end() || !parent->second.starts_with('{')) return {};
-  const nlohmann::json members = nlohmann::json::parse(parent->second, nullptr, false);
-  const auto member = members.find(path.substr(dot + 1));
-  return member == members.end() ? std::string() : shown_value(member->dump());
+  const std::optional<io::Value> members = io::read_json(parent->second);
+  const io::Value* member = members ? members->find(path.substr(dot + 1)) : nullptr;
+  return member == nullptr ? std::string() : shown_value(member->canonical_text());
 }
 
 void ConfigModel::change(Session& session, Assignments next, const std::string& gesture) {
@@ -147,10 +162,8 @@ void ConfigModel::reset(Session& session, const std::string& path) {
   const std::size_t dot = std::min(path.rfind('.'), path.size());
   const auto parent = next.find(path.substr(0, dot));
   if (dot < path.size() && parent != next.end() && parent->second.starts_with('{')) {
-    nlohmann::json members = nlohmann::json::parse(parent->second);
-    members.erase(path.substr(dot + 1));
-    parent->second = members.dump();
-    if (members.empty()) next.erase(parent);
+    parent->second = without_member(parent->second, path.substr(dot + 1));
+    if (parent->second == "{}") next.erase(parent);
   }
   change(session, std::move(next), path);
 }
@@ -247,15 +260,21 @@ void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, s
   if (run) session.show_live(std::move(run));
 }
 
-std::string ConfigModel::state_json(const Session&) const {
-  nlohmann::ordered_json values = nlohmann::ordered_json::object();
-  for (const auto& [path, text] : now_) values[path] = nlohmann::ordered_json::parse(text, nullptr, false);
-  nlohmann::ordered_json fixes = nlohmann::ordered_json::array();
-  for (const Fix& fix : fixes_) fixes.push_back(fix.label);
-  const nlohmann::ordered_json state = {{"values", values},    {"problem", problem_},  {"fixes", fixes},
-                                        {"file", file_},       {"unsaved", unsaved()}, {"undo", undo_.size()},
-                                        {"redo", redo_.size()}};
-  return state.dump();
+void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {
+  out.object().key("values").object();
+  for (const auto& [path, text] : now_) {
+    const std::optional<io::Value> value = io::read_json(text);
+    out.key(path);
+    value ? out.value(*value) : out.null();
+  }
+  out.close().member("problem", problem_).key("fixes").array();
+  for (const Fix& fix : fixes_) out.text(fix.label);
+  out.close()
+      .member("file", file_)
+      .member("unsaved", unsaved())
+      .member("undo", undo_.size())
+      .member("redo", redo_.size())
+      .close();
 }
 
 }  // namespace pipeloom::gui

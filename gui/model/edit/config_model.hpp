@@ -110,7 +110,7 @@ class ConfigModel : public Part, public Undoable {
   void stop(Session& session) override;
   [[nodiscard]] bool idle() const override { return started_; }
   [[nodiscard]] std::string_view state_key() const override { return "config"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   void change(Session& session, Assignments next, const std::string& gesture);

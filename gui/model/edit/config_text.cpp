@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "gui/model/edit/config_model.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "study/text/shell_text.hpp"
+
+#include <optional>
 
 namespace pipeloom::gui {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 bool is_group(const std::string& path) {
   const io::Key* key = io::find_config_key(path);
@@ -89,13 +88,13 @@ struct Member {
 
 std::string shown_value(const std::string& json) {
   if (!json.starts_with('"')) return json;
-  const Json value = Json::parse(json, nullptr, false);
-  return value.is_string() ? value.get<std::string>() : json;
+  const std::optional<io::Value> value = io::read_json(json);
+  return value && value->is(io::ValueKind::String) ? value->text() : json;
 }
 
 std::string array_of(const std::string& value, int stages) {
-  const Json number = value.empty() ? Json(1) : Json::parse(value, nullptr, false);
-  const std::string element = number.is_discarded() ? Json(value).dump() : value.empty() ? "1" : value;
+  const bool is_word = !value.empty() && !io::read_json(value);
+  const std::string element = value.empty() ? "1" : is_word ? io::json_string(value) : value;
   std::string out = "[";
   for (int stage = 0; stage < stages; ++stage) out += (stage == 0 ? "" : ",") + element;
   return out + "]";

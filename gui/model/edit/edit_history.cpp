@@ -1,7 +1,6 @@
 #include "gui/model/edit/edit_history.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "gui/model/session/session.hpp"
 
@@ -61,8 +60,8 @@ void EditHistory::redo(Session& session) {
   done_.push_back(who);
 }
 
-std::string EditHistory::state_json(const Session&) const {
-  return nlohmann::ordered_json{{"can_undo", can_undo()}, {"can_redo", can_redo()}}.dump();
+void EditHistory::write_state(const Session&, io::JsonWriter& out) const {
+  out.object().member("can_undo", can_undo()).member("can_redo", can_redo()).close();
 }
 
 }  // namespace pipeloom::gui

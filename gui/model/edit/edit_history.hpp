@@ -37,7 +37,7 @@ class EditHistory : public Part {
   void redo(Session& session);
 
   [[nodiscard]] std::string_view state_key() const override { return "undo"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   std::vector<Undoable*> known_;  // everyone who ever made a step

@@ -41,7 +41,7 @@ void require_weight(Rank rank, Op op) {
 }
 
 /// The ops as one entry, or each as its own.
-std::vector<Op> joined(std::vector<Op> ops, bool as_group) {
+std::vector<Op> as_entries(std::vector<Op> ops, bool as_group) {
   for (std::size_t i = 0; i < ops.size(); ++i) ops[i] = ops[i].with_joined(as_group && i + 1 < ops.size());
   return ops;
 }
@@ -163,7 +163,7 @@ void QueueEdits::remove_weight(Rank rank, Op op) {
   Edit edit{rank, entry.first, copy_of(ops, entry.first, entry.last), {}, ""};
   std::vector<Op> rest = edit.before;
   std::erase(rest, op);
-  edit.after = joined(std::move(rest), true);
+  edit.after = as_entries(std::move(rest), true);
   edit.what = fmt::format("take {} out of rank {}", to_text(op), rank.value());
   apply(std::move(edit));
 }
@@ -196,7 +196,7 @@ void QueueEdits::split(Rank rank, Op op) {
   if (entry.count() == 1)
     throw refusal(rank, fmt::format("{} is in no overlapped group; nothing to split", to_text(op)));
   auto before = copy_of(queue(rank), entry.first, entry.last);
-  auto after = joined(before, false);
+  auto after = as_entries(before, false);
   std::string what = fmt::format("split {} on rank {}", text_of(before), rank.value());
   apply({rank, entry.first, std::move(before), std::move(after), std::move(what)});
 }
@@ -212,7 +212,7 @@ void QueueEdits::join_next(Rank rank, Op op) {
                   fmt::format("{} cannot be joined: copies run on a stream of their own", text_of(before)));
   auto after = before;
   std::stable_partition(after.begin(), after.end(), [](Op part) { return part.kind() == OpKind::Forward; });
-  after = joined(std::move(after), true);
+  after = as_entries(std::move(after), true);
   std::string what = fmt::format("join {} on rank {}", text_of(after), rank.value());
   apply({rank, entry.first, std::move(before), std::move(after), std::move(what)});
 }

@@ -69,10 +69,6 @@ void ScheduleEditor::drop(Session& session) {
   move(session, drag->rank, drag->name, to);
 }
 
-void ScheduleEditor::cancel_drag() {
-  drag_.reset();
-}
-
 std::optional<DragPreview> ScheduleEditor::drag_preview() const {
   if (!drag_ || !drag_->anchor) return std::nullopt;
   return DragPreview{drag_->run, drag_->op, drag_->rank, drag_->time};

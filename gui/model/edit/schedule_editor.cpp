@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gui/model/run/build_run.hpp"
@@ -31,15 +30,18 @@ bool hangs(const std::vector<Diagnostic>& diagnostics) {
 }
 
 /// "before", "now" and "difference" of the state dump: null where there is no number.
-nlohmann::ordered_json metrics_json(const RunModel* run) {
-  if (run == nullptr || !run->metrics) return nullptr;
+void write_edited_metrics(io::JsonWriter& out, const RunModel* run) {
+  if (run == nullptr || !run->metrics) {
+    out.null();
+    return;
+  }
   const study::RunNumbers numbers = numbers_of(*run);
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  out.object();
   for (const study::Metric* metric : study::listed(&study::Metric::edited))
     if (const auto value = metric->get(numbers))
-      out[std::string(metric->name)] = std::visit([](auto number) { return nlohmann::ordered_json(number); },
-                                                  state_value(*metric, *value, run->timeline.unit));
-  return out;
+      std::visit([&](auto number) { out.member(metric->name, number); },
+                 state_value(*metric, *value, run->timeline.unit));
+  out.close();
 }
 
 }  // namespace
@@ -274,29 +276,30 @@ bool ScheduleEditor::update(Session& session) {
   return true;
 }
 
-std::string ScheduleEditor::state_json(const Session& session) const {
-  nlohmann::ordered_json out = {{"on", editing()}};
+void ScheduleEditor::write_state(const Session& session, io::JsonWriter& out) const {
   const OpenRun* shown = session.find_run(shown_);
   const RunModel* now = shown == nullptr ? nullptr : shown->run.get();
-  out["edits"] = editing() ? edits_->num_edits() : 0;
-  out["last"] = editing() ? edits_->last_edit() : "";
-  out["can_undo"] = can_undo();
-  out["can_redo"] = can_redo();
-  out["pending"] = pending();
-  out["dragging"] = dragging();
-  out["valid"] = editing() && outcome_.diagnostics.empty() && outcome_.problem.empty();
-  out["hangs"] = hangs(outcome_.diagnostics);
-  out["problem"] = outcome_.problem;
-  auto diagnostics = nlohmann::ordered_json::array();
-  for (const Diagnostic& diagnostic : outcome_.diagnostics) diagnostics.push_back(diagnostic.code);
-  out["diagnostics"] = std::move(diagnostics);
-  out["before"] = metrics_json(before_.get());
-  out["now"] = metrics_json(now);
+  out.object()
+      .member("on", editing())
+      .member("edits", editing() ? edits_->num_edits() : 0)
+      .member("last", editing() ? edits_->last_edit() : "")
+      .member("can_undo", can_undo())
+      .member("can_redo", can_redo())
+      .member("pending", pending())
+      .member("dragging", dragging())
+      .member("valid", editing() && outcome_.diagnostics.empty() && outcome_.problem.empty())
+      .member("hangs", hangs(outcome_.diagnostics))
+      .member("problem", outcome_.problem);
+  out.key("diagnostics").array();
+  for (const Diagnostic& diagnostic : outcome_.diagnostics) out.text(diagnostic.code);
+  out.close();
+  write_edited_metrics(out.key("before"), before_.get());
+  write_edited_metrics(out.key("now"), now);
   const bool both = before_ && before_->metrics && now != nullptr && now->metrics;
-  out["difference"] = nullptr;
-  if (both)
-    out["difference"] = to_double(now->metrics->makespan - before_->metrics->makespan, now->timeline.unit);
-  return out.dump();
+  out.key("difference");
+  both ? out.number(to_double(now->metrics->makespan - before_->metrics->makespan, now->timeline.unit))
+       : out.null();
+  out.close();
 }
 
 }  // namespace pipeloom::gui

@@ -85,7 +85,6 @@ class ScheduleEditor : public Part, public Undoable {
   void drag_to(Session& session, Rank rank, double time);
   /// Moves the op to where the preview is, if there is one.
   void drop(Session& session);
-  void cancel_drag();
   [[nodiscard]] bool dragging() const { return drag_.has_value(); }
   [[nodiscard]] std::optional<DragPreview> drag_preview() const;
 
@@ -103,7 +102,7 @@ class ScheduleEditor : public Part, public Undoable {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "edit"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   struct Drag {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/files/export_view.hpp"
@@ -134,9 +133,8 @@ void ExportPart::start(Session& session, const std::string& to, const ExportOpti
   });
 }
 
-std::string ExportPart::state_json(const Session&) const {
-  return nlohmann::ordered_json{{"dialog", dialog_open}, {"written", written_}, {"last", last_}}.dump(
-      -1, ' ', false, nlohmann::json::error_handler_t::replace);
+void ExportPart::write_state(const Session&, io::JsonWriter& out) const {
+  out.object().member("dialog", dialog_open).member("written", written_).member("last", last_).close();
 }
 
 }  // namespace pipeloom::gui

@@ -91,7 +91,7 @@ class ExportPart : public Part {
   /// Writes in a job; the status line says how it went. Throws InputError if no run is active or the extension is unknown.
   void start(Session& session, const std::string& to, const ExportOptions& with, io::Overwrite overwrite);
   [[nodiscard]] std::string_view state_key() const override { return "export"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   std::size_t written_ = 0;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
@@ -109,13 +108,14 @@ void FileDialog::open_file(Session& session, const std::string& path, bool compa
   run_command(session, compared ? "open-below" : "open", path);
 }
 
-std::string FileDialog::state_json(const Session&) const {
-  nlohmann::ordered_json out = {{"open", open_},
-                                {"folder", folder_},
-                                {"filter", filter_},
-                                {"chosen", chosen_ < shown_.size() ? shown_[chosen_].name : ""},
-                                {"entries", shown_.size()}};
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void FileDialog::write_state(const Session&, io::JsonWriter& out) const {
+  out.object()
+      .member("open", open_)
+      .member("folder", folder_)
+      .member("filter", filter_)
+      .member("chosen", chosen_ < shown_.size() ? shown_[chosen_].name : "")
+      .member("entries", shown_.size())
+      .close();
 }
 
 }  // namespace pipeloom::gui

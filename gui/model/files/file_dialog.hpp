@@ -54,7 +54,7 @@ class FileDialog : public Part {
   void open_file(Session& session, const std::string& path, bool compared);
 
   [[nodiscard]] std::string_view state_key() const override { return "open_dialog"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   void refresh();

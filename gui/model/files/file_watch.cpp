@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -59,10 +58,10 @@ void FileWatch::look(Session& session) {
   }
 }
 
-std::string FileWatch::state_json(const Session&) const {
-  nlohmann::ordered_json out = {{"on", on}, {"files", nlohmann::json::array()}, {"reloads", reloads_}};
-  for (const auto& [path, file] : files_) out["files"].push_back(path);
-  return out.dump();
+void FileWatch::write_state(const Session&, io::JsonWriter& out) const {
+  out.object().member("on", on).key("files").array();
+  for (const auto& [path, file] : files_) out.text(path);
+  out.close().member("reloads", reloads_).close();
 }
 
 }  // namespace pipeloom::gui

@@ -49,7 +49,7 @@ class FileWatch : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "watch"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   void look(Session& session);

@@ -44,7 +44,7 @@ RunPtr open_schedule(const study::Input& input, const Cancelled& cancelled) {
   if (const auto structure = validate_structure(*input.schedule); !structure.empty())
     throw ScheduleError(io::SchedulePlaces(input.text, input.name).of(structure.front()),
                         structure.front().message);
-  if (find_deadlock(*input.schedule)) {
+  if (find_hang(*input.schedule)) {
     cost::ResolvedCosts resolved = cost::resolve(input.config.costs, *input.schedule);
     cost::bind_costs(resolved.costs, resolved.ops, *input.schedule);
     return build_hanging_run(input.schedule, resolved.costs, title, RunSource::ScheduleFile, input.name);

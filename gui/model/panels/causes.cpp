@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <string_view>
 #include <tuple>
 
 #include "gui/model/chart/chart_words.hpp"
@@ -219,26 +220,33 @@ bool CausesModel::update(Session& session) {
   return false;
 }
 
-std::string CausesModel::state_json(const Session& session) const {
-  using nlohmann::json;
+void CausesModel::write_state(const Session& session, io::JsonWriter& out) const {
   const RunPtr of = run(session);
-  if (of == nullptr) return "null";
+  if (of == nullptr) {
+    out.null();
+    return;
+  }
   const auto time = [&](TickSum ticks) { return to_double(ticks, of->timeline.unit); };
-  json total{{"idle", time(summary_->total.total())}};
-  for (const IdleCause cause : kAllCauses)
-    total[std::string(name_of(cause))] = time(summary_->total.of(cause));
-  json out{{"total", total}, {"gaps", summary_->num_gaps}, {"largest", nullptr}};
-  if (summary_->longest.empty()) return out.dump();
-  const GapRef& gap = summary_->longest.front();
-  const IdleSpan& span = of->idle[gap.rank.at()][gap.span];
-  out["largest"] = {{"rank", gap.rank.value()},
-                    {"span", gap.span},
-                    {"start", time(span.start)},
-                    {"end", time(span.end)},
-                    {"length", time(span.end - span.start)},
-                    {"cause", std::string(name_of(span.cause))},
-                    {"text", texts_.front().first}};
-  return out.dump();
+  out.object().member("gaps", summary_->num_gaps);
+  out.key("largest");
+  if (summary_->longest.empty()) {
+    out.null();
+  } else {
+    const GapRef& gap = summary_->longest.front();
+    const IdleSpan& span = of->idle[gap.rank.at()][gap.span];
+    out.object()
+        .member("cause", name_of(span.cause))
+        .member("end", time(span.end))
+        .member("length", time(span.end - span.start))
+        .member("rank", gap.rank.value())
+        .member("span", gap.span)
+        .member("start", time(span.start))
+        .member("text", texts_.front().first)
+        .close();
+  }
+  std::map<std::string_view, double> total{{"idle", time(summary_->total.total())}};
+  for (const IdleCause cause : kAllCauses) total[name_of(cause)] = time(summary_->total.of(cause));
+  out.member("total", total).close();
 }
 
 }  // namespace pipeloom::gui

@@ -61,7 +61,7 @@ class CausesModel : public Part {
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "causes"; }
   /// {"total": {"idle": 9.0, "warmup": ...}, "gaps", "largest": {"rank", "span", "start", "end", "length", "cause", "text"} or null}; times in the run's unit; null until known.
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   std::shared_ptr<const CausesSummary> summary_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gui/model/chart/chart_part.hpp"
@@ -212,25 +211,33 @@ void CompareModel::select(Session& session, std::size_t pair, std::size_t i) con
             Reveal::Yes);
 }
 
-std::string CompareModel::state_json(const Session&) const {
-  if (!result_) return "null";
-  nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
-  for (const study::MetricRow& row : result_->metrics) {
-    nlohmann::ordered_json& values = metrics[std::string(row.name)] = nlohmann::ordered_json::array();
-    const auto scale = row.unit == study::Unit::Time ? static_cast<double>(ticks_per(result_->unit)) : 1.0;
-    for (const auto& value : row.values)
-      values.push_back(value ? nlohmann::ordered_json(*value / scale) : nullptr);
+void CompareModel::write_state(const Session&, io::JsonWriter& out) const {
+  if (!result_) {
+    out.null();
+    return;
   }
-  nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
+  out.object()
+      .member("titles", result_->titles)
+      .member("difference", difference_)
+      .member("step", step_)
+      .member("aligned", aligned());
+  out.key("metrics").object();
+  for (const study::MetricRow& row : result_->metrics) {
+    const auto scale = row.unit == study::Unit::Time ? static_cast<double>(ticks_per(result_->unit)) : 1.0;
+    out.key(row.name).array();
+    for (const auto& value : row.values) value ? out.number(*value / scale) : out.null();
+    out.close();
+  }
+  out.close().key("pairs").array();
   for (const PairComparison& pair : result_->pairs)
-    pairs.push_back({{"matched", pair.ops.matched},
-                     {"only_a", pair.ops.only_a},
-                     {"only_b", pair.ops.only_b},
-                     {"durations_differ", pair.ops.durations_differ},
-                     {"lines", pair.lines}});
-  return nlohmann::ordered_json{{"titles", result_->titles}, {"difference", difference_}, {"step", step_},
-                                {"aligned", aligned()},      {"metrics", metrics},        {"pairs", pairs}}
-      .dump();
+    out.object()
+        .member("matched", pair.ops.matched)
+        .member("only_a", pair.ops.only_a)
+        .member("only_b", pair.ops.only_b)
+        .member("durations_differ", pair.ops.durations_differ)
+        .member("lines", pair.lines)
+        .close();
+  out.close().close();
 }
 
 }  // namespace pipeloom::gui

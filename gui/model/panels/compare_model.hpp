@@ -67,7 +67,7 @@ class CompareModel : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "compare"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   [[nodiscard]] std::vector<RunPtr> ordered_runs(const Session& session) const;

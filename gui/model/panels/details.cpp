@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <string>
 
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/select.hpp"
@@ -43,12 +44,12 @@ DetailLine line_of(const RunModel& run, const Neighbour& neighbour, std::string_
           OpRef{run.id, neighbour.position}, neighbour.binding};
 }
 
-nlohmann::json names_of(const Session& session, const std::vector<DetailLine>& lines) {
-  nlohmann::json out = nlohmann::json::array();
+void write_names(io::JsonWriter& out, const Session& session, const std::vector<DetailLine>& lines) {
+  out.array();
   for (const DetailLine& line : lines)
     if (const OpenRun* open = line.op ? session.find_run(line.op->run) : nullptr)
-      out.push_back(op_name(*open->run, line.op->op));
-  return out;
+      out.text(op_name(*open->run, line.op->op));
+  out.close();
 }
 
 /// Which factors there are: "costs.rank_scale makes".
@@ -251,16 +252,18 @@ bool DetailsPart::update(Session& session) {
   return false;
 }
 
-std::string DetailsPart::state_json(const Session& session) const {
-  if (!details_ || op_ != session.selection.op || gap_ != session.selection.gap) return "null";
-  nlohmann::json facts = nlohmann::json::object();
+void DetailsPart::write_state(const Session& session, io::JsonWriter& out) const {
+  if (!details_ || op_ != session.selection.op || gap_ != session.selection.gap) {
+    out.null();
+    return;
+  }
+  std::map<std::string, std::string> facts;
   for (const DetailLine& line : details_->facts) facts[line.name] = line.value;
-  return nlohmann::json{{"title", details_->title},
-                        {"sentence", details_->sentence},
-                        {"facts", std::move(facts)},
-                        {"predecessors", names_of(session, details_->predecessors)},
-                        {"successors", names_of(session, details_->successors)}}
-      .dump();
+  out.object().member("facts", facts);
+  write_names(out.key("predecessors"), session, details_->predecessors);
+  out.member("sentence", details_->sentence);
+  write_names(out.key("successors"), session, details_->successors);
+  out.member("title", details_->title).close();
 }
 
 }  // namespace pipeloom::gui

@@ -62,7 +62,7 @@ class DetailsPart : public Part {
   [[nodiscard]] const Details* current(Session& session);
   [[nodiscard]] std::string_view state_key() const override { return "details"; }
   /// {"title", "sentence", "facts": {name: value}, "predecessors": ["2/2B7", ...], "successors": [...]}, or null.
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
   bool update(Session& session) override;
 
  private:

@@ -1,13 +1,13 @@
 #include "gui/model/panels/notes.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "gui/model/panels/marks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -63,20 +63,17 @@ std::vector<Mark> read_notes(std::string_view text, const std::string& name, Tim
 }
 
 std::string notes_text(const std::vector<Mark>& marks, std::string_view file, TimeUnit unit) {
-  // Times by hand: exact decimals.
-  const auto quoted = [](std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
-  const std::string name(file.substr(file.rfind('/') + 1));
-  std::string out = "{\n  \"schema_version\": 1,\n  \"file\": " + quoted(name) +
-                    ",\n  \"time_unit\": " + quoted(name_of(unit)) + ",\n  \"notes\": [";
-  const char* separator = "\n    ";
-  for (const Mark& mark : persistent_of(marks)) {
-    out += separator + ("{\"time\": " + format_ticks(mark.time, unit)) + ", \"text\": " + quoted(mark.note) +
-           "}";
-    separator = ",\n    ";
-  }
-  return out + (separator[0] == ',' ? "\n  ]\n}\n" : "]\n}\n");
+  return io::written_json(
+             io::JsonStyle{io::JsonSpelling::Window},
+             [&](io::JsonWriter& out) {
+               out.object().line(2).member("schema_version", 1);
+               out.line(2).member("file", file.substr(file.rfind('/') + 1));
+               out.line(2).member("time_unit", name_of(unit)).line(2).key("notes").array();
+               for (const Mark& mark : persistent_of(marks))
+                 out.line(4).object().key("time").ticks(mark.time, unit).member("text", mark.note).close();
+               out.close(2).close(0);
+             }) +
+         "\n";
 }
 
 bool Notes::update(Session& session) {
@@ -128,10 +125,12 @@ void Notes::write(Session& session) {
   }
 }
 
-std::string Notes::state_json(const Session&) const {
-  return nlohmann::ordered_json{
-      {"file", file_.empty() ? "" : notes_path(file_)}, {"kept", kept_.size()}, {"locked", locked_}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void Notes::write_state(const Session&, io::JsonWriter& out) const {
+  out.object()
+      .member("file", file_.empty() ? "" : notes_path(file_))
+      .member("kept", kept_.size())
+      .member("locked", locked_)
+      .close();
 }
 
 }  // namespace pipeloom::gui

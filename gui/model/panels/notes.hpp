@@ -34,7 +34,7 @@ class Notes : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "notes"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   void read(Session& session);

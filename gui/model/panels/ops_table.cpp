@@ -1,9 +1,9 @@
 #include "gui/model/panels/ops_table.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "gui/model/run/build_run.hpp"
 #include "sim/text.hpp"
@@ -196,31 +196,43 @@ std::string OpsTable::text(std::size_t first, std::size_t last, char separator) 
   return out;
 }
 
-std::string OpsTable::state_json(const Session&) const {
-  using nlohmann::json;
-  json out{{"rows", num_rows()}, {"sort", nullptr},  {"descending", descending_}, {"first", nullptr},
-           {"last", nullptr},    {"kinds", nullptr}, {"outliers", nullptr}};
-  if (column_) out["sort"] = std::string(name_of(*column_));
-  const auto name = [&](const OpRow& r) { return std::to_string(r.rank.value()) + "/" + to_text(r.op); };
-  if (num_rows() > 0) {
-    out["first"] = name(row(0));
-    out["last"] = name(row(num_rows() - 1));
-  }
-  if (!stats_ || !run_) return out.dump();
-  const auto time = [&](double ticks) { return ticks / static_cast<double>(ticks_per(run_->timeline.unit)); };
-  out["kinds"] = json::object();
-  for (const OpKind kind : kAllOpKinds) {
-    const KindDurations& d = stats_->of[index_of(kind)];
-    if (d.count == 0) continue;
-    out["kinds"][std::string(1, letter_of(kind))] = {{"count", d.count},
-                                                     {"total", time(static_cast<double>(d.total))},
-                                                     {"mean", time(d.mean())},
-                                                     {"median", time(static_cast<double>(d.median))},
-                                                     {"p95", time(static_cast<double>(d.p95))},
-                                                     {"max", time(static_cast<double>(d.most))}};
-  }
-  out["outliers"] = stats_->num_outliers;
-  return out.dump();
+void OpsTable::write_kinds(io::JsonWriter& out) const {
+  const auto time = [&](auto ticks) {
+    return static_cast<double>(ticks) / static_cast<double>(ticks_per(run_->timeline.unit));
+  };
+  std::map<char, const KindDurations*> by_letter;
+  for (const OpKind kind : kAllOpKinds)
+    if (stats_->of[index_of(kind)].count > 0) by_letter[letter_of(kind)] = &stats_->of[index_of(kind)];
+  out.object();
+  for (const auto& [letter, durations] : by_letter)
+    out.key(std::string(1, letter))
+        .object()
+        .member("count", durations->count)
+        .member("max", time(durations->most))
+        .member("mean", time(durations->mean()))
+        .member("median", time(durations->median))
+        .member("p95", time(durations->p95))
+        .member("total", time(durations->total))
+        .close();
+  out.close();
+}
+
+void OpsTable::write_state(const Session&, io::JsonWriter& out) const {
+  const auto write_name = [&](const char* key, std::size_t position) {
+    const OpRow r = row(position);
+    out.member(key, std::to_string(r.rank.value()) + "/" + to_text(r.op));
+  };
+  const bool counted = stats_ && run_;
+  out.object().member("descending", descending_);
+  num_rows() > 0 ? write_name("first", 0) : void(out.key("first").null());
+  out.key("kinds");
+  counted ? write_kinds(out) : void(out.null());
+  num_rows() > 0 ? write_name("last", num_rows() - 1) : void(out.key("last").null());
+  out.key("outliers");
+  counted ? out.number(stats_->num_outliers) : out.null();
+  out.member("rows", num_rows()).key("sort");
+  column_ ? out.text(name_of(*column_)) : out.null();
+  out.close();
 }
 
 }  // namespace pipeloom::gui

@@ -141,13 +141,14 @@ class OpsTable : public Part {
   [[nodiscard]] std::string_view state_key() const override { return "ops"; }
   /// {"rows", "sort", "descending", "first", "last"} (texts of the first and last row) and, once a view asked for them, "kinds": {"F": {"count", "total", "mean", "median", "p95",
   /// "max"}}, "outliers".
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   using Slack = std::shared_ptr<const std::vector<Ticks>>;
   void follow(Session& session);
   void submit_sort(Session& session);
   void submit_stats(Session& session);
+  void write_kinds(io::JsonWriter& out) const;
   void submit_slack(Session& session);
   [[nodiscard]] std::size_t position_of(std::size_t row) const { return rows_ ? (*rows_)[row] : row; }
 

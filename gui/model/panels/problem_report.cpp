@@ -46,11 +46,11 @@ Problem problem_of(const Diagnostic& diagnostic, const io::SchedulePlaces* place
 }
 
 void explain_hang(const Schedule& schedule, ProblemReport& out) {
-  const auto deadlock = find_deadlock(schedule);
-  if (!deadlock) return;
-  out.waits = wait_lines(*deadlock, schedule);
-  for (const std::size_t i : deadlock->cycle) out.cycle.push_back(deadlock->blocked[i].rank);
-  out.grid = hang_grid(schedule, *deadlock);
+  const auto hang = find_hang(schedule);
+  if (!hang) return;
+  out.waits = wait_lines(*hang, schedule);
+  for (const std::size_t i : hang->cycle) out.cycle.push_back(hang->nodes[i].rank);
+  out.grid = hang_grid(schedule, *hang);
   constexpr std::size_t kBudget = 50'000'000;
   out.moves = find_unblocking_moves(schedule, kBudget).value_or(std::vector<Move>{});
   Schedule changed = schedule;

@@ -1,7 +1,6 @@
 #include "gui/model/panels/problems.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gui/model/chart/select.hpp"
@@ -23,15 +22,18 @@ ProblemReport examine_edit(const QueueSnapshot& queues, const EditOutcome& outco
   return out;
 }
 
-nlohmann::ordered_json problem_json(const Problem& problem) {
+void write_problem(io::JsonWriter& out, const Problem& problem) {
   constexpr std::string_view kKinds[] = {"error", "warning", "note"};
-  nlohmann::ordered_json out = {{"kind", kKinds[static_cast<std::size_t>(problem.kind)]},
-                                {"code", problem.code},
-                                {"message", problem.message},
-                                {"place", problem.place}};
-  out["rank"] = problem.rank ? nlohmann::json(problem.rank->value()) : nlohmann::json(nullptr);
-  out["op"] = problem.op ? nlohmann::json(to_text(*problem.op)) : nlohmann::json(nullptr);
-  return out;
+  out.object()
+      .member("kind", kKinds[static_cast<std::size_t>(problem.kind)])
+      .member("code", problem.code)
+      .member("message", problem.message)
+      .member("place", problem.place);
+  out.key("rank");
+  problem.rank ? out.number(problem.rank->value()) : out.null();
+  out.key("op");
+  problem.op ? out.quoted(*problem.op) : out.null();
+  out.close();
 }
 
 /// What the panel speaks of: the run, the edits that were made to it, and a configuration that is refused.
@@ -60,7 +62,7 @@ ProblemReport examine_assignments(const Assignments& assignments, const Cancelle
 }
 
 /// What is wrong with the configuration comes first: the run on screen is an older one then.
-ProblemReport joined(ProblemReport first, ProblemReport second) {
+ProblemReport merged_reports(ProblemReport first, ProblemReport second) {
   if (first.problems.empty()) return second;
   first.problems.insert(first.problems.end(), second.problems.begin(), second.problems.end());
   return first;
@@ -88,23 +90,23 @@ bool Problems::update(Session& session) {
   edit_ = now.edit;
   config_ = now.config;
   pending_ = true;
-  session.jobs.submit("problems",
-                      [this, &session, model = run == nullptr ? nullptr : session.runs[session.active].run,
-                       queues = edited ? editor.queues().snapshot() : QueueSnapshot{},
-                       outcome = edited ? editor.outcome() : EditOutcome{},
-                       assignments = is_refused ? std::optional(config->assignments())
-                                                : std::nullopt](const Cancelled& cancelled) -> Jobs::Finish {
-                        ProblemReport of_run;
-                        if (queues.base)
-                          of_run = examine_edit(queues, outcome);
-                        else if (model)
-                          of_run = examine_run(*model);
-                        auto report = std::make_shared<const ProblemReport>(
-                            assignments
-                                ? joined(examine_assignments(*assignments, cancelled), std::move(of_run))
-                                : std::move(of_run));
-                        return [this, &session, report] { take(session, report); };
-                      });
+  session.jobs.submit(
+      "problems",
+      [this, &session, model = run == nullptr ? nullptr : session.runs[session.active].run,
+       queues = edited ? editor.queues().snapshot() : QueueSnapshot{},
+       outcome = edited ? editor.outcome() : EditOutcome{},
+       assignments = is_refused ? std::optional(config->assignments())
+                                : std::nullopt](const Cancelled& cancelled) -> Jobs::Finish {
+        ProblemReport of_run;
+        if (queues.base)
+          of_run = examine_edit(queues, outcome);
+        else if (model)
+          of_run = examine_run(*model);
+        auto report = std::make_shared<const ProblemReport>(
+            assignments ? merged_reports(examine_assignments(*assignments, cancelled), std::move(of_run))
+                        : std::move(of_run));
+        return [this, &session, report] { take(session, report); };
+      });
   return true;
 }
 
@@ -138,19 +140,18 @@ bool Problems::select(Session& session, std::size_t problem) {
   return true;
 }
 
-std::string Problems::state_json(const Session&) const {
-  nlohmann::ordered_json out = {{"pending", pending_}, {"errors", report_->errors()}};
-  out["list"] = nlohmann::ordered_json::array();
+void Problems::write_state(const Session&, io::JsonWriter& out) const {
   constexpr std::size_t kListed = 20;
+  out.object().member("pending", pending_).member("errors", report_->errors()).key("list").array();
   for (std::size_t i = 0; i < std::min(report_->problems.size(), kListed); ++i)
-    out["list"].push_back(problem_json(report_->problems[i]));
-  out["waits"] = report_->waits;
-  out["cycle"] = nlohmann::ordered_json::array();
-  for (const Rank rank : report_->cycle) out["cycle"].push_back(rank.value());
-  out["remedies"] = report_->remedies;
-  out["setting"] = report_->setting;
-  out["page"] = report_->page;
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    write_problem(out, report_->problems[i]);
+  out.close().member("waits", report_->waits).key("cycle").array();
+  for (const Rank rank : report_->cycle) out.number(rank.value());
+  out.close()
+      .member("remedies", report_->remedies)
+      .member("setting", report_->setting)
+      .member("page", report_->page)
+      .close();
 }
 
 }  // namespace pipeloom::gui

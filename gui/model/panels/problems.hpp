@@ -81,7 +81,7 @@ class Problems : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "problems"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   void take(Session& session, std::shared_ptr<const ProblemReport> report);

@@ -1,7 +1,9 @@
 #include "gui/model/panels/range_stats.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <string_view>
+#include <variant>
 
 #include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/chart/op_walk.hpp"
@@ -205,21 +207,27 @@ bool RangeStats::update(Session& session) {
   return false;
 }
 
-std::string RangeStats::state_json(const Session& session) const {
+void RangeStats::write_state(const Session& session, io::JsonWriter& out) const {
   const RunModel* run = session.active_run();
-  if (!session.range || run == nullptr) return "null";
-  if (range_ != session.range || run_ != run->id) return "null";
+  if (!session.range || run == nullptr || range_ != session.range || run_ != run->id) {
+    out.null();
+    return;
+  }
   const auto time = [&](Ticks ticks) { return to_double(ticks, run->timeline.unit); };
-  nlohmann::json out = nlohmann::json::array();
+  out.array();
   for (const RankRange& rank : ranks_) {
-    nlohmann::json row = {{"busy", time(rank.busy)}, {"idle", time(rank.idle)}, {"ops", rank.ops}};
+    std::map<std::string_view, std::variant<double, std::uint64_t>> row = {
+        {"busy", time(rank.busy)}, {"idle", time(rank.idle)}, {"ops", rank.ops}};
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       const auto cause = static_cast<IdleCause>(i);
-      row[std::string(name_of(cause))] = time(rank.idle_of.of(cause));
+      row[name_of(cause)] = time(rank.idle_of.of(cause));
     }
-    out.push_back(std::move(row));
+    out.object();
+    for (const auto& [name, number] : row)
+      std::visit([&, name = name](auto shown) { out.member(name, shown); }, number);
+    out.close();
   }
-  return out.dump();
+  out.close();
 }
 
 std::string to_text(const RunModel& run, const std::vector<RankRange>& ranks) {

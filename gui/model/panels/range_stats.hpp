@@ -80,7 +80,7 @@ class RangeStats : public Part {
   [[nodiscard]] const RangeTotal& total() const { return total_; }
   [[nodiscard]] std::string_view state_key() const override { return "statistics"; }
   /// Of the measured range: [{"busy": 1.0, "idle": 2.5, "ops": 3, "warmup": ...}], by rank, in the run's unit; null without one.
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
   bool update(Session& session) override;
 
  private:

@@ -8,13 +8,13 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/memory_text.hpp"
 #include "study/run/evaluate.hpp"
 
@@ -59,7 +59,7 @@ std::optional<Quantity> quantity_of(const std::string& json) {
 
 std::string scaled(const Quantity& quantity, int factor) {
   const std::string number = fmt::format("{:.12g}", quantity.value * factor);
-  return quantity.unit.empty() ? number : nlohmann::json(number + quantity.unit).dump();
+  return quantity.unit.empty() ? number : io::json_string(number + quantity.unit);
 }
 
 /// Multiplies what of these keys is there; REQUIRES: can_scale().
@@ -159,7 +159,7 @@ Assignments with_schedule(const Assignments& assignments, const std::string& sch
   if (schedule == io::kCustomSchedule) {
     Assignments custom = assignments;
     for (const char* key : {"ranks", "microbatches", "chunks"}) custom.erase(key);
-    custom["schedule"] = nlohmann::json(schedule).dump();
+    custom["schedule"] = io::json_string(schedule);
     return custom;
   }
   if (is_now(assignments, schedule)) return assignments;
@@ -167,7 +167,7 @@ Assignments with_schedule(const Assignments& assignments, const std::string& sch
   const schedules::Requirements& takes = generator.requirements;
   const int v0 = chunks_of(assignments);
   Assignments out = assignments;
-  out["schedule"] = nlohmann::json(schedule).dump();
+  out["schedule"] = io::json_string(schedule);
   drop_foreign_options(out, takes);
   if (v0 < takes.min_chunks || v0 > takes.max_chunks || generator.complete) out.erase("chunks");
   if (chunks_of(out) != v0) give_per_rank(out, v0);

@@ -1,7 +1,6 @@
 #include "gui/model/panels/schedule_table.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gui/model/run/build_run.hpp"
@@ -180,22 +179,24 @@ void ScheduleTable::adopt(const std::string& schedule, std::uint64_t run) {
   if (ticked_.emplace(schedule, run).second) ticked_revision_ = 0;
 }
 
-std::string ScheduleTable::state_json(const Session&) const {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+void ScheduleTable::write_state(const Session&, io::JsonWriter& out) const {
+  out.object().member("pending", pending()).key("rows").array();
   for (const ScheduleRow& row : rows_)
-    rows.push_back({{"name", row.name},
-                    {"chunks", row.chunks},
-                    {"legal", row.refusal.empty()},
-                    {"refusal", row.refusal},
-                    {"makespan", to_double(row.makespan, row.unit)},
-                    {"updates", row.updates},
-                    {"bubble_ratio", row.bubble_ratio},
-                    {"peak_bytes", row.peak_bytes},
-                    {"peak", row.peak_text},
-                    {"gap", row.gap},
-                    {"stale", row.stale},
-                    {"ticked", ticked_.contains(row.name)}});
-  return nlohmann::ordered_json{{"pending", pending()}, {"rows", rows}}.dump();
+    out.object()
+        .member("name", row.name)
+        .member("chunks", row.chunks)
+        .member("legal", row.refusal.empty())
+        .member("refusal", row.refusal)
+        .member("makespan", to_double(row.makespan, row.unit))
+        .member("updates", row.updates)
+        .member("bubble_ratio", row.bubble_ratio)
+        .member("peak_bytes", row.peak_bytes)
+        .member("peak", row.peak_text)
+        .member("gap", row.gap)
+        .member("stale", row.stale)
+        .member("ticked", ticked_.contains(row.name))
+        .close();
+  out.close().close();
 }
 
 }  // namespace pipeloom::gui

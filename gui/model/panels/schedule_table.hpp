@@ -74,7 +74,7 @@ class ScheduleTable : public Part {
   bool update(Session& session) override;
   void stop(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "schedules"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   /// Evaluates row `index` of the registry, then those after it; between them, an edit's simulation has its turn.

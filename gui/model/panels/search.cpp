@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
@@ -147,17 +145,16 @@ bool SearchModel::update(Session& session) {
   return true;
 }
 
-std::string SearchModel::state_json(const Session& session) const {
+void SearchModel::write_state(const Session& session, io::JsonWriter& out) const {
   const RunModel* run = session.active_run();
   const Found positions = run == nullptr ? nullptr : found(run->id);
-  const auto at = current(session);
-  nlohmann::json json{{"text", text_},
-                      {"error", error_},
-                      {"active", active()},
-                      {"count", positions ? positions->size() : 0},
-                      {"current", nullptr}};
-  if (at) json["current"] = *at;
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  out.object()
+      .member("active", active())
+      .member("count", positions ? positions->size() : 0)
+      .member("current", current(session))
+      .member("error", error_)
+      .member("text", text_)
+      .close();
 }
 
 }  // namespace pipeloom::gui

@@ -118,7 +118,7 @@ class SearchModel : public Part {
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "search"; }
   /// {"text", "error", "active", "count", "current"}: of the active run; current counts from 0, null if no match is selected.
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   void understand(const Session& session);

@@ -6,6 +6,7 @@
 
 #include "gui/model/panels/search.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/text_cursor.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/text.hpp"
 
@@ -48,25 +49,23 @@ bool is_name(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
 }
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+constexpr std::string_view kBlanks = " \t\n\r";
 
 }  // namespace
 
 /// Recursive descent; every place is a byte offset, every error names its column.
 class SearchParser {
  public:
-  SearchParser(std::string_view text, TimeUnit unit) : text_(text), unit_(unit) {}
+  SearchParser(std::string_view text, TimeUnit unit) : cursor_(text), unit_(unit) {}
 
   SearchQuery parse() {
-    if (text_.size() > kMaxSearchText)
-      fail(kMaxSearchText, "a text of " + std::to_string(text_.size()) + " bytes",
+    if (cursor_.text().size() > kMaxSearchText)
+      fail(kMaxSearchText, "a text of " + std::to_string(cursor_.text().size()) + " bytes",
            "at most " + std::to_string(kMaxSearchText));
     skip_blanks();
-    if (at_ < text_.size()) {
+    if (!cursor_.at_end()) {
       parse_any();
-      if (at_ < text_.size()) fail(at_, quoted(at_, at_ + 1), "a '(' in front of it, or the end");
+      if (!cursor_.at_end()) fail_here("a '(' in front of it, or the end");
     }
     return std::move(query_);
   }
@@ -79,23 +78,24 @@ class SearchParser {
     throw InputError(Where{"search", 1, static_cast<int>(at) + 1},
                      "found " + found + "; allowed is " + allowed);
   }
+  [[noreturn]] void fail_here(const std::string& allowed) const {
+    fail(at(), quoted(at(), at() + 1), allowed);
+  }
+  /// What was read as a value from `begin` on; of nothing, what stands there.
+  [[noreturn]] void fail_from(std::size_t begin, const std::string& allowed) const {
+    fail(begin, quoted(begin, std::max(at(), begin + 1)), allowed);
+  }
   [[nodiscard]] std::string quoted(std::size_t from, std::size_t to) const {
-    if (from >= text_.size()) return "the end";
-    return "'" + shortened(text_.substr(from, to - from), 40) + "'";
+    if (from >= cursor_.text().size()) return "the end";
+    return "'" + shortened(cursor_.text().substr(from, to - from), 40) + "'";
   }
-  void skip_blanks() {
-    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
-  }
-  [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  [[nodiscard]] std::string_view word_here() const {
-    std::size_t end = at_;
-    while (end < text_.size() && is_name(text_[end])) ++end;
-    return text_.substr(at_, end - at_);
-  }
+  [[nodiscard]] std::size_t at() const { return cursor_.at(); }
+  [[nodiscard]] char peek() const { return cursor_.peek(); }
+  void skip_blanks() { cursor_.skip_blanks(kBlanks); }
   /// Takes the word if it stands here on its own.
   bool take_word(std::string_view word) {
-    if (lower(word_here()) != word) return false;
-    at_ += word.size();
+    if (lower(cursor_.word(is_name)) != word) return false;
+    cursor_.skip(word.size());
     skip_blanks();
     return true;
   }
@@ -113,7 +113,7 @@ class SearchParser {
   /// one { ["and"] one }
   void parse_all() {
     parse_one();
-    while (at_ < text_.size() && peek() != ')' && lower(word_here()) != "or") {
+    while (!cursor_.at_end() && peek() != ')' && lower(cursor_.word(is_name)) != "or") {
       take_word("and");
       parse_one();
       push(Step::What::And);
@@ -124,12 +124,10 @@ class SearchParser {
   void parse_one() {
     bool negated = false;
     while (true) {
-      if (peek() == '-') {
-        ++at_;
+      if (cursor_.take('-'))
         skip_blanks();
-      } else if (!take_word("not")) {
+      else if (!take_word("not"))
         break;
-      }
       negated = !negated;
     }
     if (peek() == '(')
@@ -140,28 +138,24 @@ class SearchParser {
   }
 
   void parse_parentheses() {
-    const std::size_t opened = at_;
+    const std::size_t opened = at();
     if (++depth_ > kMaxSearchDepth)
-      fail(at_, "parentheses more than " + std::to_string(kMaxSearchDepth) + " deep", "fewer");
-    ++at_;
+      fail(opened, "parentheses more than " + std::to_string(kMaxSearchDepth) + " deep", "fewer");
+    cursor_.skip();
     skip_blanks();
     parse_any();
-    if (peek() != ')') fail(opened, "'(' without its ')'", "a ')' at the end of what belongs together");
-    ++at_;
+    if (!cursor_.take(')')) fail(opened, "'(' without its ')'", "a ')' at the end of what belongs together");
     skip_blanks();
     --depth_;
   }
 
   void parse_term() {
-    const std::size_t begin = at_;
-    const std::string_view word = word_here();
-    if (word.empty())
-      fail(begin, quoted(begin, begin + 1),
-           "a field such as stage:3, an op such as 3F1, critical, group, not or '('");
+    const std::size_t begin = at();
+    const std::string_view word = cursor_.take_word(is_name);
+    if (word.empty()) fail_here("a field such as stage:3, an op such as 3F1, critical, group, not or '('");
     const auto field = std::find_if(std::begin(kFields), std::end(kFields),
                                     [&](const FieldName& f) { return f.name == lower(word); });
-    at_ += word.size();
-    const std::size_t behind = at_;
+    const std::size_t behind = at();
     skip_blanks();
     const std::string relation = take_relation();
     if (field == std::end(kFields)) {
@@ -173,7 +167,7 @@ class SearchParser {
       add({field->field, false, {}});
     } else {
       if (relation.empty())
-        fail(behind, quoted(at_, at_ + 1),
+        fail(behind, quoted(at(), at() + 1),
              "one of : = != < <= > >= behind '" + std::string(field->name) + "'");
       parse_values(field->field, field->name, relation);
     }
@@ -196,8 +190,7 @@ class SearchParser {
 
   std::string take_relation() {
     for (const std::string_view relation : {"!=", "<=", ">=", ":", "=", "<", ">"})
-      if (text_.substr(at_, relation.size()) == relation) {
-        at_ += relation.size();
+      if (cursor_.take(relation)) {
         skip_blanks();
         return std::string(relation);
       }
@@ -207,16 +200,15 @@ class SearchParser {
   void parse_values(Field field, std::string_view name, const std::string& relation) {
     SearchQuery::Term term{field, relation == "!=", {}};
     const bool single = relation[0] == '<' || relation[0] == '>';
-    if (single && field == Field::Kind) fail(at_, "'" + relation + "'", "type:F or type!=F");
+    if (single && field == Field::Kind) fail(at(), "'" + relation + "'", "type:F or type!=F");
     while (true) {
-      const std::size_t begin = at_;
+      const std::size_t begin = at();
       const Range value = parse_range(field, name);
       if (single && value.first != value.second)
-        fail(begin, quoted(begin, at_), "one value behind '" + relation + "'");
+        fail(begin, quoted(begin, at()), "one value behind '" + relation + "'");
       term.ranges.push_back(single ? compared(relation, value.first) : value);
-      if (peek() != ',') break;
-      if (single) fail(at_, "','", "one value behind '" + relation + "'");
-      ++at_;
+      if (single && peek() == ',') fail(at(), "','", "one value behind '" + relation + "'");
+      if (!cursor_.take(',')) break;
     }
     add(std::move(term));
   }
@@ -230,27 +222,24 @@ class SearchParser {
 
   /// value, or value - value
   Range parse_range(Field field, std::string_view name) {
-    const std::size_t begin = at_;
+    const std::size_t begin = at();
     const std::int64_t first = parse_value(field, name);
-    if (peek() != '-' || field == Field::Kind) return {first, first};
-    ++at_;
+    if (field == Field::Kind || !cursor_.take('-')) return {first, first};
     const std::int64_t last = parse_value(field, name);
-    if (last < first) fail(begin, quoted(begin, at_), "a range that goes up");
+    if (last < first) fail(begin, quoted(begin, at()), "a range that goes up");
     return {first, last};
   }
 
   std::int64_t parse_value(Field field, std::string_view name) {
-    const std::size_t begin = at_;
-    const std::string_view word = word_here();
-    at_ += word.size();
+    const std::size_t begin = at();
+    const std::string_view word = cursor_.take_word(is_name);
     if (field == Field::Kind) return parse_kind(begin, word);
     if (is_time(field)) return parse_time(begin, word);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (word.empty() || error != std::errc{} || end != word.data() + word.size() || value > kMaxIndex)
-      fail(begin, quoted(begin, std::max(at_, begin + 1)),
-           "numbers from 0 to " + std::to_string(kMaxIndex) + " behind '" + std::string(name) +
-               "', with commas and ranges such as 0-3,7");
+      fail_from(begin, "numbers from 0 to " + std::to_string(kMaxIndex) + " behind '" + std::string(name) +
+                           "', with commas and ranges such as 0-3,7");
     return value;
   }
 
@@ -258,7 +247,7 @@ class SearchParser {
     for (const OpKind kind : kAllOpKinds)
       if (word.size() == 1 && lower(word) == lower(std::string(1, letter_of(kind))))
         return static_cast<std::int64_t>(index_of(kind));
-    fail(begin, quoted(begin, std::max(at_, begin + 1)), "F, B, I, W, R, O or L, with commas between them");
+    fail_from(begin, "F, B, I, W, R, O or L, with commas between them");
   }
 
   std::int64_t parse_time(std::size_t begin, std::string_view word) const {
@@ -269,24 +258,24 @@ class SearchParser {
     const bool fits = unit && (*unit == TimeUnit::Unit) == abstract;
     const auto time = fits ? parse_ticks(word.substr(0, digits), *unit) : std::nullopt;
     if (!time)
-      fail(begin, quoted(begin, std::max(at_, begin + 1)),
-           abstract ? "a number: times of this run have no unit"
-                    : "a number in " + std::string(name_of(unit_)) + ", or with s, ms, us or ns behind it");
+      fail_from(begin, abstract ? "a number: times of this run have no unit"
+                                : "a number in " + std::string(name_of(unit_)) +
+                                      ", or with s, ms, us or ns behind it");
     return time->value;
   }
 
   void add(SearchQuery::Term term) {
-    if (at_ < text_.size() && !is_blank(text_[at_]) && text_[at_] != ')' && text_[at_] != '(' &&
-        !is_blank(text_[at_ - 1]))
-      fail(at_, quoted(at_, at_ + 1), "a blank between two terms");
+    const char last = cursor_.text()[at() - 1];
+    if (!cursor_.at_end() && kBlanks.find(last) == std::string_view::npos &&
+        kBlanks.find(peek()) == std::string_view::npos && peek() != ')' && peek() != '(')
+      fail_here("a blank between two terms");
     query_.asks_slack_ = query_.asks_slack_ || term.field == Field::Slack;
     push(Step::What::Term, query_.terms_.size());
     query_.terms_.push_back(std::move(term));
   }
 
-  std::string_view text_;
+  TextCursor cursor_;
   TimeUnit unit_;
-  std::size_t at_ = 0;
   std::size_t depth_ = 0;
   SearchQuery query_;
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <new>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gui/model/edit/config_model.hpp"
@@ -12,35 +11,41 @@
 namespace pipeloom::gui {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using sweep::Row;
 
 constexpr const char* kLane = "sweep";
 constexpr std::size_t kFrontInState = 40;
 
-Json front_json(const SweepScene& scene) {
-  Json out = Json::array();
+void write_front(io::JsonWriter& out, const SweepScene& scene) {
+  out.array();
+  std::size_t written = 0;
   for (const SweepDot& dot : scene.front()) {
-    if (out.size() == kFrontInState) break;
-    out.push_back({{"point", scene.table().point(dot.row)},
-                   {"title", scene.table().title(dot.row)},
-                   {"x", std::round(static_cast<double>(dot.x) * 1e6) / 1e6},
-                   {"y", std::round(static_cast<double>(dot.y) * 1e6) / 1e6}});
+    if (written++ == kFrontInState) break;
+    out.object()
+        .member("point", scene.table().point(dot.row))
+        .member("title", scene.table().title(dot.row))
+        .member("x", std::round(static_cast<double>(dot.x) * 1e6) / 1e6)
+        .member("y", std::round(static_cast<double>(dot.y) * 1e6) / 1e6)
+        .close();
   }
-  return out;
+  out.close();
 }
 
-Json map_json(const SweepScene& scene) {
-  if (!scene.map()) return nullptr;
+void write_map(io::JsonWriter& out, const SweepScene& scene) {
+  if (!scene.map()) {
+    out.null();
+    return;
+  }
   const sweep::WinnerMap& map = *scene.map();
-  Json wins = Json::object();
+  out.object().member("x", map.x.key).member("y", map.y.key).member("what", map.what);
+  out.key("wins").object();
   for (std::size_t i = 0; i < map.contenders.size(); ++i)
-    if (map.wins[i] > 0) wins[map.contenders[i]] = map.wins[i];
-  return {{"x", map.x.key}, {"y", map.y.key}, {"what", map.what}, {"wins", wins}};
+    if (map.wins[i] > 0) out.member(map.contenders[i], map.wins[i]);
+  out.close().close();
 }
 
-Json point_json(const SweepScene& scene, std::optional<Row> row) {
-  return row ? Json(scene.table().point(*row)) : Json(nullptr);
+void write_point(io::JsonWriter& out, const SweepScene& scene, std::optional<Row> row) {
+  row ? out.number(scene.table().point(*row)) : out.null();
 }
 
 }  // namespace
@@ -106,27 +111,31 @@ void SweepModel::open_point(Session& session, std::uint64_t point) {
   open_row(session, first);
 }
 
-std::string SweepModel::state_json(const Session&) const {
-  if (!scene_) return "null";
+void SweepModel::write_state(const Session&, io::JsonWriter& out) const {
+  if (!scene_) {
+    out.null();
+    return;
+  }
   const SweepScene& scene = *scene_;
   const SweepQuestion& question = scene.question();
-  return Json{{"file", file_},
-              {"points", scene.table().rows()},
-              {"ok", scene.table().status_counts()[0]},
-              {"shown", scene.shown()},
-              {"x", question.x},
-              {"y", question.y},
-              {"colour", question.colour},
-              {"where", question.where},
-              {"metric", scene.metric()},
-              {"front_size", scene.front_size()},
-              {"front", front_json(scene)},
-              {"cells", scene.cells().size()},
-              {"map", map_json(scene)},
-              {"shows_map", shows_map_},
-              {"hovered", point_json(scene, hovered_)},
-              {"opened", point_json(scene, opened_)}}
-      .dump();
+  out.object()
+      .member("file", file_)
+      .member("points", scene.table().rows())
+      .member("ok", scene.table().status_counts()[0])
+      .member("shown", scene.shown())
+      .member("x", question.x)
+      .member("y", question.y)
+      .member("colour", question.colour)
+      .member("where", question.where)
+      .member("metric", scene.metric())
+      .member("front_size", scene.front_size());
+  write_front(out.key("front"), scene);
+  out.member("cells", scene.cells().size());
+  write_map(out.key("map"), scene);
+  out.member("shows_map", shows_map_);
+  write_point(out.key("hovered"), scene, hovered_);
+  write_point(out.key("opened"), scene, opened_);
+  out.close();
 }
 
 }  // namespace pipeloom::gui

@@ -46,7 +46,7 @@ class SweepModel : public Part {
   /// {"file", "points", "ok", "shown", "x", "y", "colour", "where", "metric", "front": [{"point", "title", "x", "y"}], "cells",
   /// "map": {"x", "y", "what", "wins": {NAME: CELLS}} or null, "shows_map", "hovered", "opened"}; null while nothing is open. x and y of the
   /// front are shares of the plot, hovered and opened numbers of points.
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   std::string file_;

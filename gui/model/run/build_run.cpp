@@ -113,24 +113,6 @@ std::vector<std::string> remedies_of(const Schedule& schedule) {
   return lines;
 }
 
-Hang explain(const Deadlock& deadlock, const Schedule& schedule) {
-  Hang hang;
-  hang.lines = wait_lines(deadlock, schedule);
-  hang.remedies = remedies_of(schedule);
-  const auto add = [&](const BlockedRank& blocked, bool in_cycle) {
-    hang.waits.push_back({blocked.rank, schedule.ops()[blocked.op].with_joined(false), blocked.waits_for,
-                          blocked.on, in_cycle});
-  };
-  std::vector<bool> in_cycle(deadlock.blocked.size());
-  for (const std::size_t i : deadlock.cycle) {
-    in_cycle[i] = true;
-    add(deadlock.blocked[i], true);
-  }
-  for (std::size_t i = 0; i < deadlock.blocked.size(); ++i)
-    if (!in_cycle[i]) add(deadlock.blocked[i], false);
-  return hang;
-}
-
 }  // namespace
 
 const std::vector<std::size_t>& RunModel::critical() const {
@@ -231,8 +213,7 @@ RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const 
                          std::string title, RunSource source, std::string file) {
   std::vector<Ticks> start(schedule->num_ops(), -1);
   std::vector<Ticks> end(schedule->num_ops(), -1);
-  const auto outcome =
-      Simulator().evaluate(*schedule, costs, default_memory(schedule->placement()), start, end);
+  auto outcome = Simulator().evaluate(*schedule, costs, default_memory(schedule->placement()), start, end);
   auto run = new_run(std::move(title), source, std::move(file));
   run->timeline = executed_part(*schedule, start, end, costs.unit);
   run->schedule = run->timeline.schedule;
@@ -240,7 +221,10 @@ RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const 
   run->costs = std::make_shared<const Costs>(costs);
   run->idle = all_idle_spans(run->timeline, costs);
   run->message_bars = latency_bars(run->timeline, costs);
-  if (const auto* deadlock = std::get_if<Deadlock>(&outcome)) run->hang = explain(*deadlock, *schedule);
+  if (auto* hang = std::get_if<ScheduleHang>(&outcome)) {
+    auto lines = wait_lines(*hang, *schedule);
+    run->hang = {std::move(*hang), std::move(lines), remedies_of(*schedule)};
+  }
   index_run(*run);
   return run;
 }

@@ -51,7 +51,7 @@ void require_shown(const io::Config& config);
 inline constexpr std::size_t kMaxSlackEntries = std::size_t{1} << 22;
 
 /// What runs of a schedule that hangs, and why it does: the timeline holds the ops that ended, its schedule the same prefix of every
-/// queue. REQUIRES: find_deadlock(*schedule) finds one; no structural errors.
+/// queue. REQUIRES: find_hang(*schedule) finds one; no structural errors.
 [[nodiscard]] RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const Costs& costs,
                                        std::string title, RunSource source, std::string file);
 

@@ -4,9 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "schedules/generator.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -18,10 +17,6 @@ constexpr int kMostGap = 8;
 constexpr int kNoMatch = std::numeric_limits<int>::min() / 2;
 /// Longer texts are cut: no title is.
 constexpr std::size_t kLongest = 128;
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 bool is_word(char c) {
   c = lower(c);
@@ -247,13 +242,12 @@ void PaletteModel::run(Session& session, std::size_t i) {
   run_command(session, entry.id, entry.argument);
 }
 
-std::string PaletteModel::state_json(const Session&) const {
-  nlohmann::json titles = nlohmann::json::array();
-  for (std::size_t i = 0; i < std::min<std::size_t>(entries_.size(), 10); ++i)
-    titles.push_back(entries_[i].title);
-  return nlohmann::json{{"open", open_},     {"typed", typed_},     {"entries", titles},
-                        {"chosen", chosen_}, {"sheet", sheet_open}, {"tour", tour}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void PaletteModel::write_state(const Session&, io::JsonWriter& out) const {
+  constexpr std::size_t kListed = 10;
+  out.object().member("chosen", chosen_).key("entries").array();
+  for (std::size_t i = 0; i < std::min(entries_.size(), kListed); ++i) out.text(entries_[i].title);
+  out.close().member("open", open_).member("sheet", sheet_open).member("tour", tour).member("typed", typed_);
+  out.close();
 }
 
 }  // namespace pipeloom::gui

@@ -74,7 +74,7 @@ class PaletteModel : public Part {
 
   [[nodiscard]] std::string_view state_key() const override { return "palette"; }
   /// {"open", "typed", "entries": [first ten titles], "chosen", "sheet", "tour"}
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   bool open_ = false;

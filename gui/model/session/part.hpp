@@ -3,8 +3,9 @@
 // A feature's share of the session: its state and what it does between frames. Session::part<T>() makes it when first asked for, so
 // that a feature is its own files and nobody else's.
 
-#include <string>
 #include <string_view>
+
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::gui {
 
@@ -25,9 +26,9 @@ class Part {
   [[nodiscard]] virtual bool idle() const { return true; }
   /// It is about to bring the first run, so that nobody else need.
   [[nodiscard]] virtual bool brings_run() const { return false; }
-  /// Its key in the state dump, "" for none, and the JSON value there.
+  /// Its key in the state dump, "" for none, and the value there: one, whatever is to be said.
   [[nodiscard]] virtual std::string_view state_key() const { return ""; }
-  [[nodiscard]] virtual std::string state_json(const Session&) const { return "null"; }
+  virtual void write_state(const Session&, io::JsonWriter& out) const { out.null(); }
 };
 
 }  // namespace pipeloom::gui

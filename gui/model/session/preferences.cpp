@@ -4,30 +4,42 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <ostream>
+#include <string_view>
 
 #include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/io/json/json_value.hpp"
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using io::JsonWriter;
+using io::ValueKind;
 
 constexpr std::size_t kMaxPreferenceBytes = std::size_t{1} << 20;
 
-template <class Value>
-void take(const Json& object, const char* key, Value& value) {
-  const auto found = object.find(key);
-  if (found == object.end()) return;
-  if constexpr (std::is_same_v<Value, bool>) {
-    if (found->is_boolean()) value = found->get<bool>();
-  } else if constexpr (std::is_same_v<Value, double>) {
-    if (found->is_number()) value = found->get<double>();
-  } else {
-    if (found->is_string()) value = found->get<std::string>();
-  }
+/// Takes what is of the member's kind; false for anything else.
+bool take(const io::Value* found, bool& value) {
+  if (found == nullptr || !found->is(ValueKind::Bool)) return false;
+  value = found->text() == "true";
+  return true;
+}
+
+bool take(const io::Value* found, double& value) {
+  if (found == nullptr || !found->is(ValueKind::Number)) return false;
+  value = found->number();
+  return true;
+}
+
+bool take(const io::Value* found, std::string& value) {
+  if (found == nullptr || !found->is(ValueKind::String)) return false;
+  value = found->text();
+  return true;
 }
 
 bool is_palette(const std::string& name) {
@@ -35,12 +47,13 @@ bool is_palette(const std::string& name) {
 }
 
 /// The entries of an object that are what they should be.
-template <class Value, class Test>
-void take_map(const Json& object, const char* key, std::map<std::string, Value>& out, const Test& fits) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_object()) return;
-  for (const auto& [name, value] : found->items())
-    if (fits(value)) out[name] = value.template get<Value>();
+template <class Entry, class Test>
+void take_map(const io::Value* found, std::map<std::string, Entry>& out, const Test& fits) {
+  if (found == nullptr) return;
+  for (std::size_t i = 0; i < found->keys().size(); ++i) {
+    Entry entry{};
+    if (take(&found->items()[i], entry) && fits(entry)) out[found->keys()[i].name] = entry;
+  }
 }
 
 std::string environment(const char* name) {
@@ -49,16 +62,44 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Null for what is no object, or nested deeper than settings can be: writing that out again would take room in the square of it.
-Json parse_object(std::string_view text) {
-  constexpr int kDeepest = 64;
-  bool too_deep = false;
-  const auto look = [&too_deep](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDeepest;
-    return !too_deep;
-  };
-  Json object = Json::parse(text, look, false, true);
-  return object.is_object() && !too_deep ? object : Json();
+/// A setting of the file and who writes it.
+struct Setting {
+  std::string_view key;
+  void (*write)(JsonWriter& out, const Preferences& preferences);
+};
+template <auto Member>
+void write_member(JsonWriter& out, const Preferences& preferences) {
+  out.value(preferences.*Member);
+}
+constexpr Setting kSettings[] = {{"dark", write_member<&Preferences::dark>},
+                                 {"palette", write_member<&Preferences::palette>},
+                                 {"hatching", write_member<&Preferences::hatching>},
+                                 {"scale", write_member<&Preferences::scale>},
+                                 {"wheel_zooms", write_member<&Preferences::wheel_zooms>},
+                                 {"panels", write_member<&Preferences::panels>},
+                                 {"splits", write_member<&Preferences::splits>},
+                                 {"recent", write_member<&Preferences::recent>}};
+
+const Setting* find_setting(std::string_view key) {
+  const auto* const found = std::find_if(std::begin(kSettings), std::end(kSettings),
+                                         [key](const Setting& setting) { return setting.key == key; });
+  return found == std::end(kSettings) ? nullptr : found;
+}
+
+/// What stood in the file keeps its place, and what this program does not know its value.
+void write_settings(JsonWriter& out, const Preferences& preferences, const io::Value& before) {
+  out.object();
+  for (std::size_t i = 0; i < before.keys().size(); ++i) {
+    const std::string& key = before.keys()[i].name;
+    out.key(key);
+    if (const Setting* setting = find_setting(key))
+      setting->write(out, preferences);
+    else
+      out.value(before.items()[i]);
+  }
+  for (const Setting& setting : kSettings)
+    if (before.find(setting.key) == nullptr) setting.write(out.key(setting.key), preferences);
+  out.close();
 }
 
 }  // namespace
@@ -71,46 +112,38 @@ std::string preferences_path() {
 }
 
 void read_preferences(std::string_view text, const std::string& name, Preferences& preferences) {
-  const Json object = parse_object(text);
-  if (object.is_null())
+  const std::optional<io::Value> object = io::read_json(text);
+  if (!object || !object->is(ValueKind::Object))
     throw InputError(Where{name},
                      "is no JSON object; the window starts with its defaults (delete the file to "
                      "be rid of this message)");
   Preferences out = preferences;
-  take(object, "dark", out.dark);
-  take(object, "palette", out.palette);
-  take(object, "hatching", out.hatching);
-  take(object, "scale", out.scale);
-  take(object, "wheel_zooms", out.wheel_zooms);
-  take_map(object, "panels", out.panels, [](const Json& value) { return value.is_boolean(); });
-  take_map(object, "splits", out.splits, [](const Json& value) {
-    return value.is_number() && std::isfinite(value.get<double>()) && std::abs(value.get<double>()) < 1e6;
-  });
+  take(object->find("dark"), out.dark);
+  take(object->find("palette"), out.palette);
+  take(object->find("hatching"), out.hatching);
+  take(object->find("scale"), out.scale);
+  take(object->find("wheel_zooms"), out.wheel_zooms);
+  take_map(object->find("panels"), out.panels, [](bool) { return true; });
+  take_map(object->find("splits"), out.splits,
+           [](double split) { return std::isfinite(split) && std::abs(split) < 1e6; });
   if (!is_palette(out.palette)) out.palette = preferences.palette;
   if (!(out.scale == 0 || (out.scale >= 0.5 && out.scale <= 4))) out.scale = preferences.scale;
-  const auto recent = object.find("recent");
-  if (recent != object.end() && recent->is_array()) {
+  const io::Value* recent = object->find("recent");
+  if (recent != nullptr && recent->is(ValueKind::Array)) {
     out.recent.clear();
-    for (const Json& path : *recent)
-      if (path.is_string() && out.recent.size() < kMaxRecentFiles)
-        out.recent.push_back(path.get<std::string>());
+    std::string path;
+    for (const io::Value& entry : recent->items())
+      if (out.recent.size() < kMaxRecentFiles && take(&entry, path)) out.recent.push_back(path);
   }
   preferences = std::move(out);
 }
 
 std::string preferences_text(const Preferences& preferences, std::string_view before) {
-  Json object = parse_object(before);
-  if (object.is_null()) object = Json::object();
-  object["dark"] = preferences.dark;
-  object["palette"] = preferences.palette;
-  object["hatching"] = preferences.hatching;
-  object["scale"] = preferences.scale;
-  object["wheel_zooms"] = preferences.wheel_zooms;
-  object["panels"] = preferences.panels;
-  object["splits"] = preferences.splits;
-  object["recent"] = preferences.recent;
-  // File names are bytes: one that is no UTF-8 must not cost the rest.
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::optional<io::Value> object = io::read_json(before);
+  return io::written_json(
+             io::kSettingsStyle,
+             [&](JsonWriter& out) { write_settings(out, preferences, object ? *object : io::Value()); }) +
+         "\n";
 }
 
 void add_recent(Preferences& preferences, const std::string& path) {
@@ -157,9 +190,8 @@ void PreferencesStore::reset(Session& session) {
   session.preferences = {};
 }
 
-std::string PreferencesStore::state_json(const Session& session) const {
-  return Json{{"file", path_}, {"recent", session.preferences.recent}}.dump(-1, ' ', false,
-                                                                            Json::error_handler_t::replace);
+void PreferencesStore::write_state(const Session& session, JsonWriter& out) const {
+  out.object().member("file", path_).member("recent", session.preferences.recent).close();
 }
 
 }  // namespace pipeloom::gui

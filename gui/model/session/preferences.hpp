@@ -39,7 +39,7 @@ class PreferencesStore : public Part {
   static void reset(Session& session);
 
   [[nodiscard]] std::string_view state_key() const override { return "preferences"; }
-  [[nodiscard]] std::string state_json(const Session& session) const override;
+  void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   std::string path_;

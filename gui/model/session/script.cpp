@@ -5,8 +5,6 @@
 #include <charconv>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/script_words.hpp"
 
@@ -148,20 +146,10 @@ constexpr std::array kComparisons = {ComparisonName{"==", Comparison::Equal},
                                      ComparisonName{"exists", Comparison::Exists},
                                      ComparisonName{"absent", Comparison::Absent}};
 
-bool is_pointer(const std::string& text) {
-  if (!text.empty() && text[0] != '/') return false;
-  try {
-    const nlohmann::json::json_pointer pointer(text);
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
-
 void read_expect(ScriptWords& words, ScriptCommand& command) {
   Where where = words.here();
   command.word = words.take("a JSON pointer such as /runs/0/ranks").text;
-  if (!is_pointer(command.word))
+  if (!pointer_keys(command.word))
     refuse(where, "found '" + shortened(command.word, 60) +
                       "'; a JSON pointer is /key/0/key, with ~1 for a slash and ~0 for a ~ in a key");
   where = words.here();

@@ -99,8 +99,11 @@ using Script = std::vector<ScriptCommand>;
 /// "==", "contains".
 [[nodiscard]] std::string_view name_of(Comparison comparison);
 
+/// The keys and indices of a JSON pointer, from the outermost: "/a~1b/0" is "a/b", "0". Nothing for what is no pointer.
+[[nodiscard]] std::optional<std::vector<std::string>> pointer_keys(std::string_view pointer);
+
 /// What is wrong with `state` (the state dump), "" if the expectation holds: "/runs/0/ranks is 4; wanted == 8".
-/// REQUIRES: expectation.verb is Expect.
+/// REQUIRES: expectation is an Expect of parse_script().
 [[nodiscard]] std::string check_expectation(const ScriptCommand& expectation, const std::string& state);
 
 }  // namespace pipeloom::gui

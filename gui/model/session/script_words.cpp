@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "sim/base/text_tools.hpp"
+#include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::gui {
 
@@ -88,16 +90,16 @@ std::size_t ScriptWords::split_quoted(std::size_t at) {
   Where where = where_;
   where.column = static_cast<int>(at) + 1;
   if (end >= line_.size()) refuse(where, "found a quote that does not end; close it with \"");
-  const auto text = nlohmann::json::parse(line_.substr(at, end + 1 - at), nullptr, false);
-  if (!text.is_string())
+  const std::optional<io::Value> text = io::read_json(line_.substr(at, end + 1 - at));
+  if (!text || !text->is(io::ValueKind::String))
     refuse(where, "found an escape that JSON does not know; allowed are \\n \\t \\\" \\\\ \\uXXXX");
-  words_.push_back({text.get<std::string>(), static_cast<int>(at) + 1, true});
+  words_.push_back({text->text(), static_cast<int>(at) + 1, true});
   return end + 1;
 }
 
 std::string ScriptWords::raw_from(std::size_t word) const {
   const std::string_view text = line_.substr(static_cast<std::size_t>(words_[word].column) - 1);
-  return std::string(text.substr(0, text.find_last_not_of(" \t\r") + 1));
+  return std::string(trimmed(text));
 }
 
 }  // namespace pipeloom::gui

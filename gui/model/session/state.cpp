@@ -1,26 +1,27 @@
 #include "gui/model/session/state.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <string_view>
+#include <variant>
 
-#include <nlohmann/json.hpp>
-
+#include "sim/io/json/json_writer.hpp"
 #include "sim/text.hpp"
 #include "study/report/metric.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
-// Keys in the order in which they are set, as in the header's list.
-using Json = nlohmann::ordered_json;
+using io::JsonWriter;
+
+// A line per key, and one per entry of what it holds; the latter do not end on a line of their own.
+constexpr io::JsonStyle kStyle{io::JsonSpelling::Window, false, 2, 1, 2};
 
 /// To a thousandth of a pixel: no tails of binary fractions.
 double rounded(double value) {
   return std::isfinite(value) ? std::round(value * 1000) / 1000 : 0;
-}
-
-Json time_of(Ticks ticks, TimeUnit unit) {
-  return to_double(ticks, unit);
 }
 
 TimeUnit unit_of(const Session& session) {
@@ -28,18 +29,18 @@ TimeUnit unit_of(const Session& session) {
   return run == nullptr ? TimeUnit::Unit : run->timeline.unit;
 }
 
-Json window_json(const Session& session, const WindowState& window) {
-  Json panels = Json::object();
-  for (const auto& [id, open] : session.panel_defaults) panels[id] = session.panel_open(id);
-  return {{"width", window.width},
-          {"height", window.height},
-          {"scale", rounded(window.scale)},
-          {"theme", session.preferences.dark ? "dark" : "light"},
-          {"palette", session.preferences.palette},
-          {"hatching", session.preferences.hatching},
-          {"platform", window.platform},
-          {"panels", panels},
-          {"typing", window.typing}};
+void write_window(JsonWriter& out, const Session& session, const WindowState& window) {
+  out.object()
+      .member("width", window.width)
+      .member("height", window.height)
+      .member("scale", rounded(window.scale))
+      .member("theme", session.preferences.dark ? "dark" : "light")
+      .member("palette", session.preferences.palette)
+      .member("hatching", session.preferences.hatching)
+      .member("platform", window.platform);
+  out.key("panels").object();
+  for (const auto& [id, open] : session.panel_defaults) out.member(id, session.panel_open(id));
+  out.close().member("typing", window.typing).close();
 }
 
 std::string_view name_of(RunSource source) {
@@ -47,78 +48,91 @@ std::string_view name_of(RunSource source) {
   return kNames[static_cast<std::size_t>(source)];
 }
 
-Json hang_json(const std::optional<Hang>& hang) {
-  if (!hang) return nullptr;
-  return {{"lines", hang->lines}, {"remedies", hang->remedies}, {"waits", hang->waits.size()}};
+void write_hang(JsonWriter& out, const std::optional<Hang>& hang) {
+  if (!hang) {
+    out.null();
+    return;
+  }
+  out.object()
+      .member("lines", hang->lines)
+      .member("remedies", hang->remedies)
+      .member("waits", hang->graph.nodes.size())
+      .close();
 }
 
-Json metrics_json(const RunModel& run) {
-  if (!run.metrics) return nullptr;
+void write_metrics(JsonWriter& out, const RunModel& run) {
+  if (!run.metrics) {
+    out.null();
+    return;
+  }
   const study::RunNumbers numbers = numbers_of(run);
-  Json out = Json::object();
+  out.object();
   for (const study::Metric* metric : study::listed(&study::Metric::state))
     if (const auto value = metric->get(numbers))
-      out[std::string(metric->name)] = std::visit([](auto number) { return Json(number); },
-                                                  state_value(*metric, *value, run.timeline.unit));
-  out["peak_rank"] = run.metrics->peak_rank.value();
-  return out;
+      std::visit([&](auto number) { out.member(metric->name, number); },
+                 state_value(*metric, *value, run.timeline.unit));
+  out.member("peak_rank", run.metrics->peak_rank.value()).close();
 }
 
-Json run_json(const OpenRun& open, bool active) {
+void write_run(JsonWriter& out, const OpenRun& open, bool active) {
   const RunModel& run = *open.run;
   const TimeUnit unit = run.timeline.unit;
-  return {{"title", run.title},
-          {"source", name_of(run.source)},
-          {"file", run.file},
-          {"live", open.live},
-          {"compared", open.compared},
-          {"active", active},
-          {"schedule", run.effective ? Json(run.effective->schedule) : Json(nullptr)},
-          {"ranks", run.schedule->ranks()},
-          {"stages", run.schedule->stages()},
-          {"microbatches", run.schedule->microbatches()},
-          {"num_ops", run.schedule->num_ops()},
-          {"steps", run.timeline.steps},
-          {"time_unit", pipeloom::name_of(unit)},
-          {"start", time_of(run.span().start, unit)},
-          {"end", time_of(run.span().end, unit)},
-          {"metrics", metrics_json(run)},
-          {"over_limit", run.over_limit.has_value()},
-          {"hang", hang_json(run.hang)},
-          {"warnings", run.warnings}};
+  out.object()
+      .member("title", run.title)
+      .member("source", name_of(run.source))
+      .member("file", run.file)
+      .member("live", open.live)
+      .member("compared", open.compared)
+      .member("active", active);
+  if (run.effective)
+    out.member("schedule", run.effective->schedule);
+  else
+    out.key("schedule").null();
+  out.member("ranks", run.schedule->ranks())
+      .member("stages", run.schedule->stages())
+      .member("microbatches", run.schedule->microbatches())
+      .member("num_ops", run.schedule->num_ops())
+      .member("steps", run.timeline.steps)
+      .member("time_unit", pipeloom::name_of(unit))
+      .member("start", to_double(run.span().start, unit))
+      .member("end", to_double(run.span().end, unit));
+  write_metrics(out.key("metrics"), run);
+  out.member("over_limit", run.over_limit.has_value());
+  write_hang(out.key("hang"), run.hang);
+  out.member("warnings", run.warnings).close();
 }
 
-Json runs_json(const Session& session) {
-  Json runs = Json::array();
-  for (std::size_t i = 0; i < session.runs.size(); ++i)
-    runs.push_back(run_json(session.runs[i], i == session.active));
-  return runs;
+void write_runs(JsonWriter& out, const Session& session) {
+  out.array();
+  for (std::size_t i = 0; i < session.runs.size(); ++i) write_run(out, session.runs[i], i == session.active);
+  out.close();
 }
 
-Json view_json(const Session& session) {
+void write_view(JsonWriter& out, const Session& session) {
   const ViewState& view = session.view;
   const double tick = static_cast<double>(ticks_per(unit_of(session)));
-  Json hidden_kinds = Json::array();
+  out.object()
+      .member("start", view.range.start / tick)
+      .member("end", view.range.end / tick)
+      .member("scroll", rounded(view.scroll))
+      .member("row_height", rounded(view.row_height))
+      .member("colour", name_of(view.colour));
+  out.key("hidden_kinds").array();
   for (const OpKind kind : kAllOpKinds)
-    if ((view.hidden_kinds >> index_of(kind) & 1U) != 0)
-      hidden_kinds.push_back(std::string(1, letter_of(kind)));
-  return {{"start", view.range.start / tick},
-          {"end", view.range.end / tick},
-          {"scroll", rounded(view.scroll)},
-          {"row_height", rounded(view.row_height)},
-          {"colour", name_of(view.colour)},
-          {"hidden_kinds", hidden_kinds},
-          {"show_critical", view.show_critical},
-          {"show_idle", view.show_idle},
-          {"show_memory", view.show_memory},
-          {"show_messages", view.show_messages},
-          {"show_copies", view.show_copies},
-          {"show_minimap", view.show_minimap},
-          {"show_overview", view.show_overview},
-          {"show_arrows", view.show_arrows},
-          {"pinned", view.pinned},
-          {"collapsed", view.collapsed},
-          {"hidden", view.hidden}};
+    if ((view.hidden_kinds >> index_of(kind) & 1U) != 0) out.text(std::string(1, letter_of(kind)));
+  out.close()
+      .member("show_critical", view.show_critical)
+      .member("show_idle", view.show_idle)
+      .member("show_memory", view.show_memory)
+      .member("show_messages", view.show_messages)
+      .member("show_copies", view.show_copies)
+      .member("show_minimap", view.show_minimap)
+      .member("show_overview", view.show_overview)
+      .member("show_arrows", view.show_arrows)
+      .member("pinned", view.pinned)
+      .member("collapsed", view.collapsed)
+      .member("hidden", view.hidden)
+      .close();
 }
 
 /// Position of a run in the stack; the position behind the last if it is gone.
@@ -128,130 +142,151 @@ std::size_t position_of(const Session& session, std::uint64_t run) {
   return at;
 }
 
-Json op_json(const Session& session, const std::optional<OpRef>& ref) {
-  if (!ref) return nullptr;
-  const OpenRun* open = session.find_run(ref->run);
-  if (open == nullptr || ref->op >= open->run->timeline.start.size()) return nullptr;
+void write_op(JsonWriter& out, const Session& session, const std::optional<OpRef>& ref) {
+  const OpenRun* open = ref ? session.find_run(ref->run) : nullptr;
+  if (open == nullptr || ref->op >= open->run->timeline.start.size()) {
+    out.null();
+    return;
+  }
   const RunModel& run = *open->run;
   const std::size_t op = ref->op % run.schedule->num_ops();
   const TimeUnit unit = run.timeline.unit;
-  return {{"run", position_of(session, ref->run)},
-          {"rank", run.schedule->rank_of_op(op).value()},
-          {"op", to_text(run.schedule->ops()[op])},
-          {"step", ref->op / run.schedule->num_ops()},
-          {"start", time_of(run.timeline.start[ref->op], unit)},
-          {"end", time_of(run.timeline.end[ref->op], unit)}};
+  out.object()
+      .member("run", position_of(session, ref->run))
+      .member("rank", run.schedule->rank_of_op(op).value())
+      .member("op", to_text(run.schedule->ops()[op]))
+      .member("step", ref->op / run.schedule->num_ops())
+      .member("start", to_double(run.timeline.start[ref->op], unit))
+      .member("end", to_double(run.timeline.end[ref->op], unit))
+      .close();
 }
 
-Json selection_json(const Session& session) {
+void write_selection(JsonWriter& out, const Session& session) {
   const Selection& selection = session.selection;
-  return {{"op", op_json(session, selection.op)},
-          {"hover", op_json(session, selection.hover)},
-          {"kind", selection.kind ? Json(std::string(1, letter_of(*selection.kind))) : Json(nullptr)}};
+  out.object();
+  write_op(out.key("op"), session, selection.op);
+  write_op(out.key("hover"), session, selection.hover);
+  out.key("kind");
+  selection.kind ? out.text(std::string(1, letter_of(*selection.kind))) : out.null();
+  out.close();
 }
 
-Json gap_json(const Session& session) {
+void write_gap(JsonWriter& out, const Session& session) {
   const auto& gap = session.selection.gap;
-  if (!gap) return nullptr;
-  const OpenRun* open = session.find_run(gap->run);
+  const OpenRun* open = gap ? session.find_run(gap->run) : nullptr;
   if (open == nullptr || gap->rank.at() >= open->run->idle.size() ||
-      gap->span >= open->run->idle[gap->rank.at()].size())
-    return nullptr;
+      gap->span >= open->run->idle[gap->rank.at()].size()) {
+    out.null();
+    return;
+  }
   const IdleSpan& span = open->run->idle[gap->rank.at()][gap->span];
   const TimeUnit unit = open->run->timeline.unit;
-  return {{"run", position_of(session, gap->run)},
-          {"rank", gap->rank.value()},
-          {"span", gap->span},
-          {"start", time_of(span.start, unit)},
-          {"end", time_of(span.end, unit)},
-          {"cause", name_of(span.cause)}};
+  out.object()
+      .member("run", position_of(session, gap->run))
+      .member("rank", gap->rank.value())
+      .member("span", gap->span)
+      .member("start", to_double(span.start, unit))
+      .member("end", to_double(span.end, unit))
+      .member("cause", name_of(span.cause))
+      .close();
 }
 
-Json range_json(const Session& session) {
-  if (!session.range) return nullptr;
+void write_range(JsonWriter& out, const Session& session) {
+  if (!session.range) {
+    out.null();
+    return;
+  }
   const TimeUnit unit = unit_of(session);
-  return {{"start", time_of(session.range->start, unit)},
-          {"end", time_of(session.range->end, unit)},
-          {"length", time_of(session.range->end - session.range->start, unit)}};
+  out.object()
+      .member("start", to_double(session.range->start, unit))
+      .member("end", to_double(session.range->end, unit))
+      .member("length", to_double(session.range->end - session.range->start, unit))
+      .close();
 }
 
-Json marks_json(const Session& session) {
-  Json marks = Json::array();
+void write_marks(JsonWriter& out, const Session& session) {
+  out.array();
   for (const Mark& mark : session.marks)
-    marks.push_back({{"time", time_of(mark.time, unit_of(session))},
-                     {"note", mark.note},
-                     {"persistent", mark.persistent}});
-  return marks;
+    out.object()
+        .member("time", to_double(mark.time, unit_of(session)))
+        .member("note", mark.note)
+        .member("persistent", mark.persistent)
+        .close();
+  out.close();
 }
 
-Json items_json(const WindowState& window) {
-  Json items = Json::object();
-  for (const auto& [id, rect] : window.items)
-    items[id] = {rounded(rect[0]), rounded(rect[1]), rounded(rect[2]), rounded(rect[3])};
-  return items;
+void write_items(JsonWriter& out, const WindowState& window) {
+  out.object();
+  for (const auto& [id, rect] : window.items) {
+    out.key(id).array();
+    for (const float edge : rect) out.number(rounded(edge));
+    out.close();
+  }
+  out.close();
 }
 
-void add_parts(const Session& session, Json& out) {
-  for (const auto& [type, part] : session.parts()) {
-    const std::string key(part->state_key());
-    if (key.empty()) continue;
-    Json value = Json::parse(part->state_json(session), nullptr, false);
-    out[key] = value.is_discarded() ? Json(nullptr) : std::move(value);
+// Every dump has these, with or without their parts.
+constexpr std::string_view kAlwaysThere[] = {"search", "undo"};
+
+bool is_always_there(std::string_view key) {
+  return std::find(std::begin(kAlwaysThere), std::end(kAlwaysThere), key) != std::end(kAlwaysThere);
+}
+
+void write_always_there(JsonWriter& out, const Session& session) {
+  for (const std::string_view key : kAlwaysThere) {
+    const auto& parts = session.parts();
+    const auto found = std::find_if(parts.begin(), parts.end(),
+                                    [key](const auto& entry) { return entry.second->state_key() == key; });
+    out.key(key);
+    if (found == parts.end())
+      out.null();
+    else
+      found->second->write_state(session, out);
   }
 }
 
-/// One line per key, one per entry of what it holds.
-std::string in_lines(const Json& all) {
-  // File names may be any bytes; a dump is always UTF-8.
-  const auto text_of = [](const Json& value) {
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
-  std::string out = "{";
-  for (auto entry = all.begin(); entry != all.end(); ++entry) {
-    out += entry == all.begin() ? "\n" : ",\n";
-    out += text_of(Json(entry.key())) + ": ";
-    if (!entry->is_structured() || entry->empty()) {
-      out += text_of(*entry);
-      continue;
-    }
-    const bool object = entry->is_object();
-    out += object ? "{" : "[";
-    for (auto inner = entry->begin(); inner != entry->end(); ++inner) {
-      out += inner == entry->begin() ? "\n  " : ",\n  ";
-      if (object) out += text_of(Json(inner.key())) + ": ";
-      out += text_of(*inner);
-    }
-    out += object ? "}" : "]";
-  }
-  return out + "\n}\n";
+void write_other_parts(JsonWriter& out, const Session& session) {
+  for (const auto& [type, part] : session.parts())
+    if (const std::string_view key = part->state_key(); !key.empty() && !is_always_there(key))
+      part->write_state(session, out.key(key));
+}
+
+void write_dump(JsonWriter& out, const Session& session, const WindowState& window) {
+  out.object()
+      .member("seq", window.seq)
+      .member("idle", session.idle() && !window.input_waits)
+      .member("jobs", session.jobs.pending());
+  const auto progress = session.jobs.progress();
+  out.key("progress");
+  progress ? out.number(rounded(*progress)) : out.null();
+  write_window(out.key("window"), session, window);
+  write_runs(out.key("runs"), session);
+  write_view(out.key("view"), session);
+  write_selection(out.key("selection"), session);
+  write_gap(out.key("gap"), session);
+  write_range(out.key("range"), session);
+  write_marks(out.key("marks"), session);
+  write_always_there(out, session);
+  out.key("message")
+      .object()
+      .member("text", session.message.text)
+      .member("kind", session.message.kind == MessageKind::Problem ? "problem" : "note")
+      .close();
+  write_items(out.key("items"), window);
+  out.key("frames")
+      .object()
+      .member("count", window.frame_count)
+      .member("cpu_ms_p95", rounded(window.cpu_ms_p95))
+      .member("cpu_ms_max", rounded(window.cpu_ms_max))
+      .close();
+  write_other_parts(out, session);
+  out.close();
 }
 
 }  // namespace
 
 std::string state_dump(const Session& session, const WindowState& window) {
-  Json all;
-  all["seq"] = window.seq;
-  all["idle"] = session.idle() && !window.input_waits;
-  all["jobs"] = session.jobs.pending();
-  const auto progress = session.jobs.progress();
-  all["progress"] = progress ? Json(rounded(*progress)) : Json(nullptr);
-  all["window"] = window_json(session, window);
-  all["runs"] = runs_json(session);
-  all["view"] = view_json(session);
-  all["selection"] = selection_json(session);
-  all["gap"] = gap_json(session);
-  all["range"] = range_json(session);
-  all["marks"] = marks_json(session);
-  all["search"] = nullptr;
-  all["undo"] = nullptr;
-  all["message"] = {{"text", session.message.text},
-                    {"kind", session.message.kind == MessageKind::Problem ? "problem" : "note"}};
-  all["items"] = items_json(window);
-  all["frames"] = {{"count", window.frame_count},
-                   {"cpu_ms_p95", rounded(window.cpu_ms_p95)},
-                   {"cpu_ms_max", rounded(window.cpu_ms_max)}};
-  add_parts(session, all);
-  return in_lines(all);
+  return io::written_json(kStyle, [&](JsonWriter& out) { write_dump(out, session, window); }) + "\n";
 }
 
 }  // namespace pipeloom::gui

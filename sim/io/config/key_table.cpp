@@ -6,7 +6,7 @@
 #include <array>
 
 #include "sim/base/text_tools.hpp"
-#include "sim/io/json/json_text.hpp"
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -100,24 +100,27 @@ std::string config_keys_help() {
   return out;
 }
 
+namespace {
+
+void write_key(JsonWriter& out, const Key& key) {
+  out.object().member("key", key.path).member("takes", key.form->help);
+  if (!key.choices.empty()) out.member("choices", key.choices);
+  if (key.type == KeyType::Count) out.member("minimum", key.minimum).member("maximum", key.maximum);
+  if (!key.unit.empty()) out.member("unit", key.unit);
+  if (!key.default_text.empty()) out.member("default", key.default_text);
+  out.member("help", key.help).close();
+}
+
+}  // namespace
+
 std::string config_keys_json() {
-  std::string out = "{\n  \"schema_version\": 1,\n  \"keys\": [";
-  for (const Key& key : config_keys()) {
-    const auto add = [&out](std::string_view name, std::string_view text) {
-      out += fmt::format(", \"{}\": ", name);
-      append_json_string(out, text);
-    };
-    out += fmt::format("{}\n    {{\"key\": \"{}\"", id_of(key) == 0 ? "" : ",", key.path);
-    add("takes", key.form->help);
-    if (!key.choices.empty()) add("choices", key.choices);
-    if (key.type == KeyType::Count)
-      out += fmt::format(", \"minimum\": {}, \"maximum\": {}", key.minimum, key.maximum);
-    if (!key.unit.empty()) add("unit", key.unit);
-    if (!key.default_text.empty()) add("default", key.default_text);
-    add("help", key.help);
-    out += '}';
-  }
-  return out + "\n  ]\n}\n";
+  return written_json(kReportStyle,
+                      [](JsonWriter& out) {
+                        out.object().line(2).member("schema_version", 1).line(2).key("keys").array();
+                        for (const Key& key : config_keys()) write_key(out.line(4), key);
+                        out.close(2).close(0);
+                      }) +
+         "\n";
 }
 
 }  // namespace pipeloom::io

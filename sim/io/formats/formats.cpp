@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::io {
 
@@ -40,14 +41,12 @@ const Format& find_format(std::string_view name, const Where& where) {
 }
 
 const Format* format_by_extension(std::string_view path) {
-  std::string lower(path);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string name = lower(path);
   const Format* best = nullptr;
   std::size_t longest = 0;
   for (const Format& format : all_formats())
     for (const auto& extension : format.extensions)
-      if (extension.size() > longest && lower.ends_with(extension)) {
+      if (extension.size() > longest && name.ends_with(extension)) {
         best = &format;
         longest = extension.size();
       }

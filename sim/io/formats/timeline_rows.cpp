@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "sim/base/text_cursor.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/json/rounding.hpp"
@@ -45,7 +46,7 @@ void for_each_line(std::string_view text, Fn&& fn) {
 /// A flat JSON object on one line: names, numbers, strings without escapes.
 class ObjectScanner {
  public:
-  ObjectScanner(std::string_view line, const RowReader& reader) : line_(line), reader_(&reader) {}
+  ObjectScanner(std::string_view line, const RowReader& reader) : cursor_(line), reader_(&reader) {}
 
   /// Calls fn(name, value, column of the value) for every member.
   template <class Fn>
@@ -56,29 +57,25 @@ class ObjectScanner {
       const std::string_view name = string();
       expect(':', "':' behind the name");
       skip_blank();
-      const std::size_t column = at_ + 1;
-      fn(name, peek() == '"' ? string() : bare(), column);
+      const std::size_t column = cursor_.at() + 1;
+      fn(name, cursor_.peek() == '"' ? string() : bare(), column);
     } while (take(','));
     expect('}', "',' or '}'");
     end();
   }
 
  private:
-  [[nodiscard]] char peek() const { return at_ < line_.size() ? line_[at_] : '\0'; }
-  void skip_blank() {
-    while (at_ < line_.size() && kBlank.find(line_[at_]) != std::string_view::npos) ++at_;
-  }
+  void skip_blank() { cursor_.skip_blanks(kBlank); }
   bool take(char c) {
     skip_blank();
-    if (peek() != c || at_ >= line_.size()) return false;
-    ++at_;
-    return true;
+    return cursor_.take(c);
   }
   [[noreturn]] void fail(std::string_view wanted) const {
-    const std::string found =
-        at_ < line_.size() ? fmt::format("'{}'", shortened(line_.substr(at_, 8), 8)) : "the end of the line";
+    const std::string found = cursor_.at_end()
+                                  ? "the end of the line"
+                                  : fmt::format("'{}'", shortened(cursor_.rest().substr(0, 8), 8));
     throw InputError(
-        reader_->at(at_ + 1),
+        reader_->at(cursor_.at() + 1),
         fmt::format(
             "found {} where {} is expected; write rows such as {{\"rank\":0,\"op\":\"0F0\",\"start\":0,"
             "\"end\":1}}",
@@ -89,27 +86,23 @@ class ObjectScanner {
   }
   void end() {
     skip_blank();
-    if (at_ < line_.size()) fail("nothing more");
+    if (!cursor_.at_end()) fail("nothing more");
   }
   std::string_view string() {
     if (!take('"')) fail("a name in quotes");
-    const std::size_t begin = at_;
-    while (at_ < line_.size() && line_[at_] != '"' && line_[at_] != '\\') ++at_;
-    if (peek() != '"') fail("a text without escapes and its closing quote");
-    return line_.substr(begin, at_++ - begin);
+    const std::string_view found = cursor_.take_word([](char c) { return c != '"' && c != '\\'; });
+    if (!cursor_.take('"')) fail("a text without escapes and its closing quote");
+    return found;
   }
   std::string_view bare() {
-    const std::size_t begin = at_;
-    while (at_ < line_.size() && line_[at_] != ',' && line_[at_] != '}' &&
-           kBlank.find(line_[at_]) == std::string_view::npos)
-      ++at_;
-    if (begin == at_) fail("a value");
-    return line_.substr(begin, at_ - begin);
+    const std::string_view found = cursor_.take_word(
+        [](char c) { return c != ',' && c != '}' && kBlank.find(c) == std::string_view::npos; });
+    if (found.empty()) fail("a value");
+    return found;
   }
 
-  std::string_view line_;
+  TextCursor cursor_;
   const RowReader* reader_;
-  std::size_t at_ = 0;
 };
 
 TimeUnit unit_named(std::string_view text, const Where& where) {

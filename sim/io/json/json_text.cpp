@@ -5,16 +5,36 @@
 #include "sim/base/printable.hpp"
 
 namespace pipeloom::io {
+namespace {
 
-void append_json_string(std::string& out, std::string_view text) {
+/// The letter behind the backslash, or 0 for what has none.
+char escape_letter(char c, JsonSpelling spelling) {
+  if (c == '"' || c == '\\') return c;
+  if (c == '\n') return 'n';
+  if (spelling == JsonSpelling::Report) return 0;
+  switch (c) {
+    case '\b':
+      return 'b';
+    case '\f':
+      return 'f';
+    case '\r':
+      return 'r';
+    case '\t':
+      return 't';
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text, JsonSpelling spelling) {
   out += '"';
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (c == '"' || c == '\\') {
+    if (const char letter = escape_letter(c, spelling)) {
       out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
+      out += letter;
     } else if (static_cast<unsigned char>(c) < 0x20) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     } else if (const std::size_t length = utf8_character(text.substr(at)).length; length > 0) {

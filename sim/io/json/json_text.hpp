@@ -2,6 +2,8 @@
 
 // Text that goes into JSON files.
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,9 +13,20 @@ namespace pipeloom::io {
 
 using pipeloom::shortened;
 
+/// How numbers and texts are spelt. Report: 1 and 1.5, a tab is \u0009; what the program prints. Window: 1.0 where a number may have
+/// decimals, a tab is \t; the window's own files.
+enum class JsonSpelling : std::uint8_t { Report, Window };
+
 /// Appends `text` as a JSON string with quotes; a byte that is not UTF-8 becomes U+FFFD.
-void append_json_string(std::string& out, std::string_view text);
+void append_json_string(std::string& out, std::string_view text,
+                        JsonSpelling spelling = JsonSpelling::Report);
 /// The same as a text of its own.
 [[nodiscard]] std::string json_string(std::string_view text);
+
+/// Whether a JSON string holds `text` as it stands: nothing to escape, and ASCII.
+[[nodiscard]] inline bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
 
 }  // namespace pipeloom::io

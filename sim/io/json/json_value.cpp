@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 #include "sim/io/json/json_text.hpp"
@@ -93,6 +94,13 @@ const Value* Value::find(std::string_view key) const {
   return nullptr;
 }
 
+double Value::number() const {
+  // A number too small for a double leaves the 0.
+  double out = 0;
+  std::from_chars(text_.data(), text_.data() + text_.size(), out);
+  return out;
+}
+
 std::string Value::described() const {
   switch (kind_) {
     case ValueKind::Bool:
@@ -112,6 +120,14 @@ std::string Value::canonical_text() const {
   std::string out;
   append_canonical(out, *this);
   return out;
+}
+
+std::optional<Value> read_json(std::string_view text) {
+  try {
+    return Document::parse(text, "").root();
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace pipeloom::io

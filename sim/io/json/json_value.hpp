@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,8 @@ class Value {
 
   /// A number's text as written ("1.50", "2e3"), a string's content, "true" or "false".
   [[nodiscard]] const std::string& text() const { return text_; }
+  /// The double next to a number. REQUIRES: is(ValueKind::Number).
+  [[nodiscard]] double number() const;
   /// Elements of an array, values of an object in file order.
   [[nodiscard]] const std::vector<Value>& items() const { return items_; }
   /// Keys of an object in file order, parallel to items().
@@ -97,5 +100,8 @@ class Document {
  private:
   Value root_;
 };
+
+/// The value that `text` holds; nothing where Document::parse() refuses it.
+[[nodiscard]] std::optional<Value> read_json(std::string_view text);
 
 }  // namespace pipeloom::io

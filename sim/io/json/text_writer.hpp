@@ -56,9 +56,10 @@ class TextWriter {
     return commit(write_ticks(room(kMaxTicksText), value, unit));
   }
   /// A JSON string with quotes.
-  TextWriter& quoted(std::string_view text) {
+  TextWriter& quoted(std::string_view text, JsonSpelling spelling = JsonSpelling::Report) {
+    if (is_plain(text)) return *this << '"' << text << '"';
     std::string escaped;
-    append_json_string(escaped, text);
+    append_json_string(escaped, text, spelling);
     return *this << std::string_view(escaped);
   }
 

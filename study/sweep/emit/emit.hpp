@@ -61,7 +61,4 @@ inline constexpr int kMaxKubernetesShards = 10'000;
 /// The file of shard `index`, a number or what a shell makes one of: "out.jsonl" becomes "out.3-of-7.jsonl".
 [[nodiscard]] std::string shard_path(std::string_view out, std::string_view index, int shards);
 
-/// A word for a POSIX shell: as it is where no character is special, else in single quotes.
-[[nodiscard]] std::string shell_word(std::string_view text);
-
 }  // namespace pipeloom::sweep

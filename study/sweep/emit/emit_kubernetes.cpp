@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "sim/base/error.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/sweep/emit/emit.hpp"
 #include "study/sweep/emit/job_text.hpp"
+#include "study/text/shell_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -60,7 +61,7 @@ Settings read_settings(const JobDescription& job) {
 std::string object_name(std::string_view out) {
   std::string name = "pipeloom-" + plain_name(out);
   for (char& c : name) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    c = lower(c);
     if (c == '_' || c == '.') c = '-';
   }
   name = name.substr(0, 40);
@@ -163,11 +164,11 @@ Jobs emit_kubernetes(const JobDescription& job) {
   jobs.shards = shards_file(job, settings, name);
   jobs.merge = merge_file(job, settings, name);
   const std::string name_space =
-      settings.name_space.empty() ? "" : " --namespace=" + shell_word(settings.name_space);
+      settings.name_space.empty() ? "" : " --namespace=" + study::shell_word(settings.name_space);
   jobs.commands = fmt::format(
       "kubectl apply -f {}\n"
       "kubectl wait{} --for=condition=complete --timeout=24h job/{} && kubectl apply -f {}\n",
-      shell_word(jobs.shards.path), name_space, name, shell_word(jobs.merge.path));
+      study::shell_word(jobs.shards.path), name_space, name, study::shell_word(jobs.merge.path));
   return jobs;
 }
 

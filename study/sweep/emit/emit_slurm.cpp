@@ -7,6 +7,7 @@
 #include "sim/base/error.hpp"
 #include "study/sweep/emit/emit.hpp"
 #include "study/sweep/emit/job_text.hpp"
+#include "study/text/shell_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -80,7 +81,7 @@ JobFile slurm_shards(const JobDescription& job, const std::string& name) {
   text += fmt::format("#SBATCH --array=1-{}%{}\n#SBATCH --cpus-per-task={}\n", job.shards,
                       shards_at_once(job), job.threads);
   text += sbatch_lines(job);
-  text += fmt::format("\ncd -- {} || exit 3\ni=$SLURM_ARRAY_TASK_ID\n{}\n", shell_word(job.folder),
+  text += fmt::format("\ncd -- {} || exit 3\ni=$SLURM_ARRAY_TASK_ID\n{}\n", study::shell_word(job.folder),
                       shard_command(job, fmt::format("\"${{SLURM_CPUS_PER_TASK:-{}}}\"", job.threads)));
   return {std::string(split_path(job.out).stem) + ".slurm", text};
 }
@@ -89,7 +90,7 @@ JobFile slurm_merge(const JobDescription& job, const std::string& name) {
   std::string text = slurm_head(job, fmt::format("Joins the {} shards of the sweep.", job.shards),
                                 name + "-merge", name + ".merge.log");
   text += sbatch_lines(job);
-  text += fmt::format("\ncd -- {} || exit 3\nexec {}\n", shell_word(job.folder), merge_command(job));
+  text += fmt::format("\ncd -- {} || exit 3\nexec {}\n", study::shell_word(job.folder), merge_command(job));
   return {std::string(split_path(job.out).stem) + ".merge.slurm", text};
 }
 
@@ -106,7 +107,7 @@ Jobs emit_slurm(const JobDescription& job) {
   jobs.commands = fmt::format(
       "job=$(sbatch --parsable {})\n"
       "sbatch --dependency=afterok:\"${{job%%;*}}\" --kill-on-invalid-dep=yes {}\n",
-      shell_word(jobs.shards.path), shell_word(jobs.merge.path));
+      study::shell_word(jobs.shards.path), study::shell_word(jobs.merge.path));
   return jobs;
 }
 

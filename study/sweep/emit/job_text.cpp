@@ -6,6 +6,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/printable.hpp"
+#include "study/text/shell_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -35,27 +36,11 @@ void require_one_line(std::string_view what, std::string_view text) {
 
 std::string words(const std::vector<std::string>& list) {
   std::string out;
-  for (const std::string& word : list) out += ' ' + shell_word(word);
+  for (const std::string& word : list) out += ' ' + study::shell_word(word);
   return out;
 }
 
 }  // namespace
-
-std::string shell_word(std::string_view text) {
-  const bool plain =
-      !text.empty() && text.front() != '=' && std::all_of(text.begin(), text.end(), [](char c) {
-        return is_letter_or_digit(c) || std::string_view("_./=:,@%+-").find(c) != std::string_view::npos;
-      });
-  if (plain) return std::string(text);
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + '\'';
-}
 
 std::string shard_path(std::string_view out, std::string_view index, int shards) {
   const SplitPath path = split_path(out);
@@ -93,17 +78,18 @@ int shards_at_once(const JobDescription& job) {
 
 std::string merge_command(const JobDescription& job) {
   const SplitPath path = split_path(job.out);
-  return fmt::format("{} merge {}.[0-9]*-of-{}{} -o {} --force", shell_word(job.program),
-                     shell_word(path.stem), job.shards,
-                     path.extension.empty() ? "" : shell_word(path.extension), shell_word(job.out));
+  return fmt::format("{} merge {}.[0-9]*-of-{}{} -o {} --force", study::shell_word(job.program),
+                     study::shell_word(path.stem), job.shards,
+                     path.extension.empty() ? "" : study::shell_word(path.extension),
+                     study::shell_word(job.out));
 }
 
 std::string shard_command(const JobDescription& job, std::string_view threads) {
   const SplitPath path = split_path(job.out);
   return fmt::format("exec {} sweep{} --shard \"$i/{}\" --resume -j {} -o {}.\"$i\"-of-{}{}",
-                     shell_word(job.program), words(job.arguments), job.shards, threads,
-                     shell_word(path.stem), job.shards,
-                     path.extension.empty() ? "" : shell_word(path.extension));
+                     study::shell_word(job.program), words(job.arguments), job.shards, threads,
+                     study::shell_word(path.stem), job.shards,
+                     path.extension.empty() ? "" : study::shell_word(path.extension));
 }
 
 }  // namespace pipeloom::sweep

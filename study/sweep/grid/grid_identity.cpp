@@ -12,11 +12,7 @@
 namespace pipeloom::sweep {
 namespace {
 
-std::string json_string(std::string_view text) {
-  std::string out;
-  io::append_json_string(out, text);
-  return out;
-}
+using io::json_string;
 
 /// [{"key": "ranks", "points": 29}, {"keys": ["ranks", "microbatches"], "points": 2}]
 std::string block_json(const Block& block) {

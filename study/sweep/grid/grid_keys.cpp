@@ -8,6 +8,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/json_text.hpp"
@@ -64,8 +65,7 @@ std::string normal_key(std::string_view key, const Where& where) {
   std::string_view rest = key;
   if (rest.substr(0, 2) == "--") rest.remove_prefix(2);
   std::string normal;
-  for (const char c : rest)
-    normal += c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const char c : rest) normal += c == '-' ? '_' : lower(c);
   if (row_of(normal).row == nullptr) fail_unknown(normal, where);
   return normal;
 }

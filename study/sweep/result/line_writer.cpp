@@ -13,7 +13,7 @@
 namespace pipeloom::sweep {
 namespace {
 
-constexpr std::array kStatuses = {Status::Ok, Status::Illegal, Status::Deadlock, Status::OverMemory,
+constexpr std::array kStatuses = {Status::Ok, Status::Illegal, Status::Hang, Status::OverMemory,
                                   Status::Failed};
 
 /// Whether lines with this status have metrics, and an error.

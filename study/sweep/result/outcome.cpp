@@ -10,8 +10,8 @@ void Counts::add(Status status) {
     case Status::Illegal:
       ++illegal;
       return;
-    case Status::Deadlock:
-      ++deadlock;
+    case Status::Hang:
+      ++hang;
       return;
     case Status::OverMemory:
       ++over_memory;
@@ -25,7 +25,7 @@ void Counts::add(Status status) {
 void Counts::add(const Counts& other) {
   ok += other.ok;
   illegal += other.illegal;
-  deadlock += other.deadlock;
+  hang += other.hang;
   over_memory += other.over_memory;
   failed += other.failed;
 }

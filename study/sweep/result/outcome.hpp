@@ -17,7 +17,7 @@ struct Outcome {
   Status status = Status::Ok;
   /// Value texts as the report writes them, parallel to the metrics asked for; empty unless status is Ok or OverMemory.
   std::vector<std::string> metrics;
-  /// Of OverMemory, Illegal, Deadlock and Failed: one line, as Error::line() where it is one ("file:line:column: error: ...").
+  /// Of OverMemory, Illegal, Hang and Failed: one line, as Error::line() where it is one ("file:line:column: error: ...").
   std::string error;
 };
 
@@ -25,12 +25,12 @@ struct Outcome {
 struct Counts {
   std::uint64_t ok = 0;
   std::uint64_t illegal = 0;
-  std::uint64_t deadlock = 0;
+  std::uint64_t hang = 0;
   std::uint64_t over_memory = 0;
   std::uint64_t failed = 0;
   void add(Status status);
   void add(const Counts& other);
-  [[nodiscard]] std::uint64_t total() const { return ok + illegal + deadlock + over_memory + failed; }
+  [[nodiscard]] std::uint64_t total() const { return ok + illegal + hang + over_memory + failed; }
 };
 
 /// Lines of a piece.

@@ -72,8 +72,7 @@ class LineParser {
 };
 
 void require_status(const ResultLine& line, const Where& where) {
-  for (const Status status :
-       {Status::Ok, Status::Illegal, Status::Deadlock, Status::OverMemory, Status::Failed})
+  for (const Status status : {Status::Ok, Status::Illegal, Status::Hang, Status::OverMemory, Status::Failed})
     if (line.status == name_of(status)) return;
   throw InputError(where,
                    fmt::format("this line of a sweep's result is damaged: there is no status '{}'; `pipeloom "

@@ -11,7 +11,7 @@
 namespace pipeloom::sweep {
 namespace {
 
-constexpr Status kStatuses[] = {Status::Ok, Status::Illegal, Status::Deadlock, Status::OverMemory,
+constexpr Status kStatuses[] = {Status::Ok, Status::Illegal, Status::Hang, Status::OverMemory,
                                 Status::Failed};
 
 Status status_named(std::string_view name, const Where& where) {

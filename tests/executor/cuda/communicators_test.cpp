@@ -9,7 +9,7 @@
 #include "schedules/generator.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::communicators_test {
 namespace {
 
 MessageTable messages_of(std::string_view schedule, int p, int m, int v = 1) {
@@ -115,4 +115,4 @@ TEST_CASE("every message's ends are members of its communicator") {
   }
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::communicators_test

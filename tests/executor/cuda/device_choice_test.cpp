@@ -5,7 +5,7 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::device_choice_test {
 
 TEST_CASE("processes of a machine take its GPUs in turn") {
   const net::World world{.rank = 11, .size = 16, .local_rank = 3, .master = {}};
@@ -20,4 +20,4 @@ TEST_CASE("more processes than GPUs are refused") {
                     "launcher, so that all ranks share one GPU");
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::device_choice_test

@@ -4,7 +4,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::device_clock_test {
 
 TEST_CASE("an anchor lies in the middle of its bracket, half a bracket off at most") {
   const Anchor anchor = anchor_of({1000, 1600});
@@ -32,4 +32,4 @@ TEST_CASE("milliseconds behind the anchor become ticks, rounded to a nanosecond"
   CHECK(time_of(anchor, 0.0000004F) == 5'000'000);  // less than half a nanosecond
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::device_clock_test

@@ -14,7 +14,7 @@
 #include "executor/layers/tensor_math.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::kernels_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -195,4 +195,4 @@ TEST_CASE("products asked for column by column are those of row-by-row matrices"
   compare(Sides::TransposedRight, multiply_transposed_right);
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::kernels_test

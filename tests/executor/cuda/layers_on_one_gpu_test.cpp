@@ -19,7 +19,7 @@
 #include "sim/messages/message_plans.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::layers_on_one_gpu_test {
 namespace {
 
 Program program_of(const Schedule& schedule) {
@@ -105,4 +105,4 @@ TEST_CASE("busy work on one GPU takes the times of its costs and sees where its 
                     "0 numbers came for 1F1, which takes 5");
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::layers_on_one_gpu_test

@@ -16,7 +16,7 @@
 #include "schedules/flavours.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::nccl_test {
 namespace {
 
 /// Every rank as a process with a GPU.
@@ -161,4 +161,4 @@ TEST_CASE("a communicator whose ranks do not all come ends at the deadline") {
                Catch::Matchers::Contains("creating an NCCL communicator of ranks 0, 1 did not end in time"));
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::nccl_test

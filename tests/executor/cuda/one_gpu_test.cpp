@@ -14,7 +14,7 @@
 #include "schedules/flavours.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::one_gpu_test {
 namespace {
 
 /// What is wrong with two steps of these layers, with delays in front of every instruction that is queued.
@@ -149,4 +149,4 @@ TEST_CASE("without a device there is a clear word") {
   fake_cuda::set_devices(1);
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::one_gpu_test

@@ -10,7 +10,7 @@
 #include "executor/cuda/host_engine.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::queued_block_test {
 namespace {
 
 template <class T>
@@ -68,4 +68,4 @@ TEST_CASE("a block frees on a device what it frees on the CPU") {
   CHECK(engine.held_bytes() == bytes_of_right() + y.size() * sizeof(float));
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::queued_block_test

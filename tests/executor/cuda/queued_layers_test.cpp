@@ -19,7 +19,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::queued_layers_test {
 namespace {
 
 template <class T>
@@ -290,4 +290,4 @@ TEST_CASE("layers that a GPU cannot compute, or not exactly, are refused") {
   CHECK_THROWS_AS(require_possible_on_device(config, {}, Precision::Fp32), InputError);
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::queued_layers_test

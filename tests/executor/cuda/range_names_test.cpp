@@ -6,7 +6,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::cuda {
+namespace pipeloom::executor::cuda::range_names_test {
 
 TEST_CASE("ops have the names of PyTorch's pipeline runtime") {
   const Schedule zb = schedules::make(*schedules::find("zb-h1").generator, {.ranks = 2, .microbatches = 4});
@@ -34,4 +34,4 @@ TEST_CASE("messages are named by the stage at their end") {
   CHECK(message_range_name(backward(Stage(2), Microbatch(3)), false) == "PP:1RECV_B3");
 }
 
-}  // namespace pipeloom::executor::cuda
+}  // namespace pipeloom::executor::cuda::range_names_test

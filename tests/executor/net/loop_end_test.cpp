@@ -13,7 +13,7 @@
 #include "executor/net/pairs.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::net {
+namespace pipeloom::executor::net::loop_end_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -135,4 +135,4 @@ TEST_CASE("the destructor ends although the other side reads nothing") {
   CHECK(heard.ends().empty());
 }
 
-}  // namespace pipeloom::executor::net
+}  // namespace pipeloom::executor::net::loop_end_test

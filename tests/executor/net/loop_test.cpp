@@ -13,7 +13,7 @@
 #include "executor/net/pairs.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::net {
+namespace pipeloom::executor::net::loop_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -192,4 +192,4 @@ TEST_CASE("timers come again and again") {
   CHECK(seldom == 0);
 }
 
-}  // namespace pipeloom::executor::net
+}  // namespace pipeloom::executor::net::loop_test

@@ -12,7 +12,7 @@
 #include "executor/net/world.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::net {
+namespace pipeloom::executor::net::meeting_faults_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -198,4 +198,4 @@ TEST_CASE("ranks that cannot reach each other say which") {
   check_all_say(outcomes, want);
 }
 
-}  // namespace pipeloom::executor::net
+}  // namespace pipeloom::executor::net::meeting_faults_test

@@ -16,7 +16,7 @@
 #include "executor/net/world.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::net {
+namespace pipeloom::executor::net::meeting_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -258,4 +258,4 @@ TEST_CASE("a caller with another run's number, or of a rank that is there, gets 
   CHECK(receive_frame(outcomes[0].meeting->data[1], soon(), 100).kind == 42);
 }
 
-}  // namespace pipeloom::executor::net
+}  // namespace pipeloom::executor::net::meeting_test

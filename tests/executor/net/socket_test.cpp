@@ -14,7 +14,7 @@
 #include "executor/net/pairs.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::net {
+namespace pipeloom::executor::net::socket_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -174,4 +174,4 @@ TEST_CASE("an unused port is free, and none that the system gives to callers") {
   CHECK(port_of(listen_on(port)) == port);
 }
 
-}  // namespace pipeloom::executor::net
+}  // namespace pipeloom::executor::net::socket_test

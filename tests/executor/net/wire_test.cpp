@@ -14,7 +14,7 @@
 #include "executor/net/pairs.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::net {
+namespace pipeloom::executor::net::wire_test {
 namespace {
 
 constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
@@ -188,4 +188,4 @@ TEST_CASE("a frame goes through a socket") {
   CHECK_THROWS_AS(receive_frame(there, soon(), 5), MalformedBytes);
 }
 
-}  // namespace pipeloom::executor::net
+}  // namespace pipeloom::executor::net::wire_test

@@ -9,7 +9,7 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor::net {
+namespace pipeloom::executor::net::world_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -162,4 +162,4 @@ TEST_CASE("the environment of this process") {
   CHECK_FALSE(variable("PIPELOOM_NOBODY_SETS_THIS"));
 }
 
-}  // namespace pipeloom::executor::net
+}  // namespace pipeloom::executor::net::world_test

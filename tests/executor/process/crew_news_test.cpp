@@ -17,7 +17,7 @@
 #include "executor/two_messages.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::crew_news_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -146,4 +146,4 @@ TEST_CASE("nobody waits for the last words of a rank that was silent") {
   CHECK(coordinator.crew.say_goodbye(own, kForEver) == std::vector<net::Bytes>{own, {}});
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::crew_news_test

@@ -13,7 +13,7 @@
 
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::crew_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -138,4 +138,4 @@ TEST_CASE("stop ends every wait of a crew, now and later") {
         }) == 0);
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::crew_test

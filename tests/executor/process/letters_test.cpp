@@ -11,7 +11,7 @@
 #include "executor/runs.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::letters_test {
 namespace {
 
 std::shared_ptr<const RunPlan> small_plan() {
@@ -140,4 +140,4 @@ TEST_CASE("letters say what was put into them, and refuse what no letter says") 
   CHECK_THROWS_AS(read_beat(beat_letter({later}).body, 2), net::MalformedBytes);
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::letters_test

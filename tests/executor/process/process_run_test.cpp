@@ -17,7 +17,7 @@
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::executor::process_run_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -135,7 +135,8 @@ TEST_CASE("a rank that stays in an op ends all processes within the timeout") {
   const Program program = async_program("1f1b", 3, 6);
   BusyWork work(one_ms(program), {.message_elements = 4});
   RunOptions options{.warmup_steps = 0, .steps = 1};
-  options.timeout_seconds = 0.5;
+  options.timeout_seconds =
+      3;  // also the time in which the ranks meet and give a sign of life on a busy machine
   std::atomic<bool> release = false;
   std::atomic<bool> is_released = false;
   const auto outcomes = run_as_processes(program, work, options, [&](Rank rank, ProcessSetup& setup) {
@@ -146,7 +147,10 @@ TEST_CASE("a rank that stays in an op ends all processes within the timeout") {
       is_released = true;
     };
   });
-  for (const Outcome& outcome : outcomes) CHECK(holds(outcome.error, "rank 1 failed in step 0 at "));
+  for (const Outcome& outcome : outcomes) {
+    INFO(outcome.error);
+    CHECK(holds(outcome.error, "rank 1 failed in step 0 at "));
+  }
   release = true;
   while (!is_released) std::this_thread::sleep_for(milliseconds(1));
   std::this_thread::sleep_for(milliseconds(50));  // until what was left behind has gone through its state
@@ -172,7 +176,7 @@ TEST_CASE("processes that do not agree do not start, and each says why") {
   const Program program = async_program("1f1b", 3, 6);
   BusyWork work(one_ms(program), {.message_elements = 4});
   RunOptions options{.warmup_steps = 0, .steps = 1};
-  options.timeout_seconds = 2;
+  options.timeout_seconds = 10;
   SECTION("other agreements") {
     const auto outcomes = run_as_processes(program, work, options, [](Rank rank, ProcessSetup& setup) {
       if (rank == Rank(2)) setup.agreements = {{"work", "something else"}};
@@ -195,7 +199,7 @@ TEST_CASE("processes that do not agree do not start, and each says why") {
       CHECK(outcome.error == "found 4 processes; the schedule has 3 ranks: start as many");
   }
   SECTION("a rank that does not come") {
-    options.timeout_seconds = 1;
+    options.timeout_seconds = 3;
     const auto outcomes = run_as_processes(program, work, options, [](Rank rank, ProcessSetup& setup) {
       if (rank == Rank(1)) setup.world_size = 5;  // refused before it calls
     });
@@ -204,4 +208,4 @@ TEST_CASE("processes that do not agree do not start, and each says why") {
   }
 }
 
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::executor::process_run_test

@@ -16,7 +16,7 @@
 #include "gui/widgets.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::gui {
+namespace pipeloom::gui::input_test {
 namespace {
 
 using Type = InputEvent::Type;
@@ -255,4 +255,4 @@ TEST_CASE("fonts: every scale has letters of its own size, and all the signs") {
 }
 
 }  // namespace
-}  // namespace pipeloom::gui
+}  // namespace pipeloom::gui::input_test

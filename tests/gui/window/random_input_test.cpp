@@ -14,7 +14,7 @@
 #include "gui/script_runner.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::gui {
+namespace pipeloom::gui::random_input_test {
 namespace {
 
 constexpr int kWidth = 1280;
@@ -160,4 +160,4 @@ TEST_CASE("random input never ends the program") {
 }
 
 }  // namespace
-}  // namespace pipeloom::gui
+}  // namespace pipeloom::gui::random_input_test

@@ -11,7 +11,7 @@
 #include "gui/model/session/script.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::gui {
+namespace pipeloom::gui::script_runner_test {
 namespace {
 
 /// What the program would print of a script; "" where it ends with exit code 0.
@@ -72,4 +72,4 @@ TEST_CASE("a long search says how far it is while frames go on, and can be stopp
 }
 
 }  // namespace
-}  // namespace pipeloom::gui
+}  // namespace pipeloom::gui::script_runner_test

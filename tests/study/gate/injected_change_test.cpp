@@ -17,7 +17,7 @@
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 
-namespace pipeloom::study {
+namespace pipeloom::study::injected_change_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -176,4 +176,4 @@ TEST_CASE("the project's own suite has every registered schedule and every kind 
   CHECK(expected == std::set<std::string>{"ok", "illegal", "deadlock", "over_memory"});
 }
 
-}  // namespace pipeloom::study
+}  // namespace pipeloom::study::injected_change_test

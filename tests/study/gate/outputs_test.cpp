@@ -13,7 +13,7 @@
 #include "study/suite/case_verdict.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::study::gate {
+namespace pipeloom::study::gate::outputs_test {
 namespace {
 
 using test::many_worse;
@@ -232,4 +232,4 @@ TEST_CASE("JSON outputs are JSON whatever the cases are called") {
   CHECK(nlohmann::json::parse(benchmark_json(result)).size() == 2);
 }
 
-}  // namespace pipeloom::study::gate
+}  // namespace pipeloom::study::gate::outputs_test

@@ -10,7 +10,7 @@
 #include "study/suite/lint_rules.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::study::gate {
+namespace pipeloom::study::gate::sarif_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -87,4 +87,4 @@ TEST_CASE("lint rules are in alphabetical order, and every error has one") {
   CHECK(lint_rules()[lint_rule_index("unheard of")].id == "illegal");
 }
 
-}  // namespace pipeloom::study::gate
+}  // namespace pipeloom::study::gate::sarif_test

@@ -10,7 +10,7 @@
 #include "study/suite/suite.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::study {
+namespace pipeloom::study::suite_cases_test {
 namespace {
 
 /// A folder of files, gone at the end.
@@ -172,4 +172,4 @@ TEST_CASE("a tolerance of nothing is none, and a metric stands in a suite once")
       InputError);
 }
 
-}  // namespace pipeloom::study
+}  // namespace pipeloom::study::suite_cases_test

@@ -11,6 +11,8 @@
 #include "study/page/page_support.hpp"
 #include "support/catch.hpp"
 
+namespace document_test {
+
 using namespace pipeloom;
 using namespace pipeloom::study::page;
 using namespace pipeloom::page_tests;
@@ -162,3 +164,5 @@ TEST_CASE("Markdown keeps words as they are and tables in shape") {
         "## t\n\n| a | b |\n| --- | ---: |\n| x\\|y | \xe2\x9d\x8c 1 "
         "|\n\n````text\n```\ninside\n```\n````\n\n<sub></sub>\n");
 }
+
+}  // namespace document_test

@@ -11,6 +11,8 @@
 #include "study/run/load_run.hpp"
 #include "support/catch.hpp"
 
+namespace run_page_test {
+
 using namespace pipeloom;
 using namespace pipeloom::study;
 using namespace pipeloom::study::page;
@@ -272,3 +274,5 @@ TEST_CASE("The configuration's table has every key and where it comes from") {
   CHECK(has_text(page, "td", "default of Interleaved1F1B"));
   CHECK(has_text(page, "th", "memory.limit_bytes"));
 }
+
+}  // namespace run_page_test

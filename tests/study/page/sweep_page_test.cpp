@@ -12,6 +12,8 @@
 #include "support/sweep_scenes.hpp"
 #include "support/temporary.hpp"
 
+namespace sweep_page_test {
+
 using namespace pipeloom;
 using namespace pipeloom::study::page;
 using Catch::Matchers::Contains;
@@ -294,3 +296,5 @@ TEST_CASE("axes have round marks, logarithmic where values span decades") {
   CHECK(log.is_log());
   CHECK(log.value_at(log.place(3)) == Approx(3));
 }
+
+}  // namespace sweep_page_test

@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 
+namespace answers_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 using test::table_of;
@@ -262,3 +264,5 @@ TEST_CASE("the other metric is memory that differs") {
   )");
   CHECK(default_other_metric(table, "makespan") == "peak_live");
 }
+
+}  // namespace answers_test

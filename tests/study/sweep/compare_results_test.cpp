@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 
+namespace compare_results_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 using test::table_of;
@@ -48,7 +50,7 @@ TEST_CASE("two results of a grid are compared point by point") {
   CHECK(makespan.mean_relative == Approx((0.0 + 0.05 - 0.1) / 3));
   CHECK(found.metrics[1].moved == 1);  // no direction is better
   REQUIRE(found.statuses.size() == 1);
-  CHECK(found.statuses[0].after == Status::Deadlock);
+  CHECK(found.statuses[0].after == Status::Hang);
   CHECK(lost_points(a, b, pairs).size() == 1);
 }
 
@@ -73,3 +75,5 @@ TEST_CASE("results of different grids do not compare") {
   other.base_json = "{}";
   CHECK_THROWS_AS(same_points(before(), ResultTable(other), {}), InputError);
 }
+
+}  // namespace compare_results_test

@@ -2,6 +2,8 @@
 
 #include "support/catch.hpp"
 
+namespace dispatcher_test {
+
 using pipeloom::sweep::Dispatcher;
 
 TEST_CASE("pieces are handed out in order, to whoever asks") {
@@ -60,3 +62,5 @@ TEST_CASE("a piece that kills its workers is known by its losses") {
   pieces.finish(5, 0);
   CHECK(pieces.most_losses() == 1);
 }
+
+}  // namespace dispatcher_test

@@ -3,6 +3,8 @@
 #include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
+namespace emit_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -43,16 +45,6 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
-
-TEST_CASE("a shell word is quoted only where it must be") {
-  CHECK(shell_word("out.3-of-7.jsonl") == "out.3-of-7.jsonl");
-  CHECK(shell_word("--axis=ranks=4,8") == "--axis=ranks=4,8");
-  CHECK(shell_word("") == "''");
-  CHECK(shell_word("a b") == "'a b'");
-  CHECK(shell_word("it's") == R"('it'\''s')");
-  CHECK(shell_word("$HOME") == "'$HOME'");
-  CHECK(shell_word("~/x") == "'~/x'");
-}
 
 TEST_CASE("shards are named by part and count, before the extension") {
   CHECK(shard_path("out.jsonl", "3", 7) == "out.3-of-7.jsonl");
@@ -234,3 +226,5 @@ TEST_CASE("a job needs files") {
   CHECK(contains(message_of(job, emit_slurm), "name one with -o"));
   CHECK(contains(message_of(job, emit_kubernetes), "name one with -o"));
 }
+
+}  // namespace emit_test

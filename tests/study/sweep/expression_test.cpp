@@ -6,6 +6,8 @@
 
 #include "support/catch.hpp"
 
+namespace expression_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -178,3 +180,5 @@ TEST_CASE("plain decimal text is one for all spellings") {
     CHECK(plain(text) == "refused");
   }
 }
+
+}  // namespace expression_test

@@ -7,6 +7,8 @@
 #include "study/sweep/grid/grid.hpp"
 #include "support/catch.hpp"
 
+namespace grid_examples_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -50,3 +52,5 @@ TEST_CASE("the example with a zip, derived keys and conditions is what its text 
   }
   CHECK(all == "2x4 2x8 2x16 4x4 4x8 4x16 8x4 8x8 16x4 ");
 }
+
+}  // namespace grid_examples_test

@@ -7,6 +7,8 @@
 #include "study/sweep/grid/grid.hpp"
 #include "support/catch.hpp"
 
+namespace grid_identity_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -90,3 +92,5 @@ TEST_CASE("the hash of a grid depends on everything that decides its points, and
   CHECK(grid(R"({"base": {"schedule": "1f1b", "ranks": 4, "microbatches": 9}, "axes": {"ranks": [4, 8]}})")
             .hash() != one);
 }
+
+}  // namespace grid_identity_test

@@ -7,6 +7,8 @@
 #include "study/sweep/grid/grid.hpp"
 #include "support/catch.hpp"
 
+namespace grid_options_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -107,3 +109,5 @@ TEST_CASE("several threads read one grid") {
   CHECK_FALSE(results[0].empty());
   for (const Texts& result : results) CHECK(result == results[0]);
 }
+
+}  // namespace grid_options_test

@@ -12,6 +12,8 @@
 #include "study/sweep/grid/grid_sample.hpp"
 #include "support/catch.hpp"
 
+namespace grid_order_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -211,3 +213,5 @@ TEST_CASE("the products of a union have their shares of a Latin hypercube, in fi
                  R"({"base": {}, "axes": {"ranks": [1, 2]}, "sample": {"method": "lhs", "points": 6}})", "g"))
           .size() == 6);
 }
+
+}  // namespace grid_order_test

@@ -7,6 +7,8 @@
 #include "study/text/expression.hpp"
 #include "support/catch.hpp"
 
+namespace grid_refusal_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -270,3 +272,5 @@ TEST_CASE("hostile expressions are refused at once") {
   CHECK(error_with("\"axes\": [" + many(1001, "{\"ranks\": [1", "]}") + "]")
             .find("1001 products of axes; at most 1000") != std::string::npos);
 }
+
+}  // namespace grid_refusal_test

@@ -9,6 +9,8 @@
 #include "study/sweep/grid/grid.hpp"
 #include "support/catch.hpp"
 
+namespace grid_template_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -204,3 +206,5 @@ TEST_CASE("places in arrays are patched") {
       {"from": 1, "to": 2, "steps": 4}, "costs.microbatch_scale.1": [0, 7]}})",
       99);
 }
+
+}  // namespace grid_template_test

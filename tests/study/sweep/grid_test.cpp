@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+namespace grid_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -262,3 +264,5 @@ TEST_CASE("the base is part of the header, as it stands") {
   CHECK(with("").base_json() == R"({"schedule":"1f1b","ranks":4,"microbatches":8})");
   CHECK(grid(R"({"axes": {"ranks": [1]}})").base_json() == "{}");
 }
+
+}  // namespace grid_test

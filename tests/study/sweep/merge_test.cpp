@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
 
+namespace merge_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 using test::lines_in;
@@ -145,3 +147,5 @@ TEST_CASE("An existing file is replaced only by force") {
   static_cast<void>(merge(shards.files, shards.folder / "merged", true));
   CHECK(text_of(shards.folder / "merged") == shards.whole);
 }
+
+}  // namespace merge_test

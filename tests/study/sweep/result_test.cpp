@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
 
+namespace result_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -197,3 +199,5 @@ TEST_CASE("Both formats of a line hold the same") {
   outcome.status = Status::Illegal;
   CHECK(line(csv) == "1,00000000000000ff,1f1b,4,illegal,,,\"rank 0 needs \"\"more\"\",?much more\"\n");
 }
+
+}  // namespace result_test

@@ -6,6 +6,8 @@
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
 
+namespace result_text_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 
@@ -107,3 +109,5 @@ TEST_CASE("Lines are read from files that end anywhere") {
   CHECK_FALSE(source.next(line));
   ::close(fd);
 }
+
+}  // namespace result_text_test

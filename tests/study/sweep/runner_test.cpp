@@ -9,6 +9,8 @@
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
 
+namespace runner_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 using test::lines_in;
@@ -322,3 +324,5 @@ TEST_CASE("Pieces in any order become the file in order, each once") {
   CHECK(writer.end_point() == 22);
   CHECK(text_of(folder / "r") == whole);
 }
+
+}  // namespace runner_test

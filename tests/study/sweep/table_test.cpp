@@ -7,6 +7,8 @@
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
 
+namespace table_test {
+
 using namespace pipeloom;
 using namespace pipeloom::sweep;
 using test::table_of;
@@ -111,7 +113,7 @@ TEST_CASE("errors that differ in numbers only are counted together") {
   REQUIRE(errors.size() == 2);
   CHECK(errors[0].count == 2);
   CHECK(errors[0].example == "found 3 ranks");
-  CHECK(errors[1].status == Status::Deadlock);
+  CHECK(errors[1].status == Status::Hang);
 }
 
 TEST_CASE("a key that comes later is missing before") {
@@ -174,3 +176,5 @@ TEST_CASE("a million points take far less than 200 MB") {
   // Per point: number 8, status 1, schedule 4, two keys and three metrics of 8.
   CHECK(table.bytes() < 100'000 * (8 + 1 + 4 + 5 * 8) + 4096);
 }
+
+}  // namespace table_test

@@ -1,4 +1,4 @@
-#include "sim/torch/loops.hpp"
+#include "torch/loops.hpp"
 
 #include <algorithm>
 #include <initializer_list>

@@ -22,7 +22,7 @@ struct StuckRank {
   StuckMessage waits;
 };
 
-[[nodiscard]] ProgramDeadlock explain_stuck(const Program& program, const MessageFlow& flow,
-                                            const std::vector<StuckRank>& stuck, std::size_t entries_done);
+[[nodiscard]] ProgramHang explain_stuck(const Program& program, const MessageFlow& flow,
+                                        const std::vector<StuckRank>& stuck, std::size_t entries_done);
 
 }  // namespace pipeloom

@@ -3,7 +3,7 @@
 // Messages between ranks, for the models in which they may have to queue.
 //
 // Under the `latency` model the arrival of a tensor is a table look-up, and the cursor engine needs no clock. Where messages share
-// links, the event engine (sim/engine/event_engine.hpp) provides the time order and leaves every decision to a Network.
+// links, the event engine (tests/support/event_engine.hpp) provides the time order and leaves every decision to a Network.
 
 #include <cstdint>
 

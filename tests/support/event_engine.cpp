@@ -1,4 +1,4 @@
-#include "sim/engine/event_engine.hpp"
+#include "support/event_engine.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -173,8 +173,8 @@ Ticks LatencyNetwork::post(const Message& message, Ticks now) {
   return now + (is_forward ? costs_->forward_delay : costs_->backward_delay)[message.to.at()];
 }
 
-std::variant<Timeline, Deadlock> simulate_events(std::shared_ptr<const Schedule> schedule, const Costs& costs,
-                                                 Network& network) {
+std::variant<Timeline, ScheduleHang> simulate_events(std::shared_ptr<const Schedule> schedule,
+                                                     const Costs& costs, Network& network) {
   Timeline timeline;
   timeline.unit = costs.unit;
   timeline.start.resize(schedule->num_ops());

@@ -1,0 +1,37 @@
+#pragma once
+
+// What a whole program takes, as data: its own options, and its commands with theirs.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/option_list.hpp"
+#include "sim/base/error.hpp"
+
+namespace pipeloom::cli {
+
+/// What a command does once its options are read. Throws pipeloom::Error; main() prints it and takes its exit code.
+using Run = std::function<ExitCode()>;
+
+struct SubCommand {
+  std::string name;     ///< "simulate"
+  std::string summary;  ///< one line for the list of commands
+  OptionList options;
+  Run run;
+};
+
+struct CommandLine {
+  std::string program;  ///< "pipeloom"
+  std::string summary;
+  OptionList options;  ///< in front of a command
+  std::vector<SubCommand> commands = {};
+
+  /// A command that has --help. What is returned is good until the next one is added.
+  SubCommand& add_command(std::string_view name, std::string_view summary_of_it);
+  /// Null if there is no such command.
+  [[nodiscard]] const SubCommand* find(std::string_view name) const;
+};
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+// From arguments to values, by CLI11: its only place in this program.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.hpp"
+
+namespace pipeloom::cli {
+
+/// What arguments ask for.
+struct Parsed {
+  std::optional<Call> call;             ///< instead of a run
+  const SubCommand* command = nullptr;  ///< of the command line; null if none is named
+};
+
+/// Puts what the arguments (without the program's name) say where the options want it. Of an option that is given twice the last one wins,
+/// unless it keeps all. Throws InputError for wrong usage, as cli/usage.hpp words it.
+[[nodiscard]] Parsed parse(const CommandLine& line, std::vector<std::string> arguments);
+
+/// What --help prints of the program, or of one of its commands.
+[[nodiscard]] std::string help_text(const CommandLine& line, const SubCommand* command = nullptr);
+
+}  // namespace pipeloom::cli
