@@ -13,6 +13,7 @@
 #include "gui/chart_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/run/build_run.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
 
 namespace pipeloom::gui {

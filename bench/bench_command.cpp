@@ -24,6 +24,7 @@
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/memory.hpp"
 #include "study/report/report.hpp"
@@ -94,9 +95,9 @@ class Nowhere : public std::streambuf {
 /// A pass over an evaluated run.
 template <class Pass>
 void of_run(benchmark::State& state, Pass&& pass) {
-  const study::Run run = study::evaluate(config_of(state));
+  const Run run = study::evaluate(config_of(state));
   measure(
-      state, [&] { return &run; }, [&](const study::Run* known) { return pass(*known); });
+      state, [&] { return &run; }, [&](const Run* known) { return pass(*known); });
 }
 
 void generate(benchmark::State& state) {
@@ -109,24 +110,22 @@ void generate(benchmark::State& state) {
       });
 }
 void times(benchmark::State& state) {
-  of_run(state,
-         [](const study::Run& run) { return simulate(run.schedule, *run.costs, run.effective->step); });
+  of_run(state, [](const Run& run) { return simulate(run.schedule, *run.costs, run.effective->step); });
 }
 void walk(benchmark::State& state) {
-  of_run(state, [](const study::Run& run) { return walk_ranks(run.timeline, run.costs.get()); });
+  of_run(state, [](const Run& run) { return walk_ranks(run.timeline, run.costs.get()); });
 }
 void memory(benchmark::State& state) {
-  of_run(state, [](const study::Run& run) { return measure_memory(run.timeline, *run.memory); });
+  of_run(state, [](const Run& run) { return measure_memory(run.timeline, *run.memory); });
 }
 void bound(benchmark::State& state) {
-  of_run(state,
-         [](const study::Run& run) { return lower_bound(*run.schedule, *run.costs, run.effective->step); });
+  of_run(state, [](const Run& run) { return lower_bound(*run.schedule, *run.costs, run.effective->step); });
 }
 void path(benchmark::State& state) {
-  of_run(state, [](const study::Run& run) { return critical_path(run.timeline, *run.costs); });
+  of_run(state, [](const Run& run) { return critical_path(run.timeline, *run.costs); });
 }
 void report(benchmark::State& state) {
-  of_run(state, [](const study::Run& run) {
+  of_run(state, [](const Run& run) {
     Nowhere nowhere;
     std::ostream out(&nowhere);
     study::write_report(out, run, {});
@@ -138,7 +137,7 @@ void whole(benchmark::State& state) {
   measure(
       state, [] { return 0; },
       [&](int) {
-        const study::Run run = study::evaluate(config);
+        const Run run = study::evaluate(config);
         Nowhere nowhere;
         std::ostream out(&nowhere);
         study::write_report(out, run, {});
@@ -147,7 +146,7 @@ void whole(benchmark::State& state) {
 }
 
 void convert(benchmark::State& state, const io::Format& format) {
-  of_run(state, [&](const study::Run& run) {
+  of_run(state, [&](const Run& run) {
     const auto report = [&run](std::ostream& out) { study::write_report(out, run, {true, true}); };
     const io::Exported exported{run.schedule.get(), &run.timeline, run.costs.get(), run.memory.get(), report};
     Nowhere nowhere;
@@ -157,14 +156,14 @@ void convert(benchmark::State& state, const io::Format& format) {
   });
 }
 
-gui::RunPtr run_of(study::Run evaluation) {
-  return gui::build_run(std::move(evaluation), "bench", gui::RunSource::Configuration, "");
+gui::RunPtr run_of(Run evaluation) {
+  return gui::build_run(std::move(evaluation), "bench", RunSource::Configuration, "");
 }
 void build_run(benchmark::State& state) {
   const io::Config config = config_of(state);
   measure(
       state, [&] { return study::evaluate(config, gui::window_limits()); },
-      [](study::Run& run) { return run_of(std::move(run)); });
+      [](Run& run) { return run_of(std::move(run)); });
 }
 void job(benchmark::State& state) {
   const io::Config config = config_of(state);

@@ -16,6 +16,7 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "sim/analysis/dag.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/engine/fixed_order.hpp"
 #include "sim/engine/simulator.hpp"
 

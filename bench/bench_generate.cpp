@@ -17,7 +17,6 @@ namespace pipeloom::bench {
 namespace {
 
 using schedules::Generator;
-using schedules::Params;
 
 constexpr int kRanks = 8;
 constexpr std::int64_t kOps = 1'000'000;

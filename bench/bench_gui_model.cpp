@@ -65,8 +65,8 @@ void per_op(benchmark::State& state, double seconds) {
   state.counters["ns_per_op"] = seconds * 1e9 / static_cast<double>(state.range(0));
 }
 
-gui::RunPtr run_of(study::Run evaluation) {
-  return gui::build_run(std::move(evaluation), "bench", gui::RunSource::Configuration, "");
+gui::RunPtr run_of(Run evaluation) {
+  return gui::build_run(std::move(evaluation), "bench", RunSource::Configuration, "");
 }
 
 /// One at a time: the largest take most of the memory.
@@ -88,7 +88,7 @@ void build(benchmark::State& state) {
   const io::Config config = config_of(state.range(0));
   double fastest = 1e9;
   for (auto _ : state) {
-    study::Run evaluation = study::evaluate(config, gui::window_limits());
+    Run evaluation = study::evaluate(config, gui::window_limits());
     const double before = thread_cpu_seconds();
     const gui::RunPtr run = run_of(std::move(evaluation));
     const double seconds = thread_cpu_seconds() - before;

@@ -32,7 +32,7 @@ void measure(const std::string& name, const std::string& plan, const Queues& sch
   fmt::print("| {} | {} | {} | {:.1f} |\n", name, plan, schedule->num_ops(), fastest * 1e9 / ops);
 }
 
-void measure_all(const std::string& name, const schedules::Params& params) {
+void measure_all(const std::string& name, const Params& params) {
   const schedules::Generator& generator = *schedules::find(name).generator;
   const Queues schedule = std::make_shared<const Schedule>(schedules::make(generator, params));
   using Rule = ReceivePlacement::Rule;

@@ -10,6 +10,7 @@
 
 #include "bench/schedules_for_bench.hpp"
 #include "schedules/generator.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "sim/messages/program_engine.hpp"
 
@@ -29,7 +30,7 @@ void measure(const std::string& name, const char* what, const Program& program, 
   fmt::print("| {} | {} | {} | {:.0f} |\n", name, what, program.schedule().num_ops(), fastest * 1e9 / ops);
 }
 
-void measure_all(const std::string& name, const schedules::Params& params) {
+void measure_all(const std::string& name, const Params& params) {
   const auto schedule =
       std::make_shared<const Schedule>(schedules::make(*schedules::find(name).generator, params));
   Costs costs = uniform_costs(schedule->placement(), {.forward = 10, .backward = 20, .delay = 3});

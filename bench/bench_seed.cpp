@@ -44,7 +44,7 @@ struct Measured {
 };
 
 Measured measure(const Row& row) {
-  schedules::Params params;
+  Params params;
   params.ranks = row.ranks;
   params.chunks = row.chunks;
   params.microbatches = row.microbatches;

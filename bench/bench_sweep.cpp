@@ -103,7 +103,7 @@ void generate(benchmark::State& state) {
       for (const char* name : kSchedules)
         for (int m = 8; m <= 256; ++m) {
           const auto& generator = *schedules::find(name).generator;
-          schedules::Params params{.ranks = p, .microbatches = m};
+          Params params{.ranks = p, .microbatches = m};
           params.chunks = schedules::default_chunks(generator.requirements, "");
           if (!schedules::refusal(generator, params).empty()) continue;
           ops += static_cast<double>(schedules::make(generator, params).num_ops());

@@ -23,7 +23,7 @@ const Schedule& million(const char* name) {
   const auto found = made.find(name);
   if (found != made.end()) return found->second;
   const auto& generator = *schedules::find(name).generator;
-  schedules::Params params;
+  Params params;
   params.ranks = 16;
   params.chunks = generator.requirements.default_chunks;
   const int kinds = generator.requirements.splits_backward ? 3 : 2;

@@ -7,7 +7,7 @@
 namespace pipeloom::bench {
 
 Schedule one_f_one_b(int ranks, std::int64_t ops) {
-  schedules::Params params;
+  Params params;
   params.ranks = ranks;
   params.microbatches = static_cast<int>(ops / (2 * ranks));
   return schedules::make(*schedules::find("1f1b").generator, params);

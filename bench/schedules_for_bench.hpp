@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::bench {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/option_list.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 

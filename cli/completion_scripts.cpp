@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/completion.hpp"
-
 #include "sim/base/text_tools.hpp"
 #include "study/text/shell_text.hpp"
 

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::cli {

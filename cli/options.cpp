@@ -8,6 +8,7 @@
 
 #include "cli/numbers.hpp"
 #include "sim/base/literals.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::cli {
 
@@ -49,8 +50,8 @@ void add_print_options(OptionList& list, PrintOptions& options, std::vector<std:
       .excludes("--json");
 }
 
-study::Limits InputOptions::limits() const {
-  study::Limits limits;
+pipeloom::Limits InputOptions::limits() const {
+  pipeloom::Limits limits;
   if (max_memory) limits.max_memory = parse_size(*max_memory, "--max-memory");
   return limits;
 }

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/units.hpp>
 #include "cli/console.hpp"
 #include "cli/option_list.hpp"
-#include "sim/base/units.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/input.hpp"
 
@@ -44,10 +44,10 @@ void add_print_options(OptionList& list, PrintOptions& options, std::vector<std:
                        const std::string& help, const std::string& names = "--format");
 
 /// A run as the command line gives it.
-struct InputOptions : study::Request {
+struct InputOptions : pipeloom::Request {
   std::optional<std::string> max_memory;
 
-  [[nodiscard]] study::Limits limits() const;
+  [[nodiscard]] pipeloom::Limits limits() const;
 };
 /// --schedule, --ranks, --microbatches, --chunks.
 void add_shape_options(OptionList& list, InputOptions& options);

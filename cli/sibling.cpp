@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/command_line.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 

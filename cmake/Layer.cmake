@@ -1,6 +1,7 @@
 # pipeloom_layer(NAME SOURCES a.cpp ... [PEERS b.cpp ...] [PUBLIC lib ...] [PRIVATE lib ...] [BUILD_ONLY lib ...])
 #
-# One layer of the house: the static library pipeloom_NAME, alias pipeloom::NAME. It is installed and exported.
+# One layer of the house: the static library pipeloom_NAME, alias pipeloom::NAME. Of those that the face stands on, cmake/Install.cmake installs the
+# archives, and no headers.
 #   PEERS       sources that give their inner functions the same names, as plug-ins do: a unity build compiles each by itself
 #   PUBLIC      what the layer's headers include
 #   PRIVATE     what only its sources use, but a consumer must link
@@ -15,11 +16,11 @@ function(pipeloom_layer name)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${PIPELOOM_GENERATED_DIR}>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/pipeloom>)
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
   foreach(lib IN LISTS arg_BUILD_ONLY ITEMS pipeloom_warnings)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${lib}>)
   endforeach()
-  install(TARGETS ${target} EXPORT pipeloomTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

@@ -2,6 +2,7 @@
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/op_walk.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -4,8 +4,8 @@
 #include <iostream>
 #include <new>
 
+#include <pipeloom/error.hpp>
 #include "gui/program.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/printable.hpp"
 #include "sim/io/json/process.hpp"
 

@@ -11,6 +11,7 @@
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/io/config/effective_config.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -217,7 +218,7 @@ bool applies(const io::Key& key, const std::string& schedule) {
   const auto* generator = generator_of(schedule);
   if (key.option == Option::File) return schedule == io::kCustomSchedule;
   if (generator == nullptr) return true;
-  const schedules::Requirements& takes = generator->requirements;
+  const Requirements& takes = generator->requirements;
   if (key.option) return schedules::takes_option(takes, *key.option);
   if (key.path == "costs.overlapped") return takes.overlaps;
   return true;

@@ -1,10 +1,10 @@
 #include "gui/program.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+
 #include <charconv>
 #include <iostream>
 #include <memory>
@@ -17,6 +17,7 @@
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/script.hpp"
 #include "gui/script_runner.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json/file.hpp"
 #include "version.hpp"
 

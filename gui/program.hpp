@@ -2,7 +2,7 @@
 
 // The command line of pipeloom-gui.
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::gui {
 

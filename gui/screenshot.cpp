@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "gui/script_runner.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

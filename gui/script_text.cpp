@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "sim/base/printable.hpp"
+
 namespace pipeloom::gui {
 
 std::vector<std::uint32_t> code_points(const std::string& text) {

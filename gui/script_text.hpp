@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::gui {
 

@@ -7,6 +7,7 @@
 
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/widgets.hpp"
+#include "sim/kinds.hpp"
 #include "study/plots/sweep_map.hpp"
 
 namespace pipeloom::gui {

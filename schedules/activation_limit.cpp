@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 #include "sim/memory_text.hpp"
 
 namespace pipeloom::schedules {

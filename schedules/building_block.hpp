@@ -12,7 +12,7 @@
 #include <array>
 #include <vector>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::schedules {
 

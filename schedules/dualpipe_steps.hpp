@@ -5,9 +5,9 @@
 // Source: DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024, arXiv 2412.19437), section 3.2.1, and the
 // DualPipe repository.
 
+#include <pipeloom/schedule.hpp>
 #include "schedules/closed_form.hpp"
 #include "schedules/queue_builder.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::schedules {
 

@@ -8,7 +8,6 @@
 //   Schedule schedule = schedules::make(*generator, params);
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,68 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
-#include "sim/costs.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/schedules.hpp>
 #include "sim/messages/program.hpp"
-#include "sim/options.hpp"
-#include "sim/schedule.hpp"
-#include "sim/terms.hpp"
 
 namespace pipeloom::schedules {
-
-/// What a user asks a schedule for. m counts all microbatches, both directions together; replicas are not
-/// chunks.
-struct Params {
-  int ranks = 4;         ///< p
-  int microbatches = 8;  ///< m
-  int chunks = 1;        ///< v, stages per rank and replica; S = p v
-  /// What only some schedules take. Without a group size the schedule's (or alias's) default holds, without a variant the first of
-  /// Requirements::variants, without a limit what the terms say (activation_limits). The file and what is done to the finished queues
-  /// (recomputation, offloading) mean nothing to a generator.
-  ScheduleOptions options = {};
-
-  /// n, pieces of a microbatch's sequence; 1 for a whole one.
-  [[nodiscard]] int slices() const {
-    return options.slices.empty() ? 1 : static_cast<int>(options.slices.size());
-  }
-  /// Optimizer updates in one endless run; m counts the microbatches of one of them.
-  [[nodiscard]] int updates() const { return options.updates.value_or(1); }
-  friend bool operator==(const Params&, const Params&) = default;
-};
-
-/// What a schedule needs, as data, so that the command line, the window and error texts explain it alike. All
-/// of it is checked by refusal(); what does not fit here is the generator's `predicate`.
-struct Requirements {
-  int min_ranks = 1;
-  bool even_ranks = false;
-  /// Legal v: min_chunks..max_chunks, exactly one if they are equal; kMaxIndex means any number.
-  int min_chunks = 1;
-  int max_chunks = 1;
-  int default_chunks = 1;
-  std::string chunks_text = {};  ///< for people, where these numbers do not say it: "two per wave"
-  bool even_microbatches = false;
-  /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset (and
-  /// 1).
-  int min_microbatches_per_rank = 0;
-  int min_microbatches_offset = 1;
-  bool splits_backward = false;  ///< emits I and W
-  bool overlaps = false;         ///< emits groups
-  bool bidirectional = false;    ///< two model replicas
-  /// `Option::Variant` follows from `variants`.
-  OptionSet takes = {};
-  int default_slices = 1;  ///< what Params::slices() is without options.slices
-  int default_updates = 1;
-  /// The order depends on what ops cost and hold: another cost is another schedule.
-  bool needs_terms = false;
-  /// The search for the order takes seconds: tables and tests over every schedule look at small ones only.
-  bool slow_search = false;
-  /// Legal Params::variant, the default first; empty if the schedule has none.
-  std::vector<std::string> variants = {};
-  /// Default v of each of them where that is not default_chunks; else empty.
-  std::vector<int> variant_chunks = {};
-  /// In words, for people: "even p, m >= 2p, m even".
-  std::string text = {};
-};
 
 /// Whether the option means something to the schedule.
 [[nodiscard]] bool takes_option(const Requirements& requirements, Option option);
@@ -124,12 +68,6 @@ struct Emission {
   /// Where the limit came from, and what it is: "default: 4 microbatches of 12 bytes".
   std::string limit = {};
   std::vector<std::string> warnings = {};
-};
-
-/// Thrown where whoever asked for a schedule, or for what follows from one, wants it no more: Emission::progress said no.
-class Stopped : public std::exception {
- public:
-  [[nodiscard]] const char* what() const noexcept override { return "it was stopped before its end"; }
 };
 
 /// One schedule: a name, what it needs, and how to make it.

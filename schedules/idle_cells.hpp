@@ -1,10 +1,10 @@
 #pragma once
 
-// What the generators' idle_cells hooks share: the blanks that a framework draws in a queue (IdleCells of sim/schedule.hpp).
+// What the generators' idle_cells hooks share: the blanks that a framework draws in a queue (IdleCells of <pipeloom/schedule.hpp>).
 
 #include <cstddef>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::schedules {
 

@@ -8,6 +8,7 @@
 #include "schedules/nearest.hpp"
 #include "schedules/queue_builder.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/engine/wait_for.hpp"
 
 namespace pipeloom::schedules {
 namespace {

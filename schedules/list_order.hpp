@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::schedules {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::schedules {
 namespace {
 

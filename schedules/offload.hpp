@@ -2,8 +2,8 @@
 
 // Activation offload for any schedule: copies to the host after the forward, and back before the backward.
 
-#include "sim/options.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/schedules.hpp>
 
 namespace pipeloom::schedules {
 

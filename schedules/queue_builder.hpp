@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::schedules {
 

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::schedules {
 namespace {
 

@@ -2,7 +2,7 @@
 
 // Recomputation for any schedule: forwards keep a stash, and run once more just before their backward.
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::schedules {
 

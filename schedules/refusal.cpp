@@ -7,6 +7,7 @@
 
 #include "schedules/generator.hpp"
 #include "schedules/nearest.hpp"
+#include "sim/options.hpp"
 
 namespace pipeloom::schedules {
 namespace {

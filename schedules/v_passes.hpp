@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
 #include "schedules/building_block.hpp"
-#include "sim/terms.hpp"
 
 namespace pipeloom::schedules {
 

@@ -17,8 +17,6 @@
 // Closed forms, equal stages, no transfers, F = I = W, a limit of k >= p microbatches: max_window
 // max(3m + max(0, 2p - 1 - k), 2m + 2p - 1) F: zb-h1's for k = p, the work alone from k = 2p - 1 on.
 
-#include "schedules/zb_auto_order.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +26,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/zb_auto_order.hpp"
 
 namespace pipeloom::schedules {
 namespace {

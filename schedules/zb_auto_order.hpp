@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/terms.hpp"
+#include <pipeloom/costs.hpp>
 
 namespace pipeloom::schedules {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schedules/zbv_auto_run.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::schedules {
 namespace {

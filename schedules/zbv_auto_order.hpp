@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/schedule.hpp"
-#include "sim/terms.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::schedules {
 

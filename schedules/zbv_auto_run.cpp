@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::schedules {
 namespace {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
+#include "sim/kinds.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom {

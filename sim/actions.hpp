@@ -13,8 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/op.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/op.hpp>
+#include <pipeloom/schedule.hpp>
+#include "sim/text.hpp"
 
 namespace pipeloom {
 

@@ -1,6 +1,8 @@
-#include "sim/costs.hpp"
-
 #include <algorithm>
+
+#include <pipeloom/costs.hpp>
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+#include "sim/kind_masks.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

@@ -13,45 +13,9 @@
 #include <optional>
 #include <string_view>
 
+#include <pipeloom/op.hpp>
+
 namespace pipeloom {
-
-/// Letters follow PyTorch: F, B, I, W. The zero-bubble papers write B for I and BW for B; that
-/// dialect exists in text readers only.
-enum class OpKind : std::uint8_t {
-  Forward,         ///< F: activations of the stage
-  Backward,        ///< B: gradients of input and weights in one go
-  BackwardInput,   ///< I: gradient of the stage's input only, the part the previous stage waits for
-  BackwardWeight,  ///< W: gradient of the weights, any time after I
-  Recompute,       ///< R: the forward once more, just before its backward, because F kept a stash only
-  Offload,         ///< O: copy the activations of F to the host, on the rank's copy stream
-  Reload,          ///< L: load them back before B or I, on the copy stream
-};
-
-inline constexpr std::size_t kOpKinds = 7;
-inline constexpr std::array<OpKind, kOpKinds> kAllOpKinds = {
-    OpKind::Forward,   OpKind::Backward, OpKind::BackwardInput, OpKind::BackwardWeight,
-    OpKind::Recompute, OpKind::Offload,  OpKind::Reload};
-
-[[nodiscard]] constexpr std::size_t index_of(OpKind kind) {
-  return static_cast<std::size_t>(kind);
-}
-
-/// Op has four bits for its kind, so that two bytes are enough.
-class KindSet {
- public:
-  constexpr KindSet() = default;
-  constexpr KindSet(std::initializer_list<OpKind> kinds) {
-    for (const OpKind kind : kinds) add(kind);
-  }
-  constexpr void add(OpKind kind) { bits_ = static_cast<std::uint16_t>(bits_ | 1U << index_of(kind)); }
-  [[nodiscard]] constexpr bool has(OpKind kind) const { return (bits_ >> index_of(kind) & 1U) != 0; }
-  [[nodiscard]] constexpr bool any_of(KindSet other) const { return (bits_ & other.bits_) != 0; }
-  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
-  friend constexpr bool operator==(KindSet, KindSet) = default;
-
- private:
-  std::uint16_t bits_ = 0;  // bit index_of(kind)
-};
 
 /// Which of a rank's two streams runs an op: its queue, or the copies beside it.
 enum class Lane : std::uint8_t { Work, Copies };

@@ -4,6 +4,9 @@
 #include <array>
 #include <charconv>
 
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
+
 namespace pipeloom {
 
 std::string bytes_number(const MemoryModel& model, Bytes units) {
@@ -21,6 +24,10 @@ MemoryModel default_memory(const Placement& placement) {
        {&model.released_at_input, &model.static_bytes, &model.receive, &model.logits, &model.stash})
     table->assign(slots, 0);
   return model;
+}
+
+Terms uniform_terms(const Placement& placement, const UniformCosts& costs) {
+  return {uniform_costs(placement, costs), default_memory(placement), {}};
 }
 
 Bytes PassBytes::of(Share share) const {

@@ -1,14 +1,6 @@
 #pragma once
 
-// What a rank holds while it runs its queue, and the most it ever holds.
-//
-// Activations of (s,k) are allocated at the start of F. The end of I frees `released_at_input`, the end of
-// W the rest; the end of B frees everything. A rank runs one entry at a time, so the activation peak
-// follows from the queue order alone: a release comes before the next entry's allocation, and a group
-// allocates all its forwards before it releases anything.
-//
-// With recomputation, F(s,k) holds `stash` only and R(s,k) allocates the rest at its start. With offloading, the end of O frees
-// what F holds and the start of L allocates it again; copies run beside the queue, so peaks then follow from times.
+// What ops do to what their rank holds: the accounts behind the peaks. The rules: <pipeloom/costs.hpp>.
 
 #include <cstdint>
 #include <functional>
@@ -16,52 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/metrics.hpp>
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 
-/// Shapes: everything is indexed by slot (replica * S + stage), in bytes.
-struct MemoryModel {
-  /// Held from F to the op that frees it.
-  std::vector<Bytes> activation;
-  /// The part of `activation` that the end of I frees; at most `activation`. Negative where I keeps more for W than it frees: held from
-  /// its end on.
-  std::vector<Bytes> released_at_input;
-  /// Weights, gradients, optimizer state: always held.
-  std::vector<Bytes> static_bytes;
-  /// A tensor under way to this slot: held from the end of its producer on another rank to the end of the
-  /// op that consumes it.
-  std::vector<Bytes> receive;
-  /// Output of the last stage: held from the start of F(S-1,k) to the end of B or I(S-1,k). Zero elsewhere.
-  std::vector<Bytes> logits;
-  /// What a recomputed forward keeps for its R; 0 <= it <= activation.
-  std::vector<Bytes> stash;
-  /// Shares of a microbatch's slices in all of the above, as Costs::slice_end; empty: every slice counts whole.
-  std::vector<std::int64_t> slice_end;
-  /// All of the above and below are in 1/parts of a byte. 1, unless nobody gave the size of an activation and it counts as one on a rank
-  /// of v stages: then v.
-  int parts = 1;
-  /// So many passes of stages are what people call one activation: v where sizes were given for all of a rank's stages, else 1.
-  int passes = 1;
-  /// Most bytes of everything, [rank]; empty: no limit.
-  std::vector<Bytes> limit;
-
-  /// In bytes, for people and files.
-  [[nodiscard]] double in_bytes(Bytes units) const {
-    return static_cast<double>(units) / static_cast<double>(parts);
-  }
-  [[nodiscard]] std::optional<Bytes> limit_of(Rank rank) const {
-    return limit.empty() ? std::nullopt : std::optional(limit[rank.at()]);
-  }
-};
-
 /// The number of bytes as JSON has it: whole, but for halves and thirds of activations without a size.
 [[nodiscard]] std::string bytes_number(const MemoryModel& model, Bytes units);
-
-/// One byte of activation per stage pass, nothing else: peaks then count live activations.
-[[nodiscard]] MemoryModel default_memory(const Placement& placement);
 
 /// What an op does to its rank's activation account: taken at its start, given back at its end.
 struct QueueEffect {
@@ -126,26 +79,6 @@ class PeakWithCopies {
   Bytes peak_ = 0;
 };
 
-/// A rank's bytes as a step function: from `time` on, `bytes` are held (static included).
-struct MemoryStep {
-  Ticks time = 0;
-  Bytes bytes = 0;
-  friend bool operator==(const MemoryStep&, const MemoryStep&) = default;
-};
-
-struct RankMemory {
-  /// Most (stage, microbatch) pairs between F and the end of B or W, in queue order.
-  std::int32_t peak_live = 0;
-  /// Most activation bytes held at once.
-  Bytes peak_activation_bytes = 0;
-  /// Most bytes of everything held at once, static included.
-  Bytes peak_bytes = 0;
-  /// Op index of the first entry at whose start peak_bytes is reached.
-  std::size_t peak_op = 0;
-  /// Most bytes of this rank's activations on the host at once: from the start of O to the end of L.
-  Bytes peak_host_bytes = 0;
-};
-
 /// The memory of rank r in step `step` of a timeline; changes at the same instant are merged,
 /// releases before allocations. The curve starts at the step's first start with the static bytes.
 [[nodiscard]] std::vector<MemoryStep> memory_curve(const Timeline& timeline, const MemoryModel& model,
@@ -171,13 +104,6 @@ struct QueuePeaks {
 /// REQUIRES: no copies (Schedule::has_copies): their times matter.
 [[nodiscard]] std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryModel& model);
 
-/// The first op, over all ranks in time order, whose start lifts its rank above the limit.
-struct OverLimit {
-  Rank rank;
-  Op op;
-  Bytes bytes = 0;
-  Bytes limit = 0;
-};
 [[nodiscard]] std::optional<OverLimit> find_over_limit(const Timeline& timeline, const MemoryModel& model);
 
 }  // namespace pipeloom

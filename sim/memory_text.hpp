@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/memory.hpp"
+#include <pipeloom/costs.hpp>
 
 namespace pipeloom {
 

@@ -1,10 +1,9 @@
-#include "sim/placement.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom {
 

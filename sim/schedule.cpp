@@ -1,10 +1,19 @@
-#include "sim/schedule.hpp"
-
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/schedules.hpp>
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom {
+
+bool Schedule::is_extended() const {
+  return slices_ > 1 || kinds_.any_of(kExtras);
+}
+
+bool Schedule::has_copies() const {
+  return kinds_.any_of(kCopies);
+}
 
 Rank Schedule::rank_of_op(std::size_t op_index) const {
   const auto after = std::upper_bound(rank_begin_.begin(), rank_begin_.end(), op_index);
@@ -75,6 +84,14 @@ Schedule forward_only(const Schedule& schedule) {
                    });
   }
   return std::move(out).build();
+}
+
+std::vector<std::int64_t> slice_ends(const ScheduleOptions& options, int slices) {
+  if (slices == 1) return {};
+  std::vector<std::int64_t> ends = {0};
+  for (int j = 0; j < slices; ++j)
+    ends.push_back(ends.back() + (options.slices.empty() ? 1 : options.slices[static_cast<std::size_t>(j)]));
+  return ends;
 }
 
 }  // namespace pipeloom

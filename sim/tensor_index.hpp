@@ -16,7 +16,9 @@
 #include <array>
 #include <cstddef>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 

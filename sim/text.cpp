@@ -7,8 +7,10 @@
 #include <charconv>
 #include <map>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 namespace {

@@ -1,6 +1,6 @@
-#include "sim/timeline.hpp"
-
 #include <algorithm>
+
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom {
 namespace {

@@ -9,29 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/ids.hpp"
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom {
-
-/// A rank that cannot go on. `Needed` says what it waits for; it is a value, not a position, because what is missing stands nowhere.
-template <class Needed>
-struct WaitNode {
-  Rank rank;
-  std::size_t at = 0;  ///< index of what the rank stands at: an op, an instruction of its list, an action
-  Needed needs;
-  Rank on;               ///< the rank that has it ahead, `rank` itself if it comes later in its own queue
-  bool missing = false;  ///< `on` has it nowhere ahead
-};
-
-template <class Needed>
-struct WaitGraph {
-  /// Every rank that did not reach the end of its queue, in rank order.
-  std::vector<WaitNode<Needed>> nodes;
-  /// Indices into `nodes`: each waits for the next, the last for the first. Empty only if every chain of waits ends at something missing.
-  std::vector<std::size_t> cycle;
-  /// What did run: entries of queues, actions of rows.
-  std::size_t done = 0;
-};
 
 /// The first cycle met when following the waits from each node in turn. O(nodes): a rank waits for one other at most.
 template <class Needed>

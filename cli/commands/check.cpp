@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/pages/gate_outputs.hpp"
 #include "cli/table.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/suite/case_verdict.hpp"
 #include "study/suite/lint_rules.hpp"

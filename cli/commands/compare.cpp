@@ -10,6 +10,7 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/compare_pages.hpp"
+#include "sim/base/printable.hpp"
 #include "study/run/load_run.hpp"
 
 namespace pipeloom::cli::commands {
@@ -34,9 +35,10 @@ ComparePage page_of(const CompareOptions& options) {
 
 /// Runs simulated or read, against the first.
 ExitCode compare_runs(const CompareOptions& options, const std::vector<study::CompareRule>& rules) {
-  const std::list<study::Run> loaded = study::load_runs(options.files, options.input, options.input.limits());
-  std::vector<const study::Run*> runs;
-  for (const study::Run& run : loaded) {
+  const std::list<pipeloom::Run> loaded =
+      study::load_runs(options.files, options.input, options.input.limits());
+  std::vector<const pipeloom::Run*> runs;
+  for (const pipeloom::Run& run : loaded) {
     options.output.warn(run.warnings);
     runs.push_back(&run);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <pipeloom/metrics.hpp>
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
@@ -9,8 +10,11 @@
 #include "cli/pages/picture_options.hpp"
 #include "cli/pages/torch_verdict.hpp"
 #include "cli/table.hpp"
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "sim/torch/pairing.hpp"
 #include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
@@ -70,11 +74,11 @@ void write(const ConvertOptions& options, const io::Format& format, const io::Ex
 }
 
 void convert_run(const ConvertOptions& options, const io::Format& format, const Input& input) {
-  study::Limits limits = options.input.limits();
+  pipeloom::Limits limits = options.input.limits();
   limits.with_metrics = format.needs_metrics;
   limits.text_per_time = format.bytes_per_op;
   if (format.picture) limits.bytes_per_time = draw::kIndexBytesPerEntry;
-  const study::Run run = evaluate(input, limits);
+  const pipeloom::Run run = evaluate(input, limits);
   options.output.warn(run.warnings);
   if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, *run.memory)});
   draw::SceneOptions picture = options.picture.scene_options(run.timeline);

@@ -15,6 +15,7 @@
 #include "cli/sibling.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "study/run/run_size.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {

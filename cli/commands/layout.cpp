@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/pages/layout_page.hpp"
 #include "sim/base/literals.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

@@ -1,11 +1,11 @@
 // pipeloom merge FILES... -o OUT: the shards of a sweep become the whole.
 
 #include "study/sweep/result/merge.hpp"
-#include "cli/console.hpp"
 
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/console.hpp"
 #include "cli/many_files.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"

@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
+#include "sim/base/printable.hpp"
 #include "study/document/plain_text.hpp"
 #include "study/pages/run_page.hpp"
 #include "study/pages/sweep_page.hpp"
@@ -66,14 +67,14 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
     throw InputError(
         "--where, --metric, --x, --y, --winner, --group-by and --top ask a sweep's result; the input is "
         "none");
-  std::list<study::Run> runs;
+  std::list<pipeloom::Run> runs;
   if (options.files.empty())
-    runs.push_back(study::load_run(static_cast<const study::Request&>(options.input), options.input.limits(),
-                                   TimeUnit::Unit));
+    runs.push_back(study::load_run(static_cast<const pipeloom::Request&>(options.input),
+                                   options.input.limits(), TimeUnit::Unit));
   else
     runs = study::load_runs(options.files, options.input, options.input.limits());
   Result result;
-  for (const study::Run& run : runs) {
+  for (const pipeloom::Run& run : runs) {
     options.output.warn(run.warnings);
     if (!run.over_limit) continue;
     result.over_limit = true;

@@ -1,5 +1,7 @@
 // pipeloom run [CONFIG]: the program of a configuration on a real clock, beside what the simulator says.
 
+#include "executor/run/run.hpp"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -18,9 +20,10 @@
 #include "cli/run/run_progress.hpp"
 #include "cli/run/run_work.hpp"
 #include "executor/process/process_run.hpp"
-#include "executor/run/run.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/messages/message_plans.hpp"
+#include "study/run/run_size.hpp"
 #include "study/text/at_place.hpp"
 #include "study/text/fingerprint.hpp"
 #include "version.hpp"
@@ -32,7 +35,7 @@ namespace {
 constexpr int kMostRanks = 1024;
 
 /// What all processes of a run must have the same, besides the program.
-std::vector<executor::net::Agreement> agreements_of(const RunArguments& arguments, const study::Run& run) {
+std::vector<executor::net::Agreement> agreements_of(const RunArguments& arguments, const pipeloom::Run& run) {
   return {{"version", std::string(kVersion)},
           {"schedule", fmt::format("{} of {} ranks, {} microbatches", run.effective->schedule,
                                    run.schedule->ranks(), run.schedule->microbatches())},
@@ -42,7 +45,7 @@ std::vector<executor::net::Agreement> agreements_of(const RunArguments& argument
 
 /// Without a result in a process that another one reports for. `work` outlives threads that do not come back.
 executor::ProcessResult execute(const RunArguments& arguments, const Launch& launch,
-                                const executor::RunOptions& options, const study::Run& run,
+                                const executor::RunOptions& options, const pipeloom::Run& run,
                                 const Program& program, std::unique_ptr<executor::Work>& work) {
   if (arguments.on_gpus())
     return gpus()->execute(
@@ -81,7 +84,7 @@ void require_backend(const RunArguments& arguments) {
 }
 
 /// What people read of a run.
-std::string page_of(const RunArguments& arguments, const Screen& screen, const study::Run& run,
+std::string page_of(const RunArguments& arguments, const Screen& screen, const pipeloom::Run& run,
                     const executor::RunResult& result, const executor::MeasuredCosts& costs) {
   std::string out;
   if (arguments.output.verbose) out += "\n" + steps_page(result.timeline);
@@ -104,7 +107,7 @@ struct Session {
   const RunArguments& arguments;
   const Screen screen;
   Input input;
-  study::Run run;
+  pipeloom::Run run;
 
   /// How long layers take is known only now: the prediction is what the simulator makes of their medians.
   void predict_from(const executor::MeasuredCosts& costs) {
@@ -201,7 +204,7 @@ ExitCode run_program(const RunArguments& arguments) {
 
   Input input = read_timed_input(arguments);
   require_few(input.config.ranks, input.config.place_of("ranks"));
-  study::Run run = study::at_place(input.name, [&] { return evaluate(input, arguments.input.limits()); });
+  pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, arguments.input.limits()); });
   require_few(run.schedule->ranks(), {});  // of a schedule file
   if (!arguments.on_gpus())
     require_room(arguments.work, run, launch.world ? std::optional(Rank(launch.world->rank)) : std::nullopt,

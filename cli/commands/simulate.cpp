@@ -67,7 +67,7 @@ study::ReportParts parts_of(const SimulateOptions& options) {
   return parts;
 }
 
-std::string chart(const study::Run& run, const Screen& screen, bool everything) {
+std::string chart(const pipeloom::Run& run, const Screen& screen, bool everything) {
   draw::TerminalOptions options;
   options.width = screen.width;
   options.colour = screen.colour;
@@ -77,7 +77,7 @@ std::string chart(const study::Run& run, const Screen& screen, bool everything) 
 }
 
 /// What people read: the table unless it is not wanted, the chart if it is.
-std::string page(const study::Run& run, const SimulateOptions& options, const Screen& screen) {
+std::string page(const pipeloom::Run& run, const SimulateOptions& options, const Screen& screen) {
   std::string out;
   if (!options.output.quiet) {
     study::SummaryStyle style;
@@ -100,12 +100,12 @@ ExitCode run_simulate(const SimulateOptions& options) {
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
   const Input input = read_input(options.input);
-  study::Limits limits = options.input.limits();
+  pipeloom::Limits limits = options.input.limits();
   limits.with_metrics = options.report_in_file() || options.report_on_stdout() || !options.output.quiet;
   limits.with_all_steps = options.chart || parts.timeline;
   if (options.chart) limits.bytes_per_time = draw::kIndexBytesPerEntry;
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
-  const study::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
+  const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
   const auto write = [&](std::ostream& out) { study::write_report(out, run, parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);

@@ -1,17 +1,16 @@
 // pipeloom sweep GRID: many runs, one line each.
 
-#include "cli/console.hpp"
-#include "study/sweep/run/runner.hpp"
-
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/console.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/numbers.hpp"
 #include "cli/sweep/sweep_dry_run.hpp"
 #include "cli/sweep/sweep_emit.hpp"
 #include "cli/sweep/sweep_options.hpp"
 #include "cli/sweep/sweep_progress.hpp"
+#include "study/sweep/run/runner.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <iostream>
 
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/gate_outputs.hpp"
 #include "cli/pages/torch_verdict.hpp"
-#include "sim/analysis/validate.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/json_writer.hpp"
-#include "sim/text.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/suite/lint_rules.hpp"
@@ -134,10 +134,10 @@ Findings examine(const ValidateOptions& options) {
   }
   (void)examine_torch({}, input.name, {}, options.load);
   // The proof that a configuration can run is to run it.
-  study::Limits limits = options.input.limits();
+  pipeloom::Limits limits = options.input.limits();
   limits.with_metrics = false;
   limits.with_all_steps = false;
-  study::Run run;
+  pipeloom::Run run;
   try {
     run = evaluate(input, limits);
   } catch (const study::MessageProblem& hang) {

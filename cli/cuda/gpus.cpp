@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/device/device_names.hpp"
 #include "executor/cuda/layers/device_layers.hpp"
@@ -12,7 +13,6 @@
 #include "executor/cuda/run/device_busy.hpp"
 #include "executor/cuda/run/run.hpp"
 #include "executor/layers/gradient_check.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::cli::mpi {
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::cli::mpi {
 namespace {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::cli::mpi {
 namespace {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/command_line.hpp"
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
@@ -19,7 +20,7 @@
 #include "cli/parse.hpp"
 #include "cli/sweep/sweep_options.hpp"
 #include "cli/sweep/sweep_progress.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json/process.hpp"
 #include "version.hpp"
 

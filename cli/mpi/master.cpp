@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::mpi {
 namespace {

@@ -6,12 +6,12 @@
 #include <new>
 #include <optional>
 
+#include <pipeloom/error.hpp>
 #include "cli/console.hpp"
 #include "cli/mpi/crew.hpp"
 #include "cli/mpi/letters.hpp"
 #include "cli/mpi/pause.hpp"
 #include "cli/mpi/shared_sweep.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli::mpi {
 namespace {

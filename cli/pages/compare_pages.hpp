@@ -34,9 +34,9 @@ struct RunVerdict {
 };
 
 /// runs[0] is the baseline.
-[[nodiscard]] std::string runs_page(std::span<const study::Run* const> runs, const ComparePage& page);
+[[nodiscard]] std::string runs_page(std::span<const pipeloom::Run* const> runs, const ComparePage& page);
 /// `rows` are those of compare_all_metrics().
-[[nodiscard]] std::string runs_json(std::span<const study::Run* const> runs,
+[[nodiscard]] std::string runs_json(std::span<const pipeloom::Run* const> runs,
                                     std::span<const study::MetricRow> rows,
                                     std::span<const RunVerdict> verdicts);
 

@@ -21,7 +21,7 @@ std::string number_text(double value) {
   return fmt::format("{}", value);
 }
 
-std::string value_text(const MetricRow& row, double value, const study::Run& run, TimeUnit unit) {
+std::string value_text(const MetricRow& row, double value, const pipeloom::Run& run, TimeUnit unit) {
   if (row.unit == study::Unit::Time) return format_ticks(static_cast<Ticks>(value), unit);
   if (row.unit == study::Unit::Bytes && run.memory != nullptr)
     return memory_text_of_bytes(*run.memory, value);
@@ -37,7 +37,7 @@ std::string unit_text(std::string_view before, TimeUnit unit) {
   return unit == TimeUnit::Unit ? std::string() : fmt::format("{}{}", before, name_of(unit));
 }
 
-std::string metrics_table(std::span<const study::Run* const> runs, const ComparePage& page) {
+std::string metrics_table(std::span<const pipeloom::Run* const> runs, const ComparePage& page) {
   const TimeUnit unit = runs[0]->timeline.unit;
   std::vector<Column> columns = {{unit_text("times in ", unit), Align::Left}};
   for (std::size_t run = 0; run < runs.size(); ++run) {
@@ -58,7 +58,7 @@ std::string metrics_table(std::span<const study::Run* const> runs, const Compare
 }
 
 /// Which idle cause changed on which rank.
-std::string causes_table(const study::Run& a, const study::Run& b, const ComparePage& page) {
+std::string causes_table(const pipeloom::Run& a, const pipeloom::Run& b, const ComparePage& page) {
   if (a.idle.empty() || b.idle.empty()) return {};
   const auto changes = cause_changes(study::cause_totals(a.idle), study::cause_totals(b.idle), page.most);
   if (changes.empty()) return {};
@@ -77,7 +77,7 @@ std::string causes_table(const study::Run& a, const study::Run& b, const Compare
 }
 
 /// The ops that differ most. `unit` is the baseline's, in which the whole page is.
-std::string ops_table(const study::Run& b, const study::OpComparison& ops, TimeUnit unit,
+std::string ops_table(const pipeloom::Run& b, const study::OpComparison& ops, TimeUnit unit,
                       const ComparePage& page) {
   if (ops.largest.empty()) return {};
   Table table(
@@ -100,7 +100,7 @@ void write_value(io::JsonWriter& out, const MetricRow& row, std::optional<double
     out.raw(number_text(*value));
 }
 
-void write_ops(io::JsonWriter& out, const study::Run& b, const study::OpComparison& ops, TimeUnit unit) {
+void write_ops(io::JsonWriter& out, const pipeloom::Run& b, const study::OpComparison& ops, TimeUnit unit) {
   const Schedule& schedule = *b.timeline.schedule;
   for (const study::OpDifference& difference : ops.largest) {
     out.object().key("op").quoted(schedule.ops()[difference.in_b]);
@@ -109,7 +109,7 @@ void write_ops(io::JsonWriter& out, const study::Run& b, const study::OpComparis
   }
 }
 
-void write_causes(io::JsonWriter& out, const study::Run& a, const study::Run& b) {
+void write_causes(io::JsonWriter& out, const pipeloom::Run& a, const pipeloom::Run& b) {
   if (a.idle.empty() || b.idle.empty()) return;
   const TimeUnit unit = a.timeline.unit;
   for (const study::CauseChange& change :
@@ -120,7 +120,7 @@ void write_causes(io::JsonWriter& out, const study::Run& a, const study::Run& b)
   }
 }
 
-void write_comparison(io::JsonWriter& out, const study::Run& a, const study::Run& b, std::size_t run) {
+void write_comparison(io::JsonWriter& out, const pipeloom::Run& a, const pipeloom::Run& b, std::size_t run) {
   const auto ops = study::compare_ops(a.timeline, b.timeline, 0, 0);
   const bool comparable = study::same_clock(a.timeline, b.timeline);
   out.line(4).object().member("run", run).member("matched", ops.matched);
@@ -133,12 +133,12 @@ void write_comparison(io::JsonWriter& out, const study::Run& a, const study::Run
   out.close().close();
 }
 
-void write_runs(io::JsonWriter& out, std::span<const study::Run* const> runs, std::span<const MetricRow> rows,
-                std::span<const RunVerdict> verdicts) {
+void write_runs(io::JsonWriter& out, std::span<const pipeloom::Run* const> runs,
+                std::span<const MetricRow> rows, std::span<const RunVerdict> verdicts) {
   const TimeUnit unit = runs[0]->timeline.unit;
   out.object().line(2).member("schema_version", 1).line(2).member("time_unit", name_of(unit));
   out.line(2).key("runs").array();
-  for (const study::Run* run : runs) out.text(run->title);
+  for (const pipeloom::Run* run : runs) out.text(run->title);
   out.close().line(2).key("metrics").object();
   for (const MetricRow& row : rows) {
     out.line(4).key(row.name).array();
@@ -167,7 +167,7 @@ std::string heading(std::string_view text, const ComparePage& page) {
   return page.markdown ? fmt::format("\n**{}**\n\n", text) : fmt::format("\n{}\n", text);
 }
 
-std::string runs_page(std::span<const study::Run* const> runs, const ComparePage& page) {
+std::string runs_page(std::span<const pipeloom::Run* const> runs, const ComparePage& page) {
   std::string said;
   std::string details;
   for (std::size_t run = 1; run < runs.size(); ++run) {
@@ -185,7 +185,7 @@ std::string runs_page(std::span<const study::Run* const> runs, const ComparePage
   return said + "\n" + metrics_table(runs, page) + details;
 }
 
-std::string runs_json(std::span<const study::Run* const> runs, std::span<const MetricRow> rows,
+std::string runs_json(std::span<const pipeloom::Run* const> runs, std::span<const MetricRow> rows,
                       std::span<const RunVerdict> verdicts) {
   return io::written_json(io::kReportStyle,
                           [&](io::JsonWriter& out) { write_runs(out, runs, rows, verdicts); }) +

@@ -9,6 +9,7 @@
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/kinds.hpp"
 #include "sim/layout/megatron_layout.hpp"
 
 namespace pipeloom::cli {
 namespace {
 
 using schedules::Generator;
-using schedules::Params;
 
 constexpr std::array<std::string_view, 4> kSplits = {"weighted", "min-max", "even", "megatron-layout"};
 constexpr std::array<std::string_view, 3> kKinds = {"loop", "v", "bidirectional"};
@@ -50,7 +50,7 @@ struct NamedSchedule {
   }
 
   [[nodiscard]] layout::StageRules rules() const {
-    const schedules::Requirements& needs = generator.requirements;
+    const Requirements& needs = generator.requirements;
     const int least = std::max(needs.min_chunks, needs.default_chunks > 1 ? 2 : 1);
     return {generator.name, least, needs.max_chunks, std::max(least, needs.default_chunks)};
   }

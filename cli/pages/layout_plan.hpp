@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
 #include "sim/io/formats/layout_model.hpp"
 #include "sim/layout/advice.hpp"
 #include "sim/layout/layer_split.hpp"
 #include "sim/layout/stage_content.hpp"
-#include "sim/placement.hpp"
 
 namespace pipeloom::cli {
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/op.hpp>
 #include "cli/options.hpp"
-#include "sim/base/error.hpp"
-#include "sim/base/ids.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::cli {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/options.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::cli {
 namespace {

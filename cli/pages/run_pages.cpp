@@ -7,11 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/pages/compare_pages.hpp"
 #include "cli/table.hpp"
-#include "sim/text.hpp"
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/memory.hpp"
 #include "study/compare/compare.hpp"
 #include "study/run/load_run.hpp"
 
@@ -54,7 +57,7 @@ std::string plain(std::string_view text) {
 
 }  // namespace
 
-std::string makespans_page(const study::Run& run, const Timeline& measured) {
+std::string makespans_page(const pipeloom::Run& run, const Timeline& measured) {
   const auto steps = sorted_steps(measured);
   const auto ms = [](Ticks time) { return to_double(time, TimeUnit::Millisecond); };
   const double simulated = ms(span_of(run.timeline).length());
@@ -78,7 +81,7 @@ namespace {
 /// The simulated step and the measured one of median length, as `pipeloom compare` sees them.
 class Compared {
  public:
-  Compared(study::Run run, const Timeline& measured) : simulated_(std::move(run)) {
+  Compared(pipeloom::Run run, const Timeline& measured) : simulated_(std::move(run)) {
     const auto steps = sorted_steps(measured);
     simulated_.title = "simulated";
     simulated_.idle = study::idle_spans_of(simulated_);
@@ -89,22 +92,22 @@ class Compared {
   Compared(const Compared&) = delete;
   Compared& operator=(const Compared&) = delete;
 
-  [[nodiscard]] std::span<const study::Run* const> runs() const { return runs_; }
+  [[nodiscard]] std::span<const pipeloom::Run* const> runs() const { return runs_; }
 
  private:
-  study::Run simulated_;
-  study::Run measured_;
-  std::array<const study::Run*, 2> runs_ = {&simulated_, &measured_};
+  pipeloom::Run simulated_;
+  pipeloom::Run measured_;
+  std::array<const pipeloom::Run*, 2> runs_ = {&simulated_, &measured_};
 };
 
 }  // namespace
 
-std::string comparison_page(const study::Run& run, const Timeline& measured, const Screen& screen) {
+std::string comparison_page(const pipeloom::Run& run, const Timeline& measured, const Screen& screen) {
   const Compared compared(run, measured);
   return runs_page(compared.runs(), {false, screen.has_colour(), 5});
 }
 
-std::string comparison_json(const study::Run& run, const Timeline& measured) {
+std::string comparison_json(const pipeloom::Run& run, const Timeline& measured) {
   const Compared compared(run, measured);
   std::string text = runs_json(compared.runs(), study::compare_all_metrics(compared.runs()), {});
   text.pop_back();  // its last line end
@@ -121,7 +124,7 @@ std::string steps_page(const Timeline& measured) {
   return text + "\n";
 }
 
-std::string peaks_page(const study::Run& run, const std::vector<std::size_t>& measured,
+std::string peaks_page(const pipeloom::Run& run, const std::vector<std::size_t>& measured,
                        const std::optional<MemoryModel>& memory, bool colour) {
   if (std::all_of(measured.begin(), measured.end(), [](std::size_t bytes) { return bytes == 0; })) return "";
   std::vector<Column> columns = {{"rank", Align::Right}, {"measured", Align::Right}};

@@ -7,33 +7,33 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/simulate.hpp>
 #include "cli/options.hpp"
 #include "executor/process/clock_offset.hpp"
 #include "executor/run/run.hpp"
-#include "sim/memory.hpp"
-#include "sim/timeline.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::cli {
 
 /// Simulated makespan, and the median, shortest and longest of the measured steps.
-[[nodiscard]] std::string makespans_page(const study::Run& run, const Timeline& measured);
+[[nodiscard]] std::string makespans_page(const pipeloom::Run& run, const Timeline& measured);
 
 /// How well the clocks of processes are known; "" where there is one clock.
 [[nodiscard]] std::string clocks_page(const std::vector<executor::ClockOffset>& clocks);
 
 /// What `pipeloom compare` says of the simulated step and the measured one of median length.
-[[nodiscard]] std::string comparison_page(const study::Run& run, const Timeline& measured,
+[[nodiscard]] std::string comparison_page(const pipeloom::Run& run, const Timeline& measured,
                                           const Screen& screen);
 
 /// The same as the value that `pipeloom compare --json` prints.
-[[nodiscard]] std::string comparison_json(const study::Run& run, const Timeline& measured);
+[[nodiscard]] std::string comparison_json(const pipeloom::Run& run, const Timeline& measured);
 
 /// Makespans of all timed steps in ms, in their order.
 [[nodiscard]] std::string steps_page(const Timeline& measured);
 
 /// Most bytes of activations that each rank held, beside what the simulator says with `memory`, if it can; "" where none were counted.
-[[nodiscard]] std::string peaks_page(const study::Run& run, const std::vector<std::size_t>& measured,
+[[nodiscard]] std::string peaks_page(const pipeloom::Run& run, const std::vector<std::size_t>& measured,
                                      const std::optional<MemoryModel>& memory, bool colour);
 
 /// The timed steps that ended before a run was interrupted, as a result without messages; nothing if none did. `partial` is what

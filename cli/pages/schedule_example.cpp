@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/analysis/metrics.hpp"
 #include "sim/engine/simulator.hpp"
 #include "study/report/metric.hpp"
 
@@ -11,7 +12,6 @@ namespace {
 
 using schedules::ClosedForm;
 using schedules::Generator;
-using schedules::Params;
 
 constexpr int kMostMicrobatches = 64;
 constexpr int kMostUpdates = 2;

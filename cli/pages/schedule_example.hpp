@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/generator.hpp"
-#include "sim/analysis/metrics.hpp"
-#include "sim/timeline.hpp"
 
 namespace pipeloom::cli {
 
 /// A simulated run with F 1, B 2, I 1, W 1 per chunk pass and no transfers: what a configuration without costs means.
 struct ScheduleExample {
-  schedules::Params params;
+  Params params;
   Timeline timeline;
   Metrics metrics;
 
@@ -26,14 +26,13 @@ struct ScheduleExample {
 
 /// The parameters of a schedule's picture: p = 4, m = 8 and the default chunks, slices and variant where these are legal, else
 /// the nearest more microbatches that are; at most two updates, since more of them look alike.
-[[nodiscard]] schedules::Params example_params(const schedules::Generator& generator);
+[[nodiscard]] Params example_params(const schedules::Generator& generator);
 /// Makes and simulates. REQUIRES: the parameters are legal.
-[[nodiscard]] ScheduleExample make_example(const schedules::Generator& generator,
-                                           const schedules::Params& params);
+[[nodiscard]] ScheduleExample make_example(const schedules::Generator& generator, const Params& params);
 
 /// A closed form at an example, by rank; one entry where all ranks are the same.
 struct FormValues {
-  schedules::Params params;
+  Params params;
   std::vector<std::string> value;      ///< what the formula says; empty where its condition does not hold
   std::vector<std::string> simulated;  ///< what the simulation gives; empty where it has no such quantity
 };

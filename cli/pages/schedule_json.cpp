@@ -11,7 +11,6 @@ namespace pipeloom::cli {
 namespace {
 
 using schedules::Generator;
-using schedules::Requirements;
 
 void write_requirements(io::JsonWriter& out, const Requirements& r) {
   out.object().member("text", r.text).member("min_ranks", r.min_ranks).member("even_ranks", r.even_ranks);
@@ -58,7 +57,7 @@ void write_form(io::JsonWriter& out, const schedules::ClosedForm& form, const Sc
 }
 
 void write_example(io::JsonWriter& out, const ScheduleExample& example) {
-  const schedules::Params& params = example.params;
+  const Params& params = example.params;
   out.object().member("ranks", params.ranks).member("microbatches", params.microbatches);
   out.member("chunks", params.chunks).member("slices", params.slices()).member("updates", params.updates());
   out.key("makespan").ticks(example.metrics.makespan, TimeUnit::Unit);

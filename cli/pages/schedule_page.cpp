@@ -17,8 +17,6 @@ namespace {
 
 using schedules::ClosedForm;
 using schedules::Generator;
-using schedules::Params;
-using schedules::Requirements;
 
 constexpr std::size_t kTextWidth = 100;
 

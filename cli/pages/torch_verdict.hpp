@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/options.hpp"
-#include "sim/base/error.hpp"
 #include "study/report/torch_page.hpp"
 
 namespace pipeloom::cli {

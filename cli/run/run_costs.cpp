@@ -11,10 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/numbers.hpp"
 #include "cli/table.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/measure/measured_costs.hpp"
 #include "sim/io/config/config.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::cli {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <pipeloom/error.hpp>
 #include "cli/sibling.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
 #include "cli/run/run_work.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/process_run.hpp"
 #include "executor/run/run.hpp"
-#include "sim/costs.hpp"
 #include "sim/messages/program.hpp"
 
 namespace pipeloom::cli {

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "cli/numbers.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/kinds.hpp"
+#include "sim/memory.hpp"
 #include "study/compare/compare.hpp"
 
 namespace pipeloom::cli {
@@ -49,7 +53,7 @@ void write_messages(io::JsonWriter& out, const executor::MeasuredTransfers& tran
   out.close(2);
 }
 
-void write_peaks(io::JsonWriter& out, const study::Run& run, const std::vector<std::size_t>& measured,
+void write_peaks(io::JsonWriter& out, const pipeloom::Run& run, const std::vector<std::size_t>& measured,
                  const std::optional<MemoryModel>& memory) {
   std::vector<RankMemory> simulated;
   if (memory) simulated = measure_memory(run.timeline, *memory);
@@ -66,7 +70,7 @@ void write_peaks(io::JsonWriter& out, const study::Run& run, const std::vector<s
 
 }  // namespace
 
-std::string run_json(const study::Run& run, const executor::RunResult& result,
+std::string run_json(const pipeloom::Run& run, const executor::RunResult& result,
                      const executor::MeasuredCosts& costs, const std::optional<MemoryModel>& memory,
                      const std::string& comparison, bool stopped) {
   const std::vector<Ticks> steps = study::step_makespans(result.timeline);

@@ -5,16 +5,16 @@
 #include <optional>
 #include <string>
 
+#include <pipeloom/costs.hpp>
 #include "executor/measure/measured_costs.hpp"
 #include "executor/run/run.hpp"
-#include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::cli {
 
 /// Times in ms. `memory` is what the simulator can predict of the work's activations, if anything; `comparison` is a JSON value, or "" for
 /// none; `stopped` says that the run was interrupted and these are the steps that ended before.
-[[nodiscard]] std::string run_json(const study::Run& run, const executor::RunResult& result,
+[[nodiscard]] std::string run_json(const pipeloom::Run& run, const executor::RunResult& result,
                                    const executor::MeasuredCosts& costs,
                                    const std::optional<MemoryModel>& memory, const std::string& comparison,
                                    bool stopped);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/option_list.hpp"
 #include "executor/net/world.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 

@@ -6,13 +6,15 @@
 #include <thread>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/layers/layer_memory.hpp"
 #include "executor/run/busy_work.hpp"
 #include "executor/run/steady_heap.hpp"
-#include "sim/base/error.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -99,7 +101,7 @@ std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments, const 
   return executor::layer_memory(layers_config(arguments), schedule);
 }
 
-void require_room(const WorkArguments& arguments, const study::Run& run, std::optional<Rank> only,
+void require_room(const WorkArguments& arguments, const pipeloom::Run& run, std::optional<Rank> only,
                   double limit) {
   if (!arguments.is_layers()) return;
   const executor::LayersConfig config = layers_config(arguments);

@@ -6,11 +6,10 @@
 #include <optional>
 #include <string>
 
+#include <pipeloom/costs.hpp>
 #include "cli/option_list.hpp"
 #include "executor/layers/layers.hpp"
 #include "executor/run/run.hpp"
-#include "sim/costs.hpp"
-#include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::cli {
@@ -49,7 +48,7 @@ void require_consistent(const WorkArguments& arguments);
 
 /// Throws InputError where the layers of all ranks, or of `only` that one, would need more than `limit` bytes: an estimate of weights,
 /// gradients and predicted peaks, made before anything is allocated. Also throws as executor::require_possible().
-void require_room(const WorkArguments& arguments, const study::Run& run, std::optional<Rank> only,
+void require_room(const WorkArguments& arguments, const pipeloom::Run& run, std::optional<Rank> only,
                   double limit);
 
 /// What the work depends on, besides the costs of busy work: "layers of width 64, ..".

@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kTimeForTiming{1};
 
 /// Why a point is refused; "" if it is not, as far as is known before it runs.
 std::string refusal_of(const sweep::Grid& grid, const sweep::Combination& combination,
-                       const study::Limits& limits) {
+                       const pipeloom::Limits& limits) {
   try {
     const study::SchedulePlan plan = study::plan_schedule(grid.config(combination), limits);
     return plan.found.generator == nullptr ? "" : schedules::refusal(*plan.found.generator, plan.params);
@@ -55,7 +55,7 @@ void for_some(const sweep::Grid& grid, std::uint64_t most, Fn&& fn) {
     if (grid.combination(index, combination) && !fn(combination)) return;
 }
 
-Legality ask(const sweep::Grid& grid, const study::Limits& limits) {
+Legality ask(const sweep::Grid& grid, const pipeloom::Limits& limits) {
   Legality out;
   for_some(grid, kAsked, [&](const sweep::Combination& combination) {
     ++out.asked;

@@ -9,6 +9,7 @@
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/kinds.hpp"
 #include "study/sweep/emit/emit.hpp"
 #include "version.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/sweep/sweep_options.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::cli {
 

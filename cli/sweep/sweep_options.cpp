@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cli/numbers.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::cli {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::executor {
 namespace {

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/layers/tensor_math.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor {
 namespace {

@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/layers/block.hpp"
 #include "executor/layers/stage_keys.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::executor {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/kinds.hpp"
+
 #ifdef PIPELOOM_OPENBLAS
 #include <cblas.h>
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 
 namespace pipeloom::executor {
 

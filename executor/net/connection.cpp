@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "executor/net/wait.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "executor/net/connection.hpp"
 #include "executor/net/wait.hpp"
-#include "sim/base/error.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

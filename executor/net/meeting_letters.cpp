@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "executor/net/world.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

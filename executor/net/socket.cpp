@@ -17,6 +17,8 @@
 #include <system_error>
 
 #include "executor/net/wait.hpp"
+#include "sim/base/printable.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

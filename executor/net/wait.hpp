@@ -6,6 +6,7 @@
 #include <string>
 
 #include "executor/net/socket.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::net {
 

@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

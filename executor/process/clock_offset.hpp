@@ -5,9 +5,9 @@
 #include <optional>
 #include <span>
 
+#include <pipeloom/units.hpp>
 #include "executor/net/wire.hpp"
 #include "executor/run/clock.hpp"
-#include "sim/base/units.hpp"
 
 namespace pipeloom::executor {
 

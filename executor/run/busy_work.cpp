@@ -7,8 +7,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/run/timer.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom::executor {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <unordered_map>
 
+#include <pipeloom/costs.hpp>
 #include "executor/run/work.hpp"
-#include "sim/costs.hpp"
 
 namespace pipeloom::executor {
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 
 namespace pipeloom::executor {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::executor {
 

@@ -17,10 +17,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
 #include "executor/run/exchange.hpp"
 #include "executor/run/run_plan.hpp"
 #include "executor/run/swaps.hpp"
-#include "sim/costs.hpp"
 #include "sim/messages/message_flow.hpp"
 
 namespace pipeloom::executor {

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor {
 

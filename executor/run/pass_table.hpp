@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/kinds.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::executor {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executor/run/replica_reduction.hpp"
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom::executor {
 namespace {

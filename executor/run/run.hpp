@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/simulate.hpp>
 #include "executor/run/work.hpp"
-#include "sim/base/error.hpp"
 #include "sim/messages/program.hpp"
 #include "sim/messages/program_engine.hpp"
-#include "sim/timeline.hpp"
 
 namespace pipeloom::executor {
 

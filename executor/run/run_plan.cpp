@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::executor {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include <pipeloom/op.hpp>
 #include "executor/run/work.hpp"
-#include "sim/base/ids.hpp"
 
 namespace pipeloom::executor {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "gui/platform/platform.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

@@ -1,14 +1,16 @@
 // Why ranks stand still: the run's metrics, idle time by cause in total and per rank, and the longest gaps. A click on a gap goes there.
 
+#include "gui/model/panels/causes.hpp"
+
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>
 #include <string>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_words.hpp"
-#include "gui/model/panels/causes.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

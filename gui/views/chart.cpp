@@ -12,6 +12,7 @@
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/widgets.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

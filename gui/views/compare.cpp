@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <string>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/panels/compare_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
 #include "sim/memory_text.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

@@ -1,12 +1,13 @@
 // The selected op or gap: what, when, why, what it waited for and what waits for it.
 
+#include "gui/model/panels/details.hpp"
+
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include <string>
 
 #include "gui/model/chart/select.hpp"
-#include "gui/model/panels/details.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 

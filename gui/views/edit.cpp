@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/files/export.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/widgets.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

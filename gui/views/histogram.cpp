@@ -15,6 +15,7 @@
 #include "gui/model/panels/ops_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

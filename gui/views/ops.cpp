@@ -12,6 +12,7 @@
 #include "gui/model/panels/ops_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "sim/kinds.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui::views {

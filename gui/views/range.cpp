@@ -11,6 +11,7 @@
 #include "gui/model/panels/range_stats.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <string>
 
+#include <pipeloom/units.hpp>
 #include "gui/chrome.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/widgets.hpp"
-#include "sim/base/units.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -2,20 +2,9 @@
 
 // How much better any order could be.
 
-#include <string>
-
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
-#include "sim/steps.hpp"
+#include <pipeloom/metrics.hpp>
 
 namespace pipeloom {
-
-struct LowerBound {
-  Ticks value = 0;
-  /// "rank-work": the busiest rank's work; "rank-head-tail": the earliest possible start, the work and the shortest necessary
-  /// remainder of some set of a rank's entries; "microbatch-chain": one microbatch through the whole pipeline.
-  std::string name;
-};
 
 /// The best proven bound over all orders with this placement, these entries and costs: on `makespan` under
 /// `barrier`, on the period of the repeated schedule under `post-validation`.

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "sim/analysis/idle_causes.hpp"
+#include <pipeloom/metrics.hpp>
 #include "sim/base/tick_sum.hpp"
 
 namespace pipeloom {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom {
 namespace {
 

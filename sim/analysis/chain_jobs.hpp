@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/analysis/entry_chains.hpp"
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom {
 

@@ -5,17 +5,9 @@
 
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/metrics.hpp>
 
 namespace pipeloom {
-
-struct CriticalPath {
-  /// Sum of the durations and transfer delays along the chain: equals the makespan.
-  Ticks length = 0;
-  /// Op index of the first op of each entry on the chain, in time order.
-  std::vector<std::size_t> entries;
-};
 
 /// One longest chain of the first step, walked back from the end that comes last: from every entry to what it waited for, on the
 /// edges of sim/analysis/entry_edges.hpp. Where it waited for several until the same tick, the chain stays on its rank if it can, else

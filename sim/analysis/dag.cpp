@@ -1,6 +1,7 @@
 #include "sim/analysis/dag.hpp"
 
 #include "sim/dependency.hpp"
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom {
 

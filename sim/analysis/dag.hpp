@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom {
 

@@ -1,12 +1,13 @@
-#include <algorithm>
 #include <boost/graph/dag_shortest_paths.hpp>
 #include <boost/graph/depth_first_search.hpp>
 #include <boost/graph/topological_sort.hpp>
+
+#include <algorithm>
 #include <functional>
 
+#include <pipeloom/error.hpp>
 #include "sim/analysis/dag.hpp"
 #include "sim/analysis/dag_boost.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom {
 namespace {

@@ -9,6 +9,7 @@
 #include <boost/graph/properties.hpp>
 #include <boost/iterator/counting_iterator.hpp>
 #include <boost/property_map/property_map.hpp>
+
 #include <cstdint>
 #include <limits>
 #include <utility>

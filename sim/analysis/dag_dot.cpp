@@ -1,5 +1,6 @@
-#include <fmt/format.h>
 #include <boost/graph/graphviz.hpp>
+#include <fmt/format.h>
+
 #include <sstream>
 
 #include "sim/analysis/dag.hpp"

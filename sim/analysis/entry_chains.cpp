@@ -5,10 +5,11 @@
 #include <limits>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

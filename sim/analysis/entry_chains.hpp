@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom {
 

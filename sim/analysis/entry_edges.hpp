@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <limits>
 
-#include "sim/costs.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/dependency.hpp"
-#include "sim/schedule.hpp"
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom {
 

@@ -7,7 +7,10 @@
 
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/engine/wait_for.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/text.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom {
 namespace {

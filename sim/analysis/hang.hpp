@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/engine/wait_for.hpp"
-#include "sim/schedule.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom {
 

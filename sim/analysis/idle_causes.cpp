@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/dependency.hpp"
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom {
 namespace {

@@ -6,38 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/metrics.hpp>
 
 namespace pipeloom {
-
-enum class IdleCause : unsigned char { Warmup, Cooldown, Imbalance, Transfer, Queueing, Memory };
-inline constexpr std::size_t kIdleCauses = 6;
-/// "warmup", "cooldown", "imbalance", "transfer", "queueing", "memory".
-[[nodiscard]] std::string_view name_of(IdleCause cause);
-
-/// Idle time of one rank, by cause.
-struct IdleCauses {
-  Ticks warmup = 0;
-  Ticks cooldown = 0;
-  Ticks imbalance = 0;
-  Ticks transfer = 0;
-  Ticks queueing = 0;
-  Ticks memory = 0;
-  [[nodiscard]] Ticks total() const { return warmup + cooldown + imbalance + transfer + queueing + memory; }
-  [[nodiscard]] Ticks& of(IdleCause cause);
-  [[nodiscard]] Ticks of(IdleCause cause) const;
-  friend bool operator==(const IdleCauses&, const IdleCauses&) = default;
-};
-
-/// A stretch of idle time with one cause. A gap between two entries may be split into two of these: first the wait
-/// for the producer, then the transfer.
-struct IdleSpan {
-  Ticks start = 0;
-  Ticks end = 0;
-  IdleCause cause = IdleCause::Imbalance;
-  friend bool operator==(const IdleSpan&, const IdleSpan&) = default;
-};
 
 /// The idle spans of `rank` in the first step, from the step's first start to its last end, in time order; their
 /// lengths sum exactly to the rank's idle time.

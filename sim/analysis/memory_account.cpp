@@ -3,7 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/queue_account.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/memory.hpp"
 #include "sim/tensor_index.hpp"
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "sim/analysis/bounds.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom {
 namespace {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <pipeloom/metrics.hpp>
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom {
 namespace {
 

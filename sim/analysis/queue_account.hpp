@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/memory.hpp"
 
 namespace pipeloom {

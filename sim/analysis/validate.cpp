@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
+#include "sim/engine/wait_for.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 namespace {

@@ -6,24 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom {
-
-/// One thing that is wrong. `code` is stable and short, for scripts.
-struct Diagnostic {
-  /// "misplaced", "duplicate", "missing-forward", "missing-backward", "missing-weight", "mixed-backward",
-  /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "slice-order", "recompute-order", "copy-order", "idle-rank", "hang"; "more"
-  /// closes a list of a thousand and says how many it leaves out.
-  std::string code;
-  /// Where: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
-  /// where it should be.
-  Rank rank;
-  std::size_t slot = 0;
-  Op op;
-  /// What was found and what was expected, one line.
-  std::string message;
-};
 
 /// What must hold: every op stands on the rank of its stage (for the microbatch's replica), once; every (stage, microbatch)
 /// that has a forward has either one B, or one I and one W (unless the schedule is forward-only), and the other way round; a
@@ -32,10 +17,6 @@ struct Diagnostic {
 /// never one without the other; the slices of a sequence go forward in order, and backward in the opposite order after the last
 /// forward.
 [[nodiscard]] std::vector<Diagnostic> validate_structure(const Schedule& schedule);
-
-/// The structure, and if that is sound, that the queues do not wait for each other in a cycle. All diagnostics, in
-/// rank and queue order; empty means that the schedule runs.
-[[nodiscard]] std::vector<Diagnostic> validate(const Schedule& schedule);
 
 /// Whether diagnostics of validate() say that the schedule hangs and nothing else.
 [[nodiscard]] bool only_hangs(const std::vector<Diagnostic>& diagnostics);

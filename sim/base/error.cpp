@@ -1,10 +1,9 @@
-#include "sim/base/error.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "sim/base/literals.hpp"
 #include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"

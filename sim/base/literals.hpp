@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 
 namespace pipeloom {
 

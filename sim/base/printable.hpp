@@ -1,12 +1,14 @@
 #pragma once
 
 // What somebody else wrote, made fit to be shown: names of files, values of options, whatever an input holds. Every message shows such
-// text by shortened() of sim/base/error.hpp, which does this and cuts; tests/lint/message_text.py looks for those that do not.
+// text by shortened(), which does this and cuts; tests/lint/message_text.py looks for those that do not.
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "sim/base/printable.hpp"
 
 namespace pipeloom {
 
@@ -27,5 +29,9 @@ struct Utf8Character {
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same for a text of several lines, whose ends it keeps.
 [[nodiscard]] std::string printable_lines(std::string_view text);
+
+/// At most `limit` bytes of what a user wrote, fit for one line of a message (printable()): "..." in the
+/// middle where something was cut, between UTF-8 characters only. Messages give 80 at most; places of files may have 200.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
 
 }  // namespace pipeloom

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 
 namespace pipeloom {
 

@@ -1,10 +1,9 @@
-#include "sim/base/units.hpp"
-
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 
+#include <pipeloom/units.hpp>
 #include "sim/base/number_text.hpp"
 
 namespace pipeloom {

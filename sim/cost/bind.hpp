@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "sim/schedule.hpp"
-#include "sim/terms.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::cost {
 

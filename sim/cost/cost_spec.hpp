@@ -9,10 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
-#include "sim/base/units.hpp"
-#include "sim/costs.hpp"
-#include "sim/steps.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/error.hpp>
+#include <pipeloom/units.hpp>
 
 namespace pipeloom::cost {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/cost/source.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::cost {
 namespace {

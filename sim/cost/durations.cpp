@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/kinds.hpp"
+
 namespace pipeloom::cost {
 namespace {
 

@@ -1,6 +1,6 @@
 #include "sim/cost/first_stage.hpp"
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::cost {
 

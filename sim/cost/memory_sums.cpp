@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::cost {
 namespace {

@@ -2,9 +2,9 @@
 
 // Whether a run's bytes can be added up.
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/cost/cost_spec.hpp"
-#include "sim/memory.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::cost {
 

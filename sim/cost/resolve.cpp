@@ -8,6 +8,7 @@
 #include "sim/cost/durations.hpp"
 #include "sim/cost/first_stage.hpp"
 #include "sim/cost/spread.hpp"
+#include "sim/memory.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::cost {

@@ -17,12 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/cost/cost_spec.hpp"
 #include "sim/cost/shape.hpp"
 #include "sim/cost/source.hpp"
-#include "sim/costs.hpp"
-#include "sim/memory.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::cost {
 

@@ -4,9 +4,8 @@
 
 #include <cstdint>
 
-#include "sim/op.hpp"
-#include "sim/placement.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/op.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::cost {
 

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/units.hpp>
 #include "sim/cost/cost_spec.hpp"
 #include "sim/cost/shape.hpp"
-#include "sim/terms.hpp"
 
 namespace pipeloom::cost {
 

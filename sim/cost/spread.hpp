@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/cost/cost_spec.hpp"
-#include "sim/placement.hpp"
 
 namespace pipeloom::cost {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/timeline.hpp"
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom::draw {
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
+
 namespace pipeloom::draw {
 namespace {
 

@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/timeline.hpp"
+#include <pipeloom/simulate.hpp>
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/draw/palette.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::draw {
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/kinds.hpp"
+
 namespace pipeloom::draw {
 namespace {
 

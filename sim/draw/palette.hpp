@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/analysis/idle_causes.hpp"
-#include "sim/op.hpp"
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/op.hpp>
 
 namespace pipeloom::draw {
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/draw/scene_builder.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 

@@ -12,11 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include "sim/analysis/idle_causes.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/draw/marks.hpp"
 #include "sim/draw/palette.hpp"
-#include "sim/memory.hpp"
-#include "sim/timeline.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 

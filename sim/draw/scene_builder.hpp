@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/draw/axis.hpp"
 #include "sim/draw/op_colours.hpp"
 #include "sim/draw/scene.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 

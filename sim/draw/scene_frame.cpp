@@ -6,9 +6,12 @@
 #include <array>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 namespace {

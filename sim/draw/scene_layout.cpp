@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/draw/scene_builder.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 namespace {

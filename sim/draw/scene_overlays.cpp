@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/literals.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
+#include "sim/kinds.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::draw {
 

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/draw/scene_builder.hpp"
-#include "sim/text.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 namespace {

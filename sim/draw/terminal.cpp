@@ -9,12 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/base/tick_sum.hpp"
 #include "sim/draw/ansi.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/marks.hpp"
 #include "sim/draw/op_colours.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
 namespace {

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
+#include <pipeloom/simulate.hpp>
 #include "sim/draw/palette.hpp"
-#include "sim/timeline.hpp"
 
 namespace pipeloom::draw {
 

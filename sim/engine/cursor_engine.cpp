@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/dependency.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

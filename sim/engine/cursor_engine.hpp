@@ -15,11 +15,13 @@
 #include <optional>
 #include <vector>
 
-#include "sim/costs.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
+#include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
+#include "sim/kinds.hpp"
 #include "sim/memory.hpp"
-#include "sim/schedule.hpp"
-#include "sim/timeline.hpp"
 
 namespace pipeloom {
 

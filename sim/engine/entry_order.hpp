@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom {
 

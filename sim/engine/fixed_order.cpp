@@ -4,9 +4,10 @@
 #include <array>
 #include <map>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
 #include "sim/engine/entry_order.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 

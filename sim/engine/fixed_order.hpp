@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
-#include "sim/costs.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/engine/simulator.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom {
 

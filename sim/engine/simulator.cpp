@@ -6,6 +6,7 @@
 #include "sim/base/tick_sum.hpp"
 #include "sim/engine/cursor_engine.hpp"
 #include "sim/engine/time_limits.hpp"
+#include "sim/engine/wait_for.hpp"
 
 namespace pipeloom {
 namespace {

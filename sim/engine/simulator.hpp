@@ -18,12 +18,9 @@
 #include <variant>
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/engine/wait_for.hpp"
-#include "sim/memory.hpp"
-#include "sim/schedule.hpp"
-#include "sim/steps.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom {
 
@@ -74,9 +71,6 @@ class Simulator {
 /// InputError if a time would pass kMaxTicks.
 [[nodiscard]] Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs,
                                 const Steps& steps = {});
-
-/// How the schedule hangs, if it does. Costs nothing but the visit of every entry.
-[[nodiscard]] std::optional<ScheduleHang> find_hang(const Schedule& schedule);
 
 /// Time per step of the endlessly repeated schedule, optimizer included, for `steps.rule`.
 ///

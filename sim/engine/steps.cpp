@@ -1,15 +1,15 @@
-#include "sim/steps.hpp"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/error.hpp>
 #include "sim/base/tick_sum.hpp"
 #include "sim/engine/max_plus.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
+#include "sim/engine/wait_for.hpp"
 
 namespace pipeloom {
 namespace {

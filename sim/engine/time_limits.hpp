@@ -2,10 +2,10 @@
 
 // Where times would pass kMaxTicks, a run is refused: no time is ever wrong.
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/units.hpp>
 #include "sim/base/tick_sum.hpp"
-#include "sim/base/units.hpp"
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom {
 

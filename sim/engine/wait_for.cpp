@@ -4,8 +4,9 @@
 
 #include <unordered_map>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/tensor_index.hpp"
-#include "sim/text.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom {
 namespace {

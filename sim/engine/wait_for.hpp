@@ -6,14 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/schedule.hpp"
-#include "sim/wait_graph.hpp"
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom {
-
-/// Why a schedule hangs. A node stands at an op index, that of the op that waits within the entry at the rank's cursor, and needs an op;
-/// if that is in no queue it is missing and `on` is the rank itself. `done` counts entries.
-using ScheduleHang = WaitGraph<Op>;
 
 /// Rank `rank` stands at op index `op`, whose input is tensor number `tensor` (sim/tensor_index.hpp).
 struct Wait {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/base/ids.hpp"
+#include <pipeloom/op.hpp>
 
 namespace pipeloom::layout {
 namespace {

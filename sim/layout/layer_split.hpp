@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/ids.hpp"
+#include <pipeloom/op.hpp>
 
 namespace pipeloom::layout {
 

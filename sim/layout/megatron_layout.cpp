@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/base/printable.hpp"
+
 namespace pipeloom::layout {
 namespace {
 

@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/layout/stage_content.hpp"
-#include "sim/placement.hpp"
 
 namespace pipeloom::layout {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/layout/layer_split.hpp"
 
 namespace pipeloom::layout {

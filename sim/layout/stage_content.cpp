@@ -5,7 +5,7 @@
 #include <array>
 #include <numeric>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::layout {
 namespace {

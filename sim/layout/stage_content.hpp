@@ -4,7 +4,7 @@
 //
 // A transformer in model order is: embedding, decoder layers 0 .. L-1, MTP layers (multi-token prediction, only
 // Megatron-LM has them), head. A layout cuts that order into S stages; which rank holds stage k is the placement's matter
-// (sim/placement.hpp).
+// (<pipeloom/schedule.hpp>).
 
 #include <optional>
 #include <string>

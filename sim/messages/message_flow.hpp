@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/costs.hpp"
+#include <pipeloom/costs.hpp>
 #include "sim/messages/program.hpp"
 #include "sim/messages/program_engine.hpp"
 

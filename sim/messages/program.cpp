@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/kind_masks.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom {

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/analysis/validate.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

@@ -4,8 +4,10 @@
 #include <functional>
 #include <queue>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/messages/message_flow.hpp"
 #include "sim/messages/program_hang.hpp"
 

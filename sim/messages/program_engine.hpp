@@ -19,14 +19,13 @@
 #include <variant>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/analysis/idle_causes.hpp"
-#include "sim/analysis/metrics.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/costs.hpp"
-#include "sim/memory.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/messages/program.hpp"
-#include "sim/steps.hpp"
-#include "sim/timeline.hpp"
 #include "sim/wait_graph.hpp"
 
 namespace pipeloom {

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom {
 namespace {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <pipeloom/metrics.hpp>
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/messages/program_engine.hpp"
 
 namespace pipeloom {

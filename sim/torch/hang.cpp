@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/kinds.hpp"
+
 namespace pipeloom::torch {
 namespace {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::torch {
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/torch/send_budget.hpp"
 #include "sim/torch/send_waits.hpp"
 

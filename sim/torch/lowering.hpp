@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "sim/actions.hpp"
-#include "sim/base/error.hpp"
 #include "sim/torch/homes.hpp"
 
 namespace pipeloom::torch {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/torch/send_waits.hpp"
 
 namespace pipeloom::torch {

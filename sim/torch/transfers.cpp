@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/torch/lowering.hpp"
 
 namespace pipeloom::torch {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/torch/loader.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/pairing.hpp"

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "sim/base/printable.hpp"
+
 namespace pipeloom::sweep {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/printable.hpp"
 #include "study/answers/answers.hpp"
 #include "study/answers/select.hpp"
 

@@ -10,14 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/run.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/analysis/cause_sums.hpp"
-#include "sim/analysis/idle_causes.hpp"
-#include "sim/analysis/metrics.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/memory.hpp"
-#include "sim/timeline.hpp"
 #include "study/report/metric.hpp"
-#include "study/run/run.hpp"
 
 namespace pipeloom::study {
 

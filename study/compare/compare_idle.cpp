@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
 #include "study/compare/compare.hpp"
 #include "study/text/numbers.hpp"
 

@@ -3,7 +3,8 @@
 #include <ostream>
 #include <string>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::study::page {
 namespace {

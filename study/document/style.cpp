@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/kinds.hpp"
+
 namespace pipeloom::study::page {
 namespace {
 

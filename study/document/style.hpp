@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/analysis/idle_causes.hpp"
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/op.hpp>
 #include "sim/draw/palette.hpp"
-#include "sim/op.hpp"
 
 namespace pipeloom::study::page {
 

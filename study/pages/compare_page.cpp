@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
 #include "study/pages/charts.hpp"
 #include "study/pages/findings.hpp"
 #include "study/pages/run_page.hpp"

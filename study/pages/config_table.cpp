@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/pages/findings.hpp"

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include <pipeloom/metrics.hpp>
+#include "sim/io/config/effective_config.hpp"
+#include "sim/kinds.hpp"
 #include "study/report/metric.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/memory_text.hpp"

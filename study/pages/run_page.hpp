@@ -5,8 +5,8 @@
 #include <list>
 #include <string>
 
+#include <pipeloom/run.hpp>
 #include "study/document/document.hpp"
-#include "study/run/run.hpp"
 
 namespace pipeloom::study::page {
 

@@ -1,11 +1,11 @@
-#include "study/pages/sweep_page.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "sim/base/printable.hpp"
 #include "study/answers/scale.hpp"
 #include "study/answers/select.hpp"
+#include "study/pages/sweep_page.hpp"
 #include "study/pages/sweep_tables.hpp"
 #include "study/plots/sweep_map.hpp"
 #include "study/plots/sweep_scatter.hpp"

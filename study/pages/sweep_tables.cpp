@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/answers/scale.hpp"
 #include "study/text/numbers.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/units.hpp>
 #include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/base/units.hpp"
 #include "study/document/document.hpp"
 
 namespace pipeloom::study::page {

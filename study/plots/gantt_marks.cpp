@@ -1,11 +1,11 @@
-#include "study/plots/gantt_drawer.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include <pipeloom/metrics.hpp>
 #include "study/document/html.hpp"
 #include "study/document/style.hpp"
+#include "study/plots/gantt_drawer.hpp"
 
 namespace pipeloom::study::page {
 namespace {

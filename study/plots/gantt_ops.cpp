@@ -1,13 +1,13 @@
-#include "study/plots/gantt_drawer.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/draw/scene.hpp"
-#include "sim/text.hpp"
+#include "sim/kinds.hpp"
 #include "study/document/html.hpp"
+#include "study/plots/gantt_drawer.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -8,6 +8,7 @@
 
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene.hpp"
+#include "sim/kinds.hpp"
 #include "study/document/html.hpp"
 #include "study/document/style.hpp"
 #include "study/plots/gantt_drawer.hpp"

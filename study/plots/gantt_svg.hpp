@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/analysis/idle_causes.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/simulate.hpp>
 #include "study/document/document.hpp"
 
 namespace pipeloom::study::page {

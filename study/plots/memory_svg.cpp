@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <pipeloom/metrics.hpp>
+#include "sim/memory.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/time_chart.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/memory.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/simulate.hpp>
 #include "study/document/document.hpp"
 
 namespace pipeloom::study::page {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 #include "study/document/html.hpp"
 
 namespace pipeloom::study::page {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/printable.hpp"
 #include "study/document/html.hpp"
 #include "study/document/style.hpp"
 #include "study/text/numbers.hpp"

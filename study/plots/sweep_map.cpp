@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/kinds.hpp"
 #include "study/answers/scale.hpp"
 #include "study/document/html.hpp"
 #include "study/document/style.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/kinds.hpp"
 #include "study/answers/answers.hpp"
 #include "study/document/document.hpp"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/kinds.hpp"
 #include "study/document/style.hpp"
 #include "study/plots/sweep_map.hpp"
 #include "study/text/numbers.hpp"

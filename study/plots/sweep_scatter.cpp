@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/printable.hpp"
 #include "study/answers/scale.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/point_heaps.hpp"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/analysis/hang.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/hang.hpp"
 #include "sim/torch/homes.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
 #include "sim/io/json/json_writer.hpp"
-#include "sim/schedule.hpp"
 #include "study/run/messages.hpp"
 
 namespace pipeloom::study {

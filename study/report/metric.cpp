@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include <pipeloom/metrics.hpp>
+#include "sim/memory.hpp"
 #include "study/text/memory_text.hpp"
 
 namespace pipeloom::study {

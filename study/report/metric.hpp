@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "study/report/run_numbers.hpp"
 #include "study/text/numbers.hpp"
 

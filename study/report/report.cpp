@@ -1,6 +1,11 @@
 #include "study/report/report.hpp"
 
+#include <pipeloom/metrics.hpp>
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/text_writer.hpp"
+#include "sim/memory.hpp"
+#include "sim/text.hpp"
+#include "study/run/messages.hpp"
 #include "version.hpp"
 
 namespace pipeloom::study {

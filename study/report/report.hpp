@@ -5,8 +5,8 @@
 #include <iosfwd>
 #include <span>
 
+#include <pipeloom/run.hpp>
 #include "study/report/metric.hpp"
-#include "study/run/run.hpp"
 
 namespace pipeloom::study {
 

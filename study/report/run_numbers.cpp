@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/io/config/effective_config.hpp"
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::study {
 namespace {
 

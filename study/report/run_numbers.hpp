@@ -5,13 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "sim/analysis/idle_causes.hpp"
-#include "sim/analysis/metrics.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/run.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/base/tick_sum.hpp"
-#include "sim/memory.hpp"
-#include "sim/steps.hpp"
-#include "sim/timeline.hpp"
-#include "study/run/run.hpp"
 
 namespace pipeloom::study {
 

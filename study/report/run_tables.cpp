@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/base/printable.hpp"
-#include "sim/text.hpp"
+#include "study/run/messages.hpp"
 #include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/table.hpp"

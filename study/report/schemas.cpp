@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/config/key.hpp"
 
 namespace pipeloom::study {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/grid.hpp"

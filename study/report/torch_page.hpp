@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/simulate.hpp>
 #include "sim/actions.hpp"
-#include "sim/analysis/validate.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/verdict.hpp"

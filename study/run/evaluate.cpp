@@ -7,26 +7,34 @@
 #include <utility>
 
 #include "schedules/generator.hpp"
+#include "sim/analysis/bounds.hpp"
+#include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/cost/bind.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/memory.hpp"
+#include "sim/messages/program_engine.hpp"
+#include "study/run/messages.hpp"
+#include "study/run/run_size.hpp"
 
 namespace pipeloom::study {
 namespace {
 
 /// Between two passes.
 void end_if_stopped(const Limits& limits) {
-  if (limits.stop && limits.stop()) throw schedules::Stopped();
+  if (limits.stop && limits.stop()) throw Stopped();
 }
 
 RunFacts take_messages(MessageRun messages, Run& out) {
   out.timeline = messages.run.timeline;
-  out.program = std::move(messages.program);
-  out.program_run = std::move(messages.run);
-  out.messages = std::move(messages.summary);
+  out.program = std::make_shared<const Program>(std::move(messages.program));
+  out.program_run = std::make_shared<const ProgramRun>(std::move(messages.run));
+  out.messages = std::make_shared<const MessageSummary>(std::move(messages.summary));
   return std::move(messages.facts);
 }
 
@@ -107,14 +115,6 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& conf
 }
 
 }  // namespace
-
-std::vector<std::int64_t> slice_ends(const ScheduleOptions& options, int slices) {
-  if (slices == 1) return {};
-  std::vector<std::int64_t> ends = {0};
-  for (int j = 0; j < slices; ++j)
-    ends.push_back(ends.back() + (options.slices.empty() ? 1 : options.slices[static_cast<std::size_t>(j)]));
-  return ends;
-}
 
 Run evaluate(const io::Config& config, const Limits& limits) {
   io::EffectiveConfig effective;

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/run.hpp>
 #include "sim/io/config/config.hpp"
 #include "study/run/make_schedule.hpp"
-#include "study/run/run.hpp"
 
 namespace pipeloom::study {
 
-/// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do, and schedules::Stopped where the limits say so.
+/// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do, and Stopped where the limits say so.
 [[nodiscard]] Run evaluate(const io::Config& config, const Limits& limits = {});
 
 /// The same with a schedule that make_schedule() made for this configuration. `effective` is what it said about it: what is not
@@ -25,8 +25,5 @@ namespace pipeloom::study {
 /// schedule is illegal or hangs. `name` stands for the schedule in the report.
 [[nodiscard]] Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,
                                     const io::Config& config, const Limits& limits = {});
-
-/// Costs::slice_end and MemoryModel::slice_end of these options: cumulative weights, from 0 to their sum; empty for whole sequences.
-[[nodiscard]] std::vector<std::int64_t> slice_ends(const ScheduleOptions& options, int slices);
 
 }  // namespace pipeloom::study

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/analysis/validate.hpp"
+#include <pipeloom/simulate.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/schedule_places.hpp"

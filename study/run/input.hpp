@@ -7,25 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
 #include "sim/io/config/config.hpp"
-#include "sim/schedule.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
-
-/// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
-/// and names the option that is wrong.
-struct Request {
-  std::optional<std::string> file;  ///< configuration or schedule file, "-" for standard input
-  std::optional<std::string> text;  ///< what the file holds, if it was read already
-  std::optional<std::string> from;  ///< format of the file; without it content decides, then the extension
-  std::optional<std::string> schedule;
-  std::optional<std::string> ranks;
-  std::optional<std::string> microbatches;
-  std::optional<std::string> chunks;
-  std::vector<std::string> set;  ///< PATH=VALUE
-};
 
 /// A run that has been read but not evaluated.
 struct Input {

@@ -2,9 +2,13 @@
 
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "study/text/at_place.hpp"
 
 namespace pipeloom::study {

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/run.hpp>
 #include "study/run/input.hpp"
-#include "study/run/run.hpp"
 
 namespace pipeloom::study {
 

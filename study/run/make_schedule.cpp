@@ -7,10 +7,12 @@
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
 #include "sim/analysis/validate.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
+#include "study/run/run_size.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -27,7 +29,7 @@ void refuse_unused_options(const io::Config& config, const schedules::Generator&
 }
 
 void refuse_contradictions(const io::Config& config, const schedules::Generator& generator,
-                           const schedules::Params& params) {
+                           const Params& params) {
   refuse_unused_options(config, generator);
   const auto& variants = generator.requirements.variants;
   const std::string& variant = params.options.variant;
@@ -90,7 +92,7 @@ void describe_search(const io::Config& config, const SchedulePlan& plan, const s
   }
   effective.warnings.insert(effective.warnings.end(), emission.warnings.begin(), emission.warnings.end());
   if (!given || alias == nullptr || !alias->defaults) return;
-  schedules::Params usual;
+  Params usual;
   alias->defaults(usual);
   if (usual.options.memory_limit.given())
     effective.warnings.push_back(fmt::format("{}: {} holds, not the limit that the name {} stands for",
@@ -136,8 +138,8 @@ std::shared_ptr<const Schedule> load_custom(const io::Config& config, const Limi
 
 }  // namespace
 
-schedules::Params params_of(const io::Config& config, const schedules::Found& found) {
-  schedules::Params params{config.ranks, config.microbatches, 1, config.options};
+Params params_of(const io::Config& config, const schedules::Found& found) {
+  Params params{config.ranks, config.microbatches, 1, config.options};
   // Weights decide what slices cost, not where they stand.
   std::fill(params.options.slices.begin(), params.options.slices.end(), 1);
   schedules::complete(*found.generator, params, config.chunks);
@@ -190,7 +192,7 @@ SchedulePlan plan_schedule(const io::Config& config, const Limits& limits) {
   plan.found = schedules::find(config.schedule, config.place_of("schedule"));
   plan.params = params_of(config, plan.found);
   const schedules::Generator& generator = *plan.found.generator;
-  const schedules::Params& params = plan.params;
+  const Params& params = plan.params;
   refuse_contradictions(config, generator, params);
   const int extras = (config.options.recompute.on ? 1 : 0) + (config.options.offload.on ? 2 : 0);
   const int kinds =
@@ -223,7 +225,7 @@ std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Li
   const SchedulePlan plan = plan_schedule(config, limits);
   if (plan.found.generator == nullptr) return load_custom(config, limits, effective);
   const schedules::Generator& generator = *plan.found.generator;
-  const schedules::Params& params = plan.params;
+  const Params& params = plan.params;
   effective.schedule = generator.name;
   effective.ranks = params.ranks;
   effective.microbatches = params.microbatches;

@@ -5,19 +5,19 @@
 #include <memory>
 #include <string>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/run.hpp>
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/config/effective_config.hpp"
-#include "sim/schedule.hpp"
-#include "sim/terms.hpp"
-#include "study/run/run_size.hpp"
 
 namespace pipeloom::study {
 
 /// Which generator makes a configuration's schedule, and from what.
 struct SchedulePlan {
   schedules::Found found;  ///< no generator: the schedule is a file
-  schedules::Params params;
+  Params params;
   /// What its ops cost and hold, for a schedule whose order depends on that; else null.
   std::shared_ptr<const Terms> terms;
 };
@@ -39,7 +39,7 @@ struct SchedulePlan {
 [[nodiscard]] IdleCells drawn_blanks(const io::Config& config, const Schedule& schedule);
 
 /// The generator's parameters that a configuration means, with the defaults of the name that was typed.
-[[nodiscard]] schedules::Params params_of(const io::Config& config, const schedules::Found& found);
+[[nodiscard]] Params params_of(const io::Config& config, const schedules::Found& found);
 /// Shape and origins of a schedule that a file says.
 void describe_file(const Schedule& schedule, const std::string& name, io::EffectiveConfig& effective);
 /// What the options add to any schedule: recomputation first, since a reload is for whoever needs the activations first.

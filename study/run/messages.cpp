@@ -6,7 +6,11 @@
 #include <utility>
 #include <variant>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/analysis/idle_causes.hpp"
+#include "sim/analysis/metrics.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/engine/wait_for.hpp"
 #include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::study {

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "schedules/generator.hpp"
-#include "sim/base/error.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/cost/cost_spec.hpp"
 #include "sim/messages/program.hpp"
 #include "sim/messages/program_engine.hpp"

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/base/literals.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 

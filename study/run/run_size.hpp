@@ -2,39 +2,13 @@
 
 // What a run may cost, and what it would: asked before anything is allocated.
 
-#include <cstddef>
-#include <functional>
-#include <limits>
-#include <optional>
 #include <string>
 
+#include <pipeloom/run.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/io/config/config.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::study {
-
-/// What a run may cost.
-struct Limits {
-  /// Bytes; no value takes three quarters of the machine's memory.
-  std::optional<double> max_memory;
-  /// The critical path is left out of runs with more entries than this.
-  std::size_t critical_path_entries = std::size_t{1} << 22;
-  /// The lower bound is left out (its name is then "") of runs with more entries than this.
-  std::size_t bound_entries = std::numeric_limits<std::size_t>::max();
-  /// Told now and then how far the search for an order is, 0 to 1; false ends it with schedules::Stopped. May be empty.
-  std::function<bool(double)> progress = {};
-  /// Asked between the passes of an evaluation (making, simulating, measuring, the bound, the critical path): true ends it with
-  /// schedules::Stopped. May be empty.
-  std::function<bool()> stop = {};
-  /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
-  bool with_metrics = true;
-  /// False simulates the first step only, which metrics are of: for whoever shows no times of the others.
-  bool with_all_steps = true;
-  /// What the caller holds besides, for every op of every step.
-  double bytes_per_time = 0;
-  /// What it writes for each, about: more than io::kMaxTimelineBytes of it is refused, as no reader takes more.
-  double text_per_time = 0;
-};
 
 /// Three quarters of physical memory, in bytes.
 [[nodiscard]] double default_max_memory();

@@ -9,6 +9,7 @@
 #include "sim/base/number_text.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::study::gate {
 

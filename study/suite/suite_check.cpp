@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "sim/analysis/validate.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"

@@ -8,10 +8,12 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/kinds.hpp"
 #include "study/suite/suite.hpp"
 #include "study/text/result_text.hpp"
 

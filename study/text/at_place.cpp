@@ -1,6 +1,6 @@
 #include "study/text/at_place.hpp"
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::study {
 namespace {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/text/expression_tree.hpp"
 

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "study/text/decimal.hpp"
 
 namespace pipeloom::sweep {

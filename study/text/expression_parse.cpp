@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/printable.hpp"
 #include "sim/base/text_cursor.hpp"
 #include "study/text/expression_tree.hpp"
 

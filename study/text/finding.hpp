@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::study {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/timeline.hpp"
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom::study {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/analysis/metrics.hpp"
+#include <pipeloom/metrics.hpp>
 #include "sim/memory_text.hpp"
 
 namespace pipeloom::study {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/units.hpp>
 #include "sim/base/literals.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/base/units.hpp"
 
 namespace pipeloom::study {
 

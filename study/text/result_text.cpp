@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/base/printable.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/json/json_value.hpp"

@@ -1,7 +1,8 @@
 #include "cli/numbers.hpp"
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/base/literals.hpp"
+#include "sim/memory.hpp"
 #include "sim/memory_text.hpp"
 #include "study/text/memory_text.hpp"
 #include "support/catch.hpp"

@@ -1,9 +1,9 @@
-#include "study/report/run_tables.hpp"
-
 #include <algorithm>
 
+#include <pipeloom/metrics.hpp>
 #include "cli/pages/picture_options.hpp"
 #include "cli/pages/schedule_page.hpp"
+#include "study/report/run_tables.hpp"
 #include "support/catch.hpp"
 
 namespace summary_test {

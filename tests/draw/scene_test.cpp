@@ -1,7 +1,8 @@
 #include "sim/draw/scene.hpp"
 
+#include <pipeloom/error.hpp>
 #include "draw/scenes.hpp"
-#include "sim/base/error.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace scene_test {

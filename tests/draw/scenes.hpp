@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/draw/scene.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::draw {
 

@@ -1,7 +1,7 @@
 #include "sim/draw/terminal.hpp"
 
+#include <pipeloom/error.hpp>
 #include "draw/scenes.hpp"
-#include "sim/base/error.hpp"
 #include "sim/draw/ansi.hpp"
 #include "support/catch.hpp"
 

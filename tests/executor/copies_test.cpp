@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/run/busy_work.hpp"
 #include "executor/run/run.hpp"
 #include "executor/runs.hpp"
@@ -16,7 +17,6 @@
 #include "schedules/offload.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/messages/message_plans.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::copies_test {
@@ -110,7 +110,7 @@ TEST_CASE("what stands behind a copy does not wait for it, but the backward wait
 
 TEST_CASE("every schedule with offload runs in its order, whatever is late") {
   for (const schedules::Generator& generator : schedules::all()) {
-    schedules::Params params{.chunks = generator.requirements.default_chunks};
+    Params params{.chunks = generator.requirements.default_chunks};
     params.options.slices = equal_slices(generator.requirements.default_slices);
     params.options.updates = generator.requirements.default_updates;
     for (const int prefetch : {0, 2}) {

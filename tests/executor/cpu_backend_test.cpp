@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/run/busy_work.hpp"
 #include "executor/run/run.hpp"
 #include "executor/runs.hpp"
@@ -10,7 +11,6 @@
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/messages/message_plans.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cpu_backend_test {

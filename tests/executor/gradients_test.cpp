@@ -1,7 +1,5 @@
 // Gradients of a pipelined step are those of the same model without a pipeline, for every registered schedule.
 
-#include "executor/layers/gradient_check.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,20 +9,20 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/in_order.hpp"
+#include "executor/layers/gradient_check.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::gradients_test {
 namespace {
 
 using schedules::Generator;
-using schedules::Params;
 
 /// The two smallest legal m at p = 2, 4 and 8 ranks, v up to 4, with every variant, 1 to 3 slices, 1 and 3 updates.
 int for_each_small(const Generator& generator, const std::function<void(const Schedule&)>& fn) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor {

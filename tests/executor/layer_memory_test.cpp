@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
@@ -15,8 +17,8 @@
 #include "schedules/generator.hpp"
 #include "schedules/recompute.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/memory.hpp"
 #include "sim/messages/message_plans.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::layer_memory_test {
@@ -94,8 +96,7 @@ TEST_CASE("layers with attention hold what the simulator says") {
   for (const char* name : {"zb-h1", "dualpipe", "dualpipe-v", "1f1b"}) {
     INFO(name);
     const schedules::Generator& generator = *schedules::find(name).generator;
-    const schedules::Params params{
-        .ranks = 4, .microbatches = 8, .chunks = generator.requirements.default_chunks};
+    const Params params{.ranks = 4, .microbatches = 8, .chunks = generator.requirements.default_chunks};
     const Program program = async_program(generator, params);
     CHECK(measured_peaks(program, config) == simulated_peaks(program, config));
     const Program again =
@@ -106,7 +107,7 @@ TEST_CASE("layers with attention hold what the simulator says") {
 
 TEST_CASE("every schedule on threads: recomputation holds what the simulator says") {
   for (const schedules::Generator& generator : schedules::all()) {
-    schedules::Params params{.chunks = generator.requirements.default_chunks};
+    Params params{.chunks = generator.requirements.default_chunks};
     params.options.slices = equal_slices(generator.requirements.default_slices);
     params.options.updates = generator.requirements.default_updates;
     for (const int keep : {0, 1}) {

@@ -23,7 +23,7 @@ using Change = std::function<Schedule(const Schedule&)>;
 /// Every schedule on 4 ranks with 8 microbatches and its own chunks, changed, as a program; fn(program).
 void for_each_changed(const Change& change, const std::function<void(const Program&)>& fn) {
   for (const schedules::Generator& generator : schedules::all()) {
-    schedules::Params params{.chunks = generator.requirements.default_chunks};
+    Params params{.chunks = generator.requirements.default_chunks};
     params.options.slices = equal_slices(generator.requirements.default_slices);
     params.options.updates = generator.requirements.default_updates;
     INFO(generator.name);

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/in_order.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::layers_test {

@@ -2,7 +2,7 @@
 
 #include "executor/measure/measured_costs.hpp"
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::measured_costs_test {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::measured_transfers_test {

@@ -4,13 +4,14 @@
 #include <chrono>
 #include <thread>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/dependency.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/messages/message_plans.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::executor {
 
-Program async_program(const schedules::Generator& generator, const schedules::Params& params) {
+Program async_program(const schedules::Generator& generator, const Params& params) {
   return async_plan(std::make_shared<const Schedule>(schedules::make(generator, params)), {});
 }
 

@@ -13,7 +13,7 @@
 namespace pipeloom::executor {
 
 /// The schedule with asynchronous messages, receives posted in the step of their sender.
-[[nodiscard]] Program async_program(const schedules::Generator& generator, const schedules::Params& params);
+[[nodiscard]] Program async_program(const schedules::Generator& generator, const Params& params);
 [[nodiscard]] Program async_program(std::string_view schedule, int p, int m, int v = 1);
 
 /// The first thing that is wrong with the order of ops: every rank runs its queue entry by entry, copies one after another and not before

@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/run/exchange.hpp"
 #include "executor/run/run_plan.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::executor {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/run/build_run.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/run/evaluate.hpp"
@@ -18,13 +18,13 @@ namespace {
 
 using namespace pipeloom;
 
-void show(study::Run run) {
+void show(Run run) {
   if (run.schedule->num_ops() > fuzz::kMostOps) {
     return;
   }
   fuzz::check_lowering(*run.schedule);
   fuzz::check_formats(run);
-  fuzz::check_window(gui::build_run(std::move(run), "fuzz", gui::RunSource::Configuration, ""));
+  fuzz::check_window(gui::build_run(std::move(run), "fuzz", RunSource::Configuration, ""));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const io::Document document = io::Document::parse(text, "config.json");
     const io::Config config = io::read_run_config(document.root());
-    study::Limits limits;
+    Limits limits;
     limits.max_memory = 1 << 20;
     if (config.ranks > 64 || config.chunks.value_or(1) > 64) return 0;
     show(study::evaluate(config, limits));

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/net/meeting_letters.hpp"
 #include "executor/net/wire.hpp"
 #include "executor/process/letters.hpp"
 #include "executor/process/own_ends.hpp"
 #include "executor/process/record_bytes.hpp"
 #include "sim/messages/message_plans.hpp"
-#include "sim/text.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "study/run/evaluate.hpp"
 #include "study/sweep/grid/grid.hpp"
 #include "study/text/expression.hpp"
@@ -39,7 +39,7 @@ void check_point(const Grid& grid, const Combination& point) {
   }
   try {
     const io::Config config = grid.config(point);
-    study::Limits limits;
+    Limits limits;
     limits.max_memory = 1 << 17;
     if (config.ranks <= 16 && config.chunks.value_or(1) <= 16) (void)study::evaluate(config, limits);
   } catch (const InternalError&) {

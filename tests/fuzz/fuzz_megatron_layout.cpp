@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/layout/advice.hpp"
 #include "sim/layout/layer_split.hpp"
 #include "sim/layout/megatron_layout.hpp"

@@ -10,12 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/panels/search.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/analysis/idle_causes.hpp"
-#include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
 #include "tests/fuzz/require.hpp"
 #include "tests/fuzz/window.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/gate/annotations.hpp"
@@ -110,7 +110,7 @@ void check_outputs(const study::CheckResult& result) {
 
 void check_suite(std::string_view text) {
   const study::Suite suite = study::parse_suite(io::Document::parse(text, kPath), kPath);
-  study::Limits limits;
+  Limits limits;
   limits.max_memory = kMostMemory;
   study::CheckResult result;
   result.suite_path = suite.path;

@@ -9,8 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/panels/sweep_scene.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 #include "study/sweep/result/result.hpp"
 #include "study/sweep/result/table.hpp"
 #include "study/text/result_text.hpp"

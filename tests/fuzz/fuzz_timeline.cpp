@@ -1,7 +1,5 @@
 // Any bytes as a timeline: read, and if that works, written and read again to the same, drawn and opened in the window.
 
-#include "sim/io/formats/timeline_reader.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <sstream>
@@ -9,10 +7,11 @@
 #include <string_view>
 #include <utility>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/error.hpp>
 #include "gui/model/run/build_run.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
-#include "sim/memory.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 #include "tests/fuzz/pages.hpp"
 #include "tests/fuzz/window.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/grid.hpp"

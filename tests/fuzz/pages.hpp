@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/analysis/validate.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/torch_csv.hpp"
-#include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/pairing.hpp"
@@ -111,7 +111,7 @@ inline void check_formats(const io::Exported& exported) {
   }
 }
 
-inline void check_formats(const study::Run& run) {
+inline void check_formats(const Run& run) {
   io::Exported exported;
   exported.schedule = run.schedule.get();
   exported.timeline = &run.timeline;

@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/run/build_run.hpp"
 #include "sim/analysis/validate.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/schedule.hpp"
 #include "study/run/evaluate.hpp"
 #include "tests/fuzz/pages.hpp"
 #include "tests/fuzz/require.hpp"
@@ -30,20 +30,20 @@ inline std::string json_of(const Schedule& schedule) {
 
 /// A valid schedule runs to its end, its JSON form reads back as the same orders, and everything else can be made of it.
 inline void check_valid(const std::shared_ptr<const Schedule>& schedule) {
-  study::Run run = study::evaluate_schedule(schedule, "fuzz", {});
+  Run run = study::evaluate_schedule(schedule, "fuzz", {});
   require(run.metrics->makespan >= run.metrics->ideal_time);
   const std::string json = json_of(*schedule);
   require(json_of(io::read_schedule_json(io::Document::parse(json, "again").root())) == json);
   if (schedule->num_ops() > kMostOps) return;
   check_lowering(*schedule);
   check_formats(run);
-  check_window(gui::build_run(std::move(run), "fuzz", gui::RunSource::ScheduleFile, ""));
+  check_window(gui::build_run(std::move(run), "fuzz", RunSource::ScheduleFile, ""));
 }
 
 /// Of one that hangs, the part that ran.
 inline void check_hanging(const std::shared_ptr<const Schedule>& schedule) {
   const Costs costs = default_costs(schedule->placement());
-  check_window(gui::build_hanging_run(schedule, costs, "fuzz", gui::RunSource::ScheduleFile, ""));
+  check_window(gui::build_hanging_run(schedule, costs, "fuzz", RunSource::ScheduleFile, ""));
 }
 
 /// Calls a reader that returns a Schedule.

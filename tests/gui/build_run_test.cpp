@@ -3,12 +3,14 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/detail/message_lanes.hpp"
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 
@@ -21,9 +23,8 @@ namespace {
 
 constexpr Ticks kOne = 1'000'000'000;
 
-RunPtr run_of(const std::string& config, const study::Limits& limits = window_limits()) {
-  study::Run evaluation =
-      study::evaluate(io::read_run_config(io::Document::parse(config, "test").root()), limits);
+RunPtr run_of(const std::string& config, const Limits& limits = window_limits()) {
+  Run evaluation = study::evaluate(io::read_run_config(io::Document::parse(config, "test").root()), limits);
   std::string title = title_of(*evaluation.effective);
   return build_run(std::move(evaluation), std::move(title), RunSource::Configuration, "");
 }
@@ -98,7 +99,7 @@ TEST_CASE("messages that block have the times that the program gave them, and it
 }
 
 TEST_CASE("bound and critical path are left out beyond the limits", "[runs]") {
-  study::Limits limits = window_limits();
+  Limits limits = window_limits();
   limits.bound_entries = limits.critical_path_entries = 63;  // the run has 64
   const RunPtr run = run_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8})", limits);
   CHECK(run->critical().empty());
@@ -177,7 +178,7 @@ TEST_CASE("a rank that got further than the others keeps all that it ran, groups
 
 TEST_CASE("the search for an order reports how far it is, and ends when it is not wanted") {
   const Cancelled cancelled;
-  const study::Limits limits = window_limits(cancelled);
+  const Limits limits = window_limits(cancelled);
   CHECK(limits.progress(0.25));
   CHECK(cancelled.share() == 0.25);
   cancelled.set();
@@ -189,7 +190,7 @@ TEST_CASE("a simulation ends when it is not wanted") {
   const char* config = R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8})";
   CHECK(run_of(config, window_limits(cancelled)) != nullptr);
   cancelled.set();
-  CHECK_THROWS_AS(run_of(config, window_limits(cancelled)), schedules::Stopped);
+  CHECK_THROWS_AS(run_of(config, window_limits(cancelled)), Stopped);
 }
 
 TEST_CASE("runs larger than the window shows are refused before anything is made") {

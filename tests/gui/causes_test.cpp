@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/part_state.hpp"
 #include "support/catch.hpp"

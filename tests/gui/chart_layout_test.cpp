@@ -1,6 +1,7 @@
 #include "gui/model/chart/chart_layout.hpp"
 
 #include "gui/model/chart/op_walk.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"

@@ -7,6 +7,7 @@
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/session/command.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

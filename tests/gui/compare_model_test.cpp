@@ -1,13 +1,14 @@
 #include "gui/model/panels/compare_model.hpp"
 
-#include <chrono>
 #include <nlohmann/json.hpp>
+
+#include <chrono>
 #include <thread>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

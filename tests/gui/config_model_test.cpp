@@ -66,7 +66,7 @@ std::vector<std::string> shell_words(const std::string& line) {
 /// What `pipeloom simulate` reads of a line.
 io::Config read_line(const std::string& line) {
   const auto words = shell_words(line);
-  study::Request texts;
+  Request texts;
   REQUIRE(words.size() % 2 == 0);
   for (std::size_t i = 2; i + 1 < words.size(); i += 2) {
     const std::string& value = words[i + 1];
@@ -253,8 +253,8 @@ TEST_CASE("a command line means the same run, and leaves out what is the default
                                           {"step.count", "2"}}};
   for (const Assignments& run : runs) {
     CAPTURE(command_line(run));
-    const study::Run here = study::evaluate(config_of(run));
-    const study::Run there = study::evaluate(read_line(command_line(run)));
+    const Run here = study::evaluate(config_of(run));
+    const Run there = study::evaluate(read_line(command_line(run)));
     CHECK(there.metrics->makespan == here.metrics->makespan);
     CHECK(there.metrics->ranks[0].memory.peak_bytes == here.metrics->ranks[0].memory.peak_bytes);
     CHECK(there.schedule->num_ops() == here.schedule->num_ops());

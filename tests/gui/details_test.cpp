@@ -1,8 +1,10 @@
 #include "gui/model/panels/details.hpp"
 
 #include <nlohmann/json.hpp>
+
 #include <thread>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/session/command.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

@@ -5,8 +5,12 @@
 #include <set>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/detail/message_lanes.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
+#include "sim/memory.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

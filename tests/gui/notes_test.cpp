@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/panels/marks.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

@@ -4,9 +4,11 @@
 #include <string>
 #include <thread>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/dependency.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"

@@ -5,8 +5,8 @@
 #include <random>
 #include <thread>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/session/command.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/json/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

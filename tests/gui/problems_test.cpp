@@ -6,9 +6,9 @@
 #include <string>
 #include <thread>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/session/command.hpp"
-#include "sim/text.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

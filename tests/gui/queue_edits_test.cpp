@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "support/catch.hpp"
 
 namespace queue_edits_test {

@@ -2,9 +2,11 @@
 
 #include <random>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/panels/marks.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
+#include "sim/kind_masks.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

@@ -1,17 +1,18 @@
 #include "gui/model/edit/schedule_editor.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/text.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

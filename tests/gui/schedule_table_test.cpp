@@ -1,13 +1,15 @@
 #include "gui/model/panels/schedule_table.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
 #include "schedules/generator.hpp"
+#include "sim/kinds.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
@@ -54,7 +56,7 @@ TEST_CASE("rows of the schedules hold what a simulation of each gives") {
   CHECK(one.makespan == 33 * kUnit);
   CHECK(gpipe.peak_bytes == Approx(2 * one.peak_bytes));
   const io::Config config = config_of(kRun);
-  const study::Run run = study::evaluate(config);
+  const Run run = study::evaluate(config);
   CHECK(one.gap == Approx(static_cast<double>(run.metrics->makespan) /
                               static_cast<double>(run.metrics->lower_bound.value) -
                           1));

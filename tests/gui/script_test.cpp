@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::gui::script_test {

@@ -3,11 +3,12 @@
 #include <chrono>
 #include <thread>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

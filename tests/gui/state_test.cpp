@@ -2,15 +2,15 @@
 
 #include "gui/model/session/state.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include <pipeloom/schedule.hpp>
 #include "gui/model/run/run_model.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::gui::state_test {

@@ -1,6 +1,7 @@
 #include "gui/model/panels/sweep_model.hpp"
 
 #include <nlohmann/json.hpp>
+
 #include <thread>
 
 #include "gui/model/edit/config_model.hpp"

@@ -2,8 +2,8 @@
 
 #include <sstream>
 
+#include <pipeloom/error.hpp>
 #include "draw/scenes.hpp"
-#include "sim/base/error.hpp"
 #include "support/catch.hpp"
 
 namespace cairo_picture_test {

@@ -1,7 +1,8 @@
 #include "sim/io/formats/chrome_trace.hpp"
 
-#include <map>
 #include <nlohmann/json.hpp>
+
+#include <map>
 #include <set>
 #include <sstream>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace file_test {

@@ -1,5 +1,7 @@
 #include "sim/io/json/json_writer.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,9 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
 #include "support/catch.hpp"
 
 namespace json_writer_test {

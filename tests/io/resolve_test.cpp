@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/io/config/config.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace resolve_test {

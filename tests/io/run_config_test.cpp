@@ -1,10 +1,9 @@
-#include "sim/io/config/config.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/io/config/config.hpp"
 #include "sim/io/config/key.hpp"
 #include "support/catch.hpp"
 

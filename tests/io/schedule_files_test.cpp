@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace schedule_files_test {

@@ -1,13 +1,14 @@
 // Recorded layouts of AReaL: its weighted split, which torchtitan shares, and its min-max split.
 
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/base/error.hpp"
+#include <fstream>
+#include <map>
+
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/layout/layer_split.hpp"
 #include "sim/layout/stage_content.hpp"
-#include "sim/placement.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::layout::areal_reference_test {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include "sim/base/error.hpp"
-#include "sim/base/ids.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/op.hpp>
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

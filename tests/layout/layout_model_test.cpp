@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/formats/formats.hpp"
 #include "support/catch.hpp"
 

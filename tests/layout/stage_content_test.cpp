@@ -1,6 +1,6 @@
 #include "sim/layout/stage_content.hpp"
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::layout::stage_content_test {

@@ -13,10 +13,15 @@ import re
 import sys
 from pathlib import Path
 
-# Rooms of the house, from the ground up: folder -> rooms it may include besides itself. "sim/*" is sim and every room in it. The longest
+# The nouns and what the library promises. Every room may include these headers, written <pipeloom/NAME.hpp>; they include each other and the
+# standard library.
+FACE = "include/pipeloom"
+
+# Rooms of the house, from the ground up: folder -> rooms it may include besides itself and the face. "sim/*" is sim and every room in it. The longest
 # matching folder decides; files outside these folders (tests, benchmarks) may include every room. A new room gets a row here, or every file
 # of it is a violation; a row that makes a circle is one too.
 MAY_INCLUDE = {
+    FACE: [],
     "sim/base": [],
     "sim": ["sim/base"],
     "sim/engine": ["sim", "sim/base"],
@@ -47,6 +52,7 @@ MAY_INCLUDE = {
     "study/answers": ["sim", "sim/base", "sim/io/json", "study/sweep/result", "study/compare", "study/report", "study/text"],
     "study/plots": ["sim/*", "study/document", "study/answers", "study/sweep/result", "study/run", "study/text"],
     "study/pages": ["sim/*", "study/plots", "study/document", "study/answers", "study/compare", "study/report", "study/run", "study/text"],
+    "face": ["sim/*", "schedules", "study/*"],
     "executor/net": ["sim", "sim/base"],
     "executor/run": ["sim", "sim/base", "sim/messages"],
     "executor/layers": ["sim", "sim/base", "executor/run"],
@@ -201,6 +207,17 @@ def quoted_problem(root, name, header):
     return None
 
 
+def face_problem(root, name, quoted, header):
+    """What is wrong with file `name` including the face, or with the face including something, or None."""
+    if not quoted and header.startswith("pipeloom/"):
+        return None if (root / "include" / header).is_file() else f"<{header}> is not a file of {FACE}"
+    if quoted and header.startswith("include/"):
+        return f'"{header}" is the face; write <pipeloom/...>'
+    if room_of(name) == FACE and (quoted or "/" in header or "." in header):
+        return f"{header} in the face, which includes <pipeloom/...> and the standard library"
+    return None
+
+
 def heavy_problem(name, header):
     """What is wrong with file `name` including a package's header or a wrapper of one, or None."""
     for start, (sources, instead) in SOURCES.items():
@@ -221,7 +238,8 @@ def heavy_problem(name, header):
 
 def check_includes(root, name, text):
     for number, quoted, header in includes_of(text):
-        problem = (quoted and quoted_problem(root, name, header)) or heavy_problem(name, header)
+        problem = (face_problem(root, name, quoted, header) or (quoted and quoted_problem(root, name, header)) or
+                   heavy_problem(name, header))
         if problem:
             yield number, problem
 

@@ -109,6 +109,14 @@ class IncludeDirection(unittest.TestCase):
         self.expect(many, f"sim/draw:1: {most + 1} files, at most {most}")
         self.expect({f"schedules/h{i:02}.hpp": "#pragma once\n" for i in range(most + 1)})
 
+    def test_the_face_includes_itself_and_the_standard_library(self):
+        face = "include/pipeloom/"
+        self.expect({face + "op.hpp": "#include <vector>\n", face + "more.hpp": "#include <pipeloom/op.hpp>\n",
+                     "sim/user.hpp": "#include <pipeloom/op.hpp>\n"})
+        self.expect({face + "bad.hpp": '#include "sim/op.hpp"\n'}, face + "bad.hpp:1: sim/op.hpp in the face")
+        self.expect({face + "bad.hpp": "#include <fmt/format.h>\n"}, face + "bad.hpp:1: fmt/format.h in the face")
+        self.expect({"sim/bad.hpp": "#include <pipeloom/gone.hpp>\n"}, "sim/bad.hpp:1: <pipeloom/gone.hpp> is not a file")
+
     def test_a_folder_must_have_a_row(self):
         self.expect({"extra/new.hpp": "#pragma once\n"}, "extra/new.hpp:1: in no room")
 

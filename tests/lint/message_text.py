@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that messages show foreign text by shortened() or printable() (sim/base/error.hpp, sim/base/printable.hpp).
+"""Checks that messages show foreign text by shortened() or printable() (sim/base/printable.hpp).
 
     message_text.py [ROOT]
 

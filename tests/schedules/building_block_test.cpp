@@ -1,8 +1,9 @@
 // The middle of an order made of building blocks repeats.
 
+#include "schedules/building_block.hpp"
+
 #include <array>
 
-#include "schedules/building_block.hpp"
 #include "schedules/generator.hpp"
 #include "support/catch.hpp"
 

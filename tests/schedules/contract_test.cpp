@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/recorded.hpp"
 #include "sim/analysis/bounds.hpp"
-#include "sim/analysis/validate.hpp"
-#include "sim/text.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules::contract_test {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules::documented_example_test {

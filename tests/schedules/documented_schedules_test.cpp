@@ -7,9 +7,11 @@
 #include <iterator>
 #include <memory>
 
+#include <pipeloom/metrics.hpp>
 #include "schedules/generator.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules::documented_schedules_test {

@@ -2,14 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include <pipeloom/schedule.hpp>
 #include "schedules/recorded.hpp"
-#include "sim/text.hpp"
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::dualpipe_reference_test {
 namespace {
 
-schedules::Params params_of(const nlohmann::json& one) {
+Params params_of(const nlohmann::json& one) {
   const bool is_v = one["schedule"] == "dualpipev";
   return {.ranks = one["ranks"], .microbatches = one["chunks"], .chunks = is_v ? 2 : 1};
 }

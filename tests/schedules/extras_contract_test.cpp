@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
-#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules::extras_contract_test {

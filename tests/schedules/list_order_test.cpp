@@ -4,15 +4,13 @@
 #include <cmath>
 #include <string>
 
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/recorded.hpp"
-#include "sim/analysis/validate.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::list_order_test {
 namespace {
-
-using schedules::Params;
 
 constexpr UniformCosts kEqual = {.forward = 1, .backward = 1, .backward_input = 1, .backward_weight = 0};
 constexpr UniformCosts kTwice = {.forward = 1, .backward = 2, .backward_input = 1, .backward_weight = 1};

@@ -1,18 +1,18 @@
 // Recorded orders and times of Megatron-LM, and published bubble rates.
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
+#include <pipeloom/schedule.hpp>
 #include "schedules/recorded.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::megatron_test {
 namespace {
 
-schedules::Params params_of(const nlohmann::json& one) {
-  schedules::Params params{
-      .ranks = one["ranks"], .microbatches = one["microbatches"], .chunks = one["chunks_per_rank"]};
+Params params_of(const nlohmann::json& one) {
+  Params params{.ranks = one["ranks"], .microbatches = one["microbatches"], .chunks = one["chunks_per_rank"]};
   if (one["schedule"] != "1f1b") params.options.group_size = one["group_size"];
   return params;
 }
@@ -68,8 +68,7 @@ Ticks milliseconds(double time) {
 
 /// 1 - max busy / max window.
 double bubble_rate(const std::string& name, const nlohmann::json& row, int chunks) {
-  const schedules::Params params{
-      .ranks = row["ranks"], .microbatches = row["microbatches"], .chunks = chunks};
+  const Params params{.ranks = row["ranks"], .microbatches = row["microbatches"], .chunks = chunks};
   const Schedule schedule = recorded::make_named(name, params);
   const auto& ms = row["ms"];
   const Ticks forward = milliseconds(ms["F"]) / chunks;

@@ -17,6 +17,7 @@
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/kinds.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "sim/text.hpp"

@@ -4,10 +4,10 @@
 #include "sim/messages/message_plans.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,6 +15,7 @@
 
 #include "schedules/recorded.hpp"
 #include "schedules/recorded_messages.hpp"
+#include "sim/kinds.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "support/catch.hpp"
 
@@ -52,7 +53,7 @@ nlohmann::json recording(const std::string& file) {
 }
 
 /// What the schedule's generator says for this style. REQUIREs that it says something.
-Program framework_program(const std::string& name, schedules::Params params, MessageStyle style) {
+Program framework_program(const std::string& name, Params params, MessageStyle style) {
   const auto found = schedules::find(name);
   if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
   auto schedule = std::make_shared<const Schedule>(schedules::make(*found.generator, params));
@@ -68,8 +69,7 @@ const std::map<std::string, MessageStyle> kStyles = {{"blocking", MessageStyle::
                                                      {"overlap_warmup_flush", MessageStyle::OverlapFlush}};
 
 Program megatron_program(const nlohmann::json& one, const std::string& name, MessageStyle style) {
-  schedules::Params params{
-      .ranks = one["ranks"], .microbatches = one["microbatches"], .chunks = one["chunks_per_rank"]};
+  Params params{.ranks = one["ranks"], .microbatches = one["microbatches"], .chunks = one["chunks_per_rank"]};
   if (name != "1f1b") params.options.group_size = one["group_size"];
   return framework_program(name, params, style);
 }
@@ -124,7 +124,7 @@ TEST_CASE("megatron: recorded makespans of blocking and overlapped messages") {
 }
 
 TEST_CASE("megatron: blocking messages of two interleaved ranks are mispaired, overlapped ones are not") {
-  const schedules::Params params{.ranks = 2, .microbatches = 4, .chunks = 2};
+  const Params params{.ranks = 2, .microbatches = 4, .chunks = 2};
   for (const char* name : {"interleaved-1f1b", "interleaved-1f1b-overlap"}) {
     INFO(name);
     const auto found = check_program(framework_program(name, params, MessageStyle::Blocking));
@@ -145,8 +145,7 @@ TEST_CASE("megatron: without latency every mode takes (m v + p - 1)(F + B), for 
           for (int n = p; n <= m; ++n) {
             if (m % n > 0 && m % n < p) continue;
             INFO(fmt::format("{}, p = {}, v = {}, m = {}, N = {}", name, p, v, m, n));
-            const schedules::Params params{
-                .ranks = p, .microbatches = m, .chunks = v, .options = {.group_size = n}};
+            const Params params{.ranks = p, .microbatches = m, .chunks = v, .options = {.group_size = n}};
             for (const auto& [mode, style] : kStyles) {
               if (p == 2 && style == MessageStyle::Blocking) continue;
               const Program program = framework_program(name, params, style);

@@ -1,12 +1,13 @@
 // Every recorded order and makespan of PP-Schedule-Visualization.
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
+
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/recorded.hpp"
-#include "sim/analysis/validate.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::ppviz_test {
@@ -19,8 +20,8 @@ Ticks ticks(double time) {
   return std::llround(time * static_cast<double>(ticks_per(TimeUnit::Unit)));
 }
 
-schedules::Params params_of(const nlohmann::json& one) {
-  schedules::Params params;
+Params params_of(const nlohmann::json& one) {
+  Params params;
   params.ranks = one["num_devices"];
   params.microbatches = one["num_microbatches"];
   params.chunks = one["num_stages"].get<int>() / params.ranks;
@@ -163,7 +164,7 @@ TEST_CASE("ppviz: rejected configurations are refused with a reason or yield a l
   const auto file = nlohmann::json::parse(recorded::read_text("ppviz/rejects.json"));
   for (const auto& one : file["cases"]) {
     INFO(one["id"].get<std::string>());
-    const schedules::Params params = params_of(one);
+    const Params params = params_of(one);
     // Stages that cannot be dealt to the devices evenly cannot even be asked for.
     if (one["num_stages"].get<int>() % params.ranks != 0) continue;
     const auto& generator = *schedules::find(one["strategy"].get<std::string>()).generator;

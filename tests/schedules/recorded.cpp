@@ -1,6 +1,7 @@
 #include "schedules/recorded.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,11 +9,11 @@
 #include <cctype>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::recorded {
@@ -224,7 +225,7 @@ std::string sha256(const std::string& text) {
   return hex;
 }
 
-Schedule make_named(const std::string& name, schedules::Params params) {
+Schedule make_named(const std::string& name, Params params) {
   const auto found = schedules::find(name);
   if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
   return schedules::make(*found.generator, params);

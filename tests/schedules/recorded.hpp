@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/schedule.hpp"
-#include "sim/terms.hpp"
 
 namespace pipeloom::recorded {
 
@@ -28,7 +28,7 @@ std::string zero_bubble_text(const std::string& packed, const Placement& placeme
 /// A case of golden/zerobubble; fields as its README says.
 struct ZeroBubbleCase {
   std::string id;
-  schedules::Params params;  ///< p, m, v and the size of a group
+  Params params;  ///< p, m, v and the size of a group
   UniformCosts costs;
   Bytes activation = 0;
   Bytes until_weight = 0;
@@ -53,7 +53,7 @@ void check_zero_bubble_case(const ZeroBubbleCase& one, const Schedule& schedule)
 std::string sha256(const std::string& text);
 
 /// Finds the name, applies its alias's defaults and makes the schedule.
-Schedule make_named(const std::string& name, schedules::Params params);
+Schedule make_named(const std::string& name, Params params);
 /// Evaluates and fails the test if it hangs.
 Totals evaluate(const Schedule& schedule, const Costs& costs);
 

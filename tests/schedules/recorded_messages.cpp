@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::recorded {

@@ -6,7 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
+#include "sim/kinds.hpp"
 #include "sim/messages/program.hpp"
 
 namespace pipeloom::recorded {

@@ -4,11 +4,11 @@
 
 #include <sstream>
 
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace timeline_reader_test {
@@ -32,8 +32,8 @@ std::string why(const std::string& text) {
   return "read";
 }
 
-schedules::Params small(const schedules::Generator& generator) {
-  schedules::Params params;
+Params small(const schedules::Generator& generator) {
+  Params params;
   params.ranks = 4;
   params.microbatches = 8;
   params.chunks = schedules::default_chunks(generator.requirements, "");

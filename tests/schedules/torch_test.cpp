@@ -1,9 +1,11 @@
 // Compute orders of PyTorch's generators, blanks included, replayed with the parts of a pair one after the other.
 
 #include <nlohmann/json.hpp>
+
 #include <numeric>
 
 #include "schedules/recorded.hpp"
+#include "sim/kinds.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
 
@@ -41,8 +43,7 @@ void check_case(const nlohmann::json& one) {
   const std::string id = one["id"];
   INFO(id);
   const auto found = schedules::find(one["schedule"].get<std::string>());
-  schedules::Params params{
-      .ranks = one["pp"], .microbatches = one["microbatches"], .chunks = one["stages_per_rank"]};
+  Params params{.ranks = one["pp"], .microbatches = one["microbatches"], .chunks = one["stages_per_rank"]};
   if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
   const Schedule schedule = schedules::make(*found.generator, params);
   const IdleCells idle =
@@ -76,7 +77,7 @@ TEST_CASE("torch: recorded compute orders cell by cell, unit times and peaks") {
 }
 
 TEST_CASE("torch: blanks are drawn for PyTorch's own orders only") {
-  const auto blanks = [](const std::string& name, const schedules::Params& params) {
+  const auto blanks = [](const std::string& name, const Params& params) {
     const auto& generator = *schedules::find(name).generator;
     return generator.idle_cells(params, schedules::make(generator, params));
   };

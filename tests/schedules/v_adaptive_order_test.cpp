@@ -2,12 +2,14 @@
 
 #include "schedules/v_adaptive_order.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
+#include <pipeloom/simulate.hpp>
 #include "schedules/recorded.hpp"
 #include "schedules/v_blocks.hpp"
-#include "sim/analysis/validate.hpp"
+#include "sim/memory.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

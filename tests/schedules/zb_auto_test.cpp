@@ -2,18 +2,18 @@
 // costs and limits.
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/activation_limit.hpp"
 #include "schedules/recorded.hpp"
 #include "schedules/zb_auto_order.hpp"
-#include "sim/analysis/metrics.hpp"
-#include "sim/analysis/validate.hpp"
-#include "sim/text.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
 #include "support/message_pairs.hpp"

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/recorded.hpp"
-#include "sim/analysis/validate.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

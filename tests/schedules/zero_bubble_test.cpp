@@ -1,8 +1,9 @@
 // Recorded orders, times and memory of the zero-bubble family, and the bubble rates its paper prints.
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "schedules/recorded.hpp"
 #include "sim/analysis/metrics.hpp"

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -1,10 +1,9 @@
 // Costs as the engine reads them, and the spans of a timeline.
 
-#include "sim/costs.hpp"
-
 #include <vector>
 
-#include "sim/timeline.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/simulate.hpp>
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/dag.hpp"
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/cursor_engine.hpp"
 #include "sim/engine/wait_for.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"

@@ -1,16 +1,18 @@
 #include "sim/analysis/dag.hpp"
 
-#include <algorithm>
 #include <boost/concept/assert.hpp>
 #include <boost/graph/graph_concepts.hpp>
 #include <boost/range/iterator_range.hpp>
+
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "sim/analysis/dag_boost.hpp"
-#include "sim/base/error.hpp"
+#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

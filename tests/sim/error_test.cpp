@@ -1,8 +1,7 @@
-#include "sim/base/error.hpp"
-
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::error_test {

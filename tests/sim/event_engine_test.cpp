@@ -9,6 +9,7 @@
 
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/engine/wait_for.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

@@ -3,13 +3,13 @@
 #include <memory>
 #include <variant>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/analysis/dag.hpp"
 #include "sim/analysis/metrics.hpp"
-#include "sim/analysis/validate.hpp"
-#include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/memory.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/event_engine.hpp"
 #include "support/random_problem.hpp"

@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include <pipeloom/metrics.hpp>
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::test {
 namespace {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

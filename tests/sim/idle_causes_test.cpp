@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

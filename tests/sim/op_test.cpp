@@ -1,8 +1,9 @@
-#include "sim/op.hpp"
-
 #include <algorithm>
 #include <vector>
 
+#include <pipeloom/op.hpp>
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::op_test {

@@ -3,6 +3,7 @@
 #include <variant>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/dag.hpp"
 #include "sim/analysis/metrics.hpp"

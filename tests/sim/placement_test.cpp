@@ -1,9 +1,8 @@
-#include "sim/placement.hpp"
-
 #include <string>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::placement_test {

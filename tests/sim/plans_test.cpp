@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/messages/message_plans.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 

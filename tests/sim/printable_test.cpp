@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::printable_test {

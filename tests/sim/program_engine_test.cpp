@@ -7,8 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/eager_program.hpp"
 #include "support/random_problem.hpp"

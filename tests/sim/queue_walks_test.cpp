@@ -6,10 +6,12 @@
 #include <memory>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/chain_jobs.hpp"
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/kind_masks.hpp"
 #include "sim/memory.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

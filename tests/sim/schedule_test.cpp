@@ -1,9 +1,7 @@
-#include "sim/schedule.hpp"
-
 #include <vector>
 
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::schedule_test {

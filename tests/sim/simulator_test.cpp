@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 

@@ -1,9 +1,8 @@
-#include "sim/steps.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/analysis/validate.hpp"
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/simulate.hpp>
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "sim/engine/simulator.hpp"
+#include "sim/engine/wait_for.hpp"
+#include "sim/memory.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"

@@ -1,10 +1,9 @@
-#include "sim/base/units.hpp"
-
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include <pipeloom/units.hpp>
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::validate_test {

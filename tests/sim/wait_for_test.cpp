@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::wait_for_test {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/text.hpp"
 #include "study/compare/compare_rule.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"

@@ -1,12 +1,14 @@
 #include "study/run/evaluate.hpp"
 
 #include <nlohmann/json.hpp>
+
 #include <sstream>
 #include <string>
 
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/text.hpp"
 #include "study/report/metric.hpp"
 #include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
@@ -23,17 +25,17 @@ io::Config config_of(const std::string& text) {
   return io::read_run_config(io::Document::parse(text, "c").root());
 }
 
-study::Run run(const std::string& text) {
+Run run(const std::string& text) {
   return study::evaluate(config_of(text));
 }
 
-std::string report_text(const study::Run& evaluation, const study::ReportParts& parts = {}) {
+std::string report_text(const Run& evaluation, const study::ReportParts& parts = {}) {
   std::ostringstream out;
   study::write_report(out, evaluation, parts);
   return out.str();
 }
 
-std::string error_of(const std::string& text, const study::Limits& limits = {}) {
+std::string error_of(const std::string& text, const Limits& limits = {}) {
   try {
     (void)study::evaluate(config_of(text), limits);
   } catch (const Error& error) {
@@ -152,7 +154,7 @@ TEST_CASE("the parameters' own refusals carry their place") {
 }
 
 TEST_CASE("runs that are too large are refused before anything is allocated") {
-  study::Limits limits;
+  Limits limits;
   limits.max_memory = 1e9;
   const std::string line =
       error_of(R"({"schedule": "1f1b", "ranks": 1048576, "microbatches": 1048576})", limits);
@@ -170,7 +172,7 @@ TEST_CASE("steps that nobody looks at are neither simulated nor counted") {
   const std::string many =
       R"({"schedule": "1f1b", "ranks": 1, "microbatches": 2, "costs": {"forward": 1, "backward": 2},
       "step": {"optimizer": 1, "count": 1048576}})";
-  study::Limits limits;
+  Limits limits;
   limits.max_memory = 1e6;
   CHECK(
       error_of(many, limits) ==
@@ -195,20 +197,20 @@ TEST_CASE("an evaluation that is not wanted any more ends between two passes") {
   constexpr int kBetween = 4;
   for (int wanted = 1; wanted <= kBetween; ++wanted) {
     int asked = 0;
-    study::Limits limits;
+    Limits limits;
     limits.stop = [&] { return ++asked == wanted; };
-    CHECK_THROWS_AS(study::evaluate(config_of(kSeed), limits), schedules::Stopped);
+    CHECK_THROWS_AS(study::evaluate(config_of(kSeed), limits), Stopped);
     CHECK(asked == wanted);
   }
   int asked = 0;
-  study::Limits limits;
+  Limits limits;
   limits.stop = [&] { return ++asked > kBetween; };
   CHECK(study::evaluate(config_of(kSeed), limits).critical_path.has_value());
   CHECK(asked == kBetween);
 }
 
 TEST_CASE("files that nobody could read back are refused before anything is simulated") {
-  study::Limits limits;
+  Limits limits;
   limits.max_memory = 1e12;
   limits.text_per_time = 50;
   // 2 ops for each of 2^26 pairs, 50 bytes of text each: 6.7e9 bytes.

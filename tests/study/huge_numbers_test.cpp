@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/idle_causes.hpp"
+#include "sim/memory.hpp"
 #include "study/compare/compare.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/messages.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
@@ -100,7 +103,7 @@ std::optional<io::Config> times(io::Config config, Factors by) {
   return fits ? std::optional(std::move(config)) : std::nullopt;
 }
 
-std::optional<study::Run> run_of(const std::shared_ptr<const Schedule>& schedule, const io::Config& config) {
+std::optional<Run> run_of(const std::shared_ptr<const Schedule>& schedule, const io::Config& config) {
   try {
     return study::evaluate_schedule(schedule, "random", config);
   } catch (const InputError&) {
@@ -111,7 +114,7 @@ std::optional<study::Run> run_of(const std::shared_ptr<const Schedule>& schedule
 }
 
 /// Times that a report prints; a row of names for the eye would not tell more than the index.
-std::vector<Wide> times_of(const study::Run& run) {
+std::vector<Wide> times_of(const Run& run) {
   const Metrics& m = *run.metrics;
   std::vector<Wide> out = {m.makespan, m.ideal_time, m.max_window, m.lower_bound.value,
                            run.critical_path->length};
@@ -131,7 +134,7 @@ std::vector<Wide> times_of(const study::Run& run) {
   return out;
 }
 
-std::vector<Wide> bytes_of(const study::Run& run) {
+std::vector<Wide> bytes_of(const Run& run) {
   std::vector<Wide> out;
   for (const RankMetrics& rank : run.metrics->ranks)
     for (const Bytes bytes :

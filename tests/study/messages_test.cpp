@@ -1,11 +1,14 @@
 // Transfer models over every registered schedule: they run, or say why not; they are never faster than `latency`; what they report
 // adds up.
 
+#include "study/run/messages.hpp"
+
 #include <fmt/format.h>
 
 #include <map>
 #include <string>
 
+#include <pipeloom/metrics.hpp>
 #include "schedules/generator.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/run/evaluate.hpp"
@@ -17,7 +20,7 @@ using namespace pipeloom;
 
 namespace {
 
-study::Run run(const std::string& text) {
+Run run(const std::string& text) {
   return study::evaluate(io::read_run_config(io::Document::parse(text, "c").root()));
 }
 
@@ -39,7 +42,7 @@ TEST_CASE("every schedule under every transfer model: runs or is refused, and is
     for (const int p : {2, 4, 6})
       for (const int m : {p, 2 * p, 3 * p}) {
         const std::string base = config_of(generator.name, p, m, kHop);
-        std::optional<study::Run> free;
+        std::optional<Run> free;
         try {
           free = run(base);
         } catch (const ScheduleError&) {
@@ -97,7 +100,7 @@ TEST_CASE("links without sending time change nothing, and with it they can only 
 }
 
 TEST_CASE("the report carries messages only where they block or queue") {
-  CHECK(run(config_of("1f1b", 4, 8, kHop)).messages.has_value() == false);
+  CHECK(run(config_of("1f1b", 4, 8, kHop)).messages == nullptr);
   const auto blocking = run(config_of("1f1b", 4, 8, R"("model": "blocking", "latency": 2)"));
   // 3 hops, 8 microbatches, forward and backward.
   CHECK(blocking.messages->totals.count == 48);

@@ -1,11 +1,13 @@
 #include "study/report/metric.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/io/json/json_value.hpp"
 #include "study/compare/compare.hpp"
 #include "study/report/report.hpp"

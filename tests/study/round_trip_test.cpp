@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "support/catch.hpp"
 
@@ -29,7 +29,7 @@ void for_each_schedule(const std::function<void(const Schedule&)>& fn) {
       for (int m = 1; m <= 8; ++m)
         for (int v = 1; v <= 4; ++v)
           for (const std::string& variant : variants) {
-            schedules::Params params{.ranks = p, .microbatches = m, .chunks = v};
+            Params params{.ranks = p, .microbatches = m, .chunks = v};
             params.options.variant = variant;
             params.options.slices = equal_slices(needs.default_slices);
             params.options.updates = needs.default_updates;

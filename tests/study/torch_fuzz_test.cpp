@@ -5,9 +5,9 @@
 #include <random>
 #include <sstream>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/simulate.hpp>
 #include "schedules/generator.hpp"
-#include "sim/analysis/validate.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/lowering.hpp"
 #include "study/report/hang_page.hpp"
@@ -34,8 +34,7 @@ std::vector<Base> bases() {
     for (const int ranks : {2, 3})
       for (const bool deferred : {false, true}) {
         const auto [generator, alias] = schedules::find(name);
-        schedules::Params params{
-            .ranks = ranks, .microbatches = 3, .chunks = generator->requirements.default_chunks};
+        Params params{.ranks = ranks, .microbatches = 3, .chunks = generator->requirements.default_chunks};
         if (!schedules::refusal(*generator, params).empty()) continue;
         const Schedule schedule = schedules::make(*generator, params);
         out.push_back({torch::lower(schedule, {.defer_receives = deferred}), ranks, schedule.stages(), 3});

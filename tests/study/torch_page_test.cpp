@@ -2,7 +2,7 @@
 
 #include "study/report/torch_page.hpp"
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/formats/torch_csv.hpp"
 #include "study/report/hang_page.hpp"
 #include "support/catch.hpp"

@@ -7,10 +7,10 @@
 #include <memory>
 #include <variant>
 
-#include "sim/costs.hpp"
-#include "sim/engine/wait_for.hpp"
-#include "sim/schedule.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
+#include "sim/engine/simulator.hpp"
 #include "support/transfer.hpp"
 
 namespace pipeloom {

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::test {
 namespace {
 

@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "sim/costs.hpp"
-#include "sim/memory.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::test {
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::test {
 namespace {
 

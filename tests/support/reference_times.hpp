@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/costs.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::test {
 

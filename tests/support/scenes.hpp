@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "sim/costs.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/engine/simulator.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::test {
 

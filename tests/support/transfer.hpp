@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "sim/costs.hpp"
-#include "sim/op.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/op.hpp>
 
 namespace pipeloom {
 

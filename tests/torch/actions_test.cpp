@@ -1,8 +1,8 @@
 #include "sim/actions.hpp"
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::actions_test {
@@ -74,7 +74,7 @@ TEST_CASE("actions: rows of cells") {
 
 TEST_CASE("actions: of every registered schedule, and back") {
   for (const auto& generator : schedules::all()) {
-    schedules::Params params;
+    Params params;
     params.chunks = generator.requirements.default_chunks;
     params.microbatches = 8;
     if (!schedules::refusal(generator, params).empty()) continue;

@@ -1,13 +1,14 @@
 // PyTorch's own trace of a schedule calls I and overlapped pairs communication and makes every action one long. Ours does neither.
 
 #include <nlohmann/json.hpp>
+
 #include <set>
 #include <sstream>
 
+#include <pipeloom/costs.hpp>
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/chrome_trace.hpp"
-#include "sim/memory.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::chrome_test {
@@ -16,7 +17,7 @@ TEST_CASE("torch: in a trace I, W and overlapped pairs are computations, with th
   for (const char* name : {"InterleavedZeroBubble", "DualPipeV"}) {
     INFO(name);
     const auto found = schedules::find(name);
-    schedules::Params params;
+    Params params;
     params.chunks = 2;
     if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
     const auto schedule = std::make_shared<const Schedule>(schedules::make(*found.generator, params));

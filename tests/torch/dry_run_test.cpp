@@ -1,6 +1,6 @@
 #include "sim/torch/dry_run.hpp"
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
 #include "sim/torch/grid.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"

@@ -91,7 +91,7 @@ TEST_CASE("torch: any one message taken out of a lowered schedule is found and p
   int hanging = 0;
   for (const char* name : {"1f1b", "Interleaved1F1B", "InterleavedZeroBubble", "ZBVZeroBubble"}) {
     const auto [generator, alias] = schedules::find(name);
-    schedules::Params params{.ranks = 3, .microbatches = 6, .chunks = generator->requirements.default_chunks};
+    Params params{.ranks = 3, .microbatches = 6, .chunks = generator->requirements.default_chunks};
     const Schedule schedule = schedules::make(*generator, params);
     const ActionLists whole = lower(schedule, {});
     const Homes homes(schedule);

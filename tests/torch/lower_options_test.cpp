@@ -1,7 +1,7 @@
 // Options of PyTorch 2.15's lowering: look-ahead, late waits for reductions, a limit of open sends.
 
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/send_budget.hpp"
 #include "support/catch.hpp"

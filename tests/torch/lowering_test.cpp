@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/torch/pairing.hpp"
 #include "sim/torch/send_waits.hpp"
 #include "support/catch.hpp"

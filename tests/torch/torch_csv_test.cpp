@@ -5,10 +5,10 @@
 #include <map>
 #include <sstream>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/formats/schedule_places.hpp"
-#include "sim/text.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
@@ -40,7 +40,7 @@ int for_each_schedule(const Check& check) {
   for (const auto& generator : schedules::all())
     for (const int p : {2, 4})
       for (const int m : {p, 2 * p, 4 * p}) {
-        schedules::Params params;
+        Params params;
         params.ranks = p;
         params.microbatches = m;
         params.chunks = generator.requirements.default_chunks;

@@ -3,7 +3,7 @@
 // From a device's events to the clock of a run. An event says only how long after another one it happened; one whose moment the host
 // knows too, the anchor, ties them to the host's clock.
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 
 namespace pipeloom::executor::cuda {
 

@@ -8,10 +8,10 @@
 #include <memory>
 #include <span>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/cuda/device/device_memory.hpp"
 #include "executor/cuda/device/precision.hpp"
 #include "executor/run/work.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {
 

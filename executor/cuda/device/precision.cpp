@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::executor::cuda {
 

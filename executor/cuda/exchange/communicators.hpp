@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/messages/program.hpp"
 #include "sim/messages/program_engine.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {
 

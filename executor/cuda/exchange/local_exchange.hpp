@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
 #include "executor/cuda/exchange/device_exchange.hpp"
 #include "executor/cuda/exchange/message_book.hpp"
 #include "executor/run/run_plan.hpp"
-#include "sim/costs.hpp"
 #include "sim/messages/message_flow.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "executor/cuda/exchange/communicators.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -9,6 +9,8 @@
 // Between devices, a message may hold up a stream until a rank elsewhere has come to it. What could make the host wait for the device
 // (a kernel's first launch, pinned memory) happens before the first op, by a rehearsal: else two ranks could wait for each other.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -17,13 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include <pipeloom/schedule.hpp>
 #include "executor/cuda/layers/queued_block.hpp"
 #include "executor/layers/model.hpp"
 #include "executor/run/pass_table.hpp"
 #include "executor/run/work.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -2,6 +2,8 @@
 
 // Bodies of queued_layers.hpp, which includes it: ops and steps.
 
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::executor::cuda {
 
 template <class Engine, class T>

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::executor::cuda {
 

@@ -4,9 +4,9 @@
 // otherwise than a CPU's, but every stage of the two runs on the GPU sees the same numbers bit for bit, so Reference::tolerance()
 // (executor/layers/gradient_check.hpp) holds between them.
 
+#include <pipeloom/schedule.hpp>
 #include "executor/layers/gradient_check.hpp"
 #include "executor/layers/model.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/kernels/busy_kernel.hpp"
 #include "executor/cuda/kernels/cuda_engine.hpp"
 #include "executor/run/busy_work.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

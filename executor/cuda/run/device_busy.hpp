@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 
+#include <pipeloom/costs.hpp>
 #include "executor/cuda/device/device_work.hpp"
-#include "sim/costs.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::executor::cuda {
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/kind_masks.hpp"
+
 namespace pipeloom::gui {
 namespace {
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/detail/message_lanes.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "gui/model/session/session.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "sim/text.hpp"
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -5,9 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/op.hpp>
 #include "gui/model/run/run_model.hpp"
 #include "sim/base/tick_sum.hpp"
-#include "sim/op.hpp"
 
 namespace pipeloom::gui {
 

@@ -6,8 +6,10 @@
 #include <charconv>
 #include <tuple>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

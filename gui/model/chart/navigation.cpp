@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_part.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -4,8 +4,10 @@
 #include <array>
 #include <tuple>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {

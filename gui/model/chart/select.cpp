@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/chart/navigation.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/session/session.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

@@ -3,11 +3,12 @@
 #include <charconv>
 #include <string>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/files/open_file.hpp"
 #include "gui/model/panels/compare_model.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "schedules/generator.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -8,10 +8,11 @@
 #include <string>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/may_replace.hpp"
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

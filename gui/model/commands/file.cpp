@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/files/export.hpp"
 #include "gui/model/files/file_dialog.hpp"
 #include "gui/model/files/file_watch.hpp"
@@ -10,7 +11,6 @@
 #include "gui/model/panels/closed_runs.hpp"
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/session.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -1,11 +1,13 @@
 // Commands of marks and of the measured range.
 
+#include "gui/model/panels/marks.hpp"
+
 #include <algorithm>
 #include <string>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/chart/navigation.hpp"
-#include "gui/model/panels/marks.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -1,13 +1,15 @@
 // Commands that move the view and the selection.
 
+#include "gui/model/chart/navigation.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-#include "gui/model/chart/navigation.hpp"
+#include <pipeloom/error.hpp>
 #include "gui/model/chart/select.hpp"
 #include "gui/model/panels/marks.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -4,10 +4,11 @@
 
 #include <charconv>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/panels/schedule_table.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

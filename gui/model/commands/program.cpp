@@ -4,8 +4,9 @@
 #include <charconv>
 #include <string>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/session/session.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

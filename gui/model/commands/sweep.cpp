@@ -3,8 +3,9 @@
 #include <charconv>
 #include <string>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/panels/sweep_model.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

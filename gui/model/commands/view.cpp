@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/select.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include <pipeloom/simulate.hpp>
 #include "gui/model/detail/time_range.hpp"
-#include "sim/timeline.hpp"
 
 namespace pipeloom::gui {
 

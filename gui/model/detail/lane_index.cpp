@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/detail/lane_walk.hpp"
+#include "sim/kinds.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -13,12 +13,14 @@
 #include <span>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/simulate.hpp>
 #include "gui/model/detail/busy_pyramid.hpp"
 #include "gui/model/detail/memory_pyramid.hpp"
 #include "gui/model/detail/time_range.hpp"
 #include "sim/draw/marks.hpp"
-#include "sim/memory.hpp"
-#include "sim/timeline.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "gui/model/detail/lane_index.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 

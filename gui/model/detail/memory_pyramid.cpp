@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
+
 namespace pipeloom::gui {
 namespace {
 

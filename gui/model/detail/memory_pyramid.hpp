@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/simulate.hpp>
 #include "gui/model/detail/time_range.hpp"
 #include "sim/memory.hpp"
-#include "sim/timeline.hpp"
 
 namespace pipeloom::gui {
 

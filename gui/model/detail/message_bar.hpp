@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "sim/base/ids.hpp"
-#include "sim/base/units.hpp"
+#include <pipeloom/op.hpp>
+#include <pipeloom/units.hpp>
 
 namespace pipeloom::gui {
 

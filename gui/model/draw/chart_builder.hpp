@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/detail/message_lanes.hpp"
 #include "gui/model/draw/chart_list.hpp"

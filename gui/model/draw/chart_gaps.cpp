@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/draw/chart_builder.hpp"
 
 namespace pipeloom::gui {

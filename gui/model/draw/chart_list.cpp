@@ -7,6 +7,7 @@
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 

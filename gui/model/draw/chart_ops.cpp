@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gui/model/draw/chart_builder.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/panels/compare_model.hpp"
-#include "sim/text.hpp"
+#include "sim/kinds.hpp"
+#include "sim/wait_graph.hpp"
 
 namespace pipeloom::gui {
 namespace {

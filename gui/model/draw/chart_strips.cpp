@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/draw/chart_builder.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

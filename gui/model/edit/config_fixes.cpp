@@ -29,7 +29,7 @@ SchedulePtr schedule_of(const Assignments& assignments) {
     const double passes = static_cast<double>(config.ranks) * config.microbatches * config.chunks.value_or(2);
     if (passes > kMaxPasses) return nullptr;
     io::EffectiveConfig effective;
-    return study::make_schedule(config, study::Limits(), effective);
+    return study::make_schedule(config, Limits(), effective);
   } catch (const Error&) {
     return nullptr;
   }

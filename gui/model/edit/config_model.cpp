@@ -51,7 +51,7 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
   try {
     const io::Config config = config_of(assignments);
     require_shown(config);
-    study::Run run = study::evaluate(config, window_limits(cancelled));
+    Run run = study::evaluate(config, window_limits(cancelled));
     if (cancelled) return {};
     std::string title = title_of(*run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, file), "", {}};
@@ -59,7 +59,7 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
     return {nullptr, problem.line(), fix_of_remedy(problem.remedy())};
   } catch (const Error& error) {
     return {nullptr, error.line(), find_fixes(assignments, cancelled)};
-  } catch (const schedules::Stopped&) {
+  } catch (const Stopped&) {
     return {};
   } catch (const std::bad_alloc&) {
     return {nullptr, "error: out of memory; make the run smaller", {}};

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "gui/model/edit/config_model.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/text/shell_text.hpp"
-
-#include <optional>
 
 namespace pipeloom::gui {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/schedule.hpp"
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::gui {
 

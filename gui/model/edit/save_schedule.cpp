@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/file.hpp"
 

@@ -6,11 +6,12 @@
 #include <new>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/run/build_run.hpp"
-#include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/text.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
@@ -35,7 +36,7 @@ void write_edited_metrics(io::JsonWriter& out, const RunModel* run) {
     out.null();
     return;
   }
-  const study::RunNumbers numbers = numbers_of(*run);
+  const study::RunNumbers numbers = study::numbers_of(*run);
   out.object();
   for (const study::Metric* metric : study::listed(&study::Metric::edited))
     if (const auto value = metric->get(numbers))

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/simulate.hpp>
 #include "gui/model/edit/edit_history.hpp"
 #include "gui/model/edit/queue_edits.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"
-#include "sim/analysis/validate.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/file.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/files/export_view.hpp"
-#include "sim/base/error.hpp"
 #include "study/compare/compare.hpp"
 
 namespace pipeloom::gui {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/model/chart/chart_part.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/session/session.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

@@ -4,13 +4,13 @@
 
 #include <ostream>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/files/export.hpp"
 #include "gui/model/files/export_view.hpp"
-#include "sim/base/error.hpp"
 #include "sim/draw/scene_stack.hpp"
 #include "sim/io/pictures/cairo_picture.hpp"
 #include "sim/io/pictures/svg.hpp"
-#include "sim/text.hpp"
 #include "study/report/report.hpp"
 #include "study/run/run_size.hpp"
 

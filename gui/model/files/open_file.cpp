@@ -63,7 +63,7 @@ RunPtr open_timeline(io::TimelineFile read, const std::string& path) {
 OpenedFile open_text(std::string text, const std::string& path, Configurations configurations,
                      const Cancelled& cancelled) {
   if (io::looks_like_timeline(text)) return run_of(open_timeline(io::read_timeline(text, path), path));
-  study::Request texts;
+  Request texts;
   texts.file = path;
   texts.text = text;
   const study::Input input = study::read_input(texts);
@@ -73,7 +73,7 @@ OpenedFile open_text(std::string text, const std::string& path, Configurations c
   out.text = std::move(text);
   if (configurations == Configurations::Read) return out;
   require_shown(input.config);
-  study::Run run = study::evaluate(input, window_limits(cancelled));
+  Run run = study::evaluate(input, window_limits(cancelled));
   std::string title = title_of(*run.effective);
   out.run = build_run(std::move(run), std::move(title), RunSource::Configuration, path);
   return out;
@@ -108,7 +108,7 @@ OpenedFile read_run_text(std::string text, const std::string& path, Configuratio
     return open_text(std::move(text), path, configurations, cancelled);
   } catch (const Error& error) {
     return problem_of(error.line());
-  } catch (const schedules::Stopped& ended) {
+  } catch (const Stopped& ended) {
     return problem_of(fmt::format("{}: {}", path, ended.what()));
   } catch (const std::bad_alloc&) {
     return out_of_memory(path);

@@ -13,6 +13,7 @@
 #include "sim/base/literals.hpp"
 #include "sim/memory_text.hpp"
 #include "study/report/metric.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -78,7 +79,7 @@ void add_gap(const Metrics& m, std::vector<MetricLine>& lines) {
 
 void add_simulated(const RunModel& run, std::vector<MetricLine>& lines) {
   const Metrics& m = *run.metrics;
-  const study::RunNumbers numbers = numbers_of(run);
+  const study::RunNumbers numbers = study::numbers_of(run);
   for (const study::Metric* metric : study::listed(&study::Metric::facts)) {
     const auto value = metric->get(numbers);
     const bool same = metric->name == "step_time" && m.step_time == m.makespan;

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/cause_sums.hpp"
-#include "sim/analysis/idle_causes.hpp"
 
 namespace pipeloom::gui {
 

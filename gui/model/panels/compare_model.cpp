@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
 /// Sizes stay in units of the memory model, and limits are not compared.
 study::RunNumbers side_of(const RunModel& run) {
-  study::RunNumbers numbers = numbers_of(run);
+  study::RunNumbers numbers = study::numbers_of(run);
   numbers.memory = nullptr;
   return numbers;
 }

@@ -6,9 +6,12 @@
 #include <map>
 #include <string>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "sim/memory_text.hpp"
 #include "sim/text.hpp"

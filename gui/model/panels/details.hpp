@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/memory.hpp"

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <ostream>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/panels/marks.hpp"
-#include "sim/base/error.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

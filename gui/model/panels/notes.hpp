@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/units.hpp>
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
-#include "sim/base/units.hpp"
 
 namespace pipeloom::gui {
 

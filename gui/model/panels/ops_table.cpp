@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
+#include <pipeloom/schedule.hpp>
 #include "gui/model/run/build_run.hpp"
-#include "sim/text.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/panels/problems.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
-#include "sim/base/error.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_places.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/text.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/report/torch_page.hpp"
@@ -161,7 +162,7 @@ ProblemReport examine_run(const RunModel& run) {
 ProblemReport examine_configuration(const io::Config& config, const Cancelled& cancelled) {
   try {
     require_shown(config);
-    study::Limits limits = window_limits(cancelled);
+    Limits limits = window_limits(cancelled);
     limits.with_metrics = false;
     (void)study::evaluate(config, limits);
     return {};
@@ -171,7 +172,7 @@ ProblemReport examine_configuration(const io::Config& config, const Cancelled& c
     out.setting = problem.remedy();
     out.page = study::message_hang_page(problem, false);
     return out;
-  } catch (const schedules::Stopped&) {
+  } catch (const Stopped&) {
     return {};
   } catch (const Error& error) {
     return refused(error, "refused");

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/chart/select.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

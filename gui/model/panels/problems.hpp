@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/simulate.hpp>
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"
-#include "sim/analysis/validate.hpp"
 #include "sim/io/config/config.hpp"
 
 namespace pipeloom::gui {

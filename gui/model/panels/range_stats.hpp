@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/cause_sums.hpp"
 #include "sim/base/tick_sum.hpp"

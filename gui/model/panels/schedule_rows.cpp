@@ -1,7 +1,5 @@
 // One row of the table of schedules: another schedule for the same model.
 
-#include "gui/model/panels/schedule_table.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include <pipeloom/metrics.hpp>
+#include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
@@ -108,7 +108,7 @@ void give_per_rank(Assignments& assignments, int v0) {
   give_bytes_per_rank(assignments, v0);
 }
 
-void drop_foreign_options(Assignments& assignments, const schedules::Requirements& takes) {
+void drop_foreign_options(Assignments& assignments, const Requirements& takes) {
   for (const io::Key& key : io::config_keys()) {
     if (!key.option) continue;
     // A variant and a file are of one schedule only.
@@ -164,7 +164,7 @@ Assignments with_schedule(const Assignments& assignments, const std::string& sch
   }
   if (is_now(assignments, schedule)) return assignments;
   const schedules::Generator& generator = *schedules::find(schedule).generator;
-  const schedules::Requirements& takes = generator.requirements;
+  const Requirements& takes = generator.requirements;
   const int v0 = chunks_of(assignments);
   Assignments out = assignments;
   out["schedule"] = io::json_string(schedule);
@@ -194,12 +194,12 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     const double ops = 3.0 * config.ranks * config.microbatches * row.chunks;
     if (ops > kMaxOps || config.ranks > kMaxRowRanks)
       return refused(std::move(row), "too large for the table; choose it to simulate it");
-    const schedules::Requirements& takes = schedules::find(schedule).generator->requirements;
+    const Requirements& takes = schedules::find(schedule).generator->requirements;
     if (takes.slow_search && ops > kMaxSearchedOps)
       return refused(std::move(row), "its search takes a while; choose it to simulate it");
     if (takes.takes.has(Option::Updates))
       row.updates = config.options.updates.value_or(takes.default_updates);
-    const study::Run run = study::evaluate(config, window_limits(cancelled));
+    const Run run = study::evaluate(config, window_limits(cancelled));
     row.unit = run.timeline.unit;
     row.makespan = run.metrics->makespan;
     row.bubble_ratio = run.metrics->bubble_ratio;
@@ -214,7 +214,7 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     row.gap = bound > 0 ? static_cast<double>(run.metrics->makespan) / bound - 1 : 0;
   } catch (const Error& error) {
     return refused(std::move(row), error.what());
-  } catch (const schedules::Stopped& ended) {
+  } catch (const Stopped& ended) {
     return refused(std::move(row), ended.what());
   }
   return row;

@@ -106,12 +106,12 @@ Stacked simulate_stacked(const Assignments& assignments, const std::string& sche
   try {
     const io::Config config = config_of(with_schedule(assignments, schedule));
     require_shown(config);
-    study::Run run = study::evaluate(config, window_limits(cancelled));
+    Run run = study::evaluate(config, window_limits(cancelled));
     std::string title = title_of(*run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, ""), ""};
   } catch (const Error& error) {
     return {nullptr, error.line()};
-  } catch (const schedules::Stopped& ended) {
+  } catch (const Stopped& ended) {
     return {nullptr, ended.what()};
   }
 }

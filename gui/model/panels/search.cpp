@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::gui {
 namespace {

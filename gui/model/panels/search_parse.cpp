@@ -4,11 +4,13 @@
 #include <charconv>
 #include <limits>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "gui/model/panels/search.hpp"
-#include "sim/base/error.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/base/text_cursor.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/text.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/edit/config_model.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 namespace {

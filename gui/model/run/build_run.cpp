@@ -7,13 +7,15 @@
 #include <limits>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/detail/message_lanes.hpp"
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/hang.hpp"
-#include "sim/base/error.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/messages/program_engine.hpp"
 #include "study/run/load_run.hpp"
 
 namespace pipeloom::gui {
@@ -134,11 +136,11 @@ void require_shown(int ranks, double ops, const std::string& what) {
 }
 
 void require_shown(const io::Config& config) {
-  study::Limits limits;
+  Limits limits;
   limits.max_memory = std::numeric_limits<double>::infinity();  // the window's own limit is lower
   const study::SchedulePlan plan = study::plan_schedule(config, limits);
   if (plan.found.generator == nullptr) return;
-  const schedules::Params& params = plan.params;
+  const Params& params = plan.params;
   const int kinds = params.options.forward_only                          ? 1
                     : plan.found.generator->requirements.splits_backward ? 3
                                                                          : 2;
@@ -149,8 +151,8 @@ void require_shown(const io::Config& config) {
                 plan.found.generator->name);
 }
 
-study::Limits window_limits(const Cancelled& cancelled) {
-  study::Limits limits;
+Limits window_limits(const Cancelled& cancelled) {
+  Limits limits;
   limits.progress = [cancelled](double share) {
     cancelled.report(share);
     return !cancelled;
@@ -176,9 +178,9 @@ void index_run(RunModel& run) {
     run.message_lanes = std::make_shared<const MessageLanes>(run.message_bars, run.ranks());
 }
 
-RunPtr build_run(study::Run made, std::string title, RunSource source, std::string file) {
+RunPtr build_run(Run made, std::string title, RunSource source, std::string file) {
   auto run = std::make_shared<RunModel>();
-  static_cast<study::Run&>(*run) = std::move(made);
+  static_cast<Run&>(*run) = std::move(made);
   run->id = next_run_id();
   run->title = std::move(title);
   run->source = source;

@@ -32,14 +32,14 @@ void require_shown(const io::Config& config);
 /// What runs of the window may cost: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes
 /// 128 bytes per entry. With this, evaluating and building 1e7 ops stay below a gigabyte.
 /// The search for an order reports to `cancelled`. It asks it, and so does an evaluation between its passes: both end with
-/// schedules::Stopped.
-[[nodiscard]] study::Limits window_limits(const Cancelled& cancelled = {});
+/// Stopped.
+[[nodiscard]] Limits window_limits(const Cancelled& cancelled = {});
 
 /// "1f1b p=4 m=8", with "v=2" where a rank has more than one stage.
 [[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);
 
 /// A simulated run. `file` is the schedule file or configuration it came from, "" if none.
-[[nodiscard]] RunPtr build_run(study::Run made, std::string title, RunSource source, std::string file);
+[[nodiscard]] RunPtr build_run(Run made, std::string title, RunSource source, std::string file);
 
 /// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
 [[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,

@@ -7,20 +7,17 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/run.hpp>
+#include <pipeloom/simulate.hpp>
 #include "gui/model/detail/message_bar.hpp"
-#include "sim/timeline.hpp"
-#include "study/run/run.hpp"
 
 namespace pipeloom::gui {
 
 class LaneIndex;
 class MessageLanes;
 
-using study::Hang;
-using study::RunSource;
-
 /// A run, and what the window finds in it. Its gaps are always there; its program is not kept.
-struct RunModel : study::Run {
+struct RunModel : Run {
   /// Different for every RunModel of a process: what caches compare.
   std::uint64_t id = 0;
   /// Messages of the first step in order of start; empty where they take no time, or where there are more than

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/op.hpp>
+#include <pipeloom/units.hpp>
 #include "gui/model/detail/time_range.hpp"
 #include "gui/model/run/run_model.hpp"
-#include "sim/base/units.hpp"
-#include "sim/op.hpp"
 
 namespace pipeloom::gui {
 

@@ -10,7 +10,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/json/json_writer.hpp"

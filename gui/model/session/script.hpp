@@ -22,8 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "gui/model/session/keys.hpp"
-#include "sim/base/error.hpp"
 
 namespace pipeloom::gui {
 

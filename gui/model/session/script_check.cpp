@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gui/model/session/script.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::gui {

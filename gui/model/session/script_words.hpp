@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::gui {
 

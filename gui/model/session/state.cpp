@@ -7,7 +7,10 @@
 #include <string_view>
 #include <variant>
 
+#include <pipeloom/metrics.hpp>
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/kinds.hpp"
 #include "sim/text.hpp"
 #include "study/report/metric.hpp"
 
@@ -65,7 +68,7 @@ void write_metrics(JsonWriter& out, const RunModel& run) {
     out.null();
     return;
   }
-  const study::RunNumbers numbers = numbers_of(run);
+  const study::RunNumbers numbers = study::numbers_of(run);
   out.object();
   for (const study::Metric* metric : study::listed(&study::Metric::state))
     if (const auto value = metric->get(numbers))

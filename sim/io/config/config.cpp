@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/literals.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/file.hpp"
 

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedules.hpp>
 #include "sim/cost/cost_spec.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/options.hpp"
-#include "sim/steps.hpp"
 
 namespace pipeloom::io {
 

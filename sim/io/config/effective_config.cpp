@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/io/json/text_writer.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::io {
 namespace {

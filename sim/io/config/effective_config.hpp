@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/op.hpp>
 #include "sim/cost/resolve.hpp"
 #include "sim/io/config/config.hpp"
-#include "sim/memory.hpp"
-#include "sim/op.hpp"
 
 namespace pipeloom::io {
 

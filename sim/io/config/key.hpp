@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedules.hpp>
 #include "sim/io/json/json_value.hpp"
-#include "sim/options.hpp"
 
 namespace pipeloom::io {
 

@@ -1,11 +1,11 @@
-#include "sim/io/config/key.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::io {

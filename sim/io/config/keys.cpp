@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include <pipeloom/op.hpp>
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/config/make_key.hpp"
-#include "sim/op.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "sim/base/literals.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json/rounding.hpp"
 
 namespace pipeloom::io {

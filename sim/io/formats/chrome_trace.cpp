@@ -7,8 +7,13 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/io/json/text_writer.hpp"
+#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
+#include "sim/memory.hpp"
 #include "sim/tensor_index.hpp"
+#include "sim/text.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -10,9 +10,8 @@
 #include <iosfwd>
 #include <optional>
 
-#include "sim/costs.hpp"
-#include "sim/memory.hpp"
-#include "sim/timeline.hpp"
+#include <pipeloom/costs.hpp>
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom::io {
 

@@ -11,13 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/actions.hpp"
-#include "sim/costs.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
-#include "sim/memory.hpp"
-#include "sim/schedule.hpp"
-#include "sim/timeline.hpp"
 #include "sim/torch/lowering.hpp"
 
 namespace pipeloom::io {

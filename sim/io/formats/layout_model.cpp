@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
+#include "sim/base/printable.hpp"
 
 namespace pipeloom::io {
 namespace {

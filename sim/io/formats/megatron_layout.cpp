@@ -6,7 +6,7 @@
 
 #include <ostream>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/formats/formats.hpp"
 
 namespace pipeloom::io {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/base/error.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/text.hpp"
 
 namespace pipeloom::io {

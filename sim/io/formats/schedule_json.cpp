@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/formats/queue_reader.hpp"
 #include "sim/io/json/text_writer.hpp"
+#include "sim/kinds.hpp"
+#include "sim/text.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -10,8 +10,8 @@
 #include <iosfwd>
 #include <string>
 
+#include <pipeloom/schedule.hpp>
 #include "sim/io/json/json_value.hpp"
-#include "sim/schedule.hpp"
 
 namespace pipeloom::io {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/analysis/validate.hpp"
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/simulate.hpp>
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {

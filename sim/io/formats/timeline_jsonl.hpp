@@ -4,7 +4,7 @@
 
 #include <iosfwd>
 
-#include "sim/timeline.hpp"
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom::io {
 

@@ -7,9 +7,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include <pipeloom/schedule.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/io/formats/queue_reader.hpp"
 #include "sim/io/formats/timeline_rows.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/timeline.hpp"
+#include <pipeloom/simulate.hpp>
 
 namespace pipeloom::io {
 

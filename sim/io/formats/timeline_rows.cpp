@@ -4,11 +4,12 @@
 
 #include <charconv>
 
+#include <pipeloom/schedule.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/base/text_cursor.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/json/rounding.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom::io {
 namespace {

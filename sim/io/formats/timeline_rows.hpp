@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/error.hpp"
-#include "sim/base/units.hpp"
-#include "sim/op.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/op.hpp>
+#include <pipeloom/units.hpp>
 
 namespace pipeloom::io {
 

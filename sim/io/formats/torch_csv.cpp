@@ -6,7 +6,8 @@
 #include <charconv>
 #include <optional>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/queue_reader.hpp"
 

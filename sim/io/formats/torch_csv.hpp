@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
-#include "sim/base/error.hpp"
-#include "sim/schedule.hpp"
 #include "sim/torch/verdict.hpp"
 
 namespace pipeloom::io {

@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/text_writer.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"

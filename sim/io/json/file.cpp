@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/base/literals.hpp"
 #include "sim/io/json/process.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/json/json_value.hpp"
 

@@ -2,11 +2,12 @@
 // not say.
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
+
 #include <unordered_set>
 
 #include "sim/base/literals.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <numeric>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_text.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::io {
 namespace {

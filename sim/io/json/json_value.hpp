@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::io {
 

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::io {
 namespace {

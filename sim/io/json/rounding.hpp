@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::io {
 

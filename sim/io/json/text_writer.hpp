@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/units.hpp>
 #include "sim/actions.hpp"
-#include "sim/base/units.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/text.hpp"
 

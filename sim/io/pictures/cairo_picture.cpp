@@ -10,7 +10,8 @@
 #include <string>
 #include <variant>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/kinds.hpp"
 
 namespace pipeloom::io {
 namespace {

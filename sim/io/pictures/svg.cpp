@@ -11,6 +11,7 @@
 
 #include "sim/base/printable.hpp"
 #include "sim/io/json/text_writer.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::io {
 namespace {

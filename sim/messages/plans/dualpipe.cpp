@@ -7,9 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
+#include "sim/kind_masks.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "sim/messages/plans/rank_writer.hpp"
-#include "sim/text.hpp"
 
 namespace pipeloom {
 namespace {

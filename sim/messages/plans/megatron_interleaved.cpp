@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/messages/message_plans.hpp"
 #include "sim/messages/plans/rank_writer.hpp"
 

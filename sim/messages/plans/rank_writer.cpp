@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom::plans {
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "study/sweep/emit/emit.hpp"
 #include "study/sweep/emit/job_text.hpp"
 #include "study/text/shell_text.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/base/printable.hpp"
 #include "study/text/shell_text.hpp"
 

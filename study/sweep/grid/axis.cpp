@@ -6,8 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/config/value_reading.hpp"
+#include "sim/kinds.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
 #include "study/sweep/grid/leaves.hpp"
 

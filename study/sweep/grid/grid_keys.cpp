@@ -8,10 +8,12 @@
 
 #include "schedules/generator.hpp"
 #include "sim/base/literals.hpp"
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/json_text.hpp"
+#include "sim/kinds.hpp"
 #include "study/text/decimal.hpp"
 
 namespace pipeloom::sweep {

@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::sweep {
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
 #include "study/sweep/grid/grid_reader.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/printable.hpp"
 #include "study/sweep/grid/grid_content.hpp"
 #include "study/sweep/grid/grid_sample.hpp"
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/kinds.hpp"
 #include "study/report/metric.hpp"
 #include "study/sweep/grid/grid_keys.hpp"
 #include "study/sweep/grid/grid_reader.hpp"

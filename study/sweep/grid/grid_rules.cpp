@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "sim/base/printable.hpp"
+#include "sim/kinds.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/sweep/grid/grid_content.hpp"
 #include "study/sweep/grid/grid_keys.hpp"

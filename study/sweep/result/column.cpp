@@ -10,7 +10,7 @@
 #include <numeric>
 #include <optional>
 
-#include "sim/base/units.hpp"
+#include <pipeloom/units.hpp>
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {

@@ -6,7 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/text/result_text.hpp"
 

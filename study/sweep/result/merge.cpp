@@ -6,7 +6,8 @@
 #include <ostream>
 #include <queue>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/sweep/result/result.hpp"

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "version.hpp"
 

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "study/sweep/grid/grid.hpp"
 
 namespace pipeloom::sweep {

@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/text/result_text.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/sweep/result/outcome.hpp"
 #include "study/sweep/result/result.hpp"

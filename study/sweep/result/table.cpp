@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sim/base/printable.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "study/report/run_tables.hpp"
+#include "study/run/run_size.hpp"
 #include "study/sweep/run/point_metrics.hpp"
 #include "study/sweep/run/schedule_cache.hpp"
 
@@ -23,7 +24,7 @@ CacheUse Evaluator::use_of(const Cache& cache) {
 struct Evaluator::State {
   std::vector<std::string> names;
   std::vector<const study::Metric*> metrics;
-  study::Limits limits;
+  Limits limits;
   std::shared_ptr<Cache> cache;
   PointMetrics point;
   // What the last point ran: the next one often runs the same.
@@ -59,7 +60,7 @@ void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
     out.metrics.push_back(json_text(*metric, *metric->get(numbers), numbers, run.timeline.unit));
 }
 
-Evaluator::Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache) {
+Evaluator::Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache) {
   std::vector<const study::Metric*> rows;
   for (const std::string& name : metrics) rows.push_back(&study::find_metric(name));
   // Asked once: a sweep has many points.

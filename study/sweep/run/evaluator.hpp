@@ -38,7 +38,7 @@ class Evaluator {
   [[nodiscard]] static CacheUse use_of(const Cache& cache);
 
   /// Throws InputError for names that are no metrics.
-  Evaluator(std::vector<std::string> metrics, study::Limits limits, std::shared_ptr<Cache> cache);
+  Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache);
   ~Evaluator();
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 
 namespace pipeloom::sweep {
 namespace {

@@ -4,11 +4,14 @@
 #include <utility>
 #include <variant>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/analysis/bounds.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/cost/bind.hpp"
 #include "sim/cost/memory_sums.hpp"
 #include "sim/cost/resolve.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -37,10 +40,10 @@ const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& conf
   const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
                      !made.schedule()->has_copies() && measure_quickly(made, config, grown);
   if (quick) return run_;
-  study::Limits limits = limits_;
+  Limits limits = limits_;
   limits.critical_path_entries = 0;
   if (!wanted_.bound) limits.bound_entries = 0;
-  study::Run run = study::evaluate_made(made.schedule(), config, limits);
+  Run run = study::evaluate_made(made.schedule(), config, limits);
   run_.memory = *run.memory;
   run_.timeline = std::move(run.timeline);
   run_.metrics = std::move(*run.metrics);
@@ -56,7 +59,7 @@ bool PointMetrics::measure_quickly(MadeSchedule& made, const io::Config& config,
   run_.costs = std::move(resolved.costs);
   run_.timeline.unit = config.costs.unit;
   run_.over_limit.reset();
-  run_.costs.slice_end = study::slice_ends(config.options, schedule->slices());
+  run_.costs.slice_end = slice_ends(config.options, schedule->slices());
   cost::bind_costs(run_.costs, resolved.ops, *schedule);
   resolve_memory(schedule, config);
   if (!find_totals(made, config.step, grown)) return false;

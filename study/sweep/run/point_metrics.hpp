@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/config.hpp"
 #include "study/report/metric.hpp"
@@ -45,7 +46,7 @@ struct PointRun {
 /// Measures points; keeps its buffers. One per thread.
 class PointMetrics {
  public:
-  PointMetrics(Wanted wanted, study::Limits limits) : wanted_(wanted), limits_(std::move(limits)) {}
+  PointMetrics(Wanted wanted, Limits limits) : wanted_(wanted), limits_(std::move(limits)) {}
 
   /// What study::evaluate() would give, as far as it is wanted: of the timeline the unit only. Throws as
   /// study::evaluate() does. `grown` is set if `made` became larger.
@@ -62,7 +63,7 @@ class PointMetrics {
   void fill(const Schedule& schedule, const Steps& steps);
 
   Wanted wanted_;
-  study::Limits limits_;
+  Limits limits_;
   Simulator simulator_;
   std::vector<Ticks> scratch_;
   Totals totals_;

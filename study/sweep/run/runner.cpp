@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "study/report/metric.hpp"
 #include "study/sweep/result/prefix_writer.hpp"
 

@@ -33,7 +33,7 @@ struct SweepOptions {
   Existing existing = Existing::Refuse;
   std::optional<Shard> shard;
   std::vector<std::string> metrics;  ///< empty: the grid's, else default_metrics()
-  study::Limits limits;
+  Limits limits;
   /// About ten times a second, from the thread that called run_sweep(); may be empty.
   std::function<void(const Progress&)> progress;
   /// Set by a signal: every worker ends behind the point that it is at, what is in turn is written, run_sweep() returns.

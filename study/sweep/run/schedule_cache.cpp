@@ -54,7 +54,7 @@ ScheduleKey key_of(const io::Config& config, const study::SchedulePlan& plan) {
 }
 
 const Schedule* MadeSchedule::get(const study::SchedulePlan& plan, const io::Config& config,
-                                  const study::Limits& limits, bool& made) {
+                                  const Limits& limits, bool& made) {
   made = !ready_.load(std::memory_order_acquire) && generate(plan, config, limits);
   if (schedule_ == nullptr && places_ != places_of(config)) {
     schedules::Emission unused;
@@ -63,8 +63,7 @@ const Schedule* MadeSchedule::get(const study::SchedulePlan& plan, const io::Con
   return schedule_.get();
 }
 
-bool MadeSchedule::generate(const study::SchedulePlan& plan, const io::Config& config,
-                            const study::Limits& limits) {
+bool MadeSchedule::generate(const study::SchedulePlan& plan, const io::Config& config, const Limits& limits) {
   const std::lock_guard lock(mutex_);
   if (ready_.load(std::memory_order_relaxed)) return false;
   try {
@@ -128,7 +127,7 @@ std::size_t Evaluator::Cache::Hash::operator()(const ScheduleKey& key) const {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15U;
     hash ^= hash >> 29;
   };
-  const schedules::Params& p = key.params;
+  const Params& p = key.params;
   for (const int value : {p.ranks, p.microbatches, p.chunks, key.steps}) mix(static_cast<std::size_t>(value));
   for (const io::Key& row : io::config_keys())
     if (row.mix != nullptr) hash = row.mix(p.options, hash);

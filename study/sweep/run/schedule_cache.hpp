@@ -25,7 +25,7 @@ namespace pipeloom::sweep {
 /// Everything that decides a schedule: equal keys, equal queues.
 struct ScheduleKey {
   const schedules::Generator* generator = nullptr;  ///< null: a file
-  schedules::Params params;
+  Params params;
   bool recompute_given = false;  ///< even a "false" is refused where it makes no sense
   bool offload_given = false;
   std::string file;  ///< path; its size is checked against the steps when it is read
@@ -41,7 +41,7 @@ class MadeSchedule {
  public:
   /// Generates on the first call; who calls meanwhile waits. Returns null for a schedule that is refused; throws what
   /// study::make_planned() throws where it would be worded differently for this configuration. `made` is set if it was generated now.
-  const Schedule* get(const study::SchedulePlan& plan, const io::Config& config, const study::Limits& limits,
+  const Schedule* get(const study::SchedulePlan& plan, const io::Config& config, const Limits& limits,
                       bool& made);
   /// REQUIRES: get() gave a schedule.
   [[nodiscard]] const std::shared_ptr<const Schedule>& schedule() const { return schedule_; }
@@ -66,7 +66,7 @@ class MadeSchedule {
     std::shared_ptr<const std::vector<QueuePeaks>> ranks;
   };
 
-  bool generate(const study::SchedulePlan& plan, const io::Config& config, const study::Limits& limits);
+  bool generate(const study::SchedulePlan& plan, const io::Config& config, const Limits& limits);
 
   std::mutex mutex_;
   std::atomic<bool> ready_ = false;

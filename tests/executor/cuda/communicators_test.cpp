@@ -97,7 +97,7 @@ TEST_CASE("without replicas on other ranks, or without gradients, nobody shares 
 
 TEST_CASE("every message's ends are members of its communicator") {
   for (const schedules::Generator& generator : schedules::all()) {
-    schedules::Params params{.ranks = 4, .microbatches = 8, .chunks = generator.requirements.min_chunks};
+    Params params{.ranks = 4, .microbatches = 8, .chunks = generator.requirements.min_chunks};
     if (!schedules::refusal(generator, params).empty()) continue;
     INFO(generator.name);
     const MessageTable messages(schedules::make(generator, params));

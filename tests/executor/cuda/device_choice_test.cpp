@@ -2,7 +2,7 @@
 
 #include "executor/cuda/run/device_choice.hpp"
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda::device_choice_test {

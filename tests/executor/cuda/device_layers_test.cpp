@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/cuda/block_outcome.hpp"
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/kernels/cuda_engine.hpp"
@@ -22,7 +23,7 @@
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom::executor::cuda {
 

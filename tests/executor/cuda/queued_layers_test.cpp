@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
 #include "executor/cuda/device/precision.hpp"
 #include "executor/cuda/host_engine.hpp"
 #include "executor/cuda/layers/serial.hpp"
@@ -15,8 +17,7 @@
 #include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/generator.hpp"
-#include "sim/base/error.hpp"
-#include "sim/text.hpp"
+#include "sim/kind_masks.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda::queued_layers_test {

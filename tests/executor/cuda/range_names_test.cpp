@@ -2,8 +2,8 @@
 
 #include "executor/cuda/run/range_names.hpp"
 
+#include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda::range_names_test {

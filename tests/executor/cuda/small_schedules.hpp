@@ -18,7 +18,7 @@ void for_each_small(Fn&& fn) {
       for (int v = 1; v <= 2; ++v) {
         bool found = false;
         for (int m = 2; m <= 2 * p + 6 && !found; ++m)
-          for (const schedules::Params& params :
+          for (const Params& params :
                schedules::flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0})) {
             if (!schedules::refusal(generator, params).empty()) continue;
             fn(schedules::make(generator, params), schedules::describe(generator, params));

@@ -1,5 +1,7 @@
 // Ranks that find each other, whoever else is there.
 
+#include "executor/net/meeting.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -9,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "executor/net/meeting.hpp"
 #include "executor/net/meeting_letters.hpp"
 #include "executor/net/meeting_scene.hpp"
 #include "executor/net/pairs.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::net::world_test {

@@ -8,13 +8,13 @@
 #include <stdexcept>
 #include <thread>
 
+#include <pipeloom/schedule.hpp>
 #include "executor/layers/gradient_check.hpp"
 #include "executor/process/as_processes.hpp"
 #include "executor/run/busy_work.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/flavours.hpp"
-#include "sim/text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::process_run_test {

@@ -1,7 +1,5 @@
 // Input to Dear ImGui through the queue, on the null platform: taps, typing, clipboard, Tab, focus.
 
-#include "gui/platform/imgui_input.hpp"
-
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
@@ -12,6 +10,7 @@
 
 #include "gui/app.hpp"
 #include "gui/platform/fonts.hpp"
+#include "gui/platform/imgui_input.hpp"
 #include "gui/platform/tab_order.hpp"
 #include "gui/widgets.hpp"
 #include "support/catch.hpp"

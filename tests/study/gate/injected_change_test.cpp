@@ -1,9 +1,10 @@
 // The gate finds the smallest change of any registered schedule: two neighbours of a queue swapped, an op gone, two weight gradients of
 // equal cost in each other's place.
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -69,8 +70,8 @@ class QueueFile {
 };
 
 /// Ranks, microbatches and chunks for which the schedule is legal, near p = 4 and m = 8.
-schedules::Params small_params(const schedules::Generator& generator) {
-  schedules::Params params{.ranks = 4, .microbatches = 8};
+Params small_params(const schedules::Generator& generator) {
+  Params params{.ranks = 4, .microbatches = 8};
   params.chunks = schedules::default_chunks(generator.requirements, {});
   params.options.slices = equal_slices(generator.requirements.default_slices);
   params.options.updates = std::min(generator.requirements.default_updates, 2);

@@ -1,7 +1,8 @@
 // What the CI gate writes, byte for byte.
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <string>
 
 #include "study/gate/annotations.hpp"

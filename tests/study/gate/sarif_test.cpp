@@ -1,12 +1,14 @@
 // SARIF: where the findings stand.
 
+#include "study/gate/sarif.hpp"
+
 #include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 
-#include "sim/analysis/validate.hpp"
+#include <pipeloom/simulate.hpp>
 #include "study/gate/results.hpp"
-#include "study/gate/sarif.hpp"
 #include "study/suite/lint_rules.hpp"
 #include "support/catch.hpp"
 

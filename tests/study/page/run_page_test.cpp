@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/text.hpp"
+#include <pipeloom/schedule.hpp>
 #include "study/page/page_support.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/time_chart.hpp"

@@ -1,6 +1,6 @@
 #include "study/sweep/emit/emit.hpp"
 
-#include "sim/base/error.hpp"
+#include <pipeloom/error.hpp>
 #include "support/catch.hpp"
 
 namespace emit_test {

@@ -40,10 +40,10 @@ std::vector<std::string> every_metric() {
 
 /// What the slow way says.
 Outcome expected(const io::Config& config, const std::vector<std::string>& metrics,
-                 const study::Limits& limits = {}) {
+                 const Limits& limits = {}) {
   Outcome out;
   try {
-    const study::Run run = study::evaluate(config, limits);
+    const Run run = study::evaluate(config, limits);
     if (run.over_limit) {
       out.status = Status::OverMemory;
       out.error = study::over_limit_text(*run.over_limit, *run.memory);
@@ -60,7 +60,7 @@ std::string text_of(const Outcome& outcome) {
   return fmt::format("{}: {} {}", name_of(outcome.status), fmt::join(outcome.metrics, " "), outcome.error);
 }
 
-Evaluator evaluator_of(std::vector<std::string> metrics, const study::Limits& limits = {}) {
+Evaluator evaluator_of(std::vector<std::string> metrics, const Limits& limits = {}) {
   return {std::move(metrics), limits, Evaluator::make_cache()};
 }
 
@@ -308,7 +308,7 @@ TEST_CASE("messages that hang count as such") {
 }
 
 TEST_CASE("what is too large has failed, and a refusal points at the configuration that is asked about") {
-  study::Limits limits;
+  Limits limits;
   limits.max_memory = 1e6;
   Evaluator evaluator = evaluator_of({"makespan"}, limits);
   Outcome found;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "executor/cuda/kernels/checksum.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::fake_cuda {
 namespace {

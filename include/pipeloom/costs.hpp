@@ -1,24 +1,27 @@
 #pragma once
 
-// What every op and every transfer of one schedule costs, resolved to ticks.
+// What every op and every transfer of one schedule costs, and what it holds, resolved to ticks and bytes: dense tables indexed by slot,
+// nothing left to look up or derive.
 //
-// This is the engine's view: dense tables indexed by slot, nothing left to look up or derive. How users
-// state costs (scalars, per-stage tables, units, unequal devices) is sim/cost's business.
+// Activations of (s,k) are allocated at the start of F. The end of I frees `released_at_input`, the end of W the rest; the end of B frees
+// everything. A rank runs one entry at a time, so the activation peak follows from the queue order alone: a release comes before the next
+// entry's allocation, and a group allocates all its forwards before it releases anything.
+//
+// With recomputation, F(s,k) holds `stash` only and R(s,k) allocates the rest at its start. With offloading, the end of O frees what F
+// holds and the start of L allocates it again; copies run beside the queue, so peaks then follow from times.
 
 #include <array>
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "sim/base/units.hpp"
-#include "sim/op.hpp"
-#include "sim/schedule.hpp"
+#include <pipeloom/op.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/units.hpp>
 
 namespace pipeloom {
-
-/// Scales are integers in units of 1e-9, so that products stay exact integers.
-using Scale = std::int64_t;
-inline constexpr Scale kUnitScale = 1'000'000'000;
 
 /// How long an overlapped group lasts, from the durations of its parts.
 enum class OverlapRule : std::uint8_t {
@@ -69,7 +72,7 @@ struct Costs {
   std::vector<Ticks> backward_sending;
 
   /// How long each op takes when it runs alone, whatever the tables say, [op index]; empty: what they say. Made for one schedule
-  /// (sim/cost/bind.hpp) and right for that one only.
+  /// and right for that one only; simulate() makes it where it is needed.
   std::vector<Ticks> per_op;
 
   /// The duration of op index i of `schedule` when it runs alone.
@@ -116,5 +119,80 @@ struct UniformCosts {
   TimeUnit unit = TimeUnit::Unit;
 };
 [[nodiscard]] Costs uniform_costs(const Placement& placement, const UniformCosts& costs);
+
+/// Shapes: everything is indexed by slot (replica * S + stage), in bytes.
+struct MemoryModel {
+  /// Held from F to the op that frees it.
+  std::vector<Bytes> activation;
+  /// The part of `activation` that the end of I frees; at most `activation`. Negative where I keeps more for W than it frees: held from
+  /// its end on.
+  std::vector<Bytes> released_at_input;
+  /// Weights, gradients, optimizer state: always held.
+  std::vector<Bytes> static_bytes;
+  /// A tensor under way to this slot: held from the end of its producer on another rank to the end of the
+  /// op that consumes it.
+  std::vector<Bytes> receive;
+  /// Output of the last stage: held from the start of F(S-1,k) to the end of B or I(S-1,k). Zero elsewhere.
+  std::vector<Bytes> logits;
+  /// What a recomputed forward keeps for its R; 0 <= it <= activation.
+  std::vector<Bytes> stash;
+  /// Shares of a microbatch's slices in all of the above, as Costs::slice_end; empty: every slice counts whole.
+  std::vector<std::int64_t> slice_end;
+  /// All of the above and below are in 1/parts of a byte. 1, unless nobody gave the size of an activation and it counts as one on a rank
+  /// of v stages: then v.
+  int parts = 1;
+  /// So many passes of stages are what people call one activation: v where sizes were given for all of a rank's stages, else 1.
+  int passes = 1;
+  /// Most bytes of everything, [rank]; empty: no limit.
+  std::vector<Bytes> limit;
+
+  /// In bytes, for people and files.
+  [[nodiscard]] double in_bytes(Bytes units) const {
+    return static_cast<double>(units) / static_cast<double>(parts);
+  }
+  [[nodiscard]] std::optional<Bytes> limit_of(Rank rank) const {
+    return limit.empty() ? std::nullopt : std::optional(limit[rank.at()]);
+  }
+};
+
+/// One byte of activation per stage pass, nothing else: peaks then count live activations.
+[[nodiscard]] MemoryModel default_memory(const Placement& placement);
+
+enum class StepRule : unsigned char {
+  Barrier,         ///< every rank waits for all, then the optimizer runs: step time = makespan + optimizer
+  PostValidation,  ///< each rank goes on right after its own last op and optimizer (zero bubble)
+};
+
+struct Steps {
+  StepRule rule = StepRule::Barrier;
+  Ticks optimizer = 0;
+  int count = 1;
+};
+
+/// Ops that take another time than their kind on their slot: those of these kinds and, where they are given, of this stage, microbatch
+/// and slice.
+struct OpCost {
+  KindSet kinds = {};
+  std::optional<Stage> stage = {};
+  std::optional<Microbatch> microbatch = {};
+  std::optional<int> slice = {};
+  Ticks duration = 0;  ///< as it stands: scales and slices do not change it
+
+  [[nodiscard]] bool names(Op op) const {
+    return kinds.has(op.kind()) && (!stage || *stage == op.stage()) &&
+           (!microbatch || *microbatch == op.microbatch()) && (!slice || *slice == op.slice());
+  }
+};
+
+/// Everything that is known of a placement before an order is. Shapes: by slot, as Costs and MemoryModel say.
+struct Terms {
+  Costs costs = {};
+  MemoryModel memory = {};
+  /// Of several that name an op the last counts.
+  std::vector<OpCost> ops = {};
+};
+
+/// Costs and memory of `placement` when nothing is said of what its ops hold: default_memory().
+[[nodiscard]] Terms uniform_terms(const Placement& placement, const UniformCosts& costs);
 
 }  // namespace pipeloom

@@ -18,6 +18,10 @@ using Ticks = std::int64_t;
 /// Sizes of tensors and memories.
 using Bytes = std::int64_t;
 
+/// Scales are integers in units of 1e-9, so that products stay exact integers.
+using Scale = std::int64_t;
+inline constexpr Scale kUnitScale = 1'000'000'000;
+
 /// Largest duration a user may give, and largest makespan: 2^62 leaves room to add two of them.
 inline constexpr Ticks kMaxTicks = Ticks{1} << 62;
 

@@ -1,17 +1,73 @@
 #pragma once
 
-// A schedule: for every rank the order in which it runs its ops. Nothing is reordered at run time.
+// Which rank holds which stage, and in which order every rank runs its ops. Nothing is reordered at run time.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "sim/op.hpp"
-#include "sim/placement.hpp"
+#include <pipeloom/op.hpp>
 
 namespace pipeloom {
+
+/// An immutable map slot -> rank, slot = replica * stages() + stage.
+///
+/// A rank's stages are listed replica by replica, within a replica in model order, so
+/// stages_of(r)[c] is the stage of chunk c when there is one replica.
+class Placement {
+ public:
+  /// Stage s on rank s; S = p. (GPipe, 1F1B, zero bubble.)
+  static Placement linear(int ranks);
+  /// Stage s on rank s mod p; S = v p. (Megatron interleaving.)
+  static Placement loop(int ranks, int chunks);
+  /// Down and up again: chunk c of rank r is stage c p + r for even c, (c+1) p - 1 - r for odd c; S = v p.
+  /// chunks = 2 is the V of ZB-V and DualPipeV; larger even numbers go down and up more often, as Hanayo does.
+  static Placement wave(int ranks, int chunks);
+  /// Two replicas in opposite directions: rank r holds stage r of replica 0 and stage p-1-r of
+  /// replica 1; S = p. (DualPipe, Chimera.)
+  static Placement bidirectional(int ranks);
+  /// Any map. rank_of_slot[replica * stages + stage]; its size must be stages * replicas.
+  /// A rank may hold no stage (validate() then says so). Throws InputError if a rank is out of range.
+  static Placement custom(int ranks, int stages, int replicas, std::vector<Rank> rank_of_slot);
+
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] int stages() const { return stages_; }
+  [[nodiscard]] int replicas() const { return replicas_; }
+  [[nodiscard]] int slots() const { return stages_ * replicas_; }
+
+  [[nodiscard]] Slot slot_of(Stage stage, Replica replica) const {
+    return Slot(replica.value() * stages_ + stage.value());
+  }
+  [[nodiscard]] Stage stage_of(Slot slot) const { return Stage(slot.value() % stages_); }
+  [[nodiscard]] Replica replica_of(Slot slot) const { return Replica(slot.value() / stages_); }
+  [[nodiscard]] Rank rank_of(Slot slot) const { return rank_of_slot_[slot.at()]; }
+  [[nodiscard]] Rank rank_of(Stage stage, Replica replica = Replica(0)) const {
+    return rank_of(slot_of(stage, replica));
+  }
+
+  /// The rank's slots in the order described above.
+  [[nodiscard]] std::span<const Slot> slots_of(Rank rank) const;
+  /// The same as stages; a stage appears twice if both replicas put it on this rank.
+  [[nodiscard]] std::vector<Stage> stages_of(Rank rank) const;
+  /// Most stages of one replica on one rank: v for the regular placements.
+  [[nodiscard]] int chunks() const;
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+
+ private:
+  Placement(int ranks, int stages, int replicas, std::vector<Rank> rank_of_slot);
+
+  int ranks_ = 0;
+  int stages_ = 0;
+  int replicas_ = 1;
+  std::vector<Rank> rank_of_slot_;
+  std::vector<Slot> slots_by_rank_;       // grouped by rank
+  std::vector<std::int32_t> rank_begin_;  // slots_by_rank_[rank_begin_[r] .. rank_begin_[r+1])
+};
 
 /// Per-rank queues over one flat array.
 ///
@@ -47,8 +103,9 @@ class Schedule {
   /// No backward of any kind: an evaluation or inference pass, whose activations nobody keeps.
   [[nodiscard]] bool is_forward_only() const { return kinds_ == KindSet{OpKind::Forward}; }
   /// Whether there are ops that the plain F, B, I, W of whole microbatches do not cover: R, O, L, or slices.
-  [[nodiscard]] bool is_extended() const { return slices_ > 1 || kinds_.any_of(kExtras); }
-  [[nodiscard]] bool has_copies() const { return kinds_.any_of(kCopies); }
+  [[nodiscard]] bool is_extended() const;
+  /// Whether there are O or L, which run beside the queue.
+  [[nodiscard]] bool has_copies() const;
 
   /// Op indices of rank r are queue_begin(r) .. queue_end(r) - 1.
   [[nodiscard]] std::size_t queue_begin(Rank rank) const { return rank_begin_[rank.at()]; }
@@ -147,5 +204,14 @@ using IdleCells = std::vector<std::vector<std::int32_t>>;
 
 /// The same schedule with only its forwards, groups reduced to what remains of them.
 [[nodiscard]] Schedule forward_only(const Schedule& schedule);
+
+/// The entries of a rank's queue, separated by one space.
+[[nodiscard]] std::string queue_text(const Schedule& schedule, Rank rank);
+
+/// Reads a whole schedule: entries separated by spaces, ranks by `|`. Stages and microbatches are
+/// as many as the text names. The placement is where each stage's ops stand; a stage found on two ranks
+/// makes replicas, told apart by the microbatches that share the same ranks.
+/// Throws InputError naming the word that does not parse.
+[[nodiscard]] Schedule parse_schedule(std::string_view text);
 
 }  // namespace pipeloom

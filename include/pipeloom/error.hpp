@@ -97,8 +97,4 @@ class InternalError : public Error {
   explicit InternalError(const std::string& message) : Error(ExitCode::Bug, {}, message) {}
 };
 
-/// At most `limit` bytes of what a user wrote, fit for one line of a message (printable() of sim/base/printable.hpp): "..." in the
-/// middle where something was cut, between UTF-8 characters only. Messages give 80 at most; places of files may have 200.
-[[nodiscard]] std::string shortened(std::string_view text, std::size_t limit);
-
 }  // namespace pipeloom

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <pipeloom/study.hpp>
+#include "study/sweep/grid/grid.hpp"
+#include "study/sweep/run/evaluator.hpp"
+#include "study/sweep/run/runner.hpp"
+
+namespace pipeloom {
+namespace {
+
+/// All that the threads of one run_sweep() share.
+class SweepRun {
+ public:
+  SweepRun(const sweep::Grid& grid, const Control& control)
+      : grid_(grid), control_(control), cache_(sweep::Evaluator::make_cache()) {
+    out_.keys = grid.keys();
+    out_.metrics = sweep::metrics_of(grid, {});
+    collect_points();
+    out_.points.resize(points_.size());
+  }
+
+  Sweep run() {
+    const int asked = control_.threads > 0 ? control_.threads : sweep::usable_processors();
+    const auto threads = std::min(static_cast<std::size_t>(asked), points_.size());
+    std::vector<std::thread> others;
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    work();
+    for (std::thread& other : others) other.join();
+    if (failure_) std::rethrow_exception(failure_);
+    out_.complete = !stopped_;
+    return std::move(out_);
+  }
+
+ private:
+  void collect_points() {
+    sweep::Combination combination;
+    for (std::uint64_t i = 0; i < grid_.combinations(); ++i)
+      if (!grid_.has_conditions() || grid_.combination(i, combination)) points_.push_back(i);
+  }
+
+  void work() {
+    try {
+      sweep::Evaluator evaluator(out_.metrics, control_.limits, cache_);
+      sweep::Combination combination;
+      sweep::Outcome outcome;
+      for (std::size_t i = next_++; i < points_.size() && !stopped_; i = next_++) {
+        static_cast<void>(grid_.combination(points_[i], combination));
+        take_settings(combination, out_.points[i]);
+        evaluate(evaluator, combination, outcome);
+        take_outcome(outcome, out_.points[i]);
+        tell();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      stopped_ = true;
+    }
+  }
+
+  void evaluate(sweep::Evaluator& evaluator, const sweep::Combination& combination,
+                sweep::Outcome& outcome) const {
+    try {
+      evaluator.evaluate(grid_.config(combination), outcome);
+    } catch (const InputError& error) {
+      outcome = {study::status_of(error), {}, error.line()};
+    }
+  }
+
+  void take_settings(const sweep::Combination& combination, SweepPoint& point) const {
+    point.settings.resize(out_.keys.size());
+    for (const sweep::Setting& setting : combination.settings) point.settings[setting.key] = setting.json;
+  }
+
+  void take_outcome(const sweep::Outcome& outcome, SweepPoint& point) const {
+    point.status = study::name_of(outcome.status);
+    point.error = outcome.error;
+    point.metrics.resize(out_.metrics.size());
+    for (std::size_t m = 0; m < outcome.metrics.size(); ++m) {
+      const std::string& text = outcome.metrics[m];
+      double value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error == std::errc() && end == text.data() + text.size()) point.metrics[m] = value;
+    }
+  }
+
+  void tell() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (!stopped_ && control_.progress && !control_.progress(done_, points_.size())) stopped_ = true;
+  }
+
+  const sweep::Grid& grid_;
+  const Control& control_;
+  std::shared_ptr<sweep::Evaluator::Cache> cache_;
+  std::vector<std::uint64_t> points_;  // combinations that hold
+  Sweep out_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+  std::uint64_t done_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+Sweep run_sweep(std::string_view grid, const std::string& path, const Control& control) {
+  const sweep::Grid read = sweep::Grid::parse(grid, path);
+  return SweepRun(read, control).run();
+}
+
+}  // namespace pipeloom

@@ -1,0 +1,161 @@
+#pragma once
+
+// A configuration, schedule file or file of times to everything that is known of its run: what the command line does, for programs.
+//
+//   const Run run = pipeloom::run({.schedule = "zbv", .ranks = "8", .microbatches = "32"});
+//   std::cout << report_json(run);
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pipeloom/costs.hpp>
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/simulate.hpp>
+#include <pipeloom/units.hpp>
+
+namespace pipeloom {
+
+class Program;
+struct ProgramRun;
+namespace io {
+struct EffectiveConfig;
+}
+namespace study {
+struct MessageSummary;
+}
+
+/// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
+/// and names the option that is wrong.
+struct Request {
+  std::optional<std::string> file;  ///< configuration or schedule file, "-" for standard input
+  std::optional<std::string> text;  ///< what the file holds, if it was read already
+  std::optional<std::string> from;  ///< format of the file; without it content decides, then the extension
+  std::optional<std::string> schedule;
+  std::optional<std::string> ranks;
+  std::optional<std::string> microbatches;
+  std::optional<std::string> chunks;
+  std::vector<std::string> set;  ///< PATH=VALUE
+};
+
+/// What a run may cost.
+struct Limits {
+  /// Bytes; no value takes three quarters of the machine's memory.
+  std::optional<double> max_memory;
+  /// The critical path is left out of runs with more entries than this.
+  std::size_t critical_path_entries = std::size_t{1} << 22;
+  /// The lower bound is left out (its name is then "") of runs with more entries than this.
+  std::size_t bound_entries = std::numeric_limits<std::size_t>::max();
+  /// Told now and then how far the search for an order is, 0 to 1; false ends it with Stopped. May be empty.
+  std::function<bool(double)> progress = {};
+  /// Asked between the passes of an evaluation (making, simulating, measuring, the bound, the critical path): true ends it with
+  /// Stopped. May be empty.
+  std::function<bool()> stop = {};
+  /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
+  bool with_metrics = true;
+  /// False simulates the first step only, which metrics are of: for whoever shows no times of the others.
+  bool with_all_steps = true;
+  /// What the caller holds besides, for every op of every step.
+  double bytes_per_time = 0;
+  /// What it writes for each, about: what is longer than any reader takes is refused, as no reader takes more.
+  double text_per_time = 0;
+};
+
+/// Where a run's times come from.
+enum class RunSource : std::uint8_t {
+  Configuration,  ///< simulated: a configuration made the schedule
+  ScheduleFile,   ///< simulated: a file holds the queues
+  TimelineFile,   ///< measured, or written by an earlier simulation: the file holds the times
+};
+
+/// Why a run did not get to its end. The timeline then holds what did run.
+struct Hang {
+  /// Who waits for whom, by ops of the whole schedule, not of the part that ran.
+  WaitGraph<Op> graph;
+  /// One line per rank that stands still, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
+  std::vector<std::string> lines;
+  /// What would let it run: "on rank 1, move 1F3 from position 7 to 5, in front of 1B1"; may be empty.
+  std::vector<std::string> remedies;
+};
+
+/// Movable, and cheap to copy but for its timeline. What a run does not know is null or empty: measured runs have times alone.
+struct Run {
+  std::string title;  ///< what pages and the window call it; may be ""
+  std::string file;   ///< it was read from, "" if none
+  RunSource source = RunSource::Configuration;
+  std::shared_ptr<const Schedule> schedule;
+  Timeline timeline;
+  /// With every default spelt out, of runs from configurations and schedule files.
+  std::shared_ptr<const io::EffectiveConfig> effective;
+  /// What its ops cost and hold, in one Terms where a configuration said it; null for measured runs.
+  std::shared_ptr<const Costs> costs;
+  std::shared_ptr<const MemoryModel> memory;
+  std::optional<Metrics> metrics;
+  std::optional<CriticalPath> critical_path;
+  /// Under any transfer model but `latency`: the program that ran, its run, and what its messages cost.
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const ProgramRun> program_run;
+  std::shared_ptr<const study::MessageSummary> messages;
+  /// Set if a rank needs more than memory.limit_bytes: the program reports, and exits with 1.
+  std::optional<OverLimit> over_limit;
+  std::optional<Hang> hang;
+  /// Idle spans of the first step, [rank], in time order; empty where nobody asked for them. Of measured runs all are the phase's.
+  std::vector<std::vector<IdleSpan>> idle;
+  /// Lines for stderr, without "warning:".
+  std::vector<std::string> warnings;
+
+  /// Its costs and rules are known, and it got to its end.
+  [[nodiscard]] bool simulated() const { return effective != nullptr; }
+};
+
+/// Reads, makes, simulates and measures; a file of times is read. Throws InputError where the request is wrong (file, line and column
+/// named), ScheduleError where the schedule refuses, HangError where it hangs, Stopped where the limits say so.
+[[nodiscard]] Run run(const Request& request, const Limits& limits = {});
+
+/// What `pipeloom simulate --json` prints. REQUIRES: run.simulated().
+[[nodiscard]] std::string report_json(const Run& run);
+
+/// How a picture looks. A size of 0 follows from what it shows.
+struct Picture {
+  std::string title = {};
+  double width = 0;  ///< pixels, 1/96 inch
+  double height = 0;
+  bool memory = false;         ///< the memory of each rank below its row
+  bool idle_causes = false;    ///< gaps tinted by cause
+  bool critical_path = false;  ///< outlined
+  bool dark = false;
+};
+
+/// Writes what `pipeloom convert` would: "svg", "png", "pdf", "chrome", "timeline", "json", ... Throws InputError for names of no format,
+/// and where the run lacks what the format needs. Check `out` afterwards, as with any stream.
+void write(const Run& run, std::string_view format, std::ostream& out, const Picture& picture = {});
+/// The same for times that simulate() made under these terms.
+void write(const Timeline& timeline, const Terms& terms, std::string_view format, std::ostream& out,
+           const Picture& picture = {});
+
+/// A metric of every run.
+struct ComparedMetric {
+  std::string name;
+  std::string unit;  ///< "time_unit", "bytes", "ratio" or "count"; times in ticks
+  /// -1 where less is better, 1 where more is, 0 where neither.
+  int better = 0;
+  std::vector<std::optional<double>> values;  ///< [run]; nothing where a run does not know it
+};
+struct Comparison {
+  std::vector<ComparedMetric> metrics;
+  /// What the numbers do not say of each run against the first: [run - 1], a line each.
+  std::vector<std::vector<std::string>> remarks;
+};
+/// runs[0] is the baseline. REQUIRES: runs is not empty, and no pointer is null.
+[[nodiscard]] Comparison compare(std::span<const Run* const> runs);
+
+}  // namespace pipeloom

@@ -1,0 +1,43 @@
+#pragma once
+
+// Many runs at once.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pipeloom/run.hpp>
+
+namespace pipeloom {
+
+/// How a long computation is watched and ended.
+struct Control {
+  int threads = 0;  ///< 0: as many as the process may use
+  /// Told now and then how many of how many points are done, from one thread at a time; false ends it. May be empty.
+  std::function<bool(std::uint64_t done, std::uint64_t all)> progress = {};
+  Limits limits = {};
+};
+
+struct SweepPoint {
+  std::vector<std::string> settings;  ///< [key]: JSON text of the value
+  std::string status;  ///< "ok", "illegal", "deadlock", "over_memory", "failed"; "" if nobody got to it
+  std::vector<std::optional<double>> metrics;  ///< [metric]; times in the run's unit; nothing unless it ran
+  std::string error;                           ///< one line where it did not, or is over its memory
+};
+struct Sweep {
+  std::vector<std::string> keys;     ///< what varies: "schedule", "costs.forward"
+  std::vector<std::string> metrics;  ///< as asked for
+  std::vector<SweepPoint> points;    ///< in the grid's order
+  bool complete = true;              ///< false if Control::progress ended it
+};
+
+/// Runs every point of a grid, which is JSON text as docs/sweeps.md says; `path` is what errors call it, and what relative names of files
+/// start from. Throws InputError where the grid is wrong; what is wrong with a point is that point's status.
+[[nodiscard]] Sweep run_sweep(std::string_view grid, const std::string& path = "grid",
+                              const Control& control = {});
+
+}  // namespace pipeloom
