@@ -1,18 +1,21 @@
 #include "cli/console.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::cli {
+
 namespace {
 
 constexpr int kUnknownWidth = 100;
@@ -110,6 +113,34 @@ void say(std::string_view text) {
 
 void print_warning(std::string_view text) {
   say("warning: " + std::string(text) + '\n');
+}
+
+namespace {
+
+bool stderr_is_terminal() {
+  const char* term = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && (term == nullptr || std::string_view(term) != "dumb");
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(bool wanted) : on_(wanted && stderr_is_terminal()) {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_) std::cerr << "\r\x1b[K" << std::flush;
+}
+
+void ProgressLine::show(const std::string& text) {
+  if (!on_) return;
+  std::cerr << '\r' + text + "\x1b[K" << std::flush;
+  shown_ = true;
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = std::lround(seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 }  // namespace pipeloom::cli

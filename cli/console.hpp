@@ -32,11 +32,35 @@ struct Screen {
 
 /// Writes to standard output, colours but nothing else that steers a terminal. Throws SystemError if that fails (a full disk behind a redirection).
 void print(std::string_view text);
-/// Writes to standard error what people read. Names of files and the like in it steer no terminal (sim/base/printable.hpp).
+/// Writes to standard error what people read. Names of files and the like in it steer no terminal (sim/base/text_tools.hpp).
 void say(std::string_view text);
 /// Writes "warning: <text>" as a line to standard error.
 void print_warning(std::string_view text);
 
 using study::bold;
+
+// A line on standard error that says how far something is.
+
+/// Keeps one line of a terminal up to date while it lives; says nothing where standard error is no terminal.
+class ProgressLine {
+ public:
+  /// Shows nothing unless `wanted`.
+  explicit ProgressLine(bool wanted);
+  /// Removes the line.
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Whether show() shows anything.
+  [[nodiscard]] bool is_on() const { return on_; }
+  void show(const std::string& text);
+
+ private:
+  bool on_;
+  bool shown_ = false;
+};
+
+/// "12 s", "3:05", "1:00:00".
+[[nodiscard]] std::string duration_text(double seconds);
 
 }  // namespace pipeloom::cli

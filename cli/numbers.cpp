@@ -7,7 +7,6 @@
 #include <string>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {

@@ -7,6 +7,7 @@
 
 #include <pipeloom/units.hpp>
 #include "study/text/numbers.hpp"
+#include "study/text/table.hpp"
 
 namespace pipeloom::cli {
 
@@ -21,5 +22,13 @@ using study::TimeFormat;
 
 /// A measured time in milliseconds, without its unit.
 [[nodiscard]] std::string ms(Ticks time);
+
+// Tables, as every command prints them.
+
+using study::Align;
+using study::Column;
+using study::display_width;
+using study::Table;
+using study::wrapped;
 
 }  // namespace pipeloom::cli

@@ -1,14 +1,15 @@
 #include "cli/options.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "cli/numbers.hpp"
-#include "sim/base/literals.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {
 
@@ -103,6 +104,13 @@ int parse_count(std::string_view option, const std::string& text, int least, int
         Where{std::string(option)},
         fmt::format("found '{}'; allowed is a whole number from {} to {}", shortened(text, 64), least, most));
   return number;
+}
+
+void allow_many_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace pipeloom::cli

@@ -75,4 +75,9 @@ void require_choice(std::string_view option, const std::string& value,
 /// A whole number from `least` to `most`. Throws InputError at `option` for anything else.
 [[nodiscard]] int parse_count(std::string_view option, const std::string& text, int least, int most);
 
+// How many descriptors this process may have.
+
+/// As many as the system lets it: the usual limit of 1024 is a soft one.
+void allow_many_files();
+
 }  // namespace pipeloom::cli

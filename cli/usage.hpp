@@ -34,4 +34,9 @@ void require_no_extras(const Usage& usage);
 /// What the parser says is wrong, as our error. An unknown argument comes first: it is the likelier cause of what is missing.
 [[nodiscard]] InputError usage_error(const Usage& usage, std::string_view problem);
 
+// The manual page, made from what the parser reads too, so that it cannot drift from what the program takes.
+
+/// roff of section 1: every command of `line` with all its options.
+[[nodiscard]] std::string man_page(const CommandLine& line);
+
 }  // namespace pipeloom::cli

@@ -5,7 +5,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "study/compare/compare.hpp"
 #include "study/report/report.hpp"
-#include "study/run/load_run.hpp"
+#include "study/run/input.hpp"
 
 namespace pipeloom {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/program.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/process.hpp"
 
 int main(int argc, char** argv) {

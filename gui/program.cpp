@@ -17,7 +17,7 @@
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/script.hpp"
 #include "gui/script_runner.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
 #include "version.hpp"
 

@@ -12,7 +12,7 @@
 #include "gui/model/session/command.hpp"
 #include "gui/script_input.hpp"
 #include "gui/script_text.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

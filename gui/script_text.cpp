@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 

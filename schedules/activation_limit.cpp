@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include <pipeloom/units.hpp>
-#include "sim/memory_text.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::schedules {
 namespace {

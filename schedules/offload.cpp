@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::schedules {
 namespace {

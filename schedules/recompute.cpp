@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::schedules {
 namespace {

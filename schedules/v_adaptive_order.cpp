@@ -1,15 +1,121 @@
 #include "schedules/v_adaptive_order.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "schedules/v_guides.hpp"
+#include "schedules/generator.hpp"
+#include "schedules/registry.hpp"
+#include "schedules/v_blocks.hpp"
+#include "schedules/v_passes.hpp"
 #include "schedules/v_player.hpp"
 #include "schedules/v_replay.hpp"
 
 namespace pipeloom::schedules {
+
 namespace {
+
+// Where searches over V schedules start: orders that are known before times are.
+
+/// An order that can be made for any number of microbatches.
+struct VGuide {
+  enum class Kind {
+    Stamped,  ///< a block repeated every `period` slots; weight passes right after their input passes
+    Moved,    ///< block_orders() of a block
+    Named,    ///< what a schedule of the registry emits
+    Serial,   ///< one microbatch after another
+  };
+  Kind kind = Kind::Serial;
+  VBlock block = {};
+  int period = kBlockPeriod;
+  Generator (*schedule)() = nullptr;
+};
+
+/// With fewer blocks than this at the period of six slots, longer periods are tried.
+constexpr std::size_t kFewBlocks = 24;
+
+PassOrders stamped(const VGuide& guide, int ranks, int microbatches) {
+  const BuildingBlock block = slots_of(guide.block, ranks);
+  PassOrders orders;
+  std::vector<Placed> line;
+  for (const auto& slots : block.slots) {
+    line.clear();
+    for (int k = 0; k < microbatches; ++k)
+      for (std::size_t pass = 0; pass < slots.size(); ++pass)
+        line.push_back({slots[pass] + guide.period * k, k, static_cast<Pass>(pass)});
+    std::stable_sort(line.begin(), line.end(),
+                     [](const Placed& a, const Placed& b) { return a.slot < b.slot; });
+    auto& order = orders.emplace_back();
+    for (const Placed& placed : line) {
+      order.push_back(placed.pass);
+      if (!takes_memory(placed.pass)) order.push_back(weight_of(placed.pass));
+    }
+  }
+  return orders;
+}
+
+PassOrders serial(int ranks, int microbatches) {
+  std::vector<Pass> order;
+  for (int k = 0; k < microbatches; ++k)
+    for (const Pass pass :
+         {Pass::Forward0, Pass::Forward1, Pass::Input1, Pass::Weight1, Pass::Input0, Pass::Weight0})
+      order.push_back(pass);
+  return PassOrders(static_cast<std::size_t>(ranks), order);
+}
+
+PassOrders make_guide(const VGuide& guide, int ranks, int microbatches) {
+  switch (guide.kind) {
+    case VGuide::Kind::Stamped:
+      return stamped(guide, ranks, microbatches);
+    case VGuide::Kind::Moved:
+      return orders_of(emit_block(slots_of(guide.block, ranks), microbatches));
+    case VGuide::Kind::Named:
+      return orders_of(make(guide.schedule(), {.ranks = ranks, .microbatches = microbatches, .chunks = 2}));
+    default:
+      return serial(ranks, microbatches);
+  }
+}
+
+/// For reports.
+std::string text_of(const VGuide& guide, int ranks) {
+  if (guide.kind == VGuide::Kind::Named) return guide.schedule().name;
+  if (guide.kind == VGuide::Kind::Serial) return "one microbatch after another";
+  const std::string block = "block " + text_of(guide.block, ranks);
+  return guide.period == kBlockPeriod ? block : fmt::format("{}, every {} slots", block, guide.period);
+}
+
+/// Fixed schedules and the serial order.
+std::vector<VGuide> fixed_guides() {
+  std::vector<VGuide> guides = {{.kind = VGuide::Kind::Serial}};
+  for (Generator (*const schedule)() : {v_min, v_half, v_zb, zbv})
+    guides.push_back({.kind = VGuide::Kind::Named, .schedule = schedule});
+  return guides;
+}
+
+/// The stamped blocks that fit the problem with weights at once. If those are few, blocks that do not fit are repeated less often, as often as fits.
+std::vector<VGuide> stamped_guides(const VProblem& problem, int microbatches) {
+  const auto blocks = v_blocks(problem.ranks());
+  const auto guides_at = [&](int period) {
+    std::vector<VGuide> guides;
+    for (const VBlock& block : blocks) {
+      const VGuide guide{.kind = VGuide::Kind::Stamped, .block = block, .period = period};
+      if (fits(problem, make_guide(guide, problem.ranks(), microbatches), true)) guides.push_back(guide);
+    }
+    return guides;
+  };
+  std::vector<VGuide> guides = guides_at(kBlockPeriod);
+  const int longest = 4 * kBlockPeriod * problem.ranks();
+  for (int period = kBlockPeriod + 1; guides.size() < kFewBlocks && period < longest;
+       period += 1 + period / 8) {
+    const auto more = guides_at(period);
+    guides.insert(guides.end(), more.begin(), more.end());
+  }
+  return guides;
+}
 
 /// Rules in the order in which they help most.
 const std::vector<PlayRule>& rules() {

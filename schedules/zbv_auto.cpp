@@ -22,7 +22,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 #include "schedules/zbv_auto_order.hpp"
-#include "sim/memory_text.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::schedules {
 namespace {

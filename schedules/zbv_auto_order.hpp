@@ -8,6 +8,8 @@
 // ways to warm up are tried.
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <variant>
@@ -70,5 +72,124 @@ struct ZbvAutoShortage {
 [[nodiscard]] std::variant<ZbvAutoResult, ZbvAutoShortage> zbv_auto_order(
     const Terms& terms, int ranks, int microbatches, std::span<const Bytes> limit,
     const std::optional<ZbvAutoSetting>& setting = {});
+
+// One run of the rule behind zbv_auto_order(): for one setting, and for idle times that an earlier run had.
+
+/// What a rank runs, by kind and chunk; each in microbatch order. The first four are in the order in which a microbatch runs
+/// through them: ranks upwards, downwards, upwards, downwards.
+enum class ZbvPass : std::uint8_t { Forward0, Forward1, Input1, Input0, Weight0, Weight1 };
+inline constexpr std::size_t kZbvPasses = 6;
+/// Those that others wait for: all but the W.
+inline constexpr std::size_t kZbvChainPasses = 4;
+
+/// Whether warm-up may have a forward of chunk 0 run into the time of the first one of chunk 1, as the program's rule for one chunk
+/// per rank may. Where stages differ, forwards rarely end when that one arrives, and a rank may be short of one for the whole run.
+enum class ZbvWarmUp : std::uint8_t { EndsInTime, MayOverrun };
+
+/// Plays the rule; keeps its memory between runs.
+///
+/// A run issues passes one after another, each at the end of its rank's queue and at the earliest possible time:
+///
+///   1. Warm-up: forwards of chunk 0 until the first forward of chunk 1 is back from the last rank, as far as the limit allows.
+///   2. Levelling: each rank gets as many forwards as the one before it.
+///   3. Rounds: every rank issues one I, then every rank one forward.
+///   4. What W are left.
+///
+/// In rounds, W are issued before other passes: to free memory, and to fill the time until the input arrives.
+///
+/// Where stages differ the rule may name a pass that cannot run yet; then it is left out of its round. Still each round issues
+/// something, because no forward is issued that would keep the oldest microbatches from running to their end
+/// (RankState::keeps_room()). So the rounds end, and the limit is kept.
+class ZbvAutoRun {
+ public:
+  /// REQUIRES: as zbv_auto_order().
+  ZbvAutoRun(const Terms& terms, int ranks, int microbatches, std::span<const Bytes> limit);
+
+  /// The first rank whose limit has no room for one microbatch. play() requires that there is none.
+  [[nodiscard]] std::optional<ZbvAutoShortage> shortage() const;
+
+  /// Runs the rule. False if it gave up because the bubble reached `bound`. `approved` is idle() of an earlier run, or empty: what
+  /// the worst rank idled longer than this one, this one may idle without a W being put first.
+  bool play(ZbvAutoSetting setting, ZbvWarmUp how, std::span<const Ticks> approved, Ticks bound);
+
+  /// Of the last run: ZbvAutoTrial::bubble, and the passes, [rank * 6 m + position].
+  [[nodiscard]] Ticks bubble() const { return bubble_; }
+  [[nodiscard]] const std::vector<ZbvPass>& order() const { return order_; }
+  /// [rank], from the first op to the last, less what the rank has less to do than the busiest one.
+  [[nodiscard]] std::vector<Ticks> idle() const;
+  /// What the busiest rank has to do.
+  [[nodiscard]] Ticks most_work() const { return most_work_; }
+  /// Whether the passes of a kind take equally long on all stages.
+  [[nodiscard]] bool has_equal_stages() const { return has_equal_stages_; }
+
+ private:
+  /// A rank's times and bytes, and how far the run has got on it.
+  struct RankState {
+    std::array<Ticks, kZbvPasses> duration = {};
+    std::array<Bytes, kZbvPasses> bytes = {};  ///< held more after the pass than before it
+    std::array<Ticks, kZbvChainPasses> delay = {};
+    Bytes limit = 0;
+    Bytes spare = 0;  ///< room for an I that adds to what is held until its W
+    Ticks work = 0;
+
+    std::array<int, kZbvChainPasses> done = {};
+    Bytes held = 0;
+    Ticks clock = 0;
+    Ticks idle = 0;
+    Ticks approved = 0;  ///< what the worst rank idled longer in the earlier run
+    ZbvPass* end_of_order = nullptr;
+    const ZbvPass* pending = nullptr;  ///< W whose I is done: [pending, end_of_pending)
+    ZbvPass* end_of_pending = nullptr;
+
+    [[nodiscard]] int count(ZbvPass pass) const { return done[static_cast<std::size_t>(pass)]; }
+    [[nodiscard]] bool has_pending() const { return pending != end_of_pending; }
+    [[nodiscard]] Ticks time(ZbvPass pass) const { return duration[static_cast<std::size_t>(pass)]; }
+    [[nodiscard]] Bytes size(ZbvPass pass) const { return bytes[static_cast<std::size_t>(pass)]; }
+    [[nodiscard]] Bytes smallest_limit() const {
+      return size(ZbvPass::Forward0) + size(ZbvPass::Forward1) + spare;
+    }
+    [[nodiscard]] bool keeps_room(ZbvPass forward) const;
+    [[nodiscard]] bool has_room_to_warm_up(int rank) const;
+  };
+
+  void reset(std::span<const Ticks> approved);
+  void warm_up(ZbvWarmUp how);
+  [[nodiscard]] bool takes_another(int rank, ZbvWarmUp how) const;
+  void level();
+  [[nodiscard]] bool is_behind(int rank) const;
+  void issue_inputs();
+  void issue_forwards();
+  [[nodiscard]] ZbvPass input_of_round(int rank, int done_before) const;
+  [[nodiscard]] std::optional<ZbvPass> forward_of_round(int rank) const;
+
+  [[nodiscard]] int feeder(int rank, ZbvPass pass) const;
+  [[nodiscard]] bool is_ready(int rank, ZbvPass pass) const;
+  [[nodiscard]] Ticks arrival(int rank, ZbvPass pass) const;
+  bool issue_forward(int rank, ZbvPass pass);
+  bool issue_input(int rank, ZbvPass pass);
+  void issue(int rank, ZbvPass pass, Ticks arrival);
+  void issue_weight(int rank);
+  void fill_gap(int rank, Ticks arrival, bool overfill);
+
+  [[nodiscard]] RankState& state(int rank) { return states_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const RankState& state(int rank) const { return states_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::size_t end_index(ZbvPass pass, int rank, int microbatch) const {
+    const auto row = static_cast<std::size_t>(pass) * states_.size() + static_cast<std::size_t>(rank);
+    return row * static_cast<std::size_t>(microbatches_) + static_cast<std::size_t>(microbatch);
+  }
+
+  int ranks_;
+  int microbatches_;
+  ZbvAutoSetting setting_;
+  Ticks most_work_ = 0;
+  bool has_equal_stages_ = true;
+  Ticks bubble_ = 0;
+  std::int64_t passes_left_ = 0;  // F and I
+  std::vector<RankState> states_;
+  std::vector<Ticks> end_;          // of F and I, see end_index()
+  std::vector<ZbvPass> weights_;    // in the order of their I, [rank * 2 m + i]
+  std::vector<ZbvPass> order_;      // [rank * 6 m + position]
+  std::vector<char> is_postponed_;  // [rank], this round: its I comes after all I of chunk 0
+};
 
 }  // namespace pipeloom::schedules

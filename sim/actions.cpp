@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 #include "sim/text.hpp"
 

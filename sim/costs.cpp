@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <pipeloom/costs.hpp>
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom {

@@ -7,7 +7,7 @@
 
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

@@ -17,7 +17,6 @@
 #include <cstddef>
 
 #include <pipeloom/schedule.hpp>
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom {

@@ -8,7 +8,6 @@
 #include <map>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 

@@ -10,8 +10,8 @@
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/compare_pages.hpp"
-#include "sim/base/printable.hpp"
-#include "study/run/load_run.hpp"
+#include "sim/base/text_tools.hpp"
+#include "study/run/input.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

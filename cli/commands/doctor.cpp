@@ -13,9 +13,8 @@
 #include "cli/options.hpp"
 #include "cli/run/run_gpus.hpp"
 #include "cli/sibling.hpp"
-#include "cli/table.hpp"
 #include "sim/io/json/json_writer.hpp"
-#include "study/run/run_size.hpp"
+#include "study/run/make_schedule.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {

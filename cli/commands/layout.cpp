@@ -7,8 +7,8 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/layout_page.hpp"
-#include "sim/base/literals.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/many_files.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 

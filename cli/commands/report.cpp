@@ -8,12 +8,12 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/document/plain_text.hpp"
 #include "study/pages/run_page.hpp"
 #include "study/pages/sweep_page.hpp"
 #include "study/report/run_tables.hpp"
-#include "study/run/load_run.hpp"
+#include "study/run/input.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {

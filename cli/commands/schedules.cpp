@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/schedule_page.hpp"
-#include "cli/table.hpp"
 #include "sim/io/config/config.hpp"
 
 namespace pipeloom::cli::commands {

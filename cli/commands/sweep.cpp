@@ -7,9 +7,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/numbers.hpp"
 #include "cli/sweep/sweep_dry_run.hpp"
-#include "cli/sweep/sweep_emit.hpp"
 #include "cli/sweep/sweep_options.hpp"
-#include "cli/sweep/sweep_progress.hpp"
 #include "study/sweep/run/runner.hpp"
 
 namespace pipeloom::cli::commands {

@@ -12,7 +12,7 @@
 #include "cli/options.hpp"
 #include "cli/pages/gate_outputs.hpp"
 #include "cli/pages/torch_verdict.hpp"
-#include "sim/io/formats/schedule_places.hpp"
+#include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"

@@ -19,8 +19,7 @@
 #include "cli/numbers.hpp"
 #include "cli/parse.hpp"
 #include "cli/sweep/sweep_options.hpp"
-#include "cli/sweep/sweep_progress.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/process.hpp"
 #include "version.hpp"
 

@@ -12,7 +12,7 @@
 #include "cli/mpi/mail.hpp"
 #include "cli/mpi/pause.hpp"
 #include "cli/mpi/shared_sweep.hpp"
-#include "study/sweep/result/prefix_writer.hpp"
+#include "study/sweep/result/result_file.hpp"
 #include "study/sweep/run/dispatcher.hpp"
 
 namespace pipeloom::cli::mpi {

@@ -6,9 +6,8 @@
 
 #include "cli/numbers.hpp"
 #include "cli/pages/compare_pages.hpp"
-#include "cli/table.hpp"
 #include "sim/io/json/json_writer.hpp"
-#include "sim/memory_text.hpp"
+#include "sim/memory.hpp"
 #include "sim/text.hpp"
 #include "study/compare/compare.hpp"
 

@@ -8,7 +8,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/op.hpp>
 #include "cli/options.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/options.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {
 namespace {

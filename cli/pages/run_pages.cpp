@@ -12,11 +12,10 @@
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/pages/compare_pages.hpp"
-#include "cli/table.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "study/compare/compare.hpp"
-#include "study/run/load_run.hpp"
+#include "study/run/input.hpp"
 
 namespace pipeloom::cli {
 namespace {

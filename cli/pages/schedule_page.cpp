@@ -1,18 +1,24 @@
+// schedule_page.hpp's JSON.
+
 #include "cli/pages/schedule_page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "cli/numbers.hpp"
-#include "cli/pages/schedule_example.hpp"
-#include "cli/table.hpp"
+#include "sim/analysis/metrics.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/terminal.hpp"
+#include "sim/engine/simulator.hpp"
 #include "sim/io/config/key.hpp"
+#include "sim/io/json/json_writer.hpp"
+#include "study/report/metric.hpp"
 
 namespace pipeloom::cli {
+
 namespace {
 
 using schedules::ClosedForm;
@@ -200,6 +206,181 @@ std::string schedule_page(const Generator& generator, const Screen& screen) {
     out +=
         '\n' + bold("Variants, with the same p and m", colour) + '\n' + variants(generator, example).text();
   return out + "\nTry it: " + command_text(generator, example.params) + '\n';
+}
+
+namespace {
+
+using schedules::Generator;
+
+void write_requirements(io::JsonWriter& out, const Requirements& r) {
+  out.object().member("text", r.text).member("min_ranks", r.min_ranks).member("even_ranks", r.even_ranks);
+  out.member("min_chunks", r.min_chunks).member("max_chunks", r.max_chunks);
+  out.member("default_chunks", r.default_chunks).member("even_microbatches", r.even_microbatches);
+  out.member("min_microbatches",
+             fmt::format("{} * ranks + {}", r.min_microbatches_per_rank, r.min_microbatches_offset));
+  out.member("splits_backward", r.splits_backward).member("overlaps", r.overlaps);
+  out.member("bidirectional", r.bidirectional);
+  for (const io::Key& key : io::config_keys()) {
+    if (key.noun.empty() || *key.option == Option::Variant || *key.option == Option::File) continue;
+    out.member(fmt::format("takes_{}", io::name_of(key)), r.takes.has(*key.option));
+    if (*key.option == Option::Slices) out.member("default_slices", r.default_slices);
+    if (*key.option == Option::Updates) out.member("default_updates", r.default_updates);
+  }
+  out.member("needs_terms", r.needs_terms).member("variants", r.variants).close();
+}
+
+void write_alias(io::JsonWriter& out, const schedules::Alias& alias) {
+  out.object().member("name", alias.name).member("dialect", alias.dialect);
+  out.member("has_defaults", static_cast<bool>(alias.defaults)).close();
+}
+
+/// One number where all ranks have the same, null where there is none.
+void write_numbers(io::JsonWriter& out, const std::vector<std::string>& texts) {
+  if (texts.empty()) {
+    out.null();
+  } else if (texts.size() == 1) {
+    out.raw(texts.front());
+  } else {
+    out.array();
+    for (const std::string& text : texts) out.raw(text);
+    out.close();
+  }
+}
+
+void write_form(io::JsonWriter& out, const schedules::ClosedForm& form, const ScheduleExample& example) {
+  const FormValues here = values_of(form, example);
+  out.object().member("quantity", form.quantity).member("formula", form.formula);
+  out.member("condition", form.condition);
+  write_numbers(out.key("value"), here.value);
+  write_numbers(out.key("simulated"), here.simulated);
+  out.close();
+}
+
+void write_example(io::JsonWriter& out, const ScheduleExample& example) {
+  const Params& params = example.params;
+  out.object().member("ranks", params.ranks).member("microbatches", params.microbatches);
+  out.member("chunks", params.chunks).member("slices", params.slices()).member("updates", params.updates());
+  out.key("makespan").ticks(example.metrics.makespan, TimeUnit::Unit);
+  out.key("bubble_ratio").raw(fmt::format("{}", example.metrics.bubble_ratio));
+  out.key("peak_microbatches").raw(fmt::format("{}", example.peak_microbatches())).close();
+}
+
+void write_schedule(io::JsonWriter& out, const Generator& generator, const ScheduleExample& example) {
+  out.object().member("name", generator.name).line(3).member("summary", generator.summary);
+  out.line(3).member("source", generator.source).line(3).member("when_to_use", generator.when_to_use);
+  out.line(3).key("aliases").array();
+  for (const schedules::Alias& alias : generator.aliases) write_alias(out, alias);
+  out.close();
+  write_requirements(out.line(3).key("requirements"), generator.requirements);
+  write_example(out.line(3).key("example"), example);
+  out.line(3).key("closed_forms").array();
+  for (const schedules::ClosedForm& form : generator.closed_forms) write_form(out, form, example);
+  out.close().close();
+}
+
+}  // namespace
+
+std::string schedule_json(const Generator& generator) {
+  const ScheduleExample example = make_example(generator, example_params(generator));
+  return io::written_json(io::kReportStyle,
+                          [&](io::JsonWriter& out) { write_schedule(out, generator, example); });
+}
+
+namespace {
+
+using schedules::ClosedForm;
+using schedules::Generator;
+
+constexpr int kMostMicrobatches = 64;
+constexpr int kMostUpdates = 2;
+
+UniformCosts unit_costs() {
+  const Ticks one = ticks_per(TimeUnit::Unit);
+  UniformCosts costs;
+  costs.forward = one;
+  costs.backward = 2 * one;
+  costs.backward_input = one;
+  costs.backward_weight = one;
+  return costs;
+}
+
+/// A quantity of the simulated run as the closed forms name them, a rank's or the metric of that name; nothing for others.
+std::optional<std::int64_t> simulated(const Metrics& metrics, std::string_view quantity, Rank rank) {
+  const RankMetrics& own = metrics.ranks[rank.at()];
+  if (quantity == "idle") return own.idle;
+  if (quantity == "busy") return own.busy;
+  if (quantity == "peak_live") return own.memory.peak_live;
+  const study::Metric* metric = study::metric_named(quantity);
+  if (metric == nullptr || metric->unit != study::Unit::Time) return std::nullopt;
+  const auto value = metric->get(study::RunNumbers{&metrics});
+  if (!value) return std::nullopt;
+  return static_cast<Ticks>(std::get<TickSum>(*value).value());
+}
+
+/// The texts of all ranks, or of one where they are the same; none if a rank has no value.
+template <class Value>
+std::vector<std::string> texts_of(int ranks, std::string_view quantity, const Value& value) {
+  std::vector<std::string> texts;
+  for (Rank rank{0}; rank < Rank(ranks); ++rank) {
+    const std::optional<std::int64_t> number = value(rank);
+    if (!number) return {};
+    texts.push_back(quantity.starts_with("peak_") ? std::to_string(*number)
+                                                  : format_ticks(*number, TimeUnit::Unit));
+  }
+  if (std::equal(texts.begin() + 1, texts.end(), texts.begin())) texts.resize(1);
+  return texts;
+}
+
+bool holds(const ClosedForm& form, const Params& params) {
+  return form.value(params, unit_costs(), Rank(0)).has_value();
+}
+
+}  // namespace
+
+double ScheduleExample::peak_microbatches() const {
+  int peak = 0;
+  for (const RankMetrics& rank : metrics.ranks) peak = std::max(peak, rank.memory.peak_live);
+  return static_cast<double>(peak) / params.chunks / params.slices();
+}
+
+Params example_params(const Generator& generator) {
+  Params params;
+  schedules::complete(generator, params, std::nullopt);
+  params.options.updates = std::min(params.updates(), kMostUpdates);
+  while (params.microbatches < kMostMicrobatches && !schedules::refusal(generator, params).empty())
+    ++params.microbatches;
+  return params;
+}
+
+ScheduleExample make_example(const Generator& generator, const Params& params) {
+  ScheduleExample out;
+  out.params = params;
+  auto schedule = std::make_shared<const Schedule>(schedules::make(generator, params));
+  const Costs costs = uniform_costs(schedule->placement(), unit_costs());
+  out.timeline = simulate(schedule, costs);
+  out.metrics = measure(out.timeline, costs, default_memory(schedule->placement()), {});
+  return out;
+}
+
+FormValues values_of(const ClosedForm& form, const ScheduleExample& example) {
+  const int ranks = example.params.ranks;
+  return {example.params,
+          texts_of(ranks, form.quantity,
+                   [&](Rank rank) { return form.value(example.params, unit_costs(), rank); }),
+          texts_of(ranks, form.quantity,
+                   [&](Rank rank) { return simulated(example.metrics, form.quantity, rank); })};
+}
+
+std::optional<FormValues> values_elsewhere(const Generator& generator, const ClosedForm& form,
+                                           const ScheduleExample& example) {
+  for (int distance = 1; distance < kMostMicrobatches; ++distance)
+    for (const int m : {example.params.microbatches - distance, example.params.microbatches + distance}) {
+      Params params = example.params;
+      params.microbatches = m;
+      if (m < 1 || m > kMostMicrobatches || !schedules::refusal(generator, params).empty()) continue;
+      if (holds(form, params)) return values_of(form, make_example(generator, params));
+    }
+  return std::nullopt;
 }
 
 }  // namespace pipeloom::cli

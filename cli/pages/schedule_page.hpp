@@ -2,8 +2,13 @@
 
 // What `pipeloom schedules NAME` shows.
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/simulate.hpp>
 #include "cli/console.hpp"
 #include "schedules/generator.hpp"
 
@@ -16,5 +21,37 @@ namespace pipeloom::cli {
 
 /// The same as a JSON object, without the picture.
 [[nodiscard]] std::string schedule_json(const schedules::Generator& generator);
+
+// The small run that the page of a schedule shows, and its closed forms beside what the simulation gives.
+
+/// A simulated run with F 1, B 2, I 1, W 1 per chunk pass and no transfers: what a configuration without costs means.
+struct ScheduleExample {
+  Params params;
+  Timeline timeline;
+  Metrics metrics;
+
+  /// Largest peak of live activations of any rank, in microbatches of all its layers: peak_live / (v n), so that schedules
+  /// with other numbers of chunks or slices compare.
+  [[nodiscard]] double peak_microbatches() const;
+};
+
+/// The parameters of a schedule's picture: p = 4, m = 8 and the default chunks, slices and variant where these are legal, else
+/// the nearest more microbatches that are; at most two updates, since more of them look alike.
+[[nodiscard]] Params example_params(const schedules::Generator& generator);
+/// Makes and simulates. REQUIRES: the parameters are legal.
+[[nodiscard]] ScheduleExample make_example(const schedules::Generator& generator, const Params& params);
+
+/// A closed form at an example, by rank; one entry where all ranks are the same.
+struct FormValues {
+  Params params;
+  std::vector<std::string> value;      ///< what the formula says; empty where its condition does not hold
+  std::vector<std::string> simulated;  ///< what the simulation gives; empty where it has no such quantity
+};
+[[nodiscard]] FormValues values_of(const schedules::ClosedForm& form, const ScheduleExample& example);
+
+/// The same for the legal number of microbatches nearest to the example's, up to 64, with which the condition holds.
+[[nodiscard]] std::optional<FormValues> values_elsewhere(const schedules::Generator& generator,
+                                                         const schedules::ClosedForm& form,
+                                                         const ScheduleExample& example);
 
 }  // namespace pipeloom::cli

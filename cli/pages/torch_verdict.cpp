@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/pages/lower_options.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/file.hpp"

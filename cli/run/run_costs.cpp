@@ -13,7 +13,6 @@
 
 #include <pipeloom/error.hpp>
 #include "cli/numbers.hpp"
-#include "cli/table.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "sim/kinds.hpp"
 

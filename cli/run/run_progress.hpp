@@ -5,7 +5,7 @@
 #include <chrono>
 #include <functional>
 
-#include "cli/progress_line.hpp"
+#include "cli/console.hpp"
 
 namespace pipeloom::cli {
 

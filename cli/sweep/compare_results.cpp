@@ -4,9 +4,8 @@
 
 #include "cli/numbers.hpp"
 #include "cli/pages/compare_pages.hpp"
-#include "cli/table.hpp"
 #include "sim/io/json/json_writer.hpp"
-#include "study/answers/scale.hpp"
+#include "study/answers/select.hpp"
 
 namespace pipeloom::cli {
 namespace {

@@ -2,8 +2,11 @@
 
 // sweep --dry-run: what a sweep would do, before it does it.
 
+#include <optional>
 #include <string>
+#include <vector>
 
+#include <pipeloom/error.hpp>
 #include "cli/sweep/sweep_options.hpp"
 
 namespace pipeloom::cli {
@@ -11,5 +14,23 @@ namespace pipeloom::cli {
 /// How many points the grid has, which of them would be refused and why, and about how long the others take: from up to a second of
 /// evaluating points spread evenly over the grid. Writes nothing.
 [[nodiscard]] std::string dry_run_page(const sweep::Grid& grid, const sweep::SweepOptions& options);
+
+// `sweep --emit`: job files instead of a run (study/sweep/emit/emit.hpp, docs/cluster.md).
+
+struct EmitArguments {
+  std::optional<std::string> scheduler;  ///< --emit
+  std::optional<std::string> shards;
+  std::optional<std::string> at_once;
+  std::vector<std::string> directives;
+};
+/// --emit, --shards, --at-once, --directive.
+void add_emit_options(OptionList& list, EmitArguments& arguments);
+
+/// True with --emit. Throws InputError if an option that belongs to it stands alone.
+[[nodiscard]] bool wants_jobs(const EmitArguments& arguments);
+
+/// Writes the files of the jobs beside the result and prints the commands that submit them. The grid is read, so that what is wrong
+/// with it is said here and not by a job in the night. Throws InputError.
+ExitCode emit_jobs(const SweepArguments& sweep, const EmitArguments& arguments);
 
 }  // namespace pipeloom::cli

@@ -2,10 +2,12 @@
 
 // What programs that run sweeps share: options, the grid they describe, and what is said while and after it runs.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/console.hpp"
 #include "cli/options.hpp"
 #include "study/sweep/grid/grid.hpp"
 #include "study/sweep/run/runner.hpp"
@@ -42,5 +44,26 @@ void add_run_options(OptionList& list, SweepArguments& arguments);
 
 /// What standard error says when a sweep has ended: counts per status, seconds, rate, and how to go on if it was stopped.
 [[nodiscard]] std::string summary_text(const sweep::SweepSummary& summary, const SweepArguments& arguments);
+
+// How far a sweep is, on standard error.
+
+/// Shows progress while it lives.
+class SweepProgress {
+ public:
+  /// `mode`: "auto" (a line that is kept up to date, if standard error is a terminal), "plain" (a line every ten seconds) or "none".
+  explicit SweepProgress(const std::string& mode);
+  /// For SweepOptions::progress; empty if nothing is shown.
+  [[nodiscard]] std::function<void(const sweep::Progress&)> callback();
+
+ private:
+  void show(const sweep::Progress& progress);
+
+  ProgressLine line_;
+  bool plain_ = false;
+  double next_plain_ = 10;
+};
+
+/// "45 %  52,000 of 115,536 points, 12,345/s, 5 s left".
+[[nodiscard]] std::string progress_text(const sweep::Progress& progress);
 
 }  // namespace pipeloom::cli

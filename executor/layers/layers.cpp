@@ -9,7 +9,6 @@
 
 #include <pipeloom/schedule.hpp>
 #include "executor/layers/tensor_math.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::executor {

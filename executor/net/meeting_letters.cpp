@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "executor/net/world.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

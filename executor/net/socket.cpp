@@ -17,7 +17,7 @@
 #include <system_error>
 
 #include "executor/net/wait.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::executor::net {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <pipeloom/schedule.hpp>
 #include "executor/run/timer.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor {
 namespace {

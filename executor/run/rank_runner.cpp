@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "executor/run/replica_reduction.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor {
 namespace {

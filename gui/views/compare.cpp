@@ -11,7 +11,7 @@
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
-#include "sim/memory_text.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

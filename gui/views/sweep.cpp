@@ -12,7 +12,7 @@
 #include "gui/model/session/command.hpp"
 #include "gui/sweep_map_draw.hpp"
 #include "gui/widgets.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::gui::views {

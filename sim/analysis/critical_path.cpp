@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "sim/analysis/entry_edges.hpp"
-#include "sim/engine/entry_order.hpp"
+#include "sim/engine/fixed_order.hpp"
 
 namespace pipeloom {
 namespace {

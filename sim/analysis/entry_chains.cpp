@@ -9,7 +9,7 @@
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

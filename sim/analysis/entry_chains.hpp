@@ -1,6 +1,6 @@
 #pragma once
 
-// Chains of data around every entry, where groups and copies tie microbatches together. For sim/analysis/chain_jobs.hpp.
+// Chains of data around every entry, where groups and copies tie microbatches together. For sim/analysis/bounds.hpp.
 
 #include <vector>
 

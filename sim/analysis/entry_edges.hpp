@@ -9,7 +9,7 @@
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
 #include "sim/dependency.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 

@@ -8,7 +8,7 @@
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/text.hpp"
 #include "sim/wait_graph.hpp"
 

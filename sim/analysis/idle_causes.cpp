@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "sim/dependency.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 namespace {

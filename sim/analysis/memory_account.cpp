@@ -5,7 +5,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "sim/analysis/queue_account.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "sim/tensor_index.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom {
 namespace {

@@ -9,7 +9,6 @@
 #include <pipeloom/schedule.hpp>
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom {

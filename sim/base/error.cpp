@@ -4,8 +4,7 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/literals.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom {

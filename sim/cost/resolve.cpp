@@ -5,14 +5,64 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/cost/durations.hpp"
-#include "sim/cost/first_stage.hpp"
+#include <pipeloom/error.hpp>
+#include "sim/cost/cost_spec.hpp"
+#include "sim/cost/source.hpp"
 #include "sim/cost/spread.hpp"
+#include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::cost {
+
 namespace {
+
+// The part of resolve() about stage 0, which has no stage before it to send a gradient to.
+
+/// FirstStage::Torch: I of stage 0 takes no time, and its W takes I + W, as measured under PyTorch (there is no input whose gradient I
+/// could compute, so autograd does all of it in W). Applying it again changes nothing. REQUIRES: `out.stage_duration` is filled in.
+/// Throws InputError if I + W overflows.
+void apply_first_stage(const CostSpec& spec, ResolvedCosts& out) {
+  if (spec.first_stage == FirstStage::Full) return;
+  Ticks& input = out.stage_duration[index_of(OpKind::BackwardInput)].front();
+  Ticks& weight = out.stage_duration[index_of(OpKind::BackwardWeight)].front();
+  if (input + weight >= kMaxTicks)
+    throw InputError(
+        spec.where,
+        "costs.backward_input + costs.backward_weight overflows on stage 0, where costs.first_stage "
+        "\"torch\" adds them; use a larger time unit");
+  weight += input;
+  input = 0;
+  out.origins.emplace_back("costs.first_stage", "stage 0: nothing in I, I and W in W");
+}
+
+// The part of resolve() about durations: from what sources say to all kinds on every stage.
+
+[[noreturn]] void fail_missing(const CostSpec& spec, const KindRow& row) {
+  std::string also = "it";
+  for (const KindRow& from : kKinds)
+    if (row.derived_from.has(from.kind))
+      also += fmt::format("{}{}", also == "it" ? ", or " : " and ", from.cost_key);
+  throw InputError(
+      spec.where, fmt::format("{} is missing, but other costs are given and the schedule has {} ops; give {}",
+                              row.cost_key, row.letter, also));
+}
+
+/// Fills `out.stage_duration`, `out.origins` and `out.warnings`. Throws InputError for a kind that runs and of which no source says
+/// anything.
+void take_durations(const CostSpec& spec, const Shape& shape, Stated said, ResolvedCosts& out) {
+  out.origins = std::move(said.origins);
+  out.warnings = std::move(said.warnings);
+  for (const KindRow& row : kKinds) {
+    std::optional<std::vector<Ticks>>& ticks = said.duration[index_of(row.kind)];
+    if (!ticks && shape.contains(row.kind)) fail_missing(spec, row);
+    if (!ticks) {
+      ticks.emplace(static_cast<std::size_t>(shape.placement->stages()), 0);
+      out.origins.emplace_back(row.cost_key, "not given: the schedule has no such ops");
+    }
+    out.stage_duration[index_of(row.kind)] = std::move(*ticks);
+  }
+}
 
 __extension__ using Wide = __int128;
 

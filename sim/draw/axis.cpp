@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/literals.hpp"
+#include "sim/base/number_text.hpp"
 
 namespace pipeloom::draw {
 namespace {

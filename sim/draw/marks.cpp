@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::draw {

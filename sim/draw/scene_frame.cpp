@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/analysis/cause_sums.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"

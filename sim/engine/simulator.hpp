@@ -13,6 +13,7 @@
 // Each op waits for one tensor: F(s,k) for F(s-1,k); B or I(s,k) for the gradient of (s+1,k), on the last stage
 // for its own F; W(s,k) for its own I. That B also waits for its own F on the other stages follows from the chain.
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -21,6 +22,7 @@
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
 #include <pipeloom/simulate.hpp>
+#include <pipeloom/units.hpp>
 
 namespace pipeloom {
 
@@ -78,5 +80,28 @@ class Simulator {
 /// growth per step is the largest cycle mean of one step's transition; found exactly by repeating the step until the vector
 /// repeats up to a constant, else by Karp's algorithm (Karp 1978) on the p x p transition matrix. Rounded to the nearest tick.
 [[nodiscard]] Ticks steady_period(const Schedule& schedule, const Costs& costs, const Steps& steps);
+
+// The little max-plus algebra that repeated steps need.
+
+/// A square matrix over (max, +); entries are absent (minus infinity) until set.
+class MaxPlusMatrix {
+ public:
+  static constexpr Ticks kAbsent = -kMaxTicks;
+
+  explicit MaxPlusMatrix(std::size_t size) : size_(size), entries_(size * size, kAbsent) {}
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// Weight of the edge column -> row.
+  [[nodiscard]] Ticks at(std::size_t row, std::size_t column) const { return entries_[row * size_ + column]; }
+  void set(std::size_t row, std::size_t column, Ticks value) { entries_[row * size_ + column] = value; }
+
+ private:
+  std::size_t size_;
+  std::vector<Ticks> entries_;
+};
+
+/// The largest mean weight of a cycle, rounded to the nearest tick: the growth per step of x <- matrix (x) x from any
+/// finite start. Karp, A characterization of the minimum cycle mean in a digraph, 1978. O(size^3) time, O(size^2) memory. 0
+/// without a cycle.
+[[nodiscard]] Ticks max_cycle_mean(const MaxPlusMatrix& matrix);
 
 }  // namespace pipeloom

@@ -12,6 +12,7 @@
 // rank's instructions), so no clock is needed and work is done in any order, like the cursor engine does. Shared links serve
 // whoever is ready first, so there the same work is taken in time order.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@
 #include "sim/wait_graph.hpp"
 
 namespace pipeloom {
+
+class MessageFlow;
 
 /// Which messages of a rank wait for each other. A queue serves batches (what NCCL calls a group) in the order in which the rank
 /// posted them, one at a time; the messages of one batch run together.
@@ -125,5 +128,21 @@ struct MessageTotals {
 
 /// The chain of entries and messages that sets the makespan, as op indices of entries in time order.
 [[nodiscard]] std::vector<std::size_t> critical_entries(const ProgramRun& run, const Program& program);
+
+// From "these ranks stand in a Wait" to who waits for whom. The inside of the program engine.
+
+/// A message instance that is not done, and which end of it the rank holds.
+struct StuckMessage {
+  std::uint32_t message = kNoMessage;
+  bool is_send = false;
+};
+struct StuckRank {
+  Rank rank;
+  std::size_t instruction = 0;
+  StuckMessage waits;
+};
+
+[[nodiscard]] ProgramHang explain_stuck(const Program& program, const MessageFlow& flow,
+                                        const std::vector<StuckRank>& stuck, std::size_t entries_done);
 
 }  // namespace pipeloom

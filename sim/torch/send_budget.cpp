@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
-#include "sim/torch/send_waits.hpp"
+#include "sim/torch/lowering.hpp"
 
 namespace pipeloom::torch {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::sweep {
 namespace {

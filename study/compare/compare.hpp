@@ -14,7 +14,7 @@
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/run.hpp>
 #include <pipeloom/simulate.hpp>
-#include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "study/report/metric.hpp"
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::study {

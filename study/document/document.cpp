@@ -8,7 +8,6 @@
 #include "study/document/html.hpp"
 #include "study/document/script.hpp"
 #include "study/document/sha256.hpp"
-#include "study/document/style.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -38,7 +38,7 @@ struct Facts {
 struct Cell {
   std::string text;
   Tone tone = Tone::Plain;
-  /// Class of a small square of colour before the text (study/document/style.hpp), "" for none.
+  /// Class of a small square of colour before the text (study/document/html.hpp), "" for none.
   std::string swatch = {};
 };
 /// A table with a caption. The first cell of a row is its heading. HTML tables of more than one row can be sorted by their columns where

@@ -4,6 +4,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <pipeloom/metrics.hpp>
+#include <pipeloom/op.hpp>
+#include "sim/draw/palette.hpp"
 
 namespace pipeloom::study::page {
 
@@ -18,5 +23,34 @@ namespace pipeloom::study::page {
 
 /// A number of a picture: at most `digits` (0 to 3) digits after the point, no trailing zeros, "0" rather than "-0".
 [[nodiscard]] std::string coordinate(double value, int digits = 2);
+
+// The look of a page: one style sheet made from the palette of all our pictures, light and dark by what the reader's system prefers, light
+// on paper.
+//
+// Classes for markup in figures:
+//   F0-2 ..      an op of kind F (F B I W R O L), shade 0 of 2 (op_class()): sets `color`, and --on, the colour of text on it
+//   idle-warmup  an idle cause (idle_class()): the same
+//   s0 .. s7     series colours: schedules of a sweep, runs of a comparison: the same; on-s0 .. as their number or letter is drawn
+//   fill, line   a shape filled with, or a stroke drawn in, the `color` that it has from the above
+//   ink, muted-ink, axis-line, grid-line, row-ground, limit-line, good-ink, bad-ink: parts of charts
+//   num          text upon a class that sets --on
+
+/// Series colours s0, s1, ..; the ninth takes the first again.
+inline constexpr int kSeriesColours = 8;
+
+[[nodiscard]] std::string op_class(OpKind kind, int shade, int shades);
+[[nodiscard]] std::string idle_class(IdleCause cause);
+[[nodiscard]] std::string series_class(int index);
+
+/// The whole style sheet, the same for every page.
+[[nodiscard]] std::string style_sheet();
+
+/// A text colour and what it stands on, for the test of contrasts: WCAG 2.1 AA asks for 4.5 : 1.
+struct InkOnGround {
+  std::string name;
+  draw::Colour ink;
+  draw::Colour ground;
+};
+[[nodiscard]] std::vector<InkOnGround> text_colours(draw::Theme theme);
 
 }  // namespace pipeloom::study::page

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::study::page {
 namespace {

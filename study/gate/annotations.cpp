@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "study/suite/case_verdict.hpp"
 

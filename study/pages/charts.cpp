@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/config/effective_config.hpp"
-#include "sim/kind_masks.hpp"
-#include "study/document/style.hpp"
+#include "sim/kinds.hpp"
+#include "study/document/html.hpp"
 #include "study/pages/findings.hpp"
 #include "study/text/numbers.hpp"
 

@@ -12,7 +12,6 @@
 #include "study/pages/run_page.hpp"
 #include "study/plots/cause_bars.hpp"
 #include "study/plots/gantt_svg.hpp"
-#include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 #include "version.hpp"
 

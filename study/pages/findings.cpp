@@ -10,7 +10,6 @@
 #include "sim/kinds.hpp"
 #include "study/report/metric.hpp"
 #include "study/report/run_tables.hpp"
-#include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "sim/base/printable.hpp"
-#include "study/answers/scale.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/answers/select.hpp"
 #include "study/pages/sweep_page.hpp"
-#include "study/pages/sweep_tables.hpp"
 #include "study/plots/sweep_map.hpp"
 #include "study/plots/sweep_scatter.hpp"
 #include "study/text/numbers.hpp"

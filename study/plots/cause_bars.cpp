@@ -6,7 +6,6 @@
 
 #include "sim/draw/scene.hpp"
 #include "study/document/html.hpp"
-#include "study/document/style.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <pipeloom/units.hpp>
-#include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "study/document/document.hpp"
 

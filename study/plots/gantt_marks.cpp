@@ -4,7 +4,6 @@
 
 #include <pipeloom/metrics.hpp>
 #include "study/document/html.hpp"
-#include "study/document/style.hpp"
 #include "study/plots/gantt_drawer.hpp"
 
 namespace pipeloom::study::page {

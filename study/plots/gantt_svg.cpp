@@ -10,7 +10,6 @@
 #include "sim/draw/scene.hpp"
 #include "sim/kinds.hpp"
 #include "study/document/html.hpp"
-#include "study/document/style.hpp"
 #include "study/plots/gantt_drawer.hpp"
 #include "study/text/numbers.hpp"
 

@@ -9,7 +9,6 @@
 #include "study/document/html.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/time_chart.hpp"
-#include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

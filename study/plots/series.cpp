@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/document/html.hpp"
-#include "study/document/style.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {

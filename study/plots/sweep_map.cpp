@@ -6,9 +6,8 @@
 #include <cmath>
 
 #include "sim/kinds.hpp"
-#include "study/answers/scale.hpp"
+#include "study/answers/select.hpp"
 #include "study/document/html.hpp"
-#include "study/document/style.hpp"
 #include "study/plots/sweep_scatter.hpp"
 #include "study/text/numbers.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/kinds.hpp"
-#include "study/document/style.hpp"
+#include "study/document/html.hpp"
 #include "study/plots/sweep_map.hpp"
 #include "study/text/numbers.hpp"
 

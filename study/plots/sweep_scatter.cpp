@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/printable.hpp"
-#include "study/answers/scale.hpp"
+#include "sim/base/text_tools.hpp"
+#include "study/answers/select.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/point_heaps.hpp"
 #include "study/plots/series.hpp"

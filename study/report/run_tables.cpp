@@ -6,9 +6,8 @@
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/run/messages.hpp"
-#include "study/text/memory_text.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study {

@@ -19,8 +19,8 @@
 #include "sim/io/config/effective_config.hpp"
 #include "sim/memory.hpp"
 #include "sim/messages/program_engine.hpp"
+#include "study/run/make_schedule.hpp"
 #include "study/run/messages.hpp"
-#include "study/run/run_size.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -15,6 +15,8 @@ enum class Status : unsigned char {
   OverMemory,  ///< it runs, but a rank needs more than memory.limit_bytes
   Failed,      ///< nothing about the run: it needs more memory than it may use, a disk or device failed
 };
+inline constexpr Status kAllStatuses[] = {Status::Ok, Status::Illegal, Status::Hang, Status::OverMemory,
+                                          Status::Failed};
 /// "ok", "illegal", "deadlock", "over_memory", "failed".
 [[nodiscard]] std::string_view name_of(Status status);
 

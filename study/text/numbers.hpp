@@ -1,14 +1,17 @@
 #pragma once
 
-// Numbers as people write and read them; sizes are in sim/base/literals.hpp.
+// Numbers as people write and read them; sizes are in sim/base/number_text.hpp.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <pipeloom/metrics.hpp>
 #include <pipeloom/units.hpp>
-#include "sim/base/literals.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/base/tick_sum.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::study {
 
@@ -46,5 +49,14 @@ class TimeFormat {
   int exact_decimals_ = 1;
   TickSum largest_;
 };
+
+// What limits leave, as people read it (sim/memory.hpp).
+
+/// What is left of its limit on the rank that has least left, negative where it holds more; nothing without a limit.
+[[nodiscard]] std::optional<Bytes> headroom_of(const MemoryModel& model, const Metrics& metrics);
+/// "85.9 GB (80.0 GiB)", or the smallest and the largest where ranks differ. REQUIRES: a limit.
+[[nodiscard]] std::string limits_text(const MemoryModel& model);
+/// "limit 85.9 GB (80.0 GiB), headroom 4.8 GB (4.5 GiB)", or "over by" where a rank holds more. REQUIRES: a limit.
+[[nodiscard]] std::string headroom_text(const MemoryModel& model, const Metrics& metrics);
 
 }  // namespace pipeloom::study

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/json/json_value.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::study {
 namespace {

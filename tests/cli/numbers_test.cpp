@@ -1,10 +1,9 @@
 #include "cli/numbers.hpp"
 
 #include <pipeloom/error.hpp>
-#include "sim/base/literals.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/memory.hpp"
-#include "sim/memory_text.hpp"
-#include "study/text/memory_text.hpp"
+#include "study/text/numbers.hpp"
 #include "support/catch.hpp"
 
 namespace numbers_test {

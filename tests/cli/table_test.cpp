@@ -1,5 +1,4 @@
-#include "cli/table.hpp"
-
+#include "cli/numbers.hpp"
 #include "support/catch.hpp"
 
 namespace table_test {

@@ -10,7 +10,7 @@
 
 #include "executor/run/work.hpp"
 #include "sim/analysis/dag.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor {

@@ -10,7 +10,7 @@
 
 #include <pipeloom/schedule.hpp>
 #include "executor/in_order.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::layers_test {

@@ -6,7 +6,7 @@
 
 #include <pipeloom/schedule.hpp>
 #include "sim/dependency.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::executor {

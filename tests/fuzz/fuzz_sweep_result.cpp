@@ -11,7 +11,7 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/panels/sweep_scene.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/sweep/result/result.hpp"
 #include "study/sweep/result/table.hpp"
 #include "study/text/result_text.hpp"

@@ -8,7 +8,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/torch/dry_run.hpp"
-#include "sim/torch/grid.hpp"
+#include "sim/torch/homes.hpp"
 #include "sim/torch/liveness.hpp"
 #include "sim/torch/verdict.hpp"
 #include "tests/fuzz/schedule_round_trip.hpp"

@@ -8,7 +8,6 @@
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

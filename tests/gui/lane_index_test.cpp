@@ -8,7 +8,6 @@
 #include <pipeloom/metrics.hpp>
 #include "gui/model/detail/message_lanes.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "support/catch.hpp"

@@ -8,7 +8,7 @@
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
 #include "sim/dependency.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"

@@ -6,7 +6,7 @@
 #include "gui/model/panels/marks.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 

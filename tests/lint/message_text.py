@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that messages show foreign text by shortened() or printable() (sim/base/printable.hpp).
+"""Checks that messages show foreign text by shortened() or printable() (sim/base/text_tools.hpp).
 
     message_text.py [ROOT]
 
@@ -22,7 +22,7 @@ OWN_WORDS = {
     "sim/layout/megatron_layout.cpp": ["found"],
     "study/document/document.cpp": ["policy_hash(style)", "policy_hash(code)"],
     "study/sweep/grid/grid_keys.cpp": ["row.path"],
-    "study/sweep/result/result_reader.cpp": ["literal"],
+    "study/sweep/result/result.cpp": ["literal"],
 }
 
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'

@@ -15,7 +15,7 @@
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules::extras_contract_test {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/analysis/chain_jobs.hpp"
+#include "sim/analysis/bounds.hpp"
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/dag.hpp"
 

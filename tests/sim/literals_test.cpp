@@ -1,7 +1,6 @@
 // Quantities with their unit.
 
-#include "sim/base/literals.hpp"
-
+#include "sim/base/number_text.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::literals_test {

@@ -1,8 +1,7 @@
-#include "sim/engine/max_plus.hpp"
-
 #include <algorithm>
 #include <vector>
 
+#include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 

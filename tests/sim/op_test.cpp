@@ -2,7 +2,6 @@
 #include <vector>
 
 #include <pipeloom/op.hpp>
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 #include "support/catch.hpp"
 

@@ -1,9 +1,8 @@
-#include "sim/base/printable.hpp"
-
 #include <string>
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/text_tools.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::printable_test {

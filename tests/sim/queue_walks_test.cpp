@@ -7,11 +7,11 @@
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/analysis/chain_jobs.hpp"
+#include "sim/analysis/bounds.hpp"
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"

@@ -6,7 +6,7 @@
 #include <queue>
 
 #include "sim/engine/wait_for.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::test {
 namespace {

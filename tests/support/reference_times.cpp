@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::test {
 namespace {

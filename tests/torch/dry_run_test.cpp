@@ -1,7 +1,7 @@
 #include "sim/torch/dry_run.hpp"
 
 #include <pipeloom/schedule.hpp>
-#include "sim/torch/grid.hpp"
+#include "sim/torch/homes.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"

@@ -7,7 +7,6 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "sim/torch/pairing.hpp"
-#include "sim/torch/send_waits.hpp"
 #include "support/catch.hpp"
 #include "torch/recorded_lists.hpp"
 

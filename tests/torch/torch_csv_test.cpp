@@ -8,7 +8,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
-#include "sim/io/formats/schedule_places.hpp"
+#include "sim/io/formats/schedule_json.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"

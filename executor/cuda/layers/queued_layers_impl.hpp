@@ -2,7 +2,7 @@
 
 // Bodies of queued_layers.hpp, which includes it: ops and steps.
 
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::cuda {
 

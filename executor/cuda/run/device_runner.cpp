@@ -8,7 +8,7 @@
 #include "executor/cuda/run/device_reduction.hpp"
 #include "executor/cuda/run/range_names.hpp"
 #include "executor/cuda/run/trace_range.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

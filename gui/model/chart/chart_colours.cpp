@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,7 +7,6 @@
 #include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/detail/lane_index.hpp"
 #include "gui/model/detail/message_lanes.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {

@@ -9,7 +9,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

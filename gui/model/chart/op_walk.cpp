@@ -6,7 +6,6 @@
 
 #include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {

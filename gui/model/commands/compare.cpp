@@ -8,7 +8,7 @@
 #include "gui/model/panels/compare_model.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "schedules/generator.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

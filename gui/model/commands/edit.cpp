@@ -12,7 +12,7 @@
 #include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/may_replace.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/navigation.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -9,7 +9,7 @@
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/select.hpp"
 #include "gui/model/panels/marks.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

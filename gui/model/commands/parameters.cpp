@@ -8,7 +8,7 @@
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/panels/schedule_table.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/session/session.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/panels/sweep_model.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {

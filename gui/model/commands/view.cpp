@@ -9,7 +9,7 @@
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/select.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui::commands {

@@ -19,7 +19,6 @@
 #include "gui/model/detail/memory_pyramid.hpp"
 #include "gui/model/detail/time_range.hpp"
 #include "sim/draw/marks.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "gui/model/detail/lane_index.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gui/model/draw/chart_builder.hpp"
-#include "sim/memory_text.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {

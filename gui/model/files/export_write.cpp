@@ -12,7 +12,7 @@
 #include "sim/io/pictures/cairo_picture.hpp"
 #include "sim/io/pictures/svg.hpp"
 #include "study/report/report.hpp"
-#include "study/run/run_size.hpp"
+#include "study/run/make_schedule.hpp"
 
 namespace pipeloom::gui {
 namespace {

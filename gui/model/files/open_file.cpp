@@ -18,7 +18,7 @@
 #include "sim/cost/bind.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/io/formats/schedule_places.hpp"
+#include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/input.hpp"

@@ -10,8 +10,8 @@
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart/select.hpp"
-#include "sim/base/literals.hpp"
-#include "sim/memory_text.hpp"
+#include "sim/base/number_text.hpp"
+#include "sim/memory.hpp"
 #include "study/report/metric.hpp"
 #include "study/run/messages.hpp"
 

@@ -14,7 +14,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
-#include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
 
 namespace pipeloom::gui {
 

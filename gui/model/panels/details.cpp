@@ -13,7 +13,6 @@
 #include "sim/io/config/effective_config.hpp"
 #include "sim/kinds.hpp"
 #include "sim/memory.hpp"
-#include "sim/memory_text.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {

@@ -6,7 +6,7 @@
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

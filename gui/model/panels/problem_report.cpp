@@ -15,7 +15,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/formats/formats.hpp"
-#include "sim/io/formats/schedule_places.hpp"
+#include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"

@@ -8,7 +8,6 @@
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_layout.hpp"
 #include "gui/model/chart/op_walk.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {

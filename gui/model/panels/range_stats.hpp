@@ -11,7 +11,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
-#include "sim/analysis/cause_sums.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/tick_sum.hpp"
 
 namespace pipeloom::gui {

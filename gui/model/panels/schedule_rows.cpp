@@ -13,9 +13,9 @@
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
-#include "sim/base/literals.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/io/json/json_text.hpp"
-#include "sim/memory_text.hpp"
+#include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {

@@ -7,7 +7,7 @@
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,7 +7,6 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "gui/model/panels/search.hpp"
-#include "sim/base/printable.hpp"
 #include "sim/base/text_cursor.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/answers/select.hpp"
 
 namespace pipeloom::gui {

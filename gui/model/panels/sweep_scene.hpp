@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "study/answers/answers.hpp"
-#include "study/answers/scale.hpp"
+#include "study/answers/select.hpp"
 
 namespace pipeloom::gui {
 

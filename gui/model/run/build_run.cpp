@@ -16,7 +16,7 @@
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/messages/program_engine.hpp"
-#include "study/run/load_run.hpp"
+#include "study/run/input.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/script_words.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {

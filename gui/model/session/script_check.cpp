@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/model/session/script.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::gui {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/base/literals.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/codecs.hpp"
 #include "sim/io/json/json_text.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_writer.hpp"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "sim/base/literals.hpp"
-#include "sim/base/printable.hpp"
-#include "sim/io/json/rounding.hpp"
+#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
+#include "sim/io/json/json_text.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -9,7 +9,6 @@
 
 #include <pipeloom/metrics.hpp>
 #include "sim/io/json/text_writer.hpp"
-#include "sim/kind_masks.hpp"
 #include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "sim/tensor_index.hpp"

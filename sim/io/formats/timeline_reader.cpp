@@ -8,10 +8,10 @@
 #include <utility>
 
 #include <pipeloom/schedule.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/formats/queue_reader.hpp"
 #include "sim/io/formats/timeline_rows.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -5,11 +5,10 @@
 #include <charconv>
 
 #include <pipeloom/schedule.hpp>
-#include "sim/base/printable.hpp"
 #include "sim/base/text_cursor.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "sim/io/json/rounding.hpp"
 
 namespace pipeloom::io {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/literals.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/io/json/process.hpp"
 
 namespace pipeloom::io {

@@ -6,8 +6,8 @@
 
 #include <unordered_set>
 
-#include "sim/base/literals.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io {

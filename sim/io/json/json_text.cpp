@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::io {
+
 namespace {
 
 /// The letter behind the backslash, or 0 for what has none.
@@ -51,6 +52,12 @@ std::string json_string(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
+}
+
+std::string rounded_warning(const Where& where, std::string_view key, std::string_view found) {
+  const std::string place = where.text();
+  return fmt::format("{}{}{} is {}, more digits than are kept; it was rounded", place,
+                     place.empty() ? "" : ": ", key, found);
 }
 
 }  // namespace pipeloom::io

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::io {
 
@@ -29,5 +29,10 @@ void append_json_string(std::string& out, std::string_view text,
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
+
+// Numbers with more digits than are kept: one wording for every reader.
+
+/// "run.json:3:12: costs.forward is 0.12345678901, more digits than are kept; it was rounded". `found` is printable already.
+[[nodiscard]] std::string rounded_warning(const Where& where, std::string_view key, std::string_view found);
 
 }  // namespace pipeloom::io

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/text_writer.hpp"
 #include "sim/kinds.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "sim/messages/plans/rank_writer.hpp"
 

@@ -1,7 +1,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "sim/messages/plans/inbox.hpp"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/engine/simulator.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/messages/message_plans.hpp"
 
 namespace pipeloom {

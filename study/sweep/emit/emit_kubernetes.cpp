@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "study/sweep/emit/emit.hpp"
 #include "study/sweep/emit/job_text.hpp"

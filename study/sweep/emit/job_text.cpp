@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "study/text/shell_text.hpp"
 
 namespace pipeloom::sweep {

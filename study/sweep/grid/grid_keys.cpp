@@ -1,22 +1,27 @@
+// What reading one value of a key does to a configuration: keys know that themselves (Key::patch). A test holds it against the reader.
+
 #include "study/sweep/grid/grid_keys.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <vector>
 
 #include "schedules/generator.hpp"
-#include "sim/base/literals.hpp"
-#include "sim/base/printable.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/kinds.hpp"
+#include "study/sweep/grid/grid_template.hpp"
 #include "study/text/decimal.hpp"
 
 namespace pipeloom::sweep {
+
 namespace {
 
 using io::Value;
@@ -152,6 +157,30 @@ void append_plain_json(std::string& out, const Value& value, bool sorted) {
   } else {
     out += value.canonical_text();
   }
+}
+
+bool Patch::apply(io::Config& config, std::string_view json, const Where& where) const {
+  if (!key->patch(*key, config, index, json, where)) return false;
+  const bool has_place = key->group == io::KeyClass::Shape || key->group == io::KeyClass::Option;
+  if (has_place) config.given.move(io::id_of(*key), where);
+  return true;
+}
+
+std::string_view Patch::placeholder() const {
+  return key->type == io::KeyType::Text ? "\"gpipe\"" : "1";
+}
+
+std::optional<Patch> find_patch(std::string_view path) {
+  if (const io::Key* key = io::find_config_key(path))
+    return key->patches_whole && key->patchable ? std::optional(Patch{key, io::kWhole}) : std::nullopt;
+  const auto dot = std::min(path.rfind('.'), path.size());
+  const io::Key* key = io::find_config_key(path.substr(0, dot));
+  const std::string_view digits = path.substr(std::min(dot + 1, path.size()));
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (key == nullptr || !key->patches_entries || error != std::errc{} || end != digits.data() + digits.size())
+    return std::nullopt;
+  return Patch{key, index};
 }
 
 }  // namespace pipeloom::sweep

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/sweep/grid/grid_content.hpp"

@@ -7,15 +7,12 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/text/result_text.hpp"
 
 namespace pipeloom::sweep {
 namespace {
-
-constexpr std::array kStatuses = {Status::Ok, Status::Illegal, Status::Hang, Status::OverMemory,
-                                  Status::Failed};
 
 /// Whether lines with this status have metrics, and an error.
 bool has_metrics(std::string_view status) {
@@ -27,7 +24,7 @@ bool has_error(std::string_view status) {
 
 /// The status that a text begins with, or "".
 std::string_view status_at(LineScanner& scanner) {
-  for (const Status status : kStatuses)
+  for (const Status status : study::kAllStatuses)
     if (scanner.take(name_of(status))) return name_of(status);
   return "";
 }

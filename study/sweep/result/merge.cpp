@@ -7,7 +7,6 @@
 #include <queue>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/sweep/result/result.hpp"

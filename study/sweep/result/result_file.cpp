@@ -8,14 +8,15 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <pipeloom/error.hpp>
-#include "sim/base/printable.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/text/result_text.hpp"
 
 namespace pipeloom::sweep {
+
 namespace {
 
 /// Locks of a file system that has none are done without.
@@ -261,6 +262,27 @@ void ResultFile::sync() {
   require_in_place();
   if (::fdatasync(descriptor_) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP) return;
   fail(errno, "");
+}
+
+void PrefixWriter::put(std::uint64_t piece, PieceText text) {
+  if (piece < next_ || waiting_.count(piece) != 0) return;
+  waiting_bytes_ += text.lines.size();
+  waiting_.emplace(piece, std::move(text));
+  for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_ && !ended_;
+       first = waiting_.begin()) {
+    const PieceText in_turn = std::move(first->second);
+    waiting_bytes_ -= in_turn.lines.size();
+    waiting_.erase(first);
+    write(in_turn);
+  }
+}
+
+void PrefixWriter::write(const PieceText& text) {
+  file_.append(text.lines);
+  counts_.add(text.counts);
+  end_point_ = text.end_point;
+  ended_ = !text.complete;
+  if (text.complete) ++next_;
 }
 
 }  // namespace pipeloom::sweep

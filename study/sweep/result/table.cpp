@@ -6,20 +6,17 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/base/printable.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::sweep {
 namespace {
 
-constexpr Status kStatuses[] = {Status::Ok, Status::Illegal, Status::Hang, Status::OverMemory,
-                                Status::Failed};
-
 Status status_named(std::string_view name, const Where& where) {
-  for (const Status status : kStatuses)
+  for (const Status status : study::kAllStatuses)
     if (name_of(status) == name) return status;
   std::vector<std::string> valid;
-  for (const Status status : kStatuses) valid.emplace_back(name_of(status));
+  for (const Status status : study::kAllStatuses) valid.emplace_back(name_of(status));
   throw InputError::unknown_name(where, "status", name, valid);
 }
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "study/report/run_tables.hpp"
-#include "study/run/run_size.hpp"
+#include "study/run/make_schedule.hpp"
 #include "study/sweep/run/point_metrics.hpp"
 #include "study/sweep/run/schedule_cache.hpp"
 

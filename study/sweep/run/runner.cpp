@@ -16,7 +16,7 @@
 
 #include <pipeloom/error.hpp>
 #include "study/report/metric.hpp"
-#include "study/sweep/result/prefix_writer.hpp"
+#include "study/sweep/result/result_file.hpp"
 
 namespace pipeloom::sweep {
 namespace {

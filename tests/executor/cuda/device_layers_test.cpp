@@ -23,7 +23,7 @@
 #include "executor/cuda/small_schedules.hpp"
 #include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::cuda {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "executor/cuda/fake/fake_cuda.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {

@@ -11,7 +11,7 @@
 #include "executor/cuda/layers/queued_layers.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "sim/analysis/dag.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor::cuda {

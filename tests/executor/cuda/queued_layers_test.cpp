@@ -17,7 +17,7 @@
 #include "executor/layers/layers.hpp"
 #include "executor/small_layers.hpp"
 #include "schedules/generator.hpp"
-#include "sim/kind_masks.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::cuda::queued_layers_test {

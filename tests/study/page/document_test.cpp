@@ -7,7 +7,6 @@
 #include "study/document/html.hpp"
 #include "study/document/script.hpp"
 #include "study/document/sha256.hpp"
-#include "study/document/style.hpp"
 #include "study/page/page_support.hpp"
 #include "support/catch.hpp"
 

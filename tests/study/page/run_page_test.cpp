@@ -8,7 +8,7 @@
 #include "study/page/page_support.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/time_chart.hpp"
-#include "study/run/load_run.hpp"
+#include "study/run/input.hpp"
 #include "support/catch.hpp"
 
 namespace run_page_test {

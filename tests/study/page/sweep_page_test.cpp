@@ -3,7 +3,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "study/answers/scale.hpp"
 #include "study/answers/select.hpp"
 #include "study/plots/point_heaps.hpp"
 #include "study/plots/sweep_map.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "study/sweep/grid/grid.hpp"
-#include "study/sweep/grid/grid_sample.hpp"
+#include "study/sweep/grid/grid_template.hpp"
 #include "support/catch.hpp"
 
 namespace grid_order_test {

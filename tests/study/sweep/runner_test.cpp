@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "study/sweep/result/prefix_writer.hpp"
+#include "study/sweep/result/result_file.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
 
