@@ -20,8 +20,8 @@
 #include "executor/net/loop.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/clock_offset.hpp"
-#include "executor/run/barrier.hpp"
 #include "executor/run/clock.hpp"
+#include "executor/run/rank_threads.hpp"
 #include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {

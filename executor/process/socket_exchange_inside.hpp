@@ -15,7 +15,7 @@
 
 #include "executor/process/own_ends.hpp"
 #include "executor/process/socket_exchange.hpp"
-#include "executor/run/swaps.hpp"
+#include "executor/run/exchange.hpp"
 
 namespace pipeloom::executor {
 

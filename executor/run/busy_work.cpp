@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <pipeloom/schedule.hpp>
-#include "executor/run/timer.hpp"
+#include "executor/run/clock.hpp"
 #include "sim/kind_masks.hpp"
 
 namespace pipeloom::executor {

@@ -12,11 +12,16 @@
 //                  of a directed pair
 //   PerPair        all of a directed pair    the batches that both posted before for this pair and way
 
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "executor/run/run.hpp"
@@ -82,5 +87,20 @@ using ChannelKey = std::tuple<Rank, Rank, std::uint32_t>;
 /// The delivered payload, or WrongMessage: it has not `elements` of them, or not the checksum that its sender gave it.
 [[nodiscard]] Payload checked(const Program& program, MessageInstance message, Payload payload,
                               std::size_t elements, const std::uint64_t* checksum);
+
+/// Tensors that two ranks give each other outside the program's messages: what is given from one rank to another is taken in the same order. Any thread.
+class Swaps {
+ public:
+  void give(Rank from, Rank to, Payload tensor);
+  /// Waits for the next one. Nothing if the run was stopped.
+  [[nodiscard]] std::optional<Payload> take(Rank from, Rank to);
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::pair<Rank, Rank>, std::deque<Payload>> given_;  // [from, to]
+  bool stopped_ = false;
+};
 
 }  // namespace pipeloom::executor

@@ -20,7 +20,6 @@
 #include <pipeloom/costs.hpp>
 #include "executor/run/exchange.hpp"
 #include "executor/run/run_plan.hpp"
-#include "executor/run/swaps.hpp"
 #include "sim/messages/message_flow.hpp"
 
 namespace pipeloom::executor {

@@ -18,6 +18,7 @@ namespace pipeloom::executor {
 struct Payload {
   std::vector<float> values;
   [[nodiscard]] std::size_t bytes() const { return values.size() * sizeof(float); }
+  [[nodiscard]] bool is_empty() const { return values.empty(); }
 };
 
 /// What a rank has to show for the step that it ran last, for a check of the whole.
