@@ -16,7 +16,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "executor/net/wait.hpp"
 #include "sim/base/printable.hpp"
 #include "sim/kinds.hpp"
 
