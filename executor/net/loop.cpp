@@ -47,7 +47,8 @@ iovec part(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-/// One connection of a loop: what waits to be written, and what has come. Frames leave in the order of send(): a sender writes itself only what nothing waits in front of, under the lock of the queue.
+/// One connection of a loop: what waits to be written, and what has come. Frames leave in the order of send(): a sender writes itself only
+/// what nothing waits in front of, under the lock of the queue.
 class Connection {
  public:
   /// Adds what it queues to `queued`, which outlives it.

@@ -15,7 +15,8 @@
 
 namespace pipeloom::executor::net {
 
-/// Who calls a listener, heard all at once. Nobody is waited for who says nothing: the others are heard meanwhile, and he is sent away after a while, as is who sends no frame.
+/// Hears all callers of a listener at once: a caller that says nothing holds up no other, and is sent away after a while, as is one that sends
+/// no frame.
 class Callers {
  public:
   struct Caller {
