@@ -112,21 +112,21 @@ class Crew {
   [[nodiscard]] bool is_small() const { return size() <= kSmallCrew; }
   /// Whether somebody tells this process where `other` is.
   [[nodiscard]] bool hears_of(Rank other) const { return is_coordinator() || is_small() || other == Rank(0); }
-  /// The coordinator's last word.
+  /// Says the coordinator's last word.
   void say_bye();
   void say(Rank to, net::Frame frame);
   void say_to_all(const net::Frame& frame);
-  /// One more at the coordinator's barrier. Called with the lock, which it gives up while it writes.
+  /// Counts one more rank at the coordinator's barrier. Called with the lock, which it gives up while it writes.
   void come(std::unique_lock<std::mutex>& lock);
   void share(LetterKind kind, const net::Bytes& own);
-  /// Tells that this rank is at the barrier; its number.
+  /// Tells the coordinator that this rank is at the barrier. Returns the barrier's number.
   [[nodiscard]] unsigned arrive();
   [[nodiscard]] std::optional<RoundTrip> round_trip();
   [[nodiscard]] std::vector<net::Bytes> take_shares();
   [[nodiscard]] std::vector<net::Bytes> take_remains();
   [[nodiscard]] net::Bytes take_broadcast();
 
-  /// Until the mail is as wanted; false if the run was stopped.
+  /// Waits until the mail is as wanted. Returns false if the run was stopped.
   template <class Wanted>
   [[nodiscard]] bool wait(Wanted&& is_wanted) {
     std::unique_lock lock(mutex_);

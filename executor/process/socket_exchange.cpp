@@ -74,12 +74,9 @@ class SocketExchange::Inside {
 
   [[nodiscard]] const Program& program() const { return plan_->program; }
   [[nodiscard]] MessageInstance instance(MessageId message, int step) const {
-    return message +
-           static_cast<MessageInstance>(step) * static_cast<MessageInstance>(program().messages().size());
+    return instance_of(program(), message, step);
   }
-  [[nodiscard]] const MessageInfo& info(MessageInstance message) const {
-    return program().messages()[message % static_cast<MessageInstance>(program().messages().size())];
-  }
+  [[nodiscard]] const MessageInfo& info(MessageInstance message) const { return info_of(program(), message); }
 
   // On the loop's thread.
   void on_frame(Rank from, const net::Frame& frame);

@@ -73,6 +73,13 @@ class Exchange {
 
 /// Messages of several steps as one number each: step * messages of the program + id.
 using MessageInstance = std::uint32_t;
+[[nodiscard]] inline MessageInstance instance_of(const Program& program, MessageId message, int step) {
+  return message +
+         static_cast<MessageInstance>(step) * static_cast<MessageInstance>(program.messages().size());
+}
+[[nodiscard]] inline const MessageInfo& info_of(const Program& program, MessageInstance message) {
+  return program.messages()[message % static_cast<MessageInstance>(program.messages().size())];
+}
 
 /// "the output of 0F3 from rank 0 in step 1".
 [[nodiscard]] std::string name_of(const Program& program, MessageInstance message);

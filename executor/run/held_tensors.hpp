@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
-#include "sim/kind_masks.hpp"
+#include "executor/run/work.hpp"
 #include "sim/messages/program.hpp"
 #include "sim/tensor_index.hpp"
 
@@ -38,7 +38,7 @@ class HeldTensors {
     const MessageId message = program_.messages().needed_by(op);
     if (message != kNoMessage) return take_from(received_, message);
     const Op what = program_.schedule().ops()[op];
-    if (what.kind() != OpKind::Forward && !carries_gradient(what.kind())) return {};
+    if (!takes_tensor(what, program_.schedule().stages())) return {};
     return take_from(local_, tensors_.input_of(what));
   }
   void keep_output(std::size_t op, Tensor output) {

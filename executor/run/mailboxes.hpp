@@ -49,7 +49,7 @@ class Mailboxes : public Exchange {
 
   [[nodiscard]] const Program& program() const { return plan_->program; }
   [[nodiscard]] MessageInstance instance(MessageId message, int step) const {
-    return message + static_cast<MessageInstance>(step) * count_;
+    return instance_of(program(), message, step);
   }
   /// Notes the next send or receive of a channel; tells everybody if it is paired with another message.
   void pair(MessageInstance message, bool is_send);
@@ -60,7 +60,6 @@ class Mailboxes : public Exchange {
   [[nodiscard]] Letter take_letter(MessageInstance message);
 
   std::shared_ptr<const RunPlan> plan_;
-  MessageInstance count_;
   Costs delays_;
   Swaps swaps_;
 

@@ -74,18 +74,21 @@ void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>
   }
 }
 
-RunResult run_on_cpu(const Program& program, Work& work, const RunOptions& options) {
-  const auto plan = make_plan(program, work, options);
-  std::vector<Rank> ranks;
-  for (Rank rank{0}; rank < Rank(program.schedule().ranks()); ++rank) ranks.push_back(rank);
-  // Shared: a rank that cannot be stopped keeps what it uses.
-  const auto state = std::make_shared<RunState>(plan, work, ranks, std::make_unique<Mailboxes>(plan),
-                                                std::make_unique<ThreadBarrier>(program.schedule().ranks()));
-  run_threads(state, ranks);
+RunResult run_all(const std::shared_ptr<RunState>& state, const RankLife& life) {
+  const std::vector<Rank> ranks = all_ranks(state->schedule());
+  run_threads(state, ranks, life);
   std::vector<RankRecord> records;
   for (const Rank rank : ranks) records.push_back(state->record_of(rank));
-  if (const auto failure = state->failure()) throw failure_of(*plan, records, *failure);
-  return result_of(*plan, std::move(records));
+  if (const auto failure = state->failure()) throw failure_of(state->plan(), records, *failure);
+  return result_of(state->plan(), std::move(records));
+}
+
+RunResult run_on_cpu(const Program& program, Work& work, const RunOptions& options) {
+  const auto plan = make_plan(program, work, options);
+  // Shared: a rank that cannot be stopped keeps what it uses.
+  return run_all(std::make_shared<RunState>(plan, work, all_ranks(program.schedule()),
+                                            std::make_unique<Mailboxes>(plan),
+                                            std::make_unique<ThreadBarrier>(program.schedule().ranks())));
 }
 
 }  // namespace pipeloom::executor

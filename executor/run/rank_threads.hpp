@@ -42,4 +42,7 @@ void run_rank(RunState& state, Rank rank);
 void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
                  const RankLife& life = run_rank);
 
+/// run_threads() of all ranks, and what came of it. Throws RunFailed. REQUIRES: a state of all ranks.
+[[nodiscard]] RunResult run_all(const std::shared_ptr<RunState>& state, const RankLife& life = run_rank);
+
 }  // namespace pipeloom::executor

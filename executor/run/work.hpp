@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
+#include "sim/kind_masks.hpp"
 
 namespace pipeloom::executor {
 
@@ -59,6 +60,16 @@ class RankWork {
   /// Empty of work without weights.
   [[nodiscard]] virtual RankGradients gradients() const { return {}; }
 };
+
+/// Whether an op takes a tensor from another stage, and whether it gives one, in a schedule of so many stages: the table of RankWork::run().
+[[nodiscard]] inline bool takes_tensor(Op op, int stages) {
+  const int from = op.stage().value() + step_to_producer(op.kind());
+  return from != op.stage().value() && from >= 0 && from < stages;
+}
+[[nodiscard]] inline bool gives_tensor(Op op, int stages) {
+  const int to = op.stage().value() + step_to_consumer(op.kind());
+  return to != op.stage().value() && to >= 0 && to < stages;
+}
 
 class Work {
  public:

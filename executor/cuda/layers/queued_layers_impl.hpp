@@ -2,22 +2,16 @@
 
 // Bodies of queued_layers.hpp, which includes it: set-up, ops and steps.
 
-#include "sim/kind_masks.hpp"
-
 namespace pipeloom::executor::cuda {
 
 template <class Engine, class T>
 std::size_t QueuedLayers<Engine, T>::elements_into(Op op) const {
-  const bool takes = (op.kind() == OpKind::Forward && op.stage() != Stage(0)) ||
-                     (carries_gradient(op.kind()) && !is_last(op));
-  return takes ? rows_of(op).size() * shape_.width : 0;
+  return takes_tensor(op, sizes_.stages) ? rows_of(op).size() * shape_.width : 0;
 }
 
 template <class Engine, class T>
 std::size_t QueuedLayers<Engine, T>::elements_from(Op op) const {
-  const bool gives = (op.kind() == OpKind::Forward && !is_last(op)) ||
-                     (carries_gradient(op.kind()) && op.stage() != Stage(0));
-  return gives ? rows_of(op).size() * shape_.width : 0;
+  return gives_tensor(op, sizes_.stages) ? rows_of(op).size() * shape_.width : 0;
 }
 
 template <class Engine, class T>

@@ -38,7 +38,7 @@ struct OpEstimate {
     Alone,  ///< median of those that ran alone
     Sum,    ///< a B that never did, of a stage whose I and W did: their medians' sum
     Share,  ///< none of this: the median share of its groups, which predicts the schedule that ran and no other
-    None,   ///< the stage has no such ops
+    None,  ///< the stage has no such ops
   };
   Ticks time = 0;
   Source source = Source::None;
