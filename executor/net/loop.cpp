@@ -1,3 +1,5 @@
+// Longer than most files: a connection and the loop that serves it are one piece of locking and waking up, to be read together.
+
 #include "executor/net/loop.hpp"
 
 #include <fcntl.h>

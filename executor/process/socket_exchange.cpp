@@ -1,3 +1,5 @@
+// Longer than most files: the inside, which the handlers of the loop share, is of use to nobody else.
+
 #include "executor/process/socket_exchange.hpp"
 
 #include <fmt/format.h>

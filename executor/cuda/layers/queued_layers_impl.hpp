@@ -1,6 +1,6 @@
 #pragma once
 
-// Bodies of queued_layers.hpp, which includes it: set-up, ops and steps.
+// Bodies of queued_layers.hpp, which includes it: ops, steps, and what happens before the first op.
 
 namespace pipeloom::executor::cuda {
 
