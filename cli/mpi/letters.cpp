@@ -5,55 +5,26 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include <pipeloom/error.hpp>
 
 namespace pipeloom::cli::mpi {
 namespace {
 
-class Packer {
- public:
-  Packer& number(std::uint64_t value) {
-    std::array<char, sizeof value> bytes{};
-    std::memcpy(bytes.data(), &value, sizeof value);
-    out_.append(bytes.data(), bytes.size());
-    return *this;
+/// What `read` takes out of a letter.
+template <class Read>
+auto taken_from(const net::Bytes& body, Read&& read) {
+  try {
+    net::Reader in(body);
+    return read(in);
+  } catch (const net::MalformedBytes&) {
+    throw InternalError("a letter between ranks is shorter than it says");
   }
-  Packer& text(std::string_view value) {
-    number(value.size());
-    out_ += value;
-    return *this;
-  }
-  [[nodiscard]] std::string take() { return std::move(out_); }
-
- private:
-  std::string out_;
-};
-
-class Unpacker {
- public:
-  explicit Unpacker(std::string_view body) : rest_(body) {}
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-  int whole() { return static_cast<int>(number()); }
-  std::string text() { return std::string(take(number())); }
-
- private:
-  std::string_view take(std::uint64_t bytes) {
-    if (bytes > rest_.size()) throw InternalError("a letter between ranks is shorter than it says");
-    const std::string_view out = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    return out;
-  }
-  std::string_view rest_;
-};
+}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -79,81 +50,76 @@ bool Introduction::is_gone() const {
   return !here.empty() && place == here && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
-std::string pack(const Introduction& letter) {
-  return Packer()
-      .text(letter.host)
-      .text(letter.place)
-      .number(static_cast<std::uint64_t>(letter.process))
-      .take();
+net::Bytes pack(const Introduction& letter) {
+  net::Writer out;
+  out.text(letter.host).text(letter.place).i64(letter.process);
+  return std::move(out).take();
 }
 
-std::string pack(const Readiness& letter) {
-  return Packer().number(static_cast<std::uint64_t>(letter.threads)).text(letter.identity).take();
+net::Bytes pack(const Readiness& letter) {
+  net::Writer out;
+  out.i64(letter.threads).text(letter.identity);
+  return std::move(out).take();
 }
 
-std::string pack(const Assignment& letter) {
-  return Packer()
-      .number(letter.number)
-      .number(letter.piece.begin)
-      .number(letter.piece.end)
-      .number(letter.piece.first_point)
-      .number(letter.skip_below)
-      .take();
+net::Bytes pack(const Assignment& letter) {
+  net::Writer out;
+  out.u64(letter.number).u64(letter.piece.begin).u64(letter.piece.end).u64(letter.piece.first_point);
+  out.u64(letter.skip_below);
+  return std::move(out).take();
 }
 
-std::string pack(const Completion& letter) {
+net::Bytes pack(const Completion& letter) {
   const sweep::Counts& counts = letter.text.counts;
-  return Packer()
-      .number(letter.number)
-      .number(counts.ok)
-      .number(counts.illegal)
-      .number(counts.hang)
-      .number(counts.over_memory)
-      .number(counts.failed)
-      .number(letter.text.end_point)
-      .text(letter.text.lines)
-      .take();
+  net::Writer out;
+  out.u64(letter.number);
+  out.u64(counts.ok).u64(counts.illegal).u64(counts.hang).u64(counts.over_memory).u64(counts.failed);
+  out.u64(letter.text.end_point).text(letter.text.lines);
+  return std::move(out).take();
 }
 
-std::string pack(const Failure& letter) {
-  return Packer().number(static_cast<std::uint64_t>(letter.exit_code)).text(letter.message).take();
+net::Bytes pack(const Failure& letter) {
+  net::Writer out;
+  out.i64(letter.exit_code).text(letter.message);
+  return std::move(out).take();
 }
 
 // The braces take what stands in them from left to right, as pack() wrote it.
 
 template <>
-Introduction unpack<Introduction>(std::string_view body) {
-  Unpacker from(body);
-  return Introduction{from.text(), from.text(), from.whole()};
+Introduction unpack<Introduction>(const net::Bytes& body) {
+  return taken_from(body, [](net::Reader& in) {
+    return Introduction{in.text(), in.text(), static_cast<int>(in.i64())};
+  });
 }
 
 template <>
-Readiness unpack<Readiness>(std::string_view body) {
-  Unpacker from(body);
-  return Readiness{from.whole(), from.text()};
+Readiness unpack<Readiness>(const net::Bytes& body) {
+  return taken_from(body, [](net::Reader& in) { return Readiness{static_cast<int>(in.i64()), in.text()}; });
 }
 
 template <>
-Assignment unpack<Assignment>(std::string_view body) {
-  Unpacker from(body);
-  return Assignment{from.number(), {from.number(), from.number(), from.number()}, from.number()};
+Assignment unpack<Assignment>(const net::Bytes& body) {
+  return taken_from(body, [](net::Reader& in) {
+    return Assignment{in.u64(), {in.u64(), in.u64(), in.u64()}, in.u64()};
+  });
 }
 
 template <>
-Completion unpack<Completion>(std::string_view body) {
-  Unpacker from(body);
-  Completion out;
-  out.number = from.number();
-  out.text.counts = {from.number(), from.number(), from.number(), from.number(), from.number()};
-  out.text.end_point = from.number();
-  out.text.lines = from.text();
-  return out;
+Completion unpack<Completion>(const net::Bytes& body) {
+  return taken_from(body, [](net::Reader& in) {
+    Completion out;
+    out.number = in.u64();
+    out.text.counts = {in.u64(), in.u64(), in.u64(), in.u64(), in.u64()};
+    out.text.end_point = in.u64();
+    out.text.lines = in.text();
+    return out;
+  });
 }
 
 template <>
-Failure unpack<Failure>(std::string_view body) {
-  Unpacker from(body);
-  return Failure{from.whole(), from.text()};
+Failure unpack<Failure>(const net::Bytes& body) {
+  return taken_from(body, [](net::Reader& in) { return Failure{static_cast<int>(in.i64()), in.text()}; });
 }
 
 }  // namespace pipeloom::cli::mpi

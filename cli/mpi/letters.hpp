@@ -1,14 +1,16 @@
 #pragma once
 
-// What stands in letters. Bytes in the machine's own order: the ranks of a job run one program.
+// What stands in letters, as the executor's frames write numbers and texts (executor/net/wire.hpp).
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
+#include "executor/net/wire.hpp"
 #include "study/sweep/run/piece.hpp"
 
 namespace pipeloom::cli::mpi {
+
+namespace net = executor::net;
 
 /// Who a rank is, for whoever wants to know whether it still lives.
 struct Introduction {
@@ -43,14 +45,14 @@ struct Failure {
   std::string message;
 };
 
-[[nodiscard]] std::string pack(const Introduction& letter);
-[[nodiscard]] std::string pack(const Readiness& letter);
-[[nodiscard]] std::string pack(const Assignment& letter);
-[[nodiscard]] std::string pack(const Completion& letter);
-[[nodiscard]] std::string pack(const Failure& letter);
+[[nodiscard]] net::Bytes pack(const Introduction& letter);
+[[nodiscard]] net::Bytes pack(const Readiness& letter);
+[[nodiscard]] net::Bytes pack(const Assignment& letter);
+[[nodiscard]] net::Bytes pack(const Completion& letter);
+[[nodiscard]] net::Bytes pack(const Failure& letter);
 
 /// Throws InternalError for what pack() has not made.
 template <class Content>
-[[nodiscard]] Content unpack(std::string_view body);
+[[nodiscard]] Content unpack(const net::Bytes& body);
 
 }  // namespace pipeloom::cli::mpi

@@ -8,10 +8,9 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <iostream>
+#include <iterator>
 #include <list>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -19,6 +18,8 @@
 
 namespace pipeloom::cli::mpi {
 namespace {
+
+using executor::net::Bytes;
 
 /// Seconds that the ranks have to come together at the end. Everything is on the disk by then.
 constexpr unsigned kFarewell = 10;
@@ -33,21 +34,26 @@ void leave_alone(int /*signal*/) {
 
 /// Open MPI reads long messages out of the sender's memory, and a receive may "succeed" although the sender died meanwhile. So each
 /// carries a checksum: FNV-1a, 64 bits.
-constexpr std::size_t kChecksumBytes = 8;
+constexpr std::ptrdiff_t kChecksumBytes = 8;
 
-std::string checksum(std::string_view body) {
+Bytes checksum(const Bytes& body) {
   std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : body) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  std::string out(kChecksumBytes, '\0');
-  std::memcpy(out.data(), &hash, kChecksumBytes);
-  return out;
+  for (const std::byte one : body) hash = (hash ^ static_cast<unsigned char>(one)) * 0x100000001b3U;
+  executor::net::Writer out;
+  out.u64(hash);
+  return std::move(out).take();
+}
+
+void add_checksum(Bytes& body) {
+  const Bytes sum = checksum(body);
+  body.insert(body.end(), sum.begin(), sum.end());
 }
 
 /// Takes the checksum off; false if it does not fit.
-bool remove_checksum(std::string& body) {
-  if (body.size() < kChecksumBytes) return false;
-  const std::string found = body.substr(body.size() - kChecksumBytes);
-  body.resize(body.size() - kChecksumBytes);
+bool remove_checksum(Bytes& body) {
+  if (std::ssize(body) < kChecksumBytes) return false;
+  const Bytes found(body.end() - kChecksumBytes, body.end());
+  body.resize(body.size() - found.size());
   return found == checksum(body);
 }
 
@@ -57,7 +63,7 @@ bool remove_checksum(std::string& body) {
 struct Transfer {
   int peer = 0;
   Tag tag = Tag::Alive;
-  std::string body;
+  Bytes body;
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
@@ -132,12 +138,12 @@ int Mail::size() const {
   return state_->size;
 }
 
-void Mail::send(int to, Tag tag, std::string body) {
+void Mail::send(int to, Tag tag, Bytes body) {
   Transfer& transfer = state_->leaving.emplace_back();
   transfer.peer = to;
   transfer.tag = tag;
   transfer.body = std::move(body);
-  transfer.body += checksum(transfer.body);
+  add_checksum(transfer.body);
   MPI_Isend(transfer.body.data(), static_cast<int>(transfer.body.size()), MPI_BYTE, to, static_cast<int>(tag),
             MPI_COMM_WORLD, &transfer.request);
   // Its end is seen by tidy(), not waited for.  NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker)

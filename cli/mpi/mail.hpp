@@ -4,11 +4,15 @@
 // about what becomes of a message to or from a rank that died. Open MPI 4.1 under `mpirun --enable-recovery` lets such requests
 // hang without an error, so every one is tested for its end and, in the worst case, left behind.
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
-#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
+
+#include "executor/net/wire.hpp"
 
 namespace pipeloom::cli::mpi {
 
@@ -34,7 +38,7 @@ enum class Health : unsigned char {
 struct Letter {
   int from = 0;
   Tag tag = Tag::Alive;
-  std::string body;
+  executor::net::Bytes body;
 };
 
 /// How often a rank is heard of at least, while its process lives.
@@ -53,7 +57,7 @@ class Mail {
   /// Number of ranks.
   [[nodiscard]] int size() const;
 
-  void send(int to, Tag tag, std::string body = {});
+  void send(int to, Tag tag, executor::net::Bytes body = {});
   /// Letters that have arrived, each rank's in its order but for long ones, which may come late. Also lets those who count on it know
   /// that this rank lives (rank 0 all others, these rank 0): Alive goes where nothing was sent for kBeatEvery, unless something is still
   /// on its way. To be called several times a second.
@@ -86,6 +90,37 @@ class Mail {
 
   struct State;
   std::unique_ptr<State> state_;
+};
+
+/// The rhythm of a rank's main thread: it looks for letters, and rests between two looks.
+class Pause {
+ public:
+  /// Short after something happened, longer while nothing does.
+  void rest() {
+    std::this_thread::sleep_for(rest_);
+    rest_ = std::min(2 * rest_, kLongest);
+  }
+  void something_happened() { rest_ = kShortest; }
+
+  /// How long this process was away between two calls (stopped, or waiting for its disk), if longer than a moment.
+  Clock::duration away() {
+    const auto now = Clock::now();
+    const auto gap = now - std::exchange(last_, now);
+    return gap > kBeatEvery ? gap : Clock::duration::zero();
+  }
+  /// True a few times a second: for looks that cost something.
+  bool is_time_to_look() {
+    if (Clock::now() < next_look_) return false;
+    next_look_ = Clock::now() + std::chrono::milliseconds(200);
+    return true;
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kShortest{50};
+  static constexpr std::chrono::microseconds kLongest{1000};
+  std::chrono::microseconds rest_ = kShortest;
+  Clock::time_point last_ = Clock::now();
+  Clock::time_point next_look_ = Clock::now();
 };
 
 }  // namespace pipeloom::cli::mpi

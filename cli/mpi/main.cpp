@@ -13,9 +13,7 @@
 #include "cli/console.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/mpi/mail.hpp"
-#include "cli/mpi/master.hpp"
 #include "cli/mpi/shared_sweep.hpp"
-#include "cli/mpi/worker.hpp"
 #include "cli/numbers.hpp"
 #include "cli/parse.hpp"
 #include "cli/sweep/sweep_options.hpp"
@@ -140,7 +138,7 @@ class Rank {
   [[noreturn]] void end(ExitCode status) {
     if (mail_.rank() == 0 && has_begun_)
       for (int rank = 1; rank < mail_.size(); ++rank)
-        mail_.send(rank, Tag::Stop, mail_.expects_absence() ? "gone" : "");
+        mail_.send(rank, Tag::Stop, executor::net::Bytes(mail_.expects_absence() ? 1 : 0));
     mail_.flush(std::chrono::seconds(2));
     mail_.leave(static_cast<int>(status));
   }

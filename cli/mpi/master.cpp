@@ -1,15 +1,25 @@
-#include "cli/mpi/master.hpp"
+// Rank 0: hands out pieces, writes their lines in order, and evaluates pieces itself.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <pipeloom/error.hpp>
 #include "cli/console.hpp"
+#include "cli/mpi/crew.hpp"
+#include "cli/mpi/letters.hpp"
+#include "cli/mpi/mail.hpp"
+#include "cli/mpi/shared_sweep.hpp"
 #include "cli/numbers.hpp"
+#include "study/sweep/result/line_writer.hpp"
+#include "study/sweep/run/dispatcher.hpp"
 
 namespace pipeloom::cli::mpi {
 namespace {
@@ -31,13 +41,62 @@ constexpr auto kSyncEvery = std::chrono::seconds(1);
   }
 }
 
+/// More ranks than this do not die of bad luck on one piece.
+constexpr int kMostLosses = 3;
+
 /// Counting the points of a large grid and reading a file of an earlier run take a while.
 template <class Make>
 auto aside(Mail& mail, const Make& make) {
   return mail.await(std::async(std::launch::async, make));
 }
 
-}  // namespace
+/// The sweep of all ranks. A worker whose process is gone, or that is silent for longer than `patience`, is given up and its pieces go to
+/// others; rank 0 evaluates too, so that the sweep ends even where every other rank is dead.
+class Master {
+ public:
+  Master(Mail& mail, const SharedSweep& sweep, const sweep::Pieces& pieces, sweep::ResultFile& file,
+         Clock::duration patience);
+  /// Until the last piece is written, or SweepOptions::stop is set. Throws what a rank cannot get over, SystemError for pieces that
+  /// took kMostLosses ranks with them, and as ResultFile does; the file is a prefix of the result then.
+  void run();
+  [[nodiscard]] sweep::SweepSummary summary() const;
+
+ private:
+  struct Worker {
+    Introduction who;
+    int threads = 0;  ///< 0 until it is ready
+    bool is_lost = false;
+  };
+
+  [[nodiscard]] bool is_stopped() const;
+  void read_letters();
+  void read(const Letter& letter);
+  void check(const Letter& letter, const Readiness& readiness) const;
+  void write_own();
+  void put(int worker, Completion completion);
+  void hand_out();
+  void hand_out_to(int worker);
+  void look_for_the_dead();
+  void give_up(int worker, bool is_gone);
+  void keep_up();
+  void end_stopped();
+  [[nodiscard]] std::string name_of(int worker) const;
+
+  Mail& mail_;
+  const SharedSweep& sweep_;
+  const sweep::Pieces& pieces_;
+  sweep::ResultFile& file_;
+  const Clock::duration patience_;
+  const std::uint64_t resumed_;
+  sweep::PrefixWriter writer_;
+  sweep::Dispatcher dispatcher_;
+  std::vector<Worker> workers_;  // [rank]; 0 is our own crew
+  Pause pause_;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point next_progress_ = begin_;
+  Clock::time_point next_sync_ = begin_;
+  Crew crew_;
+};
 
 Master::Master(Mail& mail, const SharedSweep& sweep, const sweep::Pieces& pieces, sweep::ResultFile& file,
                Clock::duration patience)
@@ -208,10 +267,12 @@ std::string Master::name_of(int rank) const {
                           : fmt::format("rank {} (process {} on {})", rank, who.process, who.host);
 }
 
+}  // namespace
+
 sweep::SweepSummary run_master(Mail& mail, const SweepArguments& arguments, Clock::duration patience,
                                const std::atomic<bool>& stop,
                                std::function<void(const sweep::Progress&)> progress) {
-  const std::string introduction = pack(Introduction::of_this_process());
+  const net::Bytes introduction = pack(Introduction::of_this_process());
   for (int rank = 1; rank < mail.size(); ++rank) mail.send(rank, Tag::Hello, introduction);
   SharedSweep sweep = aside(mail, [&] { return SharedSweep::read(arguments); });
   sweep.options.stop = &stop;

@@ -1,4 +1,4 @@
-#include "cli/mpi/worker.hpp"
+// The other ranks: evaluate what rank 0 sends.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "cli/console.hpp"
 #include "cli/mpi/crew.hpp"
 #include "cli/mpi/letters.hpp"
-#include "cli/mpi/pause.hpp"
+#include "cli/mpi/mail.hpp"
 #include "cli/mpi/shared_sweep.hpp"
 
 namespace pipeloom::cli::mpi {

@@ -19,10 +19,10 @@
 namespace pipeloom::cli {
 namespace {
 
+using cost::DurationSample;
 using cost::StageNumbers;
-using executor::DurationSample;
 using executor::MeasuredCosts;
-using Source = executor::OpEstimate::Source;
+using Source = cost::OpEstimate::Source;
 
 Ticks longer(Ticks time, Ticks unit) {
   const Ticks one = ticks_per(TimeUnit::Unit);

@@ -16,7 +16,7 @@
 namespace pipeloom::cli {
 namespace {
 
-using executor::DurationSample;
+using cost::DurationSample;
 
 void write_sample_members(io::JsonWriter& out, const DurationSample& one) {
   out.member("count", one.count).key("median").raw(ms(one.median)).key("spread").raw(ms(one.spread));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -13,14 +15,29 @@
 #include "executor/layers/gradient_check.hpp"
 #include "executor/layers/layer_memory.hpp"
 #include "executor/run/busy_work.hpp"
-#include "executor/run/steady_heap.hpp"
 #include "sim/memory.hpp"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace pipeloom::cli {
 namespace {
 
 constexpr double kMostBytes = 1 << 30;
 constexpr int kMostWidth = 1 << 14;
+
+/// From now on memory that this process frees stays its own. A tensor of some hundred KiB is otherwise given back to the system by the op that
+/// frees it, and the next one that takes it pays for every page anew, in some steps and not in others: op times then vary for
+/// no reason of theirs. Does something with the GNU C library only.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  // The most that is allowed: half of what one arena's heap may hold. Larger tensors are still mapped one by one.
+  constexpr int kMapFrom = 32 * 1024 * 1024;
+  static_cast<void>(mallopt(M_MMAP_THRESHOLD, kMapFrom));
+  static_cast<void>(mallopt(M_TRIM_THRESHOLD, INT_MAX));
+#endif
+}
 
 }  // namespace
 
@@ -87,7 +104,7 @@ void require_consistent(const WorkArguments& arguments) {
 std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments, const Schedule& schedule,
                                           const Costs& costs) {
   if (arguments.is_layers()) {
-    executor::keep_freed_memory();
+    keep_freed_memory();
     return std::make_unique<executor::Layers>(layers_config(arguments));
   }
   const bool spin = static_cast<unsigned>(schedule.ranks()) <= std::thread::hardware_concurrency();

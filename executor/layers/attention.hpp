@@ -27,7 +27,6 @@
 #include <cstddef>
 #include <span>
 
-#include "executor/layers/layer_norm.hpp"
 #include "executor/layers/tensor.hpp"
 
 namespace pipeloom::executor {

@@ -9,7 +9,7 @@
 //   g = GeLU(h)                        [rows][hidden]   (integer arithmetic: g = max(h, 0))
 //   y = x + g W2 + b2                  [rows][width]
 //
-// LayerNorm is that of executor/layers/layer_norm.hpp; GeLU(h) = h Phi(h) with the normal distribution's Phi (Hendrycks and Gimpel 2016), not
+// LayerNorm is that of executor/layers/tensor.hpp; GeLU(h) = h Phi(h) with the normal distribution's Phi (Hendrycks and Gimpel 2016), not
 // its approximation by tanh.
 //
 // Going backward is two functions, as zero-bubble schedules need it (Qi et al. 2023, section 2): the gradient of the input, which the
@@ -24,7 +24,6 @@
 #include <span>
 
 #include "executor/layers/attention.hpp"
-#include "executor/layers/layer_norm.hpp"
 #include "executor/layers/tensor.hpp"
 
 namespace pipeloom::executor {

@@ -130,9 +130,8 @@ bool LayerRank::slices_are_in_order(Op op, const Pass& pass) {
 }
 
 void LayerRank::require_size(Op op, const Payload& input) const {
-  const bool takes = (op.kind() == OpKind::Forward && op.stage() != Stage(0)) ||
-                     (carries_gradient(op.kind()) && !is_last(op));
-  const std::size_t needed = takes ? rows_of(op).size() * static_cast<std::size_t>(config_.width) : 0;
+  const std::size_t needed =
+      takes_tensor(op, sizes_.stages) ? rows_of(op).size() * static_cast<std::size_t>(config_.width) : 0;
   if (input.values.size() != needed)
     throw std::runtime_error(fmt::format("rank {} was given {} numbers for {}, which takes {}", rank_.value(),
                                          input.values.size(), to_text(op), needed));

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
+#include "executor/layers/attention.hpp"
 #include "executor/layers/block.hpp"
-#include "executor/layers/stage_keys.hpp"
 
 namespace pipeloom::executor {
 
@@ -56,6 +56,26 @@ struct PipelineSizes {
 /// of each pair max(z, 0), max(-z, 0) is active and dx = P^T e; where it is 0, none is and dx = e. A gradient adds N = rows microbatches
 /// products, so the condition is N (3 + L)(6 + L) <= 2^24.
 void require_possible(const LayersConfig& config, const PipelineSizes& sizes);
+
+/// Keys and values of one stage for one microbatch, which its slices share: those of slice j are read by slices j, j + 1, ... on their way
+/// forward and back (executor/layers/attention.hpp). [block][slice]; empty without attention.
+using StageKeys = std::vector<std::vector<SliceKeys>>;
+
+/// Where a pass finds the keys of the slices before it, and leaves its own.
+struct Attended {
+  StageKeys* keys = nullptr;  ///< null without attention
+  int slice = 0;              ///< of the pass
+};
+
+/// Whether the slice before has gone forward.
+[[nodiscard]] bool may_go_forward(const StageKeys& keys, int slice);
+/// Whether the slice behind has gone backward, and has added its gradients.
+[[nodiscard]] bool may_go_backward(const StageKeys& keys, int slice);
+
+/// Of the tensors of slices 0 .. `slice`, all blocks.
+[[nodiscard]] std::size_t bytes_up_to(const StageKeys& keys, int slice);
+/// Frees all tensors: no slice will attend to them, or they will be made again.
+void discard_all(StageKeys& keys);
 
 /// The rows of one slice: [first, last).
 struct RowRange {

@@ -1,42 +1,77 @@
 #pragma once
 
-// What a run says about costs: how long ops and messages took, for the simulation of the next run.
+// What a run says about costs, for the simulation of the next one: how long its ops took (sim/cost/measured/measured_ops.hpp), what messages
+// did with their time, and the link that the simulator would have to be given to do likewise.
+//
+//     first post         both posted          tensor leaves         it is there
+//         |--- idle of one end ---|---- overhead -----|----- transfer -----|
+//         |------------------ waiting ----------------|
+//
+//   waiting    started - min(sent, received)
+//   overhead   started - max(sent, received): the word that the receive is posted is under way, or a message in front of it in a queue
+//   transfer   done - started
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "executor/measure/duration_sample.hpp"
-#include "executor/measure/measured_transfers.hpp"
 #include "executor/run/run.hpp"
+#include "sim/cost/measured/measured_ops.hpp"
 
 namespace pipeloom::executor {
 
-struct MeasuredCosts {
-  /// [kind][stage], of ops that ran alone. count = 0: none did.
-  std::array<std::vector<DurationSample>, kOpKinds> op;
-  /// The same, of ops that ran in groups: the group's time in equal shares, which is no op's own time.
-  std::array<std::vector<DurationSample>, kOpKinds> share;
-  /// [stage of the forward] of groups of one forward and others; empty without groups.
-  std::vector<DurationSample> group;
+/// transfer = latency + bytes / bandwidth.
+struct LinkFit {
+  Ticks latency = 0;
+  /// Nothing where all messages have one size, or larger ones did not take longer (a link of more than 1e15 bit/s): then all of a transfer
+  /// is latency.
+  std::optional<double> bits_per_second;
+};
+
+/// One message: how large it is, and how long its transfer took.
+struct TransferPoint {
+  std::size_t bytes = 0;
+  Ticks transfer = 0;
+};
+
+/// The line through the medians of each size whose slope is the median of the slopes between any two of them (Theil 1950, Sen 1968), which
+/// a quarter of wild medians does not move; its latency is the median of what is left. A latency below 0 is none, and the slope
+/// then the median of transfer / bytes. REQUIRES: at least one point. O(points + sizes^2).
+[[nodiscard]] LinkFit fit_link(std::span<const TransferPoint> points);
+
+struct MeasuredTransfers {
+  struct Samples {
+    cost::DurationSample waiting;
+    cost::DurationSample overhead;
+    cost::DurationSample transfer;
+  };
+  struct Pair {
+    Rank from;
+    Rank to;
+    Samples samples;
+  };
+  /// What a rank sees that stands waiting for a message; of all messages where none did.
+  struct Link {
+    LinkFit fit;            ///< of their transfers
+    Ticks overhead = 0;     ///< median
+    std::size_t bytes = 0;  ///< median size
+    /// What the simulator calls the latency of a transfer: from the end of the producer until the consumer may start.
+    [[nodiscard]] Ticks latency() const { return fit.latency + overhead; }
+  };
+  Samples all;
+  std::vector<Pair> pairs;   ///< ranks between which there are messages, by sender, then receiver
+  std::optional<Link> link;  ///< nothing without messages
+};
+
+/// Over all messages of which all four times are known.
+[[nodiscard]] MeasuredTransfers measured_transfers(const RunResult& run);
+
+struct MeasuredCosts : cost::MeasuredOps {
   MeasuredTransfers transfers;
 };
 
-/// How long one op takes alone, as far as a run says so.
-struct OpEstimate {
-  enum class Source : std::uint8_t {
-    Alone,  ///< median of those that ran alone
-    Sum,    ///< a B that never did, of a stage whose I and W did: their medians' sum
-    Share,  ///< none of this: the median share of its groups, which predicts the schedule that ran and no other
-    None,  ///< the stage has no such ops
-  };
-  Ticks time = 0;
-  Source source = Source::None;
-};
-[[nodiscard]] OpEstimate estimate_of(const MeasuredCosts& costs, OpKind kind, std::size_t stage);
-
-/// Over all timed steps, ranks and microbatches.
+/// Over all timed steps, ranks, microbatches and messages.
 [[nodiscard]] MeasuredCosts measured_costs(const RunResult& run);
 
 }  // namespace pipeloom::executor

@@ -3,14 +3,50 @@
 // The two sides of a meeting: rank 0, who is called and decides, and all the others.
 
 #include <cstdint>
+#include <list>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "executor/net/callers.hpp"
 #include "executor/net/socket.hpp"
+#include "executor/net/wire.hpp"
 #include "executor/net/world.hpp"
 
 namespace pipeloom::executor::net {
+
+/// Hears all callers of a listener at once: a caller that says nothing holds up no other, and is sent away after a while, as is one that sends
+/// no frame.
+class Callers {
+ public:
+  struct Caller {
+    Socket socket;
+    Frame first;
+  };
+
+  /// `listener` outlives it. First frames above `most` bytes are none.
+  Callers(const Socket& listener, std::uint32_t most) : listener_(listener), most_(most) {}
+
+  /// The next who has sent a frame; nothing at the deadline, or as soon as the other end of one of `watched` has gone.
+  /// Throws NetworkError where the system has no descriptor left.
+  [[nodiscard]] std::optional<Caller> next(Deadline deadline, std::span<const Socket> watched = {});
+
+ private:
+  struct Silent {
+    Socket socket;
+    FrameCutter cutter;
+    Deadline until;
+  };
+  enum class Said { Nothing, Frame, Nonsense };
+
+  /// Waits until somebody calls, says something or has been silent for too long. Whether one of `watched` has ended.
+  [[nodiscard]] bool wait(Deadline deadline, std::span<const Socket> watched) const;
+  [[nodiscard]] Said listen_to(Silent& caller, Frame& first) const;
+
+  const Socket& listener_;
+  std::uint32_t most_;
+  std::list<Silent> silent_;
+};
 
 /// Until when what has to be done. Rank 0 gives up before the others do, so that all hear from it why, and who calls gives up before
 /// who is called, so that the first failure is the cause of the others.

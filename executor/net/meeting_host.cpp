@@ -10,7 +10,7 @@
 
 #include "executor/net/meeting.hpp"
 #include "executor/net/meeting_letters.hpp"
-#include "executor/net/wait.hpp"
+#include "executor/net/socket.hpp"
 
 namespace pipeloom::executor::net {
 namespace {

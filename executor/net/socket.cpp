@@ -16,7 +16,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "executor/net/wait.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 

@@ -12,7 +12,9 @@
 // write is proportional to their number.
 
 #include <chrono>
-#include <memory>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +22,7 @@
 #include "executor/net/loop.hpp"
 #include "executor/net/world.hpp"
 #include "executor/process/clock_offset.hpp"
-#include "executor/run/barrier.hpp"
+#include "executor/process/letters.hpp"
 #include "executor/run/clock.hpp"
 #include "executor/run/run_state.hpp"
 
@@ -40,12 +42,11 @@ class Crew {
   /// `loop` has not started, and ends before the crew does. `silence`: a process that says nothing for so long is taken for dead.
   Crew(net::Loop& loop, const net::World& world, std::vector<net::Socket> control, const RunClock& clock,
        std::chrono::milliseconds silence);
-  ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  [[nodiscard]] Rank rank() const;
-  [[nodiscard]] int size() const;
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(lines_.size()); }
   [[nodiscard]] bool is_coordinator() const { return rank() == Rank(0); }
 
   /// Heartbeats carry where the rank of `state` is, failures go both ways. REQUIRES: before the loop starts; the loop ends before
@@ -80,8 +81,86 @@ class Crew {
   void stop();
 
  private:
-  class Inside;
-  std::unique_ptr<Inside> inside_;
+  /// What has come from outside and waits to be read.
+  struct Mail {
+    /// What one rank gives, piece by piece.
+    struct Share {
+      net::Bytes bytes;
+      bool is_whole = false;
+    };
+
+    explicit Mail(std::size_t ranks) : shares(ranks), remains(ranks), gone(ranks) {}
+
+    unsigned round = 0;          // barriers that are over
+    int here = 0;                // ranks at the present one; coordinator
+    std::vector<Share> shares;   // [rank]; coordinator
+    std::vector<Share> remains;  // [rank]; coordinator
+    std::deque<net::Bytes> broadcasts;
+    std::deque<RoundTrip> trips;  // ended
+    Ticks asked = 0;              // when the one under way began
+    std::vector<bool> gone;       // [rank] its connection has ended, or it was silent for too long
+    bool is_told = false;         // the coordinator has told everybody of the failure
+    bool is_over = false;         // everything is said
+    bool stopped = false;
+  };
+  /// A control connection. Times by the loop's thread only.
+  struct Line {
+    std::optional<net::Loop::Id> id;  // none: of the own rank, and of all but the coordinator elsewhere
+    Ticks heard = 0;
+  };
+
+  [[nodiscard]] bool is_small() const { return size() <= kSmallCrew; }
+  /// Whether somebody tells this process where `other` is.
+  [[nodiscard]] bool hears_of(Rank other) const { return is_coordinator() || is_small() || other == Rank(0); }
+  /// Says the coordinator's last word.
+  void say_bye();
+  void say(Rank to, net::Frame frame);
+  void say_to_all(const net::Frame& frame);
+  /// Counts one more rank at the coordinator's barrier. Called with the lock, which it gives up while it writes.
+  void come(std::unique_lock<std::mutex>& lock);
+  void share(LetterKind kind, const net::Bytes& own);
+  /// Tells the coordinator that this rank is at the barrier. Returns the barrier's number.
+  [[nodiscard]] unsigned arrive();
+  [[nodiscard]] std::optional<RoundTrip> round_trip();
+  [[nodiscard]] std::vector<net::Bytes> take_shares();
+  [[nodiscard]] std::vector<net::Bytes> take_remains();
+  [[nodiscard]] net::Bytes take_broadcast();
+
+  /// Waits until the mail is as wanted. Returns false if the run was stopped.
+  template <class Wanted>
+  [[nodiscard]] bool wait(Wanted&& is_wanted) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return mail_.stopped || is_wanted(mail_); });
+    return !mail_.stopped;
+  }
+  /// The same for at most so long, also after stop().
+  template <class Wanted>
+  void wait_for(std::chrono::milliseconds most, Wanted&& is_wanted) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, most, [&] { return is_wanted(mail_); });
+  }
+
+  // On the loop's thread.
+
+  void receive(Rank from, const net::Frame& frame);
+  void receive_piece(Mail::Share& share, const net::Bytes& body);
+  void receive_news(const net::Bytes& body);
+  void lose(Rank who, const std::string& why);
+  void beat();
+  void look_for_silence();
+  void tell(const Failure& failure);
+  [[nodiscard]] static std::vector<net::Bytes> bytes_of(std::vector<Mail::Share>& shares);
+
+  net::Loop& loop_;
+  Rank rank_;
+  RunClock clock_;
+  std::chrono::milliseconds silence_;
+  std::vector<Line> lines_;  // [rank]
+  RunState* state_ = nullptr;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Mail mail_;
 };
 
 /// The barrier of ranks that are processes.

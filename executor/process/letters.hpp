@@ -1,12 +1,14 @@
 #pragma once
 
-// What the processes of a run write to each other over their control connections.
+// What the processes of a run write to each other over their control connections: letters while it runs, and at the end what each rank
+// wrote down.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "executor/net/wire.hpp"
+#include "executor/run/run_plan.hpp"
 #include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor {
@@ -53,5 +55,11 @@ struct Complaint {
 [[nodiscard]] std::vector<Whereabouts> read_beat(const net::Bytes& body, int ranks);
 [[nodiscard]] Complaint read_complaint(const net::Bytes& body, int ranks);
 [[nodiscard]] Failure read_failure(const net::Bytes& body, int ranks);
+
+/// A rank's record, on its way to the coordinator. Times of the rank's own ops and messages only: nobody else's are in its record.
+[[nodiscard]] net::Bytes to_bytes(const RankRecord& record, const RunPlan& plan, Rank rank);
+
+/// Throws net::MalformedBytes for anything that to_bytes() would not write for this plan and rank.
+[[nodiscard]] RankRecord record_from(std::span<const std::byte> bytes, const RunPlan& plan, Rank rank);
 
 }  // namespace pipeloom::executor

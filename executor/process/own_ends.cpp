@@ -11,10 +11,6 @@ OwnEnds::OwnEnds(std::shared_ptr<const RunPlan> plan, Rank own)
       own_(own),
       flags_(program().messages().size() * static_cast<std::size_t>(plan_->all_steps())) {}
 
-const MessageInfo& OwnEnds::info(MessageInstance message) const {
-  return program().messages()[message % static_cast<MessageInstance>(program().messages().size())];
-}
-
 OwnEnds::Queue& OwnEnds::queue_of(MessageInstance message) {
   const MessageInfo& what = info(message);
   std::uint32_t key = 0;
@@ -25,10 +21,9 @@ OwnEnds::Queue& OwnEnds::queue_of(MessageInstance message) {
 }
 
 void OwnEnds::post(std::uint32_t batch, int step, Actions& todo) {
-  const auto first = static_cast<MessageInstance>(program().messages().size()) * static_cast<unsigned>(step);
   const std::uint64_t number = std::uint64_t{program().num_batches()} * static_cast<unsigned>(step) + batch;
   for (const Endpoint& end : program().batch(batch)) {
-    const MessageInstance message = first + end.message;
+    const MessageInstance message = instance_of(program(), end.message, step);
     set(message, kPosted);
     Channel& channel = channels_[channel_of(program(), discipline(), message)];
     (end.is_send ? channel.sends : channel.receives).push_back(message);
@@ -36,7 +31,7 @@ void OwnEnds::post(std::uint32_t batch, int step, Actions& todo) {
   }
   // Only now are the batch's groups complete.
   for (const Endpoint& end : program().batch(batch)) {
-    const MessageInstance message = first + end.message;
+    const MessageInstance message = instance_of(program(), end.message, step);
     serve(message, todo);
     if (discipline() == QueueDiscipline::None)
       come_to_head(message, todo);

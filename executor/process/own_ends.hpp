@@ -87,7 +87,7 @@ class OwnEnds {
 
   [[nodiscard]] const Program& program() const { return plan_->program; }
   [[nodiscard]] QueueDiscipline discipline() const { return plan_->options.queue; }
-  [[nodiscard]] const MessageInfo& info(MessageInstance message) const;
+  [[nodiscard]] const MessageInfo& info(MessageInstance message) const { return info_of(program(), message); }
   [[nodiscard]] bool is_send(MessageInstance message) const { return info(message).from_rank == own_; }
   [[nodiscard]] bool has(MessageInstance message, Flags flag) const { return (flags_[message] & flag) != 0; }
   void set(MessageInstance message, Flags flag) { flags_[message] |= flag; }

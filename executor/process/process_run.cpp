@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "executor/process/crew.hpp"
-#include "executor/process/record_bytes.hpp"
+#include "executor/process/letters.hpp"
 #include "executor/process/socket_exchange.hpp"
 #include "executor/run/rank_threads.hpp"
 #include "executor/run/run_outcome.hpp"

@@ -8,15 +8,11 @@
 #include <utility>
 
 #include <pipeloom/schedule.hpp>
-#include "executor/run/timer.hpp"
+#include "executor/run/clock.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::executor {
 namespace {
-
-bool is_stage(int stage, int stages) {
-  return stage >= 0 && stage < stages;
-}
 
 class BusyRank : public RankWork {
  public:
@@ -27,7 +23,7 @@ class BusyRank : public RankWork {
     const auto end = RunClock::Source::now() + std::chrono::nanoseconds(duration_.at(op.key()) / 1000);
     check(op, step, input);
     Payload output;
-    if (busy_sends(op, stages_)) output.values.assign(options_.message_elements, busy_mark(op, step));
+    if (gives_tensor(op, stages_)) output.values.assign(options_.message_elements, busy_mark(op, step));
     wait_until(end, options_.spin);
     return output;
   }
@@ -36,9 +32,9 @@ class BusyRank : public RankWork {
 
  private:
   void check(Op op, int step, const Payload& input) const {
-    if (input.values.empty() != !(busy_needs(op, stages_) && options_.message_elements > 0))
+    if (input.values.empty() != !(takes_tensor(op, stages_) && options_.message_elements > 0))
       throw std::runtime_error(
-          fmt::format("{} has {}", to_text(op), busy_needs(op, stages_) ? "no input" : "an input"));
+          fmt::format("{} has {}", to_text(op), takes_tensor(op, stages_) ? "no input" : "an input"));
     if (input.values.empty()) return;
     const float expected = busy_mark_of_input(op, step);
     for (const float value : input.values)
@@ -66,16 +62,6 @@ std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs, const Sc
                    }
                  });
   return times;
-}
-
-bool busy_sends(Op op, int stages) {
-  const int step = step_to_consumer(op.kind());
-  return step != 0 && is_stage(op.stage().value() + step, stages);
-}
-
-bool busy_needs(Op op, int stages) {
-  const int step = step_to_producer(op.kind());
-  return step != 0 && is_stage(op.stage().value() + step, stages);
 }
 
 float busy_mark(Op op, int step) {

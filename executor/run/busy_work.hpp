@@ -21,9 +21,6 @@ struct BusyOptions {
 /// How long every op of a rank keeps it busy, by Op::key(): as long as its whole entry, or as itself under the rule Sequential.
 [[nodiscard]] std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs,
                                                                   const Schedule& schedule, Rank rank);
-/// Whether an op has an output for another stage, and whether it takes one, in a schedule of so many stages.
-[[nodiscard]] bool busy_sends(Op op, int stages);
-[[nodiscard]] bool busy_needs(Op op, int stages);
 /// What every element of an op's output holds: it tells producer and step, and is below 2^24, so that a float holds it.
 [[nodiscard]] float busy_mark(Op op, int step);
 /// What the tensor that `op` takes from another stage holds. REQUIRES: it takes one.

@@ -1,6 +1,7 @@
 #pragma once
 
-// The clock of a run: steady, shared by all ranks, in ticks (picoseconds) since the run was set up.
+// The clock of a run: steady, shared by all ranks, in ticks (picoseconds) since the run was set up; and waiting until a moment, as exactly as
+// the machine allows.
 
 #include <chrono>
 
@@ -32,5 +33,13 @@ class RunClock {
 [[nodiscard]] inline Ticks ticks_of_seconds(double seconds) {
   return static_cast<Ticks>(seconds * static_cast<double>(ticks_per(TimeUnit::Second)));
 }
+
+/// Lets this thread's sleeps end when they should: Linux otherwise joins wake-ups that are within 50 us.
+void wake_up_precisely();
+
+/// Returns at `moment`, not before it: sleeps, but a little shorter than that, by as much as this thread's sleeps usually last too long
+/// (at most 150 us), and looks at the clock for what is then left. With `spin` that is always the last 300 us, which is more exact
+/// but wants a core for every thread that waits.
+void wait_until(RunClock::Source::time_point moment, bool spin);
 
 }  // namespace pipeloom::executor

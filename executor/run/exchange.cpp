@@ -25,22 +25,19 @@ std::uint64_t checksum_of(const Payload& payload) {
 }
 
 std::string name_of(const Program& program, MessageInstance message) {
-  const auto count = static_cast<MessageInstance>(program.messages().size());
-  const MessageInfo& info = program.messages()[message % count];
+  const MessageInfo& info = info_of(program, message);
   return fmt::format("the output of {} from rank {} in step {}", to_text(info.producer),
-                     info.from_rank.value(), message / count);
+                     info.from_rank.value(), message / program.messages().size());
 }
 
 std::string mispaired(const Program& program, MessageInstance expected, MessageInstance sent) {
-  const auto count = static_cast<MessageInstance>(program.messages().size());
   return fmt::format("rank {} waits for {} and gets {}: sends and receives are in different orders",
-                     program.messages()[expected % count].to_rank.value(), name_of(program, expected),
+                     info_of(program, expected).to_rank.value(), name_of(program, expected),
                      name_of(program, sent));
 }
 
 ChannelKey channel_of(const Program& program, QueueDiscipline queue, MessageInstance message) {
-  const MessageInfo& info =
-      program.messages()[message % static_cast<MessageInstance>(program.messages().size())];
+  const MessageInfo& info = info_of(program, message);
   std::uint32_t apart = 0;
   if (queue == QueueDiscipline::None) apart = message;
   if (queue == QueueDiscipline::PerDirection) apart = info.is_forward() ? 0 : 1;
@@ -56,6 +53,28 @@ Payload checked(const Program& program, MessageInstance message, Payload payload
     throw WrongMessage(fmt::format("{} was damaged on its way: its checksum is not its sender's",
                                    name_of(program, message)));
   return payload;
+}
+
+void Swaps::give(Rank from, Rank to, Payload tensor) {
+  const std::lock_guard lock(mutex_);
+  given_[{from, to}].push_back(std::move(tensor));
+  changed_.notify_all();
+}
+
+std::optional<Payload> Swaps::take(Rank from, Rank to) {
+  std::unique_lock lock(mutex_);
+  std::deque<Payload>& queue = given_[{from, to}];
+  changed_.wait(lock, [&] { return stopped_ || !queue.empty(); });
+  if (stopped_) return {};
+  Payload tensor = std::move(queue.front());
+  queue.pop_front();
+  return tensor;
+}
+
+void Swaps::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
 }
 
 }  // namespace pipeloom::executor

@@ -12,11 +12,16 @@
 //                  of a directed pair
 //   PerPair        all of a directed pair    the batches that both posted before for this pair and way
 
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "executor/run/run.hpp"
@@ -68,6 +73,13 @@ class Exchange {
 
 /// Messages of several steps as one number each: step * messages of the program + id.
 using MessageInstance = std::uint32_t;
+[[nodiscard]] inline MessageInstance instance_of(const Program& program, MessageId message, int step) {
+  return message +
+         static_cast<MessageInstance>(step) * static_cast<MessageInstance>(program.messages().size());
+}
+[[nodiscard]] inline const MessageInfo& info_of(const Program& program, MessageInstance message) {
+  return program.messages()[message % static_cast<MessageInstance>(program.messages().size())];
+}
 
 /// "the output of 0F3 from rank 0 in step 1".
 [[nodiscard]] std::string name_of(const Program& program, MessageInstance message);
@@ -82,5 +94,20 @@ using ChannelKey = std::tuple<Rank, Rank, std::uint32_t>;
 /// The delivered payload, or WrongMessage: it has not `elements` of them, or not the checksum that its sender gave it.
 [[nodiscard]] Payload checked(const Program& program, MessageInstance message, Payload payload,
                               std::size_t elements, const std::uint64_t* checksum);
+
+/// Tensors that two ranks give each other outside the program's messages: what is given from one rank to another is taken in the same order. Any thread.
+class Swaps {
+ public:
+  void give(Rank from, Rank to, Payload tensor);
+  /// Waits for the next one. Nothing if the run was stopped.
+  [[nodiscard]] std::optional<Payload> take(Rank from, Rank to);
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::pair<Rank, Rank>, std::deque<Payload>> given_;  // [from, to]
+  bool stopped_ = false;
+};
 
 }  // namespace pipeloom::executor

@@ -20,12 +20,11 @@ Costs delays_of(const RunOptions& options, const Placement& placement) {
 
 Mailboxes::Mailboxes(std::shared_ptr<const RunPlan> plan)
     : plan_(std::move(plan)),
-      count_(static_cast<MessageInstance>(program().messages().size())),
       delays_(delays_of(plan_->options, program().schedule().placement())),
       changed_(static_cast<std::size_t>(program().schedule().ranks())),
       flow_(program(), delays_, {.queue = plan_->options.queue, .shared_links = false, .ranks_per_node = 0},
             plan_->all_steps()),
-      arrivals_(std::size_t{count_} * static_cast<std::size_t>(plan_->all_steps())) {}
+      arrivals_(program().messages().size() * static_cast<std::size_t>(plan_->all_steps())) {}
 
 void Mailboxes::pair(MessageInstance message, bool is_send) {
   Channel& channel = channels_[channel_of(program(), plan_->options.queue, message)];
@@ -66,7 +65,7 @@ std::vector<Rank> Mailboxes::settle(std::vector<MessageInstance>& ready) {
     const MessageInstance message = ready.back();
     ready.pop_back();
     flow_.start(message);
-    const MessageInfo& info = program().messages()[message % count_];
+    const MessageInfo& info = info_of(program(), message);
     concerned.push_back(info.to_rank);
     concerned.push_back(info.from_rank);
     flow_.finish(message, ready);

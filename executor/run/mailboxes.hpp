@@ -20,7 +20,6 @@
 #include <pipeloom/costs.hpp>
 #include "executor/run/exchange.hpp"
 #include "executor/run/run_plan.hpp"
-#include "executor/run/swaps.hpp"
 #include "sim/messages/message_flow.hpp"
 
 namespace pipeloom::executor {
@@ -50,7 +49,7 @@ class Mailboxes : public Exchange {
 
   [[nodiscard]] const Program& program() const { return plan_->program; }
   [[nodiscard]] MessageInstance instance(MessageId message, int step) const {
-    return message + static_cast<MessageInstance>(step) * count_;
+    return instance_of(program(), message, step);
   }
   /// Notes the next send or receive of a channel; tells everybody if it is paired with another message.
   void pair(MessageInstance message, bool is_send);
@@ -61,7 +60,6 @@ class Mailboxes : public Exchange {
   [[nodiscard]] Letter take_letter(MessageInstance message);
 
   std::shared_ptr<const RunPlan> plan_;
-  MessageInstance count_;
   Costs delays_;
   Swaps swaps_;
 

@@ -1,8 +1,19 @@
-#include "executor/run/rank_runner.hpp"
+// One rank of a run: its instructions, one by one.
 
 #include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
 #include <utility>
 
+#include "executor/run/held_tensors.hpp"
+#include "executor/run/rank_threads.hpp"
 #include "executor/run/replica_reduction.hpp"
 #include "sim/kinds.hpp"
 
@@ -11,15 +22,69 @@ namespace {
 
 using Doing = Progress::Doing;
 
-/// Takes the entry of `key` out of `map`; nothing if there is none.
-template <class Key>
-Payload take_from(std::unordered_map<Key, Payload>& map, Key key) {
-  const auto found = map.find(key);
-  if (found == map.end()) return {};
-  Payload payload = std::move(found->second);
-  map.erase(found);
-  return payload;
-}
+/// Runs tasks beside its owner, one after another in the order in which they were started. Starting a thread takes longer than waking
+/// one, so it lives as long as its rank. Only the owner's thread calls it.
+class Companion {
+ public:
+  /// The n-th task, counted from 1.
+  using Ticket = std::size_t;
+
+  Companion();
+  /// Waits for all tasks.
+  ~Companion();
+  Companion(const Companion&) = delete;
+  Companion& operator=(const Companion&) = delete;
+
+  /// Never waits. Behind a task that threw, tasks are not run until finish() has thrown that.
+  Ticket start(std::function<void()> task);
+  /// Waits until this task and those before it have ended, and throws what the first one threw that did.
+  void finish(Ticket ticket);
+  /// The same for all tasks.
+  void finish() { finish(started_); }
+
+ private:
+  void work();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;  // the first one is under way
+  Ticket started_ = 0;
+  Ticket ended_ = 0;
+  std::exception_ptr error_;
+  bool ending_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+class RankRunner {
+ public:
+  RankRunner(RunState& state, Rank rank);
+
+  /// All steps. Throws Stopped if the run is stopped, and whatever the work throws.
+  void run();
+
+ private:
+  void run_step(int step);
+  void run_entry(std::size_t first, int step);
+  /// Queues the copy that is instruction `at`: it runs on the lane, behind those before it.
+  void start_copy(std::size_t at, int step);
+  /// Waits for the copies back that the entry of instruction `at` needs.
+  void wait_for_reloads(std::size_t at, int step);
+  /// Waits for a copy and those before it.
+  void wait_for_lane(Companion::Ticket ticket);
+  void run_together(std::size_t first, std::size_t last, int step);
+  void post(std::uint32_t batch, int step);
+  void wait(std::uint32_t batch, int step);
+  void meet(int step);
+
+  RunState& state_;
+  const Schedule& schedule_;
+  Rank rank_;
+  HeldTensors<Payload> tensors_;
+  std::unordered_map<std::uint64_t, Companion::Ticket> reloads_;  // of this step, by key of the L
+  Companion::Ticket last_copy_ = 0;
+  std::unique_ptr<Companion> companion_;  // of ranks with groups that run together
+  std::unique_ptr<Companion> lane_;       // of ranks with copies
+};
 
 template <class Predicate>
 bool any_of(const Schedule& schedule, Rank rank, Predicate predicate) {
@@ -27,19 +92,54 @@ bool any_of(const Schedule& schedule, Rank rank, Predicate predicate) {
   return std::any_of(queue.begin(), queue.end(), predicate);
 }
 
-/// The same for all ops of a pass: for its L, and those that wait for it.
-std::uint64_t pass_key(Op op) {
-  return op.as(OpKind::Forward).key();
+Companion::Companion() : thread_([this] { work(); }) {}
+
+Companion::~Companion() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
 }
 
-}  // namespace
+Companion::Ticket Companion::start(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  changed_.notify_all();
+  return ++started_;
+}
+
+void Companion::finish(Ticket ticket) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ended_ >= ticket; });
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Companion::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return ending_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    const std::function<void()> task = std::move(tasks_.front());
+    const bool skipped = error_ != nullptr;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      if (!skipped) task();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    tasks_.pop_front();
+    if (error) error_ = error;
+    ++ended_;
+    changed_.notify_all();
+  }
+}
 
 RankRunner::RankRunner(RunState& state, Rank rank)
-    : state_(state),
-      schedule_(state.schedule()),
-      messages_(state.program().messages()),
-      rank_(rank),
-      tensors_(schedule_) {
+    : state_(state), schedule_(state.schedule()), rank_(rank), tensors_(state.program()) {
   if (state.options().groups == GroupRule::Together &&
       any_of(schedule_, rank, [](Op op) { return op.joined(); }))
     companion_ = std::make_unique<Companion>();
@@ -107,7 +207,7 @@ void RankRunner::start_copy(std::size_t at, int step) {
     }
     state_.end_copy(rank_);
   });
-  if (kAwaitedCopies.has(op.kind())) reloads_[pass_key(op)] = last_copy_;
+  if (kAwaitedCopies.has(op.kind())) reloads_[reload_key(op)] = last_copy_;
 }
 
 void RankRunner::wait_for_reloads(std::size_t at, int step) {
@@ -115,7 +215,7 @@ void RankRunner::wait_for_reloads(std::size_t at, int step) {
   Companion::Ticket latest = 0;
   for (std::size_t op = state_.program().instructions(rank_)[at].index;; ++op) {
     const Op one = schedule_.ops()[op];
-    const auto found = reloads_.find(pass_key(one));
+    const auto found = reloads_.find(reload_key(one));
     if (found != reloads_.end()) latest = std::max(latest, found->second);
     if (!one.joined()) break;
   }
@@ -130,38 +230,21 @@ void RankRunner::wait_for_lane(Companion::Ticket ticket) {
   if (state_.stopped()) throw Stopped();
 }
 
-Payload RankRunner::input_of(std::size_t op) {
-  const MessageId message = messages_.needed_by(op);
-  if (message != kNoMessage) return take_from(received_, message);
-  const OpKind kind = schedule_.ops()[op].kind();
-  if (kind != OpKind::Forward && !carries_gradient(kind)) return {};
-  return take_from(local_, tensors_.input_of(schedule_.ops()[op]));
-}
-
-void RankRunner::keep_output(std::size_t op, Payload output) {
-  const MessageId message = messages_.sent_by(op);
-  if (message != kNoMessage)
-    to_be_sent_[message] = std::move(output);
-  else if (!output.values.empty())
-    local_[tensors_.output_of(schedule_.ops()[op])] = std::move(output);
-}
-
 void RankRunner::run_entry(std::size_t first, int step) {
-  std::size_t last = first + 1;
-  while (schedule_.ops()[last - 1].joined()) ++last;
+  const std::size_t last = end_of_entry(schedule_, first);
   if (last - first > 1 && companion_) return run_together(first, last, step);
   for (std::size_t op = first; op < last; ++op) {
-    Payload input = input_of(op);
+    Payload input = tensors_.input_of(op);
     const Ticks start = state_.clock().now();
     Payload output = state_.work(rank_).run(schedule_.ops()[op], step, std::move(input));
     state_.record(op, step, start, state_.clock().now());
-    keep_output(op, std::move(output));
+    tensors_.keep_output(op, std::move(output));
   }
 }
 
 void RankRunner::run_together(std::size_t first, std::size_t last, int step) {
   std::vector<Payload> inputs;
-  for (std::size_t op = first; op < last; ++op) inputs.push_back(input_of(op));
+  for (std::size_t op = first; op < last; ++op) inputs.push_back(tensors_.input_of(op));
   std::vector<Payload> outputs(inputs.size());
   RankWork& work = state_.work(rank_);
   const auto run_part = [&](std::size_t part) {
@@ -182,22 +265,27 @@ void RankRunner::run_together(std::size_t first, std::size_t last, int step) {
   const Ticks end = state_.clock().now();
   for (std::size_t op = first; op < last; ++op) {
     state_.record(op, step, start, end);
-    keep_output(op, std::move(outputs[op - first]));
+    tensors_.keep_output(op, std::move(outputs[op - first]));
   }
 }
 
 void RankRunner::post(std::uint32_t batch, int step) {
-  std::vector<Payload> sends;
-  for (const Endpoint& end : state_.program().batch(batch))
-    if (end.is_send) sends.push_back(take_from(to_be_sent_, end.message));
-  state_.exchange().post(rank_, batch, step, std::move(sends));
+  state_.exchange().post(rank_, batch, step, tensors_.take_sends(batch));
 }
 
 void RankRunner::wait(std::uint32_t batch, int step) {
   if (!state_.exchange().wait(rank_, batch, step)) throw Stopped();
-  for (const Endpoint& end : state_.program().batch(batch))
-    if (!end.is_send)
-      received_[end.message] = state_.exchange().take(end.message, step, state_.elements(end.message));
+  tensors_.keep_received(batch, [&](MessageId message) {
+    return state_.exchange().take(message, step, state_.elements(message));
+  });
+}
+
+}  // namespace
+
+void run_rank(RunState& state, Rank rank) {
+  // Outlives its failure: its end waits for what runs beside it, which may take long.
+  RankRunner runner(state, rank);
+  run_or_fail(state, rank, [&] { runner.run(); });
 }
 
 }  // namespace pipeloom::executor

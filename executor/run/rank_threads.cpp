@@ -5,12 +5,34 @@
 #include <exception>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "executor/run/rank_runner.hpp"
-#include "executor/run/timer.hpp"
+#include "executor/run/clock.hpp"
+#include "executor/run/mailboxes.hpp"
+#include "executor/run/run.hpp"
+#include "executor/run/run_outcome.hpp"
 
 namespace pipeloom::executor {
+
+bool ThreadBarrier::arrive_and_wait() {
+  std::unique_lock lock(mutex_);
+  const unsigned round = round_;
+  if (++waiting_ == ranks_) {
+    waiting_ = 0;
+    ++round_;
+    all_here_.notify_all();
+    return !stopped_;
+  }
+  all_here_.wait(lock, [&] { return stopped_ || round_ != round; });
+  return !stopped_;
+}
+
+void ThreadBarrier::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  all_here_.notify_all();
+}
 
 void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work) {
   try {
@@ -21,12 +43,6 @@ void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work) 
   } catch (...) {
     state.fail(rank, "an exception of unknown type");
   }
-}
-
-void run_rank(RunState& state, Rank rank) {
-  // Outlives its failure: its end waits for what runs beside it, which may take long.
-  RankRunner runner(state, rank);
-  run_or_fail(state, rank, [&] { runner.run(); });
 }
 
 void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
@@ -56,6 +72,23 @@ void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>
     else
       threads[i].detach();
   }
+}
+
+RunResult run_all(const std::shared_ptr<RunState>& state, const RankLife& life) {
+  const std::vector<Rank> ranks = all_ranks(state->schedule());
+  run_threads(state, ranks, life);
+  std::vector<RankRecord> records;
+  for (const Rank rank : ranks) records.push_back(state->record_of(rank));
+  if (const auto failure = state->failure()) throw failure_of(state->plan(), records, *failure);
+  return result_of(state->plan(), std::move(records));
+}
+
+RunResult run_on_cpu(const Program& program, Work& work, const RunOptions& options) {
+  const auto plan = make_plan(program, work, options);
+  // Shared: a rank that cannot be stopped keeps what it uses.
+  return run_all(std::make_shared<RunState>(plan, work, all_ranks(program.schedule()),
+                                            std::make_unique<Mailboxes>(plan),
+                                            std::make_unique<ThreadBarrier>(program.schedule().ranks())));
 }
 
 }  // namespace pipeloom::executor

@@ -30,6 +30,12 @@ void require_runnable(const Program& program, QueueDiscipline queue) {
 
 }  // namespace
 
+std::vector<Rank> all_ranks(const Schedule& schedule) {
+  std::vector<Rank> ranks;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) ranks.push_back(rank);
+  return ranks;
+}
+
 std::shared_ptr<const RunPlan> make_plan(const Program& program, const Work& work,
                                          const RunOptions& options) {
   require_runnable(program, options.queue);

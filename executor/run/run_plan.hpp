@@ -23,6 +23,8 @@ struct RunPlan {
   [[nodiscard]] int all_steps() const { return options.warmup_steps + options.steps; }
 };
 
+[[nodiscard]] std::vector<Rank> all_ranks(const Schedule& schedule);
+
 /// Throws ScheduleError if check_program() finds something, or the program would hang under options.queue.
 /// REQUIRES: as run_on_cpu().
 [[nodiscard]] std::shared_ptr<const RunPlan> make_plan(const Program& program, const Work& work,

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "executor/run/held_tensors.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::executor {
@@ -73,9 +74,7 @@ std::string RunState::instruction_text(Rank rank, std::size_t instruction) const
     }
     return fmt::format("{} [{}]", what.code == Program::Code::Post ? "post" : "wait", ends);
   }
-  std::size_t last = what.index + 1;
-  while (schedule().ops()[last - 1].joined()) ++last;
-  return entry_text(schedule(), what.index, last);
+  return entry_text(schedule(), what.index, end_of_entry(schedule(), what.index));
 }
 
 std::string RunState::last_actions_of(Rank rank) const {

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "executor/run/barrier.hpp"
 #include "executor/run/exchange.hpp"
 #include "executor/run/run.hpp"
 #include "executor/run/run_plan.hpp"
@@ -58,6 +57,19 @@ struct RankRecord {
   std::vector<MeasuredMessage> messages;  ///< [step * messages + id] of all steps
   std::size_t peak_bytes = 0;
   RankGradients gradients;
+};
+
+/// Where all ranks meet between steps.
+class Barrier {
+ public:
+  Barrier() = default;
+  Barrier(const Barrier&) = delete;
+  Barrier& operator=(const Barrier&) = delete;
+  virtual ~Barrier() = default;
+  /// Waits until every rank has come. False if the run was stopped: then nobody waits here any more.
+  [[nodiscard]] virtual bool arrive_and_wait() = 0;
+  /// Lets everybody go.
+  virtual void stop() = 0;
 };
 
 class RunState {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
+#include "sim/kinds.hpp"
 
 namespace pipeloom::executor {
 
@@ -18,6 +19,7 @@ namespace pipeloom::executor {
 struct Payload {
   std::vector<float> values;
   [[nodiscard]] std::size_t bytes() const { return values.size() * sizeof(float); }
+  [[nodiscard]] bool is_empty() const { return values.empty(); }
 };
 
 /// What a rank has to show for the step that it ran last, for a check of the whole.
@@ -58,6 +60,16 @@ class RankWork {
   /// Empty of work without weights.
   [[nodiscard]] virtual RankGradients gradients() const { return {}; }
 };
+
+/// Whether an op takes a tensor from another stage, and whether it gives one, in a schedule of so many stages: the table of RankWork::run().
+[[nodiscard]] inline bool takes_tensor(Op op, int stages) {
+  const int from = op.stage().value() + step_to_producer(op.kind());
+  return from != op.stage().value() && from >= 0 && from < stages;
+}
+[[nodiscard]] inline bool gives_tensor(Op op, int stages) {
+  const int to = op.stage().value() + step_to_consumer(op.kind());
+  return to != op.stage().value() && to >= 0 && to < stages;
+}
 
 class Work {
  public:

@@ -7,6 +7,10 @@
 
 namespace pipeloom::executor::measured_costs_test {
 
+using cost::DurationSample;
+using cost::OpEstimate;
+using cost::sample_of;
+
 TEST_CASE("median and spread of a sample") {
   CHECK(sample_of({}).count == 0);
   const DurationSample five = sample_of({50, 10, 20, 40, 30});

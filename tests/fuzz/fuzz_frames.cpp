@@ -14,7 +14,6 @@
 #include "executor/net/wire.hpp"
 #include "executor/process/letters.hpp"
 #include "executor/process/own_ends.hpp"
-#include "executor/process/record_bytes.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "tests/fuzz/require.hpp"
 

@@ -26,6 +26,7 @@ MAY_INCLUDE = {
     "sim": ["sim/base"],
     "sim/engine": ["sim", "sim/base"],
     "sim/cost": ["sim", "sim/base"],
+    "sim/cost/measured": ["sim", "sim/base"],
     "sim/layout": ["sim", "sim/base"],
     "sim/torch": ["sim", "sim/base"],
     "sim/analysis": ["sim", "sim/base", "sim/engine"],
@@ -56,7 +57,7 @@ MAY_INCLUDE = {
     "executor/net": ["sim", "sim/base"],
     "executor/run": ["sim", "sim/base", "sim/messages"],
     "executor/layers": ["sim", "sim/base", "executor/run"],
-    "executor/measure": ["sim", "sim/base", "sim/messages", "executor/run"],
+    "executor/measure": ["sim", "sim/base", "sim/cost/measured", "sim/messages", "executor/run"],
     "executor/process": ["sim", "sim/base", "sim/messages", "executor/run", "executor/net"],
     "executor/cuda/device": ["sim", "sim/base", "executor/run", "executor/layers"],
     "executor/cuda/kernels": ["sim", "sim/base", "executor/layers", "executor/cuda/device"],
@@ -85,7 +86,7 @@ MAY_INCLUDE = {
     "cli/pages": ["sim/*", "schedules", "study/*", "executor/*", "cli"],
     "cli/sweep": ["sim/*", "schedules", "study/*", "cli", "cli/pages"],
     "cli/commands": ["sim/*", "schedules", "study/*", "executor/*", "cli", "cli/run", "cli/pages", "cli/sweep"],
-    "cli/mpi": ["sim/*", "schedules", "study/*", "cli", "cli/sweep"],
+    "cli/mpi": ["sim/*", "schedules", "study/*", "executor/net", "cli", "cli/sweep"],
     "cli/cuda": ["sim/*", "study/*", "executor/*", "executor/cuda/*", "cli", "cli/run"],
 }
 

@@ -1,7 +1,10 @@
 #include "executor/cuda/device/cuda_error.hpp"
 
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
+#include <nccl.h>
 
+#include <map>
 #include <string_view>
 
 namespace pipeloom::executor::cuda {
@@ -10,6 +13,24 @@ namespace {
 [[noreturn]] void fail(const char* what, const char* why, std::string_view file, int line) {
   file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
   throw CudaError(fmt::format("{}: {} ({}:{})", what, why, file, line));
+}
+
+std::string libraries() {
+  int runtime = 0;
+  int nccl = 0;
+  static_cast<void>(cudaRuntimeGetVersion(&runtime));
+  static_cast<void>(ncclGetVersion(&nccl));
+  return fmt::format("CUDA {}.{}, NCCL {}.{}.{}", runtime / 1000, runtime % 1000 / 10, nccl / 10000,
+                     nccl / 100 % 100, nccl % 100);
+}
+
+std::string name_of_device(int device) {
+  cudaDeviceProp properties{};
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, device); error != cudaSuccess)
+    return cudaGetErrorString(error);
+  return fmt::format("{}, {:.1f} GiB, sm {}{}", properties.name,
+                     static_cast<double>(properties.totalGlobalMem) / (1 << 30), properties.major,
+                     properties.minor);
 }
 
 }  // namespace
@@ -32,6 +53,19 @@ int require_devices() {
   throw SystemError(fmt::format("no CUDA device: {}; use --backend cpu", result == cudaSuccess
                                                                              ? "the driver finds none"
                                                                              : cudaGetErrorString(result)));
+}
+
+std::string device_names() {
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
+    return fmt::format("no CUDA device: {}; {}", cudaGetErrorString(error), libraries());
+  std::map<std::string, int> names;
+  for (int device = 0; device < count; ++device) ++names[name_of_device(device)];
+  std::string text;
+  for (const auto& [name, times] : names)
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : ", ", times > 1 ? fmt::format("{} x ", times) : "", name);
+  return text + "; " + libraries();
 }
 
 }  // namespace pipeloom::executor::cuda

@@ -1,9 +1,11 @@
 #pragma once
 
-// Errors of CUDA, cuBLAS and NCCL as exceptions that say where and why.
+// Errors of CUDA, cuBLAS and NCCL as exceptions that say where and why, and the GPUs of this machine.
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+
+#include <string>
 
 #include <pipeloom/error.hpp>
 
@@ -24,5 +26,8 @@ void check(cublasStatus_t result, const char* what, const char* file = __builtin
 /// Devices that can be used. Throws SystemError if there is none: "no CUDA device: CUDA driver version is insufficient for CUDA runtime version;
 /// use --backend cpu".
 [[nodiscard]] int require_devices();
+
+/// The GPUs that this machine shows, in words: "NVIDIA H200, 139.8 GiB, sm 90; CUDA 13.0, NCCL 2.28.9", with "2 x " where several are alike, or "no CUDA device: .." with the reason.
+[[nodiscard]] std::string device_names();
 
 }  // namespace pipeloom::executor::cuda

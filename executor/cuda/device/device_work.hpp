@@ -19,6 +19,7 @@ namespace pipeloom::executor::cuda {
 struct DeviceTensor {
   DeviceBuffer buffer;
   std::size_t elements = 0;
+  [[nodiscard]] bool is_empty() const { return elements == 0; }
 };
 
 /// What one rank computes. One host thread calls it; `stream` says where its kernels go.

@@ -9,12 +9,6 @@
 namespace pipeloom::executor::cuda {
 namespace {
 
-std::vector<Rank> all_ranks(const Program& program) {
-  std::vector<Rank> ranks;
-  for (Rank rank{0}; rank < Rank(program.schedule().ranks()); ++rank) ranks.push_back(rank);
-  return ranks;
-}
-
 Costs no_delays(const Placement& placement) {
   Costs costs;
   costs.forward_delay.resize(static_cast<std::size_t>(placement.slots()));
@@ -26,7 +20,7 @@ Costs no_delays(const Placement& placement) {
 
 LocalExchange::LocalExchange(std::shared_ptr<const RunPlan> plan)
     : plan_(std::move(plan)),
-      book_(plan_, all_ranks(plan_->program)),
+      book_(plan_, all_ranks(plan_->schedule())),
       no_delays_(no_delays(plan_->schedule().placement())),
       flow_(program(), no_delays_,
             {.queue = plan_->options.queue, .shared_links = false, .ranks_per_node = 0}, plan_->all_steps()),

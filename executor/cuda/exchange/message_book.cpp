@@ -51,11 +51,9 @@ void MessageBook::collect_end(const BatchEvents& batch, const Endpoint& end, int
 
 void MessageBook::compare_sums(MessageId message, int step) {
   if (sums_[message].sent == sums_[message].received) return;
-  const auto instance =
-      static_cast<MessageInstance>(static_cast<std::size_t>(step) * events_.size() + message);
   throw WrongMessage(fmt::format("{} has other bits than its sender gave it: sum {:016x}, sent {:016x}",
-                                 name_of(plan_->program, instance), sums_[message].received,
-                                 sums_[message].sent));
+                                 name_of(plan_->program, instance_of(plan_->program, message, step)),
+                                 sums_[message].received, sums_[message].sent));
 }
 
 }  // namespace pipeloom::executor::cuda

@@ -5,12 +5,11 @@
 // inputs give the same bits in every run.
 //
 //   cells   operator()(row, column): one thread each; threads beside each other have columns beside each other
-//   rows    operator()(team, row): a team of 32 lanes each (WarpTeam in kernels.cu, HostTeam below)
+//   rows    operator()(team, row): a team of 32 lanes each (WarpTeam in kernels.cu, HostTeam in tests)
 //
 // A team has each(n, fn), which calls fn(j) for every j < n, and sum(n, fn), which adds fn(j) over them in an order of its own: lane l
 // adds j = l, l + 32, ..., then lanes are added in pairs 16, 8, 4, 2 and 1 apart.
 
-#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -19,22 +18,6 @@
 namespace pipeloom::executor::cuda {
 
 inline constexpr std::size_t kLanes = 32;
-
-/// The team on a CPU: one lane after another, adding in the order that a warp does.
-struct HostTeam {
-  template <class Fn>
-  void each(std::size_t count, Fn fn) const {
-    for (std::size_t j = 0; j < count; ++j) fn(j);
-  }
-  template <class Fn>
-  auto sum(std::size_t count, Fn fn) const {
-    std::array<decltype(fn(std::size_t{0})), kLanes> lanes{};
-    for (std::size_t j = 0; j < count; ++j) lanes[j % kLanes] += fn(j);
-    for (std::size_t apart = kLanes / 2; apart > 0; apart /= 2)
-      for (std::size_t lane = 0; lane < apart; ++lane) lanes[lane] += lanes[lane + apart];
-    return lanes[0];
-  }
-};
 
 /// Cells [rows][columns]: x += bias.
 template <class T>

@@ -135,4 +135,3 @@ class QueuedLayers {
 
 // Its templates' bodies.
 #include "executor/cuda/layers/queued_layers_impl.hpp"
-#include "executor/cuda/layers/queued_layers_setup.hpp"

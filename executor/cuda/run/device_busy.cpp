@@ -34,16 +34,16 @@ class DeviceBusyRank : public DeviceRankWork {
   }
 
   DeviceTensor run(Op op, int step, DeviceTensor input, cudaStream_t stream) override {
-    const std::size_t wanted = busy_needs(op, stages_) ? message_elements_ : 0;
+    const std::size_t wanted = takes_tensor(op, stages_) ? message_elements_ : 0;
     if (input.elements != wanted)
       throw std::runtime_error(
           fmt::format("{} numbers came for {}, which takes {}", input.elements, to_text(op), wanted));
     DeviceTensor output;
-    if (busy_sends(op, stages_))
+    if (gives_tensor(op, stages_))
       output = {engine_.allocate(message_elements_ * sizeof(float), stream), message_elements_};
     BusyElements elements;
     elements.input = input.buffer.as<float>();
-    if (busy_needs(op, stages_)) elements.expected = busy_mark_of_input(op, step);
+    if (takes_tensor(op, stages_)) elements.expected = busy_mark_of_input(op, step);
     elements.output = output.buffer.as<float>();
     elements.mark = busy_mark(op, step);
     elements.wrong = wrong_.as<std::uint32_t>();

@@ -4,6 +4,9 @@
 // asked of a Work before and behind the steps. Their ops run through DeviceRunner, their messages through a DeviceExchange.
 
 #include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "executor/cuda/device/device_stream.hpp"
 #include "executor/cuda/device/device_work.hpp"
@@ -14,12 +17,16 @@
 
 namespace pipeloom::executor::cuda {
 
+[[noreturn]] inline void refuse_host_tensors() {
+  throw std::logic_error("tensors of this run are on a device");
+}
+
 /// One rank: its work, and the streams that it is given.
 struct DeviceRank : RankWork {
   explicit DeviceRank(std::unique_ptr<DeviceRankWork> own) : work(std::move(own)) {}
 
   /// Throws std::logic_error: its ops run on a device.
-  Payload run(Op op, int step, Payload input) override;
+  Payload run(Op /*op*/, int /*step*/, Payload /*input*/) override { refuse_host_tensors(); }
   void end_step(int step) override { work->end_step(step); }
   [[nodiscard]] std::size_t peak_bytes() const override { return work->peak_bytes(); }
   [[nodiscard]] RankGradients gradients() const override { return work->gradients(); }
@@ -48,7 +55,9 @@ class DeviceRanks : public Work {
 };
 
 /// REQUIRES: the state was made with DeviceRanks, `rank` is of this process.
-[[nodiscard]] DeviceRank& device_rank(RunState& state, Rank rank);
+[[nodiscard]] inline DeviceRank& device_rank(RunState& state, Rank rank) {
+  return dynamic_cast<DeviceRank&>(state.work(rank));
+}
 
 /// The messages of a run, as RunState knows them: to be stopped and to be asked for their times.
 class DeviceMessages : public Exchange {
@@ -59,9 +68,15 @@ class DeviceMessages : public Exchange {
   void stop() override { exchange_->stop(); }
   [[nodiscard]] std::vector<MeasuredMessage> measured() const override { return exchange_->measured(); }
   /// These throw std::logic_error: tensors stay on devices.
-  void post(Rank rank, std::uint32_t batch, int step, std::vector<Payload> sends) override;
-  [[nodiscard]] bool wait(Rank rank, std::uint32_t batch, int step) override;
-  [[nodiscard]] Payload take(MessageId message, int step, std::size_t elements) override;
+  void post(Rank /*rank*/, std::uint32_t /*batch*/, int /*step*/, std::vector<Payload> /*sends*/) override {
+    refuse_host_tensors();
+  }
+  [[nodiscard]] bool wait(Rank /*rank*/, std::uint32_t /*batch*/, int /*step*/) override {
+    refuse_host_tensors();
+  }
+  [[nodiscard]] Payload take(MessageId /*message*/, int /*step*/, std::size_t /*elements*/) override {
+    refuse_host_tensors();
+  }
 
  private:
   std::unique_ptr<DeviceExchange> exchange_;

@@ -1,13 +1,15 @@
 #include "executor/cuda/run/device_runner.hpp"
 
+#include <nvtx3/nvToolsExt.h>
+
 #include <array>
 #include <chrono>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "executor/cuda/run/device_reduction.hpp"
 #include "executor/cuda/run/range_names.hpp"
-#include "executor/cuda/run/trace_range.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::executor::cuda {
@@ -19,20 +21,14 @@ using Doing = Progress::Doing;
 /// How often the host looks whether the device is done. It measures nothing: events have their own times.
 constexpr std::chrono::microseconds kLook{50};
 
-/// Takes the entry of `key` out of `map`; nothing if there is none.
-template <class Key>
-DeviceTensor take_from(std::unordered_map<Key, DeviceTensor>& map, Key key) {
-  const auto found = map.find(key);
-  if (found == map.end()) return {};
-  DeviceTensor tensor = std::move(found->second);
-  map.erase(found);
-  return tensor;
-}
-
-/// The same for all ops of a pass: for its L, and those that wait for it.
-std::uint64_t pass_key(Op op) {
-  return op.as(OpKind::Forward).key();
-}
+/// A named span on this thread for profilers that read NVTX (Nsight Systems): while it lives, what is queued belongs to it.
+class TraceRange {
+ public:
+  explicit TraceRange(const std::string& name) { nvtxRangePushA(name.c_str()); }
+  ~TraceRange() { nvtxRangePop(); }
+  TraceRange(const TraceRange&) = delete;
+  TraceRange& operator=(const TraceRange&) = delete;
+};
 
 }  // namespace
 
@@ -42,9 +38,8 @@ DeviceRunner::DeviceRunner(RunState& state, DeviceExchange& exchange, DeviceCloc
       clock_(clock),
       device_rank_(device_rank(state, rank)),
       schedule_(state.schedule()),
-      messages_(state.program().messages()),
       rank_(rank),
-      tensors_(schedule_),
+      tensors_(state.program()),
       compute_(device_rank_.compute.get()),
       second_(device_rank_.second.get()),
       copies_(device_rank_.copies.get()),
@@ -114,30 +109,8 @@ void DeviceRunner::queue(std::size_t instruction, int step) {
   wait(instruction, step);
 }
 
-DeviceTensor DeviceRunner::input_of(std::size_t op) {
-  const MessageId message = messages_.needed_by(op);
-  if (message != kNoMessage) return take_from(received_, message);
-  const OpKind kind = schedule_.ops()[op].kind();
-  if (kind != OpKind::Forward && !carries_gradient(kind)) return {};
-  return take_from(local_, tensors_.input_of(schedule_.ops()[op]));
-}
-
-void DeviceRunner::keep_output(std::size_t op, DeviceTensor output) {
-  const MessageId message = messages_.sent_by(op);
-  if (message != kNoMessage)
-    to_be_sent_[message] = std::move(output);
-  else if (output.elements > 0)
-    local_[tensors_.output_of(schedule_.ops()[op])] = std::move(output);
-}
-
-std::size_t DeviceRunner::last_of(std::size_t first) const {
-  std::size_t last = first + 1;
-  while (schedule_.ops()[last - 1].joined()) ++last;
-  return last;
-}
-
 void DeviceRunner::run_entry(std::size_t first, int step) {
-  const std::size_t last = last_of(first);
+  const std::size_t last = end_of_entry(schedule_, first);
   const TraceRange range(range_name(schedule_, first, last));
   if (is_copy(schedule_.ops()[first].kind())) return run_copy(first, step);
   for (std::size_t op = first; op < last; ++op) wait_for_reload(schedule_.ops()[op]);
@@ -147,11 +120,11 @@ void DeviceRunner::run_entry(std::size_t first, int step) {
 
 void DeviceRunner::queue_op(std::size_t op, int step, DeviceTensor input, cudaStream_t stream) {
   input.buffer.free_on(stream);
-  keep_output(op, device_rank_.work->run(schedule_.ops()[op], step, std::move(input), stream));
+  tensors_.keep_output(op, device_rank_.work->run(schedule_.ops()[op], step, std::move(input), stream));
 }
 
 void DeviceRunner::run_alone(std::size_t op, int step) {
-  DeviceTensor input = input_of(op);
+  DeviceTensor input = tensors_.input_of(op);
   times(op).start.record(compute_);
   queue_op(op, step, std::move(input), compute_);
   times(op).end.record(compute_);
@@ -160,7 +133,7 @@ void DeviceRunner::run_alone(std::size_t op, int step) {
 void DeviceRunner::run_together(std::size_t first, std::size_t last, int step) {
   // All inputs first: no part waits for another's output.
   std::vector<DeviceTensor> inputs;
-  for (std::size_t op = first; op < last; ++op) inputs.push_back(input_of(op));
+  for (std::size_t op = first; op < last; ++op) inputs.push_back(tensors_.input_of(op));
   cudaStream_t streams[] = {compute_, second_};
   for (std::size_t op = first; op < last; ++op) times(op).start.record(streams[0]);
   wait_for(streams[1], times(last - 1).start.get());
@@ -179,11 +152,11 @@ void DeviceRunner::run_copy(std::size_t op, int step) {
   queue_op(op, step, {}, copies_);
   times(op).end.record(copies_);
   if (kAwaitedCopies.has(schedule_.ops()[op].kind()))
-    reloads_[pass_key(schedule_.ops()[op])] = times(op).end.get();
+    reloads_[reload_key(schedule_.ops()[op])] = times(op).end.get();
 }
 
 void DeviceRunner::wait_for_reload(Op op) {
-  const auto found = reloads_.find(pass_key(op));
+  const auto found = reloads_.find(reload_key(op));
   if (found == reloads_.end()) return;
   wait_for(compute_, found->second);
   reloads_.erase(found);
@@ -191,11 +164,8 @@ void DeviceRunner::wait_for_reload(Op op) {
 
 void DeviceRunner::post(std::size_t instruction, int step) {
   const std::uint32_t batch = state_.program().instructions(rank_)[instruction].index;
-  std::vector<DeviceTensor> sends;
-  for (const Endpoint& end : state_.program().batch(batch))
-    if (end.is_send) sends.push_back(take_from(to_be_sent_, end.message));
   marks_[instruction]->end.record(compute_);
-  exchange_.post(rank_, batch, step, std::move(sends), marks_[instruction]->end.get());
+  exchange_.post(rank_, batch, step, tensors_.take_sends(batch), marks_[instruction]->end.get());
 }
 
 void DeviceRunner::wait(std::size_t instruction, int step) {
@@ -204,8 +174,7 @@ void DeviceRunner::wait(std::size_t instruction, int step) {
   mark.start.record(compute_);
   if (!exchange_.wait(rank_, batch, step, compute_, mark.start.get())) throw Stopped();
   mark.end.record(compute_);
-  for (const Endpoint& end : state_.program().batch(batch))
-    if (!end.is_send) received_[end.message] = exchange_.take(end.message, step);
+  tensors_.keep_received(batch, [&](MessageId message) { return exchange_.take(message, step); });
 }
 
 bool DeviceRunner::has_begun(std::size_t instruction) {
@@ -215,7 +184,7 @@ bool DeviceRunner::has_begun(std::size_t instruction) {
 
 bool DeviceRunner::is_done(std::size_t instruction) {
   const auto [code, index] = state_.program().instructions(rank_)[instruction];
-  return has_happened(code == Code::Run ? times(last_of(index) - 1).end.get()
+  return has_happened(code == Code::Run ? times(end_of_entry(schedule_, index) - 1).end.get()
                                         : marks_[instruction]->end.get());
 }
 
@@ -257,7 +226,7 @@ void DeviceRunner::collect(std::size_t queued, int step) {
   for (std::size_t i = 0; i < queued; ++i) {
     const auto [code, index] = state_.program().instructions(rank_)[i];
     if (code != Code::Run || !is_done(i)) continue;
-    for (std::size_t op = index; op < last_of(index); ++op)
+    for (std::size_t op = index; op < end_of_entry(schedule_, index); ++op)
       state_.record(op, step, clock_.now()(times(op).start.get()), clock_.now()(times(op).end.get()));
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// One rank of a run on a GPU: the twin of executor/run/rank_runner.hpp. Its thread goes through the rank's instructions and queues them; the
+// One rank of a run on a GPU: the twin of executor/run/rank_runner.cpp. Its thread goes through the rank's instructions and queues them; the
 // device carries them out, behind the host by up to a step. At the end of a step the host waits for the device and reads its events.
 //
 //   compute stream   entries, one after another
@@ -17,8 +17,8 @@
 #include "executor/cuda/device/step_clock.hpp"
 #include "executor/cuda/exchange/device_exchange.hpp"
 #include "executor/cuda/run/device_ranks.hpp"
+#include "executor/run/held_tensors.hpp"
 #include "executor/run/run_state.hpp"
-#include "sim/tensor_index.hpp"
 
 namespace pipeloom::executor::cuda {
 
@@ -70,19 +70,15 @@ class DeviceRunner {
   /// Records the times of the first `queued` instructions whose ops have ended.
   void collect(std::size_t queued, int step);
 
-  [[nodiscard]] std::size_t last_of(std::size_t first) const;
   [[nodiscard]] OpTimes& times(std::size_t op) { return times_[op - schedule_.queue_begin(rank_)]; }
-  [[nodiscard]] DeviceTensor input_of(std::size_t op);
-  void keep_output(std::size_t op, DeviceTensor output);
 
   RunState& state_;
   DeviceExchange& exchange_;
   DeviceClock& clock_;
   DeviceRank& device_rank_;
   const Schedule& schedule_;
-  const MessageTable& messages_;
   Rank rank_;
-  TensorIndex tensors_;
+  HeldTensors<DeviceTensor> tensors_;
   cudaStream_t compute_;
   cudaStream_t second_;
   cudaStream_t copies_;
@@ -92,9 +88,6 @@ class DeviceRunner {
   std::vector<std::optional<Mark>> marks_;  // [instruction], of Post and Wait
   std::size_t queued_ = 0;                  // instructions of the current step
 
-  std::unordered_map<std::size_t, DeviceTensor> local_;     // by tensor: between two stages of this rank
-  std::unordered_map<MessageId, DeviceTensor> to_be_sent_;  // outputs whose Post has not come
-  std::unordered_map<MessageId, DeviceTensor> received_;    // inputs whose op has not come
   std::unordered_map<std::uint64_t, cudaEvent_t>
       reloads_;  // by key of the L: its end, if nothing has waited for it yet
 };

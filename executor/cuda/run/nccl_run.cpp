@@ -13,7 +13,7 @@
 #include "executor/cuda/run/device_ranks.hpp"
 #include "executor/cuda/run/device_runner.hpp"
 #include "executor/cuda/run/run.hpp"
-#include "executor/process/process_engine.hpp"
+#include "executor/process/process_run.hpp"
 #include "executor/run/rank_threads.hpp"
 
 namespace pipeloom::executor::cuda {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/cuda/host_team.hpp"
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/product.hpp"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/cuda/host_engine.hpp"
+#include "executor/cuda/host_team.hpp"
 #include "executor/cuda/kernels/product.hpp"
 #include "executor/layers/model.hpp"
 #include "executor/layers/tensor_math.hpp"

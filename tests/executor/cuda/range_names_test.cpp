@@ -27,11 +27,4 @@ TEST_CASE("an overlapped group has one name") {
   FAIL("dualpipe has no group");
 }
 
-TEST_CASE("messages are named by the stage at their end") {
-  CHECK(message_range_name(forward(Stage(2), Microbatch(3)), true) == "PP:2SEND_F3");
-  CHECK(message_range_name(forward(Stage(2), Microbatch(3)), false) == "PP:3RECV_F3");
-  CHECK(message_range_name(backward_input(Stage(2), Microbatch(3)), true) == "PP:2SEND_B3");
-  CHECK(message_range_name(backward(Stage(2), Microbatch(3)), false) == "PP:1RECV_B3");
-}
-
 }  // namespace pipeloom::executor::cuda::range_names_test

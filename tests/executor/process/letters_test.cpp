@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "executor/process/clock_offset.hpp"
-#include "executor/process/record_bytes.hpp"
 #include "executor/run/run_outcome.hpp"
 #include "executor/runs.hpp"
 #include "support/catch.hpp"

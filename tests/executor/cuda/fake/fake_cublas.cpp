@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "executor/cuda/fake/fake_cuda.hpp"
+#include "executor/cuda/host_team.hpp"
 #include "executor/cuda/kernels/busy_kernel.hpp"
 #include "executor/cuda/kernels/launch.hpp"
 #include "executor/cuda/kernels/launch_instances.hpp"

@@ -1,4 +1,4 @@
-#include "executor/run/timer.hpp"
+#include "executor/run/clock.hpp"
 
 #include <algorithm>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "executor/layers/layer_norm.hpp"
+#include "executor/layers/tensor.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -1,0 +1,51 @@
+#pragma once
+
+// What measured times say about costs: how long ops took, for the simulation of the next run. A timeline is all that this needs, whoever ran it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <pipeloom/simulate.hpp>
+#include "sim/kinds.hpp"
+
+namespace pipeloom::cost {
+
+/// A sample of durations, in ticks.
+struct DurationSample {
+  std::size_t count = 0;
+  Ticks median = 0;
+  Ticks spread = 0;  ///< third less first quartile
+};
+
+/// Sorts `durations`. The middle of an even number is the lower of the two.
+[[nodiscard]] DurationSample sample_of(std::vector<Ticks> durations);
+
+/// How long the ops of a timeline took.
+struct MeasuredOps {
+  /// [kind][stage], of ops that ran alone. count = 0: none did.
+  std::array<std::vector<DurationSample>, kOpKinds> op;
+  /// The same, of ops that ran in groups: the group's time in equal shares, which is no op's own time.
+  std::array<std::vector<DurationSample>, kOpKinds> share;
+  /// [stage of the forward] of groups of one forward and others; empty without groups.
+  std::vector<DurationSample> group;
+};
+
+/// How long one op takes alone, as far as a run says so.
+struct OpEstimate {
+  enum class Source : std::uint8_t {
+    Alone,  ///< median of those that ran alone
+    Sum,    ///< a B that never did, of a stage whose I and W did: their medians' sum
+    Share,  ///< none of this: the median share of its groups, which predicts the schedule that ran and no other
+    None,  ///< the stage has no such ops
+  };
+  Ticks time = 0;
+  Source source = Source::None;
+};
+[[nodiscard]] OpEstimate estimate_of(const MeasuredOps& measured, OpKind kind, std::size_t stage);
+
+/// Over all steps, ranks and microbatches.
+[[nodiscard]] MeasuredOps measured_ops(const Timeline& timeline);
+
+}  // namespace pipeloom::cost
