@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/draw/marks.hpp"
 #include "sim/draw/op_colours.hpp"
+#include "sim/tracks/marks.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/plot_paths.hpp"
 #include "study/plots/time_chart.hpp"
@@ -48,9 +48,9 @@ class GanttDrawer {
   [[nodiscard]] int bins() const;
   [[nodiscard]] std::string class_of(Op op) const;
   [[nodiscard]] Op op_at(std::size_t at) const { return schedule_.ops()[at % schedule_.num_ops()]; }
-  void draw_lane(const RowPlace& row, const draw::TimelineIndex& lane);
+  void draw_lane(const RowPlace& row, const tracks::TimelineIndex& lane);
   /// The ops of an entry from top to bottom, forwards above backwards.
-  void draw_entry(const RowPlace& row, const draw::DrawnEntry& entry);
+  void draw_entry(const RowPlace& row, const tracks::DrawnEntry& entry);
   void draw_box(const RowPlace& row, std::size_t at, std::size_t part, std::size_t parts,
                 std::pair<std::int64_t, std::int64_t> x);
   /// Width of the longest number of the run at size 1, so that boxes of one size have all their numbers or none.
@@ -58,13 +58,14 @@ class GanttDrawer {
   [[nodiscard]] std::string box_text(Rank rank, std::size_t at) const;
   void flush_paths(const RowPlace& row);
   /// Merged marks: a bar as high as the rank was busy, its kinds one above the other.
-  void draw_bars(const RowPlace& row, const std::vector<draw::Mark>& marks);
-  void add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const draw::BusyByKind& busy,
+  void draw_bars(const RowPlace& row, const std::vector<tracks::Mark>& marks);
+  void add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const tracks::BusyByKind& busy,
                Ticks capacity);
   void flush_bars(const RowPlace& row, BarOutlines& outlines);
   void draw_shared_row(const RowPlace& row);
   /// What is thinner than a pixel where everything is shown, yet stands alone: an op among idle time, a gap among ops.
-  void draw_hairs(const RowPlace& row, const draw::TimelineIndex& lane, const std::vector<draw::Mark>& marks);
+  void draw_hairs(const RowPlace& row, const tracks::TimelineIndex& lane,
+                  const std::vector<tracks::Mark>& marks);
   void draw_idle(const RowPlace& row);
   /// A line below the ops of the critical path; neighbours closer than half a pixel join.
   void add_critical();
@@ -74,8 +75,8 @@ class GanttDrawer {
   const GanttInput& input_;
   const Timeline& timeline_;
   const Schedule& schedule_;
-  draw::TimelineIndex index_;
-  std::optional<draw::TimelineIndex> copies_;
+  tracks::TimelineIndex index_;
+  std::optional<tracks::TimelineIndex> copies_;
   draw::OpColours colours_;
   Span range_;
   Detail detail_ = Detail::Boxes;

@@ -9,12 +9,14 @@
 namespace pipeloom::gui {
 
 void ChartListBuilder::add_gaps(const RowLane& lane) {
-  if (lane.row->rank.at() >= lane.run->idle.size()) return;
-  const auto& spans = lane.run->idle[lane.row->rank.at()];
-  auto gap = std::partition_point(spans.begin(), spans.end(), [&](const IdleSpan& span) {
-    return static_cast<double>(span.end) <= from_;
-  });
-  for (; gap != spans.end() && static_cast<double>(gap->start) < to_; ++gap) add_gap(lane, *gap, from_, to_);
+  for (const IdleSpan& gap : gaps_in(lane, from_, to_)) add_gap(lane, gap, from_, to_);
+}
+
+std::span<const IdleSpan> ChartListBuilder::gaps_in(const RowLane& lane, double from, double to) {
+  const std::size_t rank = lane.row->rank.at();
+  if (!lane.run->cause_track || rank >= lane.run->idle.size()) return {};
+  const Slice seen = lane.run->cause_track->visible(rank, {from, to});
+  return std::span(lane.run->idle[rank]).subspan(seen.first, seen.size());
 }
 
 void ChartListBuilder::add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to) {

@@ -13,15 +13,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_layout.hpp"
-#include "gui/model/detail/memory_pyramid.hpp"
 #include "gui/model/draw/strip_cache.hpp"
+#include "sim/tracks/memory_track.hpp"
 
 namespace pipeloom::gui {
+
+using tracks::MemoryExtent;
 
 inline constexpr double kNarrow = 3;
 inline constexpr float kLeastOpaque = 0.3F;
@@ -164,8 +167,7 @@ struct ChartInk {
 /// Fills `list` with what `layout` shows of the session. `list` may be that of an earlier frame: what is the same is kept.
 void build_chart_list(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list);
 
-/// The texel of a pixel that is busy with `shares`; 0 for none. `fill[k]` is the colour of kind k.
-struct BusyShares;
-[[nodiscard]] Rgba texel_of(const BusyShares& shares, const std::array<Rgba, kOpKinds>& fill);
+/// The texel of a pixel of which `shares` are taken, channel by channel; 0 for none. REQUIRES: a colour for each.
+[[nodiscard]] Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours);
 
 }  // namespace pipeloom::gui

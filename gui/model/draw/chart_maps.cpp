@@ -50,13 +50,15 @@ std::vector<int> shown_ranks(const ViewState& view, const RunModel& run) {
 
 /// `rows` rows of `columns` texels over the whole span: the ranks, or an even choice of them.
 void ChartListBuilder::add_map_rows(ChartPicture& picture, const ChartBlock& block, int columns, int rows) {
-  if (!block.run->lanes) return;
+  if (!block.run->op_track) return;
   const std::vector<int> ranks = shown_ranks(session_.view, *block.run);
   const auto fills = fills_of(part_.colours_of(session_, *block.run));
   for (int row = 0; row < rows && !ranks.empty(); ++row) {
     const std::size_t rank = static_cast<std::size_t>(row) * ranks.size() / static_cast<std::size_t>(rows);
-    block.run->lanes->shares(Rank(ranks[rank]), layout_.span, columns, shares_);
-    for (const BusyShares& shares : shares_) picture.texels.push_back(texel_of(shares, fills));
+    const std::size_t begin = picture.texels.size();
+    picture.texels.resize(begin + static_cast<std::size_t>(columns));
+    fill_from(*block.run->op_track, block.run->op_track->row_of(Rank(ranks[rank]), Lane::Work), fills,
+              layout_.span, columns, picture.texels.data() + begin);
     ++picture.rows;
   }
 }

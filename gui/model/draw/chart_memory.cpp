@@ -13,7 +13,7 @@ namespace {
 double top_bytes(const RunModel& run, Rank rank) {
   constexpr double kAir = 1.12;
   constexpr double kFlat = 4;
-  const auto peak = static_cast<double>(run.lanes->peak_bytes());
+  const auto peak = static_cast<double>(run.memory_track->peak_bytes());
   const auto limit = static_cast<double>(run.memory->limit_of(rank).value_or(0));
   return std::max(limit <= kFlat * peak ? std::max(peak, limit) : peak, 1.0) * kAir;
 }
@@ -21,10 +21,10 @@ double top_bytes(const RunModel& run, Rank rank) {
 }  // namespace
 
 void ChartListBuilder::add_memory(const RowLane& lane) {
-  if (!lane.run->lanes || !lane.run->lanes->has_memory()) return;
+  if (!lane.run->memory_track) return;
   const auto& extents = list_.kept_extents.of(
       key_of(lane, ChartLane::Memory), [&](TimeRange range, int bins, MemoryExtent* out) {
-        lane.run->lanes->memory_peaks(lane.row->rank, range, bins, extents_);
+        lane.run->memory_track->extents(lane.row->rank, range, bins, extents_);
         std::copy(extents_.begin(), extents_.end(), out);
       });
   const double per_byte = lane.strip.height / top_bytes(*lane.run, lane.row->rank);

@@ -16,18 +16,26 @@ Rgba colour_of(const Preferences& preferences, bool gradient) {
 }  // namespace
 
 void ChartListBuilder::add_messages(const RowLane& lane, MessageLane which) {
-  if (!lane.run->message_lanes || !lane.run->message_lanes->has(lane.row->rank, which)) return;
-  if (!add_message_boxes(lane, which)) add_message_strip(lane, which);
+  if (!lane.run->message_track) return;
+  const std::size_t row = tracks::MessageTrack::row_of(lane.row->rank, which);
+  if (lane.run->message_track->bars(row).empty()) return;
+  const Rgba colours[] = {colour_of(session_.preferences, false), colour_of(session_.preferences, true)};
+  if (add_message_boxes(lane, row, colours)) return;
+  const ChartLane strip = which == MessageLane::Send ? ChartLane::Send : ChartLane::Receive;
+  const auto& texels = list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, Rgba* out) {
+    fill_from(*lane.run->message_track, row, colours, range, bins, out);
+  });
+  add_strip(lane, texels);
 }
 
 /// False if some, or all, are too narrow.
-bool ChartListBuilder::add_message_boxes(const RowLane& lane, MessageLane which) {
-  const auto bars = lane.run->message_lanes->visible(lane.row->rank, which, from_, to_);
-  if (bars.size() > 2 * static_cast<std::size_t>(columns_)) return false;
+bool ChartListBuilder::add_message_boxes(const RowLane& lane, std::size_t row,
+                                         std::span<const Rgba> colours) {
+  const Slice seen = lane.run->message_track->visible(row, {from_, to_});
+  if (seen.size() > 2 * static_cast<std::size_t>(columns_)) return false;
   const Box& clip = lane.clip;
-  const Rgba colour[] = {colour_of(session_.preferences, false), colour_of(session_.preferences, true)};
   bool all = true;
-  for (const std::uint32_t bar : bars) {
+  for (const std::uint32_t bar : lane.run->message_track->bars(row).subspan(seen.first, seen.size())) {
     const MessageBar& message = lane.run->message_bars[bar];
     const double x0 = std::max(layout_.x_of(static_cast<double>(message.start)), clip.x0);
     const double x1 = std::min(layout_.x_of(static_cast<double>(message.end)), clip.x1);
@@ -36,26 +44,10 @@ bool ChartListBuilder::add_message_boxes(const RowLane& lane, MessageLane which)
       continue;
     }
     // A line at the start tells bars apart that follow each other without a break or overlap.
-    quad(list_.quads, {x0, clip.y0, x1, clip.y1}, colour[message.gradient ? 1 : 0]);
+    quad(list_.quads, {x0, clip.y0, x1, clip.y1}, colours[message.gradient ? 1 : 0]);
     quad(list_.quads, {x0, clip.y0, x0 + 1, clip.y1}, ink_.background);
   }
   return all;
-}
-
-void ChartListBuilder::add_message_strip(const RowLane& lane, MessageLane which) {
-  const std::array<Rgba, kOpKinds> colours = {colour_of(session_.preferences, false),
-                                              colour_of(session_.preferences, true)};
-  const auto fill = [&](TimeRange range, int bins, Rgba* texels) {
-    lane.run->message_lanes->shares(lane.row->rank, which, range, bins, message_shares_);
-    for (std::size_t i = 0; i < message_shares_.size(); ++i) {
-      BusyShares busy;
-      busy.of[0] = message_shares_[i].activation;
-      busy.of[1] = message_shares_[i].gradient;
-      texels[i] = texel_of(busy, colours);
-    }
-  };
-  const ChartLane strip = which == MessageLane::Send ? ChartLane::Send : ChartLane::Receive;
-  add_strip(lane, list_.kept_texels.of(key_of(lane, strip), fill));
 }
 
 }  // namespace pipeloom::gui

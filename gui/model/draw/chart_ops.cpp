@@ -10,7 +10,7 @@
 namespace pipeloom::gui {
 
 bool ChartListBuilder::is_dense(const RowLane& lane, Lane which) const {
-  const LaneIndex& index = *lane.run->lanes;
+  const OpTrack& index = *lane.run->op_track;
   const std::size_t limit = 2 * static_cast<std::size_t>(columns_);
   const StepSlice steps = index.steps(lane.row->rank, from_, to_, which);
   if (steps.last - steps.first > columns_) return true;
@@ -21,7 +21,7 @@ bool ChartListBuilder::is_dense(const RowLane& lane, Lane which) const {
 }
 
 void ChartListBuilder::add_ops(RowLane& lane, Lane which) {
-  if (!lane.run->lanes) return;
+  if (!lane.run->op_track) return;
   const std::size_t first_quad = list_.quads.size();
   const bool gaps = which == Lane::Work && session_.view.show_idle;
   if (is_dense(lane, which)) {
@@ -30,8 +30,8 @@ void ChartListBuilder::add_ops(RowLane& lane, Lane which) {
     return;
   }
   bool narrow = false;
-  lane.run->lanes->for_each_visible(lane.row->rank, from_, to_, which,
-                                    [&](std::size_t op) { narrow = !add_op(lane, op) || narrow; });
+  lane.run->op_track->for_each_visible(lane.row->rank, from_, to_, which,
+                                       [&](std::size_t op) { narrow = !add_op(lane, op) || narrow; });
   if (narrow) add_dense(lane, which, first_quad);
   if (gaps) add_gaps(lane);
 }
@@ -68,7 +68,7 @@ bool ChartListBuilder::add_op(RowLane& lane, std::size_t op) {
   if (x1 - x0 < kNarrow) return false;
   const auto ops = lane.run->schedule->ops();
   const Op drawn = ops[op % ops.size()];
-  const DrawnGroup group = group_of(timeline, op);
+  const tracks::DrawnGroup group = tracks::group_of(timeline, op);
   Box box{std::max(std::round(x0), lane.clip.x0), lane.clip.y0, std::min(std::round(x1), lane.clip.x1),
           lane.clip.y1};
   if (group.last - group.first > 1) {

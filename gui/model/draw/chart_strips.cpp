@@ -31,7 +31,7 @@ struct Mixed {
 
 /// Full only without a gap, none only without an op.
 float opacity(float total) {
-  return total >= 1 - kLeastShare / 2 ? 1 : std::clamp(total, kLeastOpaque, kMostOpaque);
+  return total >= 1 - tracks::kLeastShare / 2 ? 1 : std::clamp(total, kLeastOpaque, kMostOpaque);
 }
 
 /// The same colour, as opaque as `like`.
@@ -41,16 +41,26 @@ Rgba as_opaque_as(Rgba colour, Rgba like) {
 
 }  // namespace
 
-Rgba texel_of(const BusyShares& shares, const std::array<Rgba, kOpKinds>& fill) {
+Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours) {
   Mixed mixed;
   float total = 0;
-  for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
-    const float share = shares.of[kind];
+  for (std::size_t channel = 0; channel < shares.size(); ++channel) {
+    const float share = shares[channel];
     if (share <= 0) continue;
     total += share;
-    mixed.add(fill[kind], share);
+    mixed.add(colours[channel], share);
   }
   return total <= 0 ? 0 : mixed.over(total, opacity(total));
+}
+
+void ChartListBuilder::fill_from(const tracks::Track& track, std::size_t row, std::span<const Rgba> colours,
+                                 TimeRange range, int bins, Rgba* texels) {
+  const std::size_t channels = track.channels();
+  shares_.assign(static_cast<std::size_t>(bins) * channels, 0);
+  track.shares(row, range, bins, shares_);
+  const std::span<const float> all(shares_);
+  for (std::size_t bin = 0; bin < static_cast<std::size_t>(bins); ++bin)
+    texels[bin] = texel_of(all.subspan(bin * channels, channels), colours);
 }
 
 /// Everything that colours depend on, besides time and row.
@@ -93,14 +103,14 @@ Rgba* ChartListBuilder::add_strip(const RowLane& lane, const std::vector<Rgba>& 
 }
 
 void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels) {
-  lane.run->lanes->shares(lane.row->rank, range, bins, shares_, which);
   std::array<Rgba, kOpKinds> fill{};
   for (const OpKind kind : kAllOpKinds) {
     const bool left_out =
         lane.matches != nullptr || (session_.selection.kind && *session_.selection.kind != kind);
     fill[index_of(kind)] = left_out ? lane.colours->dimmed().fill : lane.colours->kind_fill(kind);
   }
-  for (std::size_t i = 0; i < shares_.size(); ++i) texels[i] = texel_of(shares_[i], fill);
+  const OpTrack& track = *lane.run->op_track;
+  fill_from(track, track.row_of(lane.row->rank, which), fill, range, bins, texels);
   const bool by_kind = session_.view.colour == GanttColour::Kind && lane.tint == nullptr;
   if (!by_kind && lane.matches == nullptr) colour_by_op(lane, which, range, bins, texels);
 }
@@ -129,12 +139,12 @@ void ChartListBuilder::clear_under(Rgba* texels, std::size_t first_quad) const {
 /// Shares are by kind only: where colours mean something else, they are those of the op in the middle of each pixel.
 void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins,
                                     Rgba* texels) const {
-  const LaneIndex& index = *lane.run->lanes;
+  const OpTrack& index = *lane.run->op_track;
   const auto& starts = lane.run->timeline.start;
   const double per_bin = range.length() / bins;
   const StepSlice steps = index.steps(lane.row->rank, range.start, range.end, which);
   for (int step = steps.first; step < steps.last; ++step) {
-    const OpSlice slice = index.visible(lane.row->rank, range.start, range.end, step, which);
+    const Slice slice = index.visible(lane.row->rank, range.start, range.end, step, which);
     if (slice.empty()) continue;
     std::size_t at = slice.first;
     const double begin = (static_cast<double>(starts[slice.first]) - range.start) / per_bin;
@@ -158,8 +168,6 @@ void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange r
 /// Gaps of several pixels are tinted as in other rows; shorter ones show as less opaque texels.
 void ChartListBuilder::add_dense_gaps(const RowLane& lane, const Rgba* texels) {
   constexpr int kLeast = 4;
-  if (lane.row->rank.at() >= lane.run->idle.size()) return;
-  const auto& spans = lane.run->idle[lane.row->rank.at()];
   for (int x = 0; x < columns_;) {
     int end = x;
     while (end < columns_ && texels[end] == 0) ++end;
@@ -168,12 +176,9 @@ void ChartListBuilder::add_dense_gaps(const RowLane& lane, const Rgba* texels) {
     const int empty = end - x;
     x = end + 1;
     if (empty < kLeast) continue;
-    auto gap = std::partition_point(spans.begin(), spans.end(), [&](const IdleSpan& span) {
-      return static_cast<double>(span.end) <= from;
-    });
-    for (; gap != spans.end() && static_cast<double>(gap->start) < to; ++gap) {
-      add_gap(lane, *gap, from, to);
-      from = static_cast<double>(gap->end);
+    for (const IdleSpan& gap : gaps_in(lane, from, to)) {
+      add_gap(lane, gap, from, to);
+      from = static_cast<double>(gap.end);
     }
   }
 }
@@ -181,10 +186,10 @@ void ChartListBuilder::add_dense_gaps(const RowLane& lane, const Rgba* texels) {
 /// What a search found, as bars of two pixels at least.
 void ChartListBuilder::add_dense_matches(const RowLane& lane, Lane which) {
   const Timeline& timeline = lane.run->timeline;
-  const StepSlice steps = lane.run->lanes->steps(lane.row->rank, from_, to_, which);
+  const StepSlice steps = lane.run->op_track->steps(lane.row->rank, from_, to_, which);
   double drawn_to = layout_.plot.x0;
   for (int step = steps.first; step < steps.last; ++step) {
-    const OpSlice slice = lane.run->lanes->visible(lane.row->rank, from_, to_, step, which);
+    const Slice slice = lane.run->op_track->visible(lane.row->rank, from_, to_, step, which);
     auto hit = std::lower_bound(lane.matches->begin(), lane.matches->end(), slice.first);
     while (hit != lane.matches->end() && *hit < slice.last) {
       const double x = layout_.x_of(static_cast<double>(timeline.start[*hit]));
