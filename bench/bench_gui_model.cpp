@@ -117,7 +117,7 @@ void pyramids(benchmark::State& state) {
   state.counters["bytes_per_op"] = static_cast<double>(bytes) / static_cast<double>(state.range(0));
 }
 
-gui::TimeRange seen(const benchmark::State& state, const gui::RunModel& run) {
+tracks::TimeRange seen(const benchmark::State& state, const gui::RunModel& run) {
   const auto length = static_cast<double>(run.span().length());
   const double share = static_cast<double>(state.range(1)) / 100;
   const double start = static_cast<double>(run.span().start) + length * (1 - share) / 2;
@@ -128,11 +128,11 @@ gui::TimeRange seen(const benchmark::State& state, const gui::RunModel& run) {
 template <class Question>
 void per_frame(benchmark::State& state, Question&& question) {
   const gui::RunPtr run = cached_run(state.range(0));
-  const gui::TimeRange at = seen(state, *run);
+  const tracks::TimeRange at = seen(state, *run);
   int frames = 0;
   const double seconds = fastest_of(state, [&] {
     const double pan = at.length() / 1000 * (++frames % 100);
-    const gui::TimeRange range{at.start + pan, at.end + pan};
+    const tracks::TimeRange range{at.start + pan, at.end + pan};
     for (Rank rank{0}; rank < Rank(kRanks); ++rank) question(*run, rank, range);
     return range;
   });
@@ -141,7 +141,7 @@ void per_frame(benchmark::State& state, Question&& question) {
 
 void frame(benchmark::State& state) {
   std::vector<float> shares;
-  per_frame(state, [&](const gui::RunModel& run, Rank rank, gui::TimeRange range) {
+  per_frame(state, [&](const gui::RunModel& run, Rank rank, tracks::TimeRange range) {
     shares.assign(kBins * kOpKinds, 0);
     run.op_track->shares(rank.at(), range, kBins, shares);
   });
@@ -149,14 +149,14 @@ void frame(benchmark::State& state) {
 
 void memory_frame(benchmark::State& state) {
   std::vector<tracks::MemoryExtent> extents;
-  per_frame(state, [&](const gui::RunModel& run, Rank rank, gui::TimeRange range) {
+  per_frame(state, [&](const gui::RunModel& run, Rank rank, tracks::TimeRange range) {
     run.memory_track->extents(rank, range, kBins, extents);
   });
 }
 
 void visible(benchmark::State& state) {
   std::size_t found = 0;
-  per_frame(state, [&](const gui::RunModel& run, Rank rank, gui::TimeRange range) {
+  per_frame(state, [&](const gui::RunModel& run, Rank rank, tracks::TimeRange range) {
     found += run.op_track->visible(rank, range.start, range.end).size();
   });
   benchmark::DoNotOptimize(found);

@@ -23,6 +23,17 @@ std::size_t first_that(std::size_t low, std::size_t high, Is&& is) {
   return low;
 }
 
+/// The same, quick where the answer is near `low`.
+template <class Is>
+std::size_t next_that(std::size_t low, std::size_t high, Is&& is) {
+  std::size_t hop = 1;
+  while (low < high && hop <= high - low && !is(low + hop - 1)) {
+    low += hop;
+    hop *= 2;
+  }
+  return first_that(low, std::min(high, low + hop), is);
+}
+
 /// The part of [start, end) inside of [from, to).
 inline Ticks overlap(Ticks start, Ticks end, Ticks from, Ticks to) {
   return std::max<Ticks>(0, std::min(end, to) - std::max(start, from));
@@ -54,9 +65,9 @@ class BlockSums {
     return sums;
   }
   [[nodiscard]] std::size_t memory_bytes() const { return before_.capacity() * sizeof(Sums); }
+  static constexpr std::size_t kBlock = 64;
 
  private:
-  static constexpr std::size_t kBlock = 64;
   std::vector<Sums> before_;  // [block]: of all things in front of thing block * kBlock
 };
 

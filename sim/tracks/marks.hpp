@@ -91,16 +91,16 @@ class TimelineIndex {
   };
   void find_entries(Row& row, Rank rank, Lane lane) const;
   void add_up(Row& row);
-  /// The first entry from number `low` on that ends later than `time`; row.size if none does.
-  [[nodiscard]] std::size_t first_after(const Row& row, std::size_t low, Ticks time) const;
   [[nodiscard]] std::size_t position(const Row& row, std::size_t i) const;
+  /// Of step * queue + place in the queue.
+  [[nodiscard]] std::size_t position_of(const Row& row, std::size_t counted) const;
   [[nodiscard]] DrawnEntry entry(const Row& row, std::size_t i) const { return entry_at(position(row, i)); }
   [[nodiscard]] DrawnEntry entry_at(std::size_t position) const;
   void add_entry(BusyByKind& busy, const DrawnEntry& entry) const;
-  [[nodiscard]] BusyByKind busy_up_to(const Row& row, std::size_t i) const;
-  [[nodiscard]] BusyByKind busy_before(const Row& row, Ticks time) const;
+  class Sweep;
 
   const Timeline* timeline_;
+  bool groups_;
   Span span_;
   Ticks shortest_ = 1;
   bool some_ = false;  // span_ and shortest_ are of entries
