@@ -22,10 +22,11 @@
 #include <vector>
 
 #include "bench/schedules_for_bench.hpp"
-#include "gui/model/detail/lane_index.hpp"
 #include "gui/model/files/open_file.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
+#include "sim/tracks/memory_track.hpp"
+#include "sim/tracks/op_track.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::bench {
@@ -108,14 +109,15 @@ void pyramids(benchmark::State& state) {
   const gui::RunPtr run = cached_run(state.range(0));
   std::size_t bytes = 0;
   per_op(state, fastest_of(state, [&] {
-           const gui::LaneIndex index(run->timeline, &*run->memory);
-           bytes = index.memory_bytes();
+           const tracks::OpTrack ops(run->timeline);
+           bytes = ops.memory_bytes() +
+                   tracks::MemoryTrack(run->timeline, *run->memory, ops.span()).memory_bytes();
            return bytes;
          }));
   state.counters["bytes_per_op"] = static_cast<double>(bytes) / static_cast<double>(state.range(0));
 }
 
-gui::TimeRange seen(const benchmark::State& state, const gui::RunModel& run) {
+tracks::TimeRange seen(const benchmark::State& state, const gui::RunModel& run) {
   const auto length = static_cast<double>(run.span().length());
   const double share = static_cast<double>(state.range(1)) / 100;
   const double start = static_cast<double>(run.span().start) + length * (1 - share) / 2;
@@ -126,35 +128,36 @@ gui::TimeRange seen(const benchmark::State& state, const gui::RunModel& run) {
 template <class Question>
 void per_frame(benchmark::State& state, Question&& question) {
   const gui::RunPtr run = cached_run(state.range(0));
-  const gui::TimeRange at = seen(state, *run);
+  const tracks::TimeRange at = seen(state, *run);
   int frames = 0;
   const double seconds = fastest_of(state, [&] {
     const double pan = at.length() / 1000 * (++frames % 100);
-    const gui::TimeRange range{at.start + pan, at.end + pan};
-    for (Rank rank{0}; rank < Rank(kRanks); ++rank) question(*run->lanes, rank, range);
+    const tracks::TimeRange range{at.start + pan, at.end + pan};
+    for (Rank rank{0}; rank < Rank(kRanks); ++rank) question(*run, rank, range);
     return range;
   });
   state.counters["ns_per_bin"] = seconds * 1e9 / (kRanks * kBins);
 }
 
 void frame(benchmark::State& state) {
-  std::vector<gui::BusyShares> shares;
-  per_frame(state, [&](const gui::LaneIndex& lanes, Rank rank, gui::TimeRange range) {
-    lanes.shares(rank, range, kBins, shares);
+  std::vector<float> shares;
+  per_frame(state, [&](const gui::RunModel& run, Rank rank, tracks::TimeRange range) {
+    shares.assign(kBins * kOpKinds, 0);
+    run.op_track->shares(rank.at(), range, kBins, shares);
   });
 }
 
 void memory_frame(benchmark::State& state) {
-  std::vector<gui::MemoryExtent> extents;
-  per_frame(state, [&](const gui::LaneIndex& lanes, Rank rank, gui::TimeRange range) {
-    lanes.memory_peaks(rank, range, kBins, extents);
+  std::vector<tracks::MemoryExtent> extents;
+  per_frame(state, [&](const gui::RunModel& run, Rank rank, tracks::TimeRange range) {
+    run.memory_track->extents(rank, range, kBins, extents);
   });
 }
 
 void visible(benchmark::State& state) {
   std::size_t found = 0;
-  per_frame(state, [&](const gui::LaneIndex& lanes, Rank rank, gui::TimeRange range) {
-    found += lanes.visible(rank, range.start, range.end).size();
+  per_frame(state, [&](const gui::RunModel& run, Rank rank, tracks::TimeRange range) {
+    found += run.op_track->visible(rank, range.start, range.end).size();
   });
   benchmark::DoNotOptimize(found);
 }

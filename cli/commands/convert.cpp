@@ -76,7 +76,7 @@ void convert_run(const ConvertOptions& options, const io::Format& format, const 
   pipeloom::Limits limits = options.input.limits();
   limits.with_metrics = format.needs_metrics;
   limits.text_per_time = format.bytes_per_op;
-  if (format.picture) limits.bytes_per_time = draw::kIndexBytesPerEntry;
+  if (format.picture) limits.bytes_per_time = tracks::kIndexBytesPerEntry;
   const pipeloom::Run run = evaluate(input, limits);
   options.output.warn(run.warnings);
   if (run.over_limit) options.output.warn({study::over_limit_text(*run.over_limit, *run.memory)});

@@ -5,9 +5,9 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
-#include "sim/draw/marks.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
+#include "sim/tracks/marks.hpp"
 #include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/at_place.hpp"
@@ -103,7 +103,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   pipeloom::Limits limits = options.input.limits();
   limits.with_metrics = options.report_in_file() || options.report_on_stdout() || !options.output.quiet;
   limits.with_all_steps = options.chart || parts.timeline;
-  if (options.chart) limits.bytes_per_time = draw::kIndexBytesPerEntry;
+  if (options.chart) limits.bytes_per_time = tracks::kIndexBytesPerEntry;
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
   const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);

@@ -1,6 +1,9 @@
 #include "sim/draw/scene.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -82,6 +85,139 @@ Scene build_scene(const Timeline& timeline, const SceneOptions& options) {
 
 Scene build_scene(const Timeline& timeline, const TimelineIndex& index, const SceneOptions& options) {
   return SceneBuilder(timeline, index, options).build();
+}
+
+// Sizes, before anything is drawn.
+
+namespace {
+
+constexpr double kMinWidth = 480;
+constexpr double kMaxWidth = 1600;
+constexpr double kRightMargin = 16;
+constexpr double kLabelGap = 8;
+constexpr double kMemoryShare = 0.42;  // of a row's pitch
+constexpr double kMaxRowHeight = 22;
+constexpr double kMaxGroupRowHeight = 30;  // two halves, each with a number
+constexpr double kAllRowsHeight = 620;     // above this, rows shrink ...
+constexpr double kMinRowPitch = 5;         // ... down to this, then the picture grows ...
+constexpr double kMaxRowsHeight = 5000;    // ... up to this, then ranks share rows
+constexpr double kMinMemoryPitch = 26;     // the same with memory: above kMaxRowsHeight, curves are left out
+constexpr double kMinMemoryHeight = 5;     // of a strip whose peak and limit can still be seen
+
+}  // namespace
+
+void SceneBuilder::choose_ranks() {
+  first_rank_ = Rank(options_.first_rank);
+  last_rank_ = options_.num_ranks > 0 ? first_rank_ + options_.num_ranks : Rank(timeline_.schedule->ranks());
+}
+
+void SceneBuilder::choose_range() {
+  Span range = options_.range.value_or(index_.span());
+  if (options_.range && range.length() <= 0) {
+    throw InputError(fmt::format("the visible range {} .. {} is empty; its end must lie after its start",
+                                 format_ticks(range.start, timeline_.unit),
+                                 format_ticks(range.end, timeline_.unit)));
+  }
+  if (range.length() <= 0) range.end = range.start + 1;  // a timeline without ops
+  scene_.time.range = range;
+}
+
+void SceneBuilder::choose_width() {
+  double labels = text_width(rank_label(last_rank_ - 1), measure_.label_size);
+  for (const auto& curve : memory_)
+    labels = std::max(labels, text_width(peak_label(curve), measure_.small_size));
+  const double left = std::max(measure_.margin + labels + kLabelGap, options_.left);
+  if (options_.width > 0) {
+    scene_.width = options_.width;
+  } else {
+    const double cell =
+        std::max(18.0, text_width(widest_label(labels_have_letters()), measure_.axis_size) + 5);
+    const double cells =
+        static_cast<double>(scene_.time.range.length()) / static_cast<double>(index_.shortest());
+    scene_.width = std::ceil(std::clamp(left + kRightMargin + cells * cell, kMinWidth, kMaxWidth));
+  }
+  scene_.time.x = left;
+  scene_.time.width = scene_.width - left - kRightMargin;
+  if (scene_.time.width < 40 || scene_.width < 120) {
+    throw InputError(
+        fmt::format("a picture {} pixels wide has no room beside the rank labels; take at least {}",
+                    std::lround(scene_.width), std::max(120L, std::lround(left + 56))));
+  }
+}
+
+void SceneBuilder::lay_out() {
+  choose_width();
+  legend_ = legend_items();
+  place_legend();
+  choose_rows();
+}
+
+void SceneBuilder::leave_memory_out() {
+  memory_.clear();
+  captions_.emplace_back("No room for memory curves of so many ranks");
+}
+
+double SceneBuilder::chosen_rows_height(int ranks) const {
+  const double memory = shows_memory() ? 1 / (1 - kMemoryShare) : 1;
+  const double largest =
+      (timeline_.schedule->has_groups() ? kMaxGroupRowHeight : kMaxRowHeight) * 1.18 * memory;
+  const double least = shows_memory() ? kMinMemoryPitch : kMinRowPitch;
+  return std::min(std::clamp(kAllRowsHeight / ranks, least, largest) * ranks, kMaxRowsHeight);
+}
+
+void SceneBuilder::choose_rows() {
+  Measures& m = measure_;
+  m.plot_top = m.margin;
+  if (!options_.title.empty()) m.plot_top += m.title_size + 8;
+  m.plot_top += legend_lines_ * m.legend_line + (legend_lines_ > 0 ? 5 : 0);
+  const int ranks = std::max(1, (last_rank_ - first_rank_.value()).value());
+  const double rows_height =
+      options_.height > 0 ? options_.height - m.plot_top - frame_below() : chosen_rows_height(ranks);
+  if (rows_height < 16) {
+    throw InputError(fmt::format("a picture {} pixels high has no room for its rows; take at least {}",
+                                 std::lround(options_.height),
+                                 std::lround(options_.height + 17 - rows_height)));
+  }
+  m.ranks_per_row = std::max(1, static_cast<int>(std::ceil(ranks / rows_height)));
+  const int rows = (ranks + m.ranks_per_row - 1) / m.ranks_per_row;
+  m.row_pitch = rows_height / rows;
+  const double used = m.row_pitch - (m.row_pitch < 4 ? 0 : std::min(5.0, m.row_pitch * 0.16));
+  const bool has_strips = shows_memory() && used * kMemoryShare >= kMinMemoryHeight &&
+                          (options_.height > 0 || m.row_pitch >= kMinMemoryPitch);
+  m.memory_height = has_strips ? used * kMemoryShare : 0;
+  m.row_height = used - m.memory_height - (m.memory_height > 0 ? 1 : 0);
+  scene_.rows.clear();
+  for (int i = 0; i < rows; ++i) {
+    const double y = m.plot_top + i * m.row_pitch;
+    const Rank first = first_rank_ + i * m.ranks_per_row;
+    scene_.rows.push_back({first, std::min(first + m.ranks_per_row, last_rank_), y, m.row_height,
+                           y + m.row_height + 1, m.memory_height});
+  }
+  scene_.height = options_.height > 0 ? options_.height : std::ceil(m.plot_top + rows_height + frame_below());
+}
+
+double SceneBuilder::frame_below() const {
+  const double captions = static_cast<double>(captions_.size()) * (measure_.caption_size + 8);
+  return 4 + measure_.axis_size + 5 + measure_.label_size + captions + measure_.margin;
+}
+
+double SceneBuilder::plot_bottom() const {
+  const Row& last = scene_.rows.back();
+  return last.memory_height > 0 ? last.memory_y + last.memory_height : last.y + last.height;
+}
+
+std::string SceneBuilder::rank_label(Rank rank) const {
+  return fmt::format("rank {}", rank.value());
+}
+
+double SceneBuilder::clipped_x(Ticks time) const {
+  return scene_.time.x_of(std::clamp(time, scene_.time.range.start, scene_.time.range.end));
+}
+
+const Row* SceneBuilder::row_of(Rank rank) const {
+  if (rank < first_rank_ || rank >= last_rank_) return nullptr;
+  return &scene_
+              .rows[static_cast<std::size_t>((rank - first_rank_.value()).value() / measure_.ranks_per_row)];
 }
 
 }  // namespace pipeloom::draw

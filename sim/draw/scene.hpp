@@ -15,11 +15,16 @@
 #include <pipeloom/costs.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/simulate.hpp>
-#include "sim/draw/marks.hpp"
 #include "sim/draw/palette.hpp"
 #include "sim/kinds.hpp"
+#include "sim/tracks/marks.hpp"
 
 namespace pipeloom::draw {
+
+using tracks::BusyByKind;
+using tracks::DrawnEntry;
+using tracks::Mark;
+using tracks::TimelineIndex;
 
 /// What a shape stands for. Writers need not look at it; tests and the window do.
 enum class Role : std::uint8_t {

@@ -47,7 +47,7 @@ class SceneBuilder {
   [[nodiscard]] Scene build() &&;
 
  private:
-  // scene_layout.cpp: sizes before anything is drawn.
+  // scene.cpp: sizes before anything is drawn.
   void choose_ranks();
   void choose_range();
   void lay_out();
@@ -76,7 +76,7 @@ class SceneBuilder {
                                      OpKind kind) const;
   [[nodiscard]] Colour plain_colour(Rank rank, OpKind kind) const;
 
-  // scene_overlays.cpp: what can be switched on.
+  // scene_frame.cpp: what can be switched on.
   void add_idle_causes();
   void add_critical_path();
   void measure_memory_curves();

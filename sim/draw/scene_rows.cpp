@@ -46,7 +46,7 @@ void SceneBuilder::collect_marks() {
     if (row.last != row.first + 1) continue;
     marks_.back() = index_.marks(row.first, scene_.time.range, bins);
     for (const Mark& mark : marks_.back()) {
-      if (!mark.merged) single += index_.entries(row.first)[mark.first].count;
+      if (!mark.merged) single += index_.entry(row.first, mark.first).count;
     }
   }
   with_titles_ = single <= options_.max_titles;
@@ -75,7 +75,7 @@ void SceneBuilder::add_ops() {
 void SceneBuilder::add_lane(const Row& row, const TimelineIndex& lane, const std::vector<Mark>& marks) {
   add_merged(row, lane, marks);
   for (const Mark& mark : marks) {
-    if (!mark.merged) add_entry(row, lane.entries(row.first)[mark.first]);
+    if (!mark.merged) add_entry(row, lane.entry(row.first, mark.first));
   }
 }
 
@@ -163,7 +163,7 @@ double SceneBuilder::mark_height(double busy_share, double full) {
 
 void SceneBuilder::add_bar(const Row& row, Span span, const BusyByKind& busy, Ticks capacity, OpKind kind,
                            Colour colour) {
-  const Ticks all = total(busy);
+  const Ticks all = tracks::total(busy);
   const double height = mark_height(static_cast<double>(all) / static_cast<double>(capacity), row.height);
   double below = 0;
   for (const OpKind lower : kAllOpKinds) {
@@ -198,13 +198,13 @@ Colour SceneBuilder::merged_colour(Rank rank, const TimelineIndex& lane, const M
   // The mean of some of the ops, evenly spread: one op's colour would alias.
   constexpr std::size_t kSamples = 8;
   const auto ops = timeline_.schedule->ops();
-  const auto entries = lane.entries(rank);
   const std::size_t stride = std::max<std::size_t>(1, (mark.last - mark.first) / kSamples);
   std::optional<Colour> mean;
   int seen = 0;
   for (std::size_t i = mark.first; i < mark.last; i += stride) {
-    for (std::size_t part = 0; part < entries[i].count; ++part) {
-      const Op op = ops[(entries[i].op + part) % ops.size()];
+    const DrawnEntry entry = lane.entry(rank, i);
+    for (std::size_t part = 0; part < entry.count; ++part) {
+      const Op op = ops[(entry.op + part) % ops.size()];
       if (op.kind() != kind) continue;
       const Colour colour = colours_.of(op, rank);
       mean = mean ? blend(*mean, colour, 1.0 / ++seen) : (seen = 1, colour);
@@ -220,56 +220,12 @@ Colour SceneBuilder::plain_colour(Rank rank, OpKind kind) const {
              : kind_colour(options_.theme, kind, 0, 1, options_.palette);
 }
 
-namespace {
-
-/// A range cut into equal bins.
-struct Bins {
-  Span range;
-  std::int64_t count = 1;
-
-  [[nodiscard]] Span span_of(std::int64_t bin) const {
-    return {range.start + multiply_divide(range.length(), bin, count),
-            range.start + multiply_divide(range.length(), bin + 1, count)};
-  }
-  /// The bin that holds `time`. REQUIRES: it is within the range.
-  [[nodiscard]] std::int64_t at(Ticks time) const {
-    const double share = static_cast<double>(time - range.start) / static_cast<double>(range.length()) *
-                         static_cast<double>(count);
-    auto bin = std::clamp<std::int64_t>(static_cast<std::int64_t>(share), 0, count - 1);
-    while (bin > 0 && span_of(bin).start > time) --bin;
-    while (bin + 1 < count && span_of(bin).end <= time) ++bin;
-    return bin;
-  }
-};
-
-/// Adds what the rank does to the bins. It goes from one bin in which something runs to the next: of many ranks most are idle nearly
-/// everywhere.
-void add_busy(const TimelineIndex& index, Rank rank, const Bins& bins, std::vector<BusyByKind>& busy) {
-  const auto entries = index.entries(rank);
-  Ticks seen = bins.range.start;
-  auto entry = entries.begin();
-  for (;;) {
-    entry =
-        std::partition_point(entry, entries.end(), [seen](const DrawnEntry& one) { return one.end <= seen; });
-    if (entry == entries.end() || entry->start >= bins.range.end) return;
-    const std::int64_t bin = bins.at(std::max(seen, entry->start));
-    const Span span = bins.span_of(bin);
-    const BusyByKind one = index.busy(rank, span.start, span.end);
-    BusyByKind& sum = busy[static_cast<std::size_t>(bin)];
-    for (std::size_t k = 0; k < kOpKinds; ++k) sum[k] += one[k];
-    if (bin + 1 == bins.count) return;
-    seen = span.end;
-  }
-}
-
-}  // namespace
-
 void SceneBuilder::add_shared_row(const Row& row) {
-  const Bins bins{scene_.time.range,
-                  std::max<std::int64_t>(1, static_cast<std::int64_t>(scene_.time.width / kBinWidth))};
+  const tracks::Bins bins{
+      scene_.time.range, std::max<std::int64_t>(1, static_cast<std::int64_t>(scene_.time.width / kBinWidth))};
   const int ranks = (row.last - row.first.value()).value();
   std::vector<BusyByKind> busy(static_cast<std::size_t>(bins.count));
-  for (Rank rank = row.first; rank < row.last; ++rank) add_busy(index_, rank, bins, busy);
+  for (Rank rank = row.first; rank < row.last; ++rank) index_.add_busy(rank, bins, busy);
   for (const OpKind kind : kAllOpKinds) {
     for (std::int64_t bin = 0; bin < bins.count; ++bin) {
       const BusyByKind& sum = busy[static_cast<std::size_t>(bin)];

@@ -13,12 +13,17 @@
 #include "sim/base/tick_sum.hpp"
 #include "sim/draw/ansi.hpp"
 #include "sim/draw/axis.hpp"
-#include "sim/draw/marks.hpp"
 #include "sim/draw/op_colours.hpp"
 #include "sim/kinds.hpp"
+#include "sim/tracks/marks.hpp"
 
 namespace pipeloom::draw {
 namespace {
+
+using tracks::BusyByKind;
+using tracks::DrawnEntry;
+using tracks::Mark;
+using tracks::TimelineIndex;
 
 constexpr int kLeastWidth = 20;
 constexpr int kLegendWidth = 16;  // of its longest words, without indent
@@ -73,7 +78,8 @@ class TerminalChart {
     // The largest step of which all times are multiples: with whole columns per step, nothing needs rounding.
     Ticks step = range_.length();
     for (Rank rank(0); rank.value() < schedule_.ranks(); ++rank) {
-      for (const DrawnEntry& entry : index_.entries(rank)) {
+      for (std::size_t i = 0; i < index_.size(rank); ++i) {
+        const DrawnEntry entry = index_.entry(rank, i);
         step = std::gcd(std::gcd(step, entry.start - range_.start), entry.end - entry.start);
         if (range_.length() / step > columns_) return;
       }
@@ -86,9 +92,7 @@ class TerminalChart {
     columns_ = steps * static_cast<int>(std::min<TickSum::Wide>(columns_ / steps, enough));
   }
 
-  [[nodiscard]] Ticks edge(int column) const {
-    return range_.start + multiply_divide(range_.length(), column, columns_);
-  }
+  [[nodiscard]] Ticks edge(int column) const { return tracks::Bins{range_, columns_}.edge(column); }
   [[nodiscard]] int column_of(Ticks time) const {
     return static_cast<int>(multiply_divide(std::clamp(time, range_.start, range_.end) - range_.start,
                                             columns_, range_.length()));
@@ -119,7 +123,8 @@ class TerminalChart {
     std::size_t visible = 0;
     std::size_t narrow = 0;
     for (Rank rank(0); rank.value() < shown_; ++rank) {
-      for (const DrawnEntry& entry : index_.entries(rank)) {
+      for (std::size_t i = 0; i < index_.size(rank); ++i) {
+        const DrawnEntry entry = index_.entry(rank, i);
         if (entry.end <= range_.start || entry.start >= range_.end) continue;
         ++visible;
         if (entry.end - entry.start < column) ++narrow;
@@ -131,7 +136,7 @@ class TerminalChart {
   void add_ops(std::vector<Cell>& cells, Rank rank, const TimelineIndex& lane) {
     const auto marks = lane.marks(rank, range_, columns_);
     for (const Mark& mark : marks) {
-      if (!mark.merged) add_entry(cells, rank, lane.entries(rank)[mark.first]);
+      if (!mark.merged) add_entry(cells, rank, lane.entry(rank, mark.first));
     }
     // The few narrow ones come last, so that none of them vanishes under a wide one.
     for (const Mark& mark : marks) {
@@ -180,10 +185,10 @@ class TerminalChart {
   void add_busy_column(std::vector<Cell>& cells, Rank rank, const TimelineIndex& lane, int column) {
     const Ticks length = edge(column + 1) - edge(column);
     const BusyByKind busy = lane.busy(rank, edge(column), edge(column + 1));
-    if (total(busy) == 0) return;
+    if (tracks::total(busy) == 0) return;
     Cell& cell = cells[static_cast<std::size_t>(column)];
     const auto most = static_cast<std::size_t>(std::max_element(busy.begin(), busy.end()) - busy.begin());
-    const Ticks all = total(busy);
+    const Ticks all = tracks::total(busy);
     const Colour colour = kind_colour(options_.theme, kAllOpKinds[most]);
     if (all == length && busy[most] == all) {
       cell = {std::string(1, letter_of(kAllOpKinds[most])), text_on(colour), colour};

@@ -9,8 +9,8 @@
 namespace pipeloom::study::page {
 namespace {
 
-using draw::BusyByKind;
-using draw::Mark;
+using tracks::BusyByKind;
+using tracks::Mark;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void GanttDrawer::add_bar(BarOutlines& outlines, const RowPlace& row, Span span,
                           Ticks capacity) {
   const std::int64_t x = plot_x(range_, span.start);
   const std::int64_t end = plot_x(range_, span.end);
-  const Ticks all = draw::total(busy);
+  const Ticks all = tracks::total(busy);
   if (end <= x || all == 0) return;
   // A short op stays visible in an idle bin, and a short gap in a busy one.
   const double share = static_cast<double>(all) / static_cast<double>(capacity);
@@ -56,16 +56,13 @@ void GanttDrawer::flush_bars(const RowPlace& row, BarOutlines& outlines) {
 void GanttDrawer::draw_shared_row(const RowPlace& row) {
   const int count = detail_ == Detail::Bins ? bins() : static_cast<int>(kPlotWidth / 2);
   const int ranks = (row.last - row.first.value()).value();
+  const tracks::Bins bins{range_, count};
+  std::vector<BusyByKind> busy(static_cast<std::size_t>(count));
+  for (Rank rank = row.first; rank < row.last; ++rank) index_.add_busy(rank, bins, busy);
   BarOutlines outlines;
   for (int bin = 0; bin < count; ++bin) {
-    const Span span{range_.start + multiply_divide(range_.length(), bin, count),
-                    range_.start + multiply_divide(range_.length(), bin + 1, count)};
-    BusyByKind sum{};
-    for (Rank rank = row.first; rank < row.last; ++rank) {
-      const BusyByKind one = index_.busy(rank, span.start, span.end);
-      for (std::size_t k = 0; k < kOpKinds; ++k) sum[k] += one[k];
-    }
-    add_bar(outlines, row, span, sum, span.length() * ranks);
+    const Span span = bins.span_of(bin);
+    add_bar(outlines, row, span, busy[static_cast<std::size_t>(bin)], span.length() * ranks);
   }
   flush_bars(row, outlines);
 }

@@ -2,8 +2,11 @@
 
 // The inside of draw_gantt(). Not for users; see gantt_svg.hpp.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <bitset>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,13 +16,73 @@
 #include <utility>
 #include <vector>
 
-#include "sim/draw/marks.hpp"
 #include "sim/draw/op_colours.hpp"
+#include "sim/tracks/marks.hpp"
+#include "study/document/html.hpp"
 #include "study/plots/gantt_svg.hpp"
-#include "study/plots/plot_paths.hpp"
 #include "study/plots/time_chart.hpp"
 
 namespace pipeloom::study::page {
+
+// Path data of charts over time, as short as it gets: x is in the plot's units (study/plots/time_chart.hpp), y in pixels.
+
+/// Spans of one row, side by side, as one path: a thick line with relative moves.
+class SpanPath {
+ public:
+  void add(std::int64_t from, std::int64_t to) {
+    if (text_.empty())
+      text_ = fmt::format("M{} @h{}", from, to - from);
+    else
+      text_ += fmt::format("m{} 0h{}", from - at_, to - from);
+    at_ = to;
+    ++count_;
+  }
+  [[nodiscard]] std::string at_height(double y) const {
+    std::string out = text_;
+    return out.replace(out.find('@'), 1, coordinate(y));
+  }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  Ticks busy = 0;
+
+ private:
+  std::string text_;
+  std::int64_t at_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// Bars side by side as one outline from a common ground: no seams between them, and a word per change of height. What is higher is
+/// painted before what is lower, so that kinds stand one above the other.
+class BarOutline {
+ public:
+  void add(double ground, std::int64_t x, std::int64_t end, double top) {
+    const auto level = static_cast<std::int64_t>(std::llround(top * 10));
+    if (!text_.empty() && x == end_ && level == level_) {
+      end_ = end;
+      return;
+    }
+    if (!text_.empty() && x == end_) {
+      text_ += fmt::format("H{}V{}", end_, tenths(level));
+    } else {
+      close();
+      ground_ = static_cast<std::int64_t>(std::llround(ground * 10));
+      text_ += fmt::format("M{} {}V{}", x, tenths(ground_), tenths(level));
+    }
+    end_ = end;
+    level_ = level;
+  }
+  void close() {
+    if (!text_.empty()) text_ += fmt::format("H{}V{}z", end_, tenths(ground_));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  static std::string tenths(std::int64_t value) { return coordinate(static_cast<double>(value) / 10, 1); }
+
+  std::string text_;
+  std::int64_t end_ = 0;
+  std::int64_t level_ = 0;
+  std::int64_t ground_ = 0;
+};
 
 using BarOutlines = std::array<BarOutline, kOpKinds>;
 
@@ -48,9 +111,9 @@ class GanttDrawer {
   [[nodiscard]] int bins() const;
   [[nodiscard]] std::string class_of(Op op) const;
   [[nodiscard]] Op op_at(std::size_t at) const { return schedule_.ops()[at % schedule_.num_ops()]; }
-  void draw_lane(const RowPlace& row, const draw::TimelineIndex& lane);
+  void draw_lane(const RowPlace& row, const tracks::TimelineIndex& lane);
   /// The ops of an entry from top to bottom, forwards above backwards.
-  void draw_entry(const RowPlace& row, const draw::DrawnEntry& entry);
+  void draw_entry(const RowPlace& row, const tracks::DrawnEntry& entry);
   void draw_box(const RowPlace& row, std::size_t at, std::size_t part, std::size_t parts,
                 std::pair<std::int64_t, std::int64_t> x);
   /// Width of the longest number of the run at size 1, so that boxes of one size have all their numbers or none.
@@ -58,13 +121,14 @@ class GanttDrawer {
   [[nodiscard]] std::string box_text(Rank rank, std::size_t at) const;
   void flush_paths(const RowPlace& row);
   /// Merged marks: a bar as high as the rank was busy, its kinds one above the other.
-  void draw_bars(const RowPlace& row, const std::vector<draw::Mark>& marks);
-  void add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const draw::BusyByKind& busy,
+  void draw_bars(const RowPlace& row, const std::vector<tracks::Mark>& marks);
+  void add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const tracks::BusyByKind& busy,
                Ticks capacity);
   void flush_bars(const RowPlace& row, BarOutlines& outlines);
   void draw_shared_row(const RowPlace& row);
   /// What is thinner than a pixel where everything is shown, yet stands alone: an op among idle time, a gap among ops.
-  void draw_hairs(const RowPlace& row, const draw::TimelineIndex& lane, const std::vector<draw::Mark>& marks);
+  void draw_hairs(const RowPlace& row, const tracks::TimelineIndex& lane,
+                  const std::vector<tracks::Mark>& marks);
   void draw_idle(const RowPlace& row);
   /// A line below the ops of the critical path; neighbours closer than half a pixel join.
   void add_critical();
@@ -74,8 +138,8 @@ class GanttDrawer {
   const GanttInput& input_;
   const Timeline& timeline_;
   const Schedule& schedule_;
-  draw::TimelineIndex index_;
-  std::optional<draw::TimelineIndex> copies_;
+  tracks::TimelineIndex index_;
+  std::optional<tracks::TimelineIndex> copies_;
   draw::OpColours colours_;
   Span range_;
   Detail detail_ = Detail::Boxes;

@@ -13,9 +13,9 @@
 namespace pipeloom::study::page {
 namespace {
 
-using draw::DrawnEntry;
-using draw::Mark;
-using draw::TimelineIndex;
+using tracks::DrawnEntry;
+using tracks::Mark;
+using tracks::TimelineIndex;
 
 constexpr double kHair = 1;  // pixels below which a lone thing is drawn by a hairline
 
@@ -117,7 +117,7 @@ void GanttDrawer::draw_hairs(const RowPlace& row, const TimelineIndex& lane, con
       last_gap = start_of(last);
     }
     if (end_of(last - 1) - start_of(first) < kHair && start_of(first) - drawn_to >= kHair)
-      ops[class_of(op_at(lane.entries(row.first)[marks[first].first].op))] += down(first);
+      ops[class_of(op_at(lane.entry(row.first, marks[first].first).op))] += down(first);
     drawn_to = end_of(last - 1);
   }
   for (const auto& [name, path] : ops)

@@ -16,9 +16,8 @@
 namespace pipeloom::study::page {
 namespace {
 
-using draw::Lane;
-using draw::Mark;
-using draw::TimelineIndex;
+using tracks::Mark;
+using tracks::TimelineIndex;
 
 constexpr double kAllRowsHeight = 560;
 constexpr double kWorkShare = 0.74;  // of a row with copies below the work
@@ -120,7 +119,7 @@ void GanttDrawer::draw_lane(const RowPlace& row, const TimelineIndex& lane) {
   paths_.clear();
   draw_bars(row, marks);
   for (const Mark& mark : marks)
-    if (!mark.merged) draw_entry(row, lane.entries(row.first)[mark.first]);
+    if (!mark.merged) draw_entry(row, lane.entry(row.first, mark.first));
   flush_paths(row);
   draw_hairs(row, lane, marks);
 }

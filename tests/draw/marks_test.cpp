@@ -1,4 +1,4 @@
-#include "sim/draw/marks.hpp"
+#include "sim/tracks/marks.hpp"
 
 #include <random>
 
@@ -9,6 +9,7 @@ namespace marks_test {
 
 using namespace pipeloom;
 using namespace pipeloom::draw;
+using tracks::total;
 
 namespace {
 
@@ -41,7 +42,8 @@ Timeline random_timeline(std::mt19937& random) {
 }  // namespace
 
 TEST_CASE("ops wide enough are drawn one by one", "[draw]") {
-  const TimelineIndex index(run(kTwoRanks));
+  const Timeline timeline = run(kTwoRanks);
+  const TimelineIndex index(timeline);
   CHECK(index.span() == Span{0, 9 * kUnit});
   CHECK(index.shortest() == kUnit);
   // 9 bins of one unit each: every op fills at least one.
@@ -54,7 +56,8 @@ TEST_CASE("ops wide enough are drawn one by one", "[draw]") {
 }
 
 TEST_CASE("narrow ops merge by bin and keep their busy time by kind", "[draw]") {
-  const TimelineIndex index(run(kTwoRanks));
+  const Timeline timeline = run(kTwoRanks);
+  const TimelineIndex index(timeline);
   // Three bins of three units; rank 1 is busy from 1 to 7: F0 B0 | B0 F1 B1 | B1.
   const auto marks = index.marks(Rank(1), index.span(), 3);
   REQUIRE(marks.size() == 3);
@@ -66,7 +69,8 @@ TEST_CASE("narrow ops merge by bin and keep their busy time by kind", "[draw]") 
 
 TEST_CASE("an overlapped group counts once, half for each part", "[draw]") {
   // The group lasts F + B = 3 units.
-  const TimelineIndex index(run("0F0 (0F1;0B0)OVERLAP_F_B 0B1"));
+  const Timeline timeline = run("0F0 (0F1;0B0)OVERLAP_F_B 0B1");
+  const TimelineIndex index(timeline);
   CHECK(index.busy(Rank(0), kUnit, 4 * kUnit) == BusyByKind{3 * kUnit / 2, 3 * kUnit / 2, 0, 0});
   CHECK(total(index.busy(Rank(0), 0, 100 * kUnit)) == 6 * kUnit);
 }
@@ -74,7 +78,8 @@ TEST_CASE("an overlapped group counts once, half for each part", "[draw]") {
 TEST_CASE("marks conserve busy time, stay in order and cover no long idle stretch", "[draw]") {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
-    const TimelineIndex index(random_timeline(random));
+    const Timeline timeline = random_timeline(random);
+    const TimelineIndex index(timeline);
     Span range{static_cast<Ticks>(random() % 100), 0};
     range.end = range.start + 1 + static_cast<Ticks>(random() % 3000);
     const int bins = 1 + static_cast<int>(random() % 300);

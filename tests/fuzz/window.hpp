@@ -44,9 +44,8 @@ inline void check_panels(const gui::RunPtr& run) {
   for (const gui::GapRef& gap : causes.longest)
     require(!gui::to_text(gui::details_of_gap(*run, walk, gap)).empty());
   require(!gui::metric_lines(*run, causes).empty());
-  const gui::RangeSums sums(run);
   for (Rank rank{0}; rank < Rank(run->ranks()); ++rank) {
-    const gui::RankRange all = sums.of(rank, run->span().start, run->span().end);
+    const gui::RankRange all = gui::range_of(*run, rank, run->span().start, run->span().end);
     require(all.busy + all.idle == run->span().length());
   }
   (void)gui::run_slack(*run);

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
-#include "gui/model/detail/lane_index.hpp"
-#include "gui/model/detail/message_lanes.hpp"
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/kinds.hpp"
+#include "sim/tracks/memory_track.hpp"
+#include "sim/tracks/op_track.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"
 
@@ -53,9 +53,9 @@ TEST_CASE("a configuration becomes a run with all that the window shows", "[runs
   REQUIRE(run->idle.size() == 4);
   for (const auto& spans : run->idle) CHECK(length_of(spans) == 9 * kOne);
   CHECK(run->message_bars.empty());
-  CHECK(run->message_lanes == nullptr);
-  CHECK(run->lanes->has_memory());
-  CHECK(run->lanes->peak_bytes() == 4);  // rank 0 holds p activations of one byte
+  CHECK(run->message_track == nullptr);
+  CHECK(run->memory_track);
+  CHECK(run->memory_track->peak_bytes() == 4);  // rank 0 holds p activations of one byte
   Ticks on_path = 0;
   for (const std::size_t op : run->critical())
     on_path += run->timeline.end_of(op) - run->timeline.start_of(op);
@@ -83,8 +83,9 @@ TEST_CASE("messages of the latency model are bars from the producer's end to the
   CHECK(first.to == Rank(1));
   CHECK_FALSE(first.gradient);
   CHECK(run->message_bars.back().gradient);
-  REQUIRE(run->message_lanes);
-  CHECK(run->message_lanes->has(Rank(1), MessageLane::Send));
+  REQUIRE(run->message_track);
+  CHECK_FALSE(
+      run->message_track->bars(tracks::MessageTrack::row_of(Rank(1), tracks::MessageLane::Send)).empty());
 }
 
 TEST_CASE("messages that block have the times that the program gave them, and its idle causes", "[runs]") {
@@ -143,8 +144,8 @@ TEST_CASE("a run that hangs shows what ran and who waits for whom", "[runs]") {
   CHECK(run->schedule->ops()[0] == forward(Stage(0), Microbatch(0)));
   CHECK(run->timeline.schedule == run->schedule);
   CHECK(run->span() == Span{0, kOne});
-  CHECK(run->lanes->has(Rank(0), Lane::Work));
-  CHECK_FALSE(run->lanes->has(Rank(1), Lane::Work));
+  CHECK(run->op_track->has(Rank(0), Lane::Work));
+  CHECK_FALSE(run->op_track->has(Rank(1), Lane::Work));
 
   const WaitGraph<Op>& graph = run->hang->graph;
   REQUIRE(graph.nodes.size() == 2);

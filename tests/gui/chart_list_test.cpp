@@ -6,9 +6,9 @@
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/op_walk.hpp"
-#include "gui/model/detail/lane_index.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "sim/kinds.hpp"
+#include "sim/tracks/op_track.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/window_scenes.hpp"
@@ -173,11 +173,11 @@ TEST_CASE("narrow ops and narrow gaps never vanish from a strip", "[chart]") {
         double busy = 0;
         // Where an op ends at a pixel's edge, the sums of floating point may touch the next one.
         bool near = false;
-        run->lanes->for_each_visible(row->rank, from - 1e-3 * per_pixel, to + 1e-3 * per_pixel, Lane::Work,
-                                     [&](std::size_t) { near = true; });
-        run->lanes->for_each_visible(row->rank, from, to, Lane::Work, [&](std::size_t op) {
+        run->op_track->for_each_visible(row->rank, from - 1e-3 * per_pixel, to + 1e-3 * per_pixel, Lane::Work,
+                                        [&](std::size_t) { near = true; });
+        run->op_track->for_each_visible(row->rank, from, to, Lane::Work, [&](std::size_t op) {
           const Op one = run->schedule->ops()[op];
-          const DrawnGroup group = group_of(run->timeline, op);
+          const tracks::DrawnGroup group = tracks::group_of(run->timeline, op);
           const double whole = std::min<double>(to, static_cast<double>(run->timeline.end[op])) -
                                std::max<double>(from, static_cast<double>(run->timeline.start[op]));
           if (whole > 0 && !is_copy(one.kind()))
@@ -198,15 +198,15 @@ TEST_CASE("a texel mixes kinds by their shares", "[chart]") {
   std::array<Rgba, kOpKinds> fill{};
   fill[index_of(OpKind::Forward)] = rgba(200, 0, 0);
   fill[index_of(OpKind::Backward)] = rgba(0, 100, 0);
-  BusyShares shares;
+  std::array<float, kOpKinds> shares{};
   CHECK(texel_of(shares, fill) == 0);
-  shares.of[index_of(OpKind::Forward)] = 1;
+  shares[index_of(OpKind::Forward)] = 1;
   CHECK(texel_of(shares, fill) == rgba(200, 0, 0, 255));
-  shares.of = {0.25F, 0.25F};
+  shares = {0.25F, 0.25F};
   CHECK(texel_of(shares, fill) == rgba(100, 50, 0, 128));
-  shares.of = {0.001F};
+  shares = {0.001F};
   CHECK(alpha(texel_of(shares, fill)) == 77);  // 0.3 of 255
-  shares.of = {0.99F};
+  shares = {0.99F};
   CHECK(alpha(texel_of(shares, fill)) == 219);  // 0.86 of 255
 }
 

@@ -54,9 +54,9 @@ RankRange by_hand(const RunModel& run, Rank rank, Ticks from, Ticks to) {
 }  // namespace
 
 TEST_CASE("busy by kind and idle by cause of a part of a run") {
-  const RangeSums sums(run_of(kScene));
+  const RunPtr run = run_of(kScene);
   // 1.5 .. 4.5: half of 0F1, half a unit of 0B0; the gap from 2 to 4 is warm-up.
-  const RankRange first = sums.of(Rank(0), 3 * kOne / 2, 9 * kOne / 2);
+  const RankRange first = range_of(*run, Rank(0), 3 * kOne / 2, 9 * kOne / 2);
   CHECK(busy_of(first, OpKind::Forward) == kOne / 2);
   CHECK(busy_of(first, OpKind::Backward) == kOne / 2);
   CHECK(first.busy == kOne);
@@ -64,7 +64,7 @@ TEST_CASE("busy by kind and idle by cause of a part of a run") {
   CHECK(first.idle_of.warmup == 2 * kOne);
   CHECK(first.ops == 2);
   // Rank 1: half of 1F0, all of 1B0, half of 1F1.
-  const RankRange second = sums.of(Rank(1), 3 * kOne / 2, 9 * kOne / 2);
+  const RankRange second = range_of(*run, Rank(1), 3 * kOne / 2, 9 * kOne / 2);
   CHECK(busy_of(second, OpKind::Forward) == kOne);
   CHECK(busy_of(second, OpKind::Backward) == 2 * kOne);
   CHECK(second.idle == 0);
@@ -72,32 +72,31 @@ TEST_CASE("busy by kind and idle by cause of a part of a run") {
 }
 
 TEST_CASE("a range inside of one op, and one outside of the run") {
-  const RangeSums sums(run_of(kScene));
-  const RankRange inside = sums.of(Rank(0), 5 * kOne, 5 * kOne + 7);
+  const RunPtr run = run_of(kScene);
+  const RankRange inside = range_of(*run, Rank(0), 5 * kOne, 5 * kOne + 7);
   CHECK(inside.busy == 7);
   CHECK(inside.idle == 0);
-  CHECK(sums.of(Rank(0), 10 * kOne, 20 * kOne) == RankRange{});
-  CHECK(sums.of(Rank(0), -5 * kOne, 0) == RankRange{});
+  CHECK(range_of(*run, Rank(0), 10 * kOne, 20 * kOne) == RankRange{});
+  CHECK(range_of(*run, Rank(0), -5 * kOne, 0) == RankRange{});
 }
 
 TEST_CASE("the parts of a group share its time to the tick") {
   // The group of 0F1 (1) and 0B0 (2) takes 3 units from 4 on; of 5 ticks the first op takes 3, the second 2.
   const RunPtr run = run_of("0F0 (0F1;0B0)OVERLAP_F_B 0B1 | 1F0 1B0 1F1 1B1");
-  const RangeSums sums(run);
-  const RankRange part = sums.of(Rank(0), 4 * kOne, 4 * kOne + 5);
+  const RankRange part = range_of(*run, Rank(0), 4 * kOne, 4 * kOne + 5);
   CHECK(busy_of(part, OpKind::Forward) == 3);
   CHECK(busy_of(part, OpKind::Backward) == 2);
   CHECK(part.busy == 5);
   // The whole run: 0F0 1, the group 3, 0B1 2.
-  const RankRange whole = sums.of(Rank(0), 0, 100 * kOne);
+  const RankRange whole = range_of(*run, Rank(0), 0, 100 * kOne);
   CHECK(whole.busy == 6 * kOne);
   CHECK(busy_of(whole, OpKind::Forward) == kOne + 3 * kOne / 2);
 }
 
 TEST_CASE("copies count beside the work") {
   // F 0-1, O 1-2, L 2-3, B 3-5.
-  const RangeSums sums(run_of("0F0 0O0 0L0 0B0"));
-  const RankRange whole = sums.of(Rank(0), 0, 5 * kOne);
+  const RunPtr run = run_of("0F0 0O0 0L0 0B0");
+  const RankRange whole = range_of(*run, Rank(0), 0, 5 * kOne);
   CHECK(whole.busy == 3 * kOne);
   CHECK(busy_of(whole, OpKind::Offload) == kOne);
   CHECK(busy_of(whole, OpKind::Reload) == kOne);
@@ -108,20 +107,18 @@ TEST_CASE("copies count beside the work") {
 
 TEST_CASE("all steps count, busy and idle fill the range") {
   const RunPtr run = run_of(scene(kScene), whole_units(), 3);
-  const RangeSums sums(run);
   // Three steps of 9 with 6 busy each.
-  const RankRange whole = sums.of(Rank(0), 0, 27 * kOne);
+  const RankRange whole = range_of(*run, Rank(0), 0, 27 * kOne);
   CHECK(whole.busy == 18 * kOne);
   CHECK(whole.idle == 9 * kOne);
   CHECK(whole.idle_of.total() == 3 * kOne);
-  const RankRange across = sums.of(Rank(0), 8 * kOne, 10 * kOne);
+  const RankRange across = range_of(*run, Rank(0), 8 * kOne, 10 * kOne);
   CHECK(busy_of(across, OpKind::Backward) == kOne);
   CHECK(busy_of(across, OpKind::Forward) == kOne);
 }
 
 TEST_CASE("sums by blocks are what adding one by one gives") {
   const RunPtr run = run_of(test::one_f_one_b(4, 300), UniformCosts{7, 12, 5, 6, 1, 3});
-  const RangeSums sums(run);
   std::mt19937 random(1);
   const auto last = static_cast<int>(run->span().end);
   for (int i = 0; i < 500; ++i) {
@@ -129,7 +126,7 @@ TEST_CASE("sums by blocks are what adding one by one gives") {
     Ticks to = std::uniform_int_distribution<int>(-5, last + 5)(random);
     if (from > to) std::swap(from, to);
     for (Rank rank{0}; rank < Rank(4); ++rank)
-      REQUIRE(sums.of(rank, from, to) == by_hand(*run, rank, from, to));
+      REQUIRE(range_of(*run, rank, from, to) == by_hand(*run, rank, from, to));
   }
 }
 

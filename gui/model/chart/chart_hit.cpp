@@ -5,12 +5,15 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_layout.hpp"
-#include "gui/model/detail/lane_index.hpp"
-#include "gui/model/detail/message_lanes.hpp"
 #include "sim/kinds.hpp"
+#include "sim/tracks/cause_track.hpp"
+#include "sim/tracks/op_track.hpp"
 
 namespace pipeloom::gui {
 namespace {
+
+using tracks::DrawnGroup;
+using tracks::MessageTrack;
 
 /// Things that are this close to the pointer count as under it.
 constexpr double kReach = 1.5;
@@ -30,7 +33,7 @@ std::optional<std::size_t> op_near_pixel(const ChartLayout& layout, const RunMod
   const double reach = kReach * layout.ticks_per_pixel();
   std::optional<std::size_t> best;
   double least = reach;
-  run.lanes->for_each_visible(row.rank, time - reach, time + reach, lane_of(lane), [&](std::size_t op) {
+  run.op_track->for_each_visible(row.rank, time - reach, time + reach, lane_of(lane), [&](std::size_t op) {
     // Where one op ends and the next begins, it is the next.
     const double away = distance(time, run.timeline.start[op], run.timeline.end[op]);
     if (away <= least) {
@@ -43,29 +46,30 @@ std::optional<std::size_t> op_near_pixel(const ChartLayout& layout, const RunMod
 
 /// The part of an overlapped group at this height.
 std::size_t part_at(const RunModel& run, std::size_t op, const Strip& strip, double y) {
-  const DrawnGroup group = group_of(run.timeline, op);
+  const DrawnGroup group = tracks::group_of(run.timeline, op);
   const std::size_t count = group.last - group.first;
   const auto part = static_cast<std::size_t>((y - strip.y) / strip.height * static_cast<double>(count));
   return group.first + std::min(part, count - 1);
 }
 
 std::optional<std::size_t> gap_at(const RunModel& run, Rank rank, double time) {
-  if (rank.at() >= run.idle.size()) return std::nullopt;
+  if (!run.cause_track || rank.at() >= run.idle.size()) return std::nullopt;
   const auto& spans = run.idle[rank.at()];
-  const auto found = std::partition_point(spans.begin(), spans.end(), [&](const IdleSpan& span) {
-    return static_cast<double>(span.end) <= time;
-  });
-  if (found == spans.end() || static_cast<double>(found->start) > time) return std::nullopt;
-  return static_cast<std::size_t>(found - spans.begin());
+  const std::size_t found = run.cause_track->visible(rank.at(), {time, time}).first;
+  if (found == spans.size() || static_cast<double>(spans[found].start) > time) return std::nullopt;
+  return found;
 }
 
 /// Of the bars of a row, the last one that is under way at `time`.
 std::optional<std::size_t> message_at(const RunModel& run, Rank rank, ChartLane lane, double time,
                                       double reach) {
-  if (!run.message_lanes) return std::nullopt;
+  if (!run.message_track) return std::nullopt;
   std::optional<std::size_t> found;
-  const MessageLane which = lane == ChartLane::Send ? MessageLane::Send : MessageLane::Receive;
-  for (const std::uint32_t bar : run.message_lanes->visible(rank, which, time - reach, time + reach)) {
+  const std::size_t row = MessageTrack::row_of(
+      rank, lane == ChartLane::Send ? tracks::MessageLane::Send : tracks::MessageLane::Receive);
+  const auto bars = run.message_track->bars(row);
+  const tracks::Slice seen = run.message_track->visible(row, {time - reach, time + reach});
+  for (const std::uint32_t bar : bars.subspan(seen.first, seen.size())) {
     const MessageBar& message = run.message_bars[bar];
     if (distance(time, message.start, message.end) <= reach) found = bar;
   }
@@ -79,7 +83,7 @@ void hit_lane(const ChartLayout& layout, const ChartRow& row, double y, Hit& hit
     hit.message = message_at(run, row.rank, hit.lane, hit.time, kReach * layout.ticks_per_pixel());
     return;
   }
-  if (hit.lane == ChartLane::Memory || !run.lanes) return;
+  if (hit.lane == ChartLane::Memory || !run.op_track) return;
   if (const auto op = op_near_pixel(layout, run, row, hit.lane, hit.time))
     hit.op = OpRef{run.id, hit.lane == ChartLane::Work ? part_at(run, *op, strip, y) : *op};
   if (hit.lane != ChartLane::Work || hit.op) return;
@@ -183,19 +187,6 @@ Strip part_of(const Strip& strip, std::size_t part, std::size_t count) {
   return {strip.y + each * static_cast<double>(part), each};
 }
 
-DrawnGroup group_of(const Timeline& timeline, std::size_t op) {
-  const auto ops = timeline.schedule->ops();
-  const std::size_t base = op - op % ops.size();
-  const auto together = [&](std::size_t left) {
-    return ops[left - base].joined() && timeline.start[left] == timeline.start[left + 1] &&
-           timeline.end[left] == timeline.end[left + 1];
-  };
-  DrawnGroup group{op, op + 1};
-  while (group.first > base && together(group.first - 1)) --group.first;
-  while (group.last < base + ops.size() && together(group.last - 1)) ++group.last;
-  return group;
-}
-
 HeaderButtons ChartLayout::header_buttons(const ChartRow& row) const {
   // Thin rows have no room for them.
   const double side = 15 * scale;
@@ -256,7 +247,7 @@ std::optional<Box> ChartLayout::rect_of(const OpRef& ref) const {
   Strip strip = row->lane(copy ? ChartLane::Copies : ChartLane::Work);
   if (strip.height <= 0) return std::nullopt;
   if (!copy) {
-    const DrawnGroup group = group_of(timeline, ref.op);
+    const DrawnGroup group = tracks::group_of(timeline, ref.op);
     strip = part_of(strip, ref.op - group.first, group.last - group.first);
   }
   return visible_box(*this, *row, strip, timeline.start[ref.op], timeline.end[ref.op]);

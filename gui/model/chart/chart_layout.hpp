@@ -195,12 +195,4 @@ void lay_out_chart(const Session& session, const Box& area, double scale, ChartL
 /// Part of a work strip that each op of an overlapped group is drawn in: the strip cut into `count` equal parts, `part` from the top.
 [[nodiscard]] Strip part_of(const Strip& strip, std::size_t part, std::size_t count);
 
-/// The ops of position `op` of a run's timeline that it shares its box with: [first, last) positions, one unless they are an overlapped
-/// group that ran at the same time.
-struct DrawnGroup {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-[[nodiscard]] DrawnGroup group_of(const Timeline& timeline, std::size_t op);
-
 }  // namespace pipeloom::gui

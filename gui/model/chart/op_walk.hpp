@@ -16,6 +16,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 

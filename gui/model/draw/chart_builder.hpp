@@ -3,16 +3,22 @@
 // How build_chart_list works inside: one builder, its steps spread over chart_*.cpp. Not for other folders.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
-#include "gui/model/detail/lane_index.hpp"
-#include "gui/model/detail/message_lanes.hpp"
 #include "gui/model/draw/chart_list.hpp"
+#include "sim/tracks/cause_track.hpp"
+#include "sim/tracks/op_track.hpp"
 
 namespace pipeloom::gui {
+
+using tracks::MessageLane;
+using tracks::OpTrack;
+using tracks::Slice;
+using tracks::StepSlice;
 
 class ChartListBuilder {
  public:
@@ -38,18 +44,18 @@ class ChartListBuilder {
     Rgba edge = 0;
   };
 
-  // chart_rulers.cpp: rulers, headings.
+  // chart_list.cpp: rulers, headings.
   void add_rulers();
   void add_axis(const Box& ruler, TimeUnit unit, const std::vector<Strip>& through);
   [[nodiscard]] Strip body_of(std::size_t block) const;
   [[nodiscard]] std::string title_of(const ChartBlock& block) const;
   void add_titles();
 
-  // chart_list.cpp: rows.
+  // chart_rows.cpp: rows.
   void add_row(const ChartRow& row);
   [[nodiscard]] RowLane lane_of(const ChartRow& row, ChartLane lane) const;
 
-  // chart_frame.cpp: around the rows.
+  // chart_list.cpp: around the rows.
   void add_legend();
   void add_legend_entry(const LegendEntry& entry, bool coloured);
   void add_legend_scale(double x);
@@ -58,7 +64,7 @@ class ChartListBuilder {
   void add_header_buttons(const ChartRow& row, HeaderButton under);
   void add_scroll_bar();
 
-  // chart_ops.cpp: work and copies.
+  // chart_rows.cpp: work and copies.
   void add_ops(RowLane& lane, Lane which);
   [[nodiscard]] bool is_dense(const RowLane& lane, Lane which) const;
   /// False if it is too narrow.
@@ -69,10 +75,13 @@ class ChartListBuilder {
   void add_op_label(const RowLane& lane, const Box& box, Op op, Rgba colour);
   void add_hatching(const ChartQuad& quad, OpKind kind, Rgba colour);
 
-  // chart_strips.cpp: dense rows.
+  // chart_maps.cpp: dense rows.
   void begin_strips();
   /// Returns the row's texels, those below the quads from `first_quad` on cleared.
   const Rgba* add_dense(const RowLane& lane, Lane which, std::size_t first_quad);
+  /// A texel for each bin of a track's row, by the shares and colours of its channels.
+  void fill_from(const tracks::Track& track, std::size_t row, std::span<const Rgba> colours, TimeRange range,
+                 int bins, Rgba* texels);
   void fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels);
   [[nodiscard]] StripCache<Rgba>::Row key_of(const RowLane& lane, ChartLane which) const;
   void clear_under(Rgba* texels, std::size_t first_quad) const;
@@ -82,17 +91,15 @@ class ChartListBuilder {
   /// A strip of these texels over the lane; returns them, in the picture.
   Rgba* add_strip(const RowLane& lane, const std::vector<Rgba>& texels);
 
-  // chart_gaps.cpp
+  // chart_rows.cpp: gaps, memory, messages.
   void add_gaps(const RowLane& lane);
+  [[nodiscard]] static std::span<const IdleSpan> gaps_in(const RowLane& lane, double from, double to);
   void add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to);
-
-  // chart_memory.cpp, chart_messages.cpp
   void add_memory(const RowLane& lane);
   void add_memory_limit(const RowLane& lane, double per_byte);
   void add_memory_peak(const RowLane& lane, double per_byte, std::size_t bin, Bytes most);
   void add_messages(const RowLane& lane, MessageLane which);
-  [[nodiscard]] bool add_message_boxes(const RowLane& lane, MessageLane which);
-  void add_message_strip(const RowLane& lane, MessageLane which);
+  [[nodiscard]] bool add_message_boxes(const RowLane& lane, std::size_t row, std::span<const Rgba> colours);
 
   // chart_overlays.cpp: what lies on top.
   void add_critical(const ChartBlock& block);
@@ -133,8 +140,7 @@ class ChartListBuilder {
   double pixels_per_tick_ = 0;
   int columns_ = 0;  ///< texels of a strip
   std::optional<Microbatch> hovered_;
-  std::vector<BusyShares> shares_;
-  std::vector<MessageShares> message_shares_;
+  std::vector<float> shares_;
   std::vector<MemoryExtent> extents_;
 };
 

@@ -10,18 +10,24 @@
 // strip of one texel per pixel: the colours of the ops in it mixed by their shares of its time, as opaque as the pixel is busy. A pixel
 // that any op touches is at least kLeastOpaque opaque, one that a gap touches at most kMostOpaque: short ops and short gaps never vanish.
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_layout.hpp"
-#include "gui/model/detail/memory_pyramid.hpp"
-#include "gui/model/draw/strip_cache.hpp"
+#include "sim/tracks/memory_track.hpp"
 
 namespace pipeloom::gui {
+
+using tracks::MemoryExtent;
 
 inline constexpr double kNarrow = 3;
 inline constexpr float kLeastOpaque = 0.3F;
@@ -113,6 +119,69 @@ struct ChartFonts {
   ChartFont normal;
 };
 
+/// Pixels of rows that stay when the view pans, values per column, row by row. Columns of a row are numbered from time 0: column k is
+/// [k, k + 1) times ticks_per_pixel, so that a view that moved by a few pixels needs these few only.
+template <class Value>
+class StripCache {
+ public:
+  /// Run, rank, lane.
+  using Row = std::tuple<std::uint64_t, int, int>;
+
+  /// `look` stands for everything else that values depend on. REQUIRES: columns >= 1.
+  void begin_frame(std::uint64_t look, double ticks_per_pixel, std::int64_t first, int columns) {
+    // Sums of floating point: the same scale may differ in its last digits.
+    const bool same_scale = std::abs(ticks_per_pixel - scale_) <= 1e-12 * scale_;
+    if (look != look_ || !same_scale || columns != columns_) rows_.clear();
+    if (rows_.empty()) scale_ = ticks_per_pixel;
+    look_ = look;
+    first_ = first;
+    columns_ = columns;
+    ++frame_;
+  }
+  /// Rows that this frame did not ask for are forgotten.
+  void end_frame() {
+    std::erase_if(rows_, [this](const auto& row) { return row.second.frame != frame_; });
+  }
+
+  /// The values of columns [first, first + columns). `fill(range, bins, out)` writes those of `bins` equal parts of `range`.
+  template <class Fill>
+  [[nodiscard]] const std::vector<Value>& of(const Row& row, Fill&& fill) {
+    Kept& kept = rows_[row];
+    const std::int64_t moved = first_ - kept.first;
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      const TimeRange range{static_cast<double>(first_ + begin) * scale_,
+                            static_cast<double>(first_ + end) * scale_};
+      fill(range, static_cast<int>(end - begin), kept.values.data() + begin);
+    };
+    if (kept.values.empty() || moved >= columns_ || moved <= -columns_) {
+      kept.values.assign(static_cast<std::size_t>(columns_), Value{});
+      part(0, columns_);
+    } else if (moved > 0) {
+      std::copy(kept.values.begin() + moved, kept.values.end(), kept.values.begin());
+      part(columns_ - moved, columns_);
+    } else if (moved < 0) {
+      std::copy_backward(kept.values.begin(), kept.values.end() + moved, kept.values.end());
+      part(0, -moved);
+    }
+    kept.first = first_;
+    kept.frame = frame_;
+    return kept.values;
+  }
+
+ private:
+  struct Kept {
+    std::int64_t first = 0;
+    std::uint64_t frame = 0;
+    std::vector<Value> values;
+  };
+  std::map<Row, Kept> rows_;
+  std::uint64_t look_ = 0;
+  double scale_ = 0;
+  std::int64_t first_ = 0;
+  int columns_ = 0;
+  std::uint64_t frame_ = 0;
+};
+
 struct ChartList {
   /// Row grounds, tints of gaps, ruler lines.
   std::vector<ChartQuad> ground;
@@ -164,8 +233,7 @@ struct ChartInk {
 /// Fills `list` with what `layout` shows of the session. `list` may be that of an earlier frame: what is the same is kept.
 void build_chart_list(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list);
 
-/// The texel of a pixel that is busy with `shares`; 0 for none. `fill[k]` is the colour of kind k.
-struct BusyShares;
-[[nodiscard]] Rgba texel_of(const BusyShares& shares, const std::array<Rgba, kOpKinds>& fill);
+/// The texel of a pixel of which `shares` are taken, channel by channel; 0 for none. REQUIRES: a colour for each.
+[[nodiscard]] Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours);
 
 }  // namespace pipeloom::gui

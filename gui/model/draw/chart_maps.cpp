@@ -1,10 +1,13 @@
-// The whole of all runs in little: minimap on top, overview of all ranks on the right. Their pictures depend on runs, colours and sizes
-// only and are kept until one of these changes.
+// Texels: rows with more ops than pixels, and the maps, which show the whole of all runs in little: minimap on top, overview of all ranks
+// on the right. Pictures of the maps depend on runs, colours and sizes only and are kept until one of these changes.
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
+#include <pipeloom/metrics.hpp>
 #include "gui/model/draw/chart_builder.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -19,6 +22,207 @@ class Fingerprint {
  private:
   std::uint64_t hash_ = 0xCBF29CE484222325U;
 };
+
+struct Mixed {
+  float red = 0;
+  float green = 0;
+  float blue = 0;
+  void add(Rgba colour, float share) {
+    red += share * static_cast<float>(colour & 0xFFU);
+    green += share * static_cast<float>(colour >> 8U & 0xFFU);
+    blue += share * static_cast<float>(colour >> 16U & 0xFFU);
+  }
+  [[nodiscard]] Rgba over(float total, float opaque) const {
+    const float scale = 1 / total;
+    // All are positive: cutting off after half is added rounds, and costs a tenth of lround.
+    constexpr float kHalf = 0.5F;
+    const auto channel = [&](float sum) { return static_cast<unsigned>(kHalf + sum * scale); };
+    return rgba(channel(red), channel(green), channel(blue), static_cast<unsigned>(kHalf + opaque * 255));
+  }
+};
+
+/// Full only without a gap, none only without an op.
+float opacity(float total) {
+  return total >= 1 - tracks::kLeastShare / 2 ? 1 : std::clamp(total, kLeastOpaque, kMostOpaque);
+}
+
+/// The same colour, as opaque as `like`.
+Rgba as_opaque_as(Rgba colour, Rgba like) {
+  return (colour & 0x00FFFFFFU) | (like & 0xFF000000U);
+}
+
+}  // namespace
+
+Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours) {
+  Mixed mixed;
+  float total = 0;
+  for (std::size_t channel = 0; channel < shares.size(); ++channel) {
+    const float share = shares[channel];
+    if (share <= 0) continue;
+    total += share;
+    mixed.add(colours[channel], share);
+  }
+  return total <= 0 ? 0 : mixed.over(total, opacity(total));
+}
+
+void ChartListBuilder::fill_from(const tracks::Track& track, std::size_t row, std::span<const Rgba> colours,
+                                 TimeRange range, int bins, Rgba* texels) {
+  const std::size_t channels = track.channels();
+  shares_.assign(static_cast<std::size_t>(bins) * channels, 0);
+  track.shares(row, range, bins, shares_);
+  const std::span<const float> all(shares_);
+  for (std::size_t bin = 0; bin < static_cast<std::size_t>(bins); ++bin)
+    texels[bin] = texel_of(all.subspan(bin * channels, channels), colours);
+}
+
+/// Everything that colours depend on, besides time and row.
+void ChartListBuilder::begin_strips() {
+  Fingerprint look;
+  const ViewState& view = session_.view;
+  look.add(session_.preferences.dark ? 1 : 2);
+  for (const char letter : session_.preferences.palette) look.add(static_cast<unsigned char>(letter));
+  look.add(view.hidden_kinds);
+  look.add(static_cast<std::uint64_t>(view.colour));
+  look.add(session_.selection.kind ? 1 + index_of(*session_.selection.kind) : 0);
+  for (const auto& [run, tint] : part_.tints) look.add(run ^ reinterpret_cast<std::uintptr_t>(tint.get()));
+  for (const auto& [run, found] : part_.matches)
+    look.add(run ^ reinterpret_cast<std::uintptr_t>(found.get()));
+  for (const auto& [run, slack] : part_.slack) look.add(run ^ reinterpret_cast<std::uintptr_t>(slack.get()));
+  const double per_pixel = layout_.ticks_per_pixel();
+  const double column = std::round(from_ / per_pixel);
+  // Where time 0 is too many pixels away to be counted, nothing is kept.
+  const bool counted = std::abs(from_ - column * per_pixel) < per_pixel / 64 && std::abs(column) <= 1e12;
+  if (!counted) look.add(++list_.rows.version);
+  const auto first = static_cast<std::int64_t>(counted ? column : 0);
+  list_.kept_texels.begin_frame(look.value(), per_pixel, first, columns_);
+  list_.kept_extents.begin_frame(look.value(), per_pixel, first, columns_);
+}
+
+StripCache<Rgba>::Row ChartListBuilder::key_of(const RowLane& lane, ChartLane which) const {
+  return {lane.run->id, lane.row->rank.value(), static_cast<int>(which)};
+}
+
+Rgba* ChartListBuilder::add_strip(const RowLane& lane, const std::vector<Rgba>& texels) {
+  ChartPicture& picture = list_.rows;
+  picture.width = columns_;
+  picture.strips.push_back({static_cast<float>(layout_.plot.x0), static_cast<float>(lane.clip.y0),
+                            static_cast<float>(layout_.plot.x0 + columns_), static_cast<float>(lane.clip.y1),
+                            picture.rows, columns_});
+  ++picture.rows;
+  const std::size_t begin = picture.texels.size();
+  picture.texels.insert(picture.texels.end(), texels.begin(), texels.end());
+  return picture.texels.data() + begin;
+}
+
+void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels) {
+  std::array<Rgba, kOpKinds> fill{};
+  for (const OpKind kind : kAllOpKinds) {
+    const bool left_out =
+        lane.matches != nullptr || (session_.selection.kind && *session_.selection.kind != kind);
+    fill[index_of(kind)] = left_out ? lane.colours->dimmed().fill : lane.colours->kind_fill(kind);
+  }
+  const OpTrack& track = *lane.run->op_track;
+  fill_from(track, track.row_of(lane.row->rank, which), fill, range, bins, texels);
+  const bool by_kind = session_.view.colour == GanttColour::Kind && lane.tint == nullptr;
+  if (!by_kind && lane.matches == nullptr) colour_by_op(lane, which, range, bins, texels);
+}
+
+const Rgba* ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
+  const ChartLane strip = which == Lane::Work ? ChartLane::Work : ChartLane::Copies;
+  Rgba* const texels =
+      add_strip(lane, list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, Rgba* out) {
+        fill_texels(lane, which, range, bins, out);
+      }));
+  clear_under(texels, first_quad);
+  if (lane.matches != nullptr) add_dense_matches(lane, which);
+  return texels;
+}
+
+/// Boxes of wide ops in the same row: what of a texel they cover is theirs.
+void ChartListBuilder::clear_under(Rgba* texels, std::size_t first_quad) const {
+  for (std::size_t i = first_quad; i < list_.quads.size(); ++i) {
+    const ChartQuad& quad = list_.quads[i];
+    const long first = std::max(std::lround(quad.x0 - layout_.plot.x0), 0L);
+    const long last = std::min(std::lround(quad.x1 - layout_.plot.x0), static_cast<long>(columns_));
+    for (long x = first; x < last; ++x) texels[x] = 0;
+  }
+}
+
+/// Shares are by kind only: where colours mean something else, they are those of the op in the middle of each pixel.
+void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins,
+                                    Rgba* texels) const {
+  const OpTrack& index = *lane.run->op_track;
+  const auto& starts = lane.run->timeline.start;
+  const double per_bin = range.length() / bins;
+  const StepSlice steps = index.steps(lane.row->rank, range.start, range.end, which);
+  for (int step = steps.first; step < steps.last; ++step) {
+    const Slice slice = index.visible(lane.row->rank, range.start, range.end, step, which);
+    if (slice.empty()) continue;
+    std::size_t at = slice.first;
+    const double begin = (static_cast<double>(starts[slice.first]) - range.start) / per_bin;
+    const double end = (static_cast<double>(lane.run->timeline.end[slice.last - 1]) - range.start) / per_bin;
+    const int last = static_cast<int>(std::min(std::ceil(end), static_cast<double>(bins)));
+    for (int x = static_cast<int>(std::max(begin, 0.0)); x < last; ++x) {
+      if (texels[x] == 0) continue;
+      const auto middle = static_cast<Ticks>(range.start + (x + 0.5) * per_bin);
+      // In steps that double: neighbours are close.
+      std::size_t hop = 1;
+      while (at + hop < slice.last && starts[at + hop] <= middle) hop *= 2;
+      const auto low = starts.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto high = starts.begin() + static_cast<std::ptrdiff_t>(std::min(at + hop, slice.last));
+      const auto found = std::upper_bound(low, high, middle);
+      at = found == low ? at : static_cast<std::size_t>(found - starts.begin()) - 1;
+      texels[x] = as_opaque_as(paint_of(lane, at).fill, texels[x]);
+    }
+  }
+}
+
+/// Gaps of several pixels are tinted as in other rows; shorter ones show as less opaque texels.
+void ChartListBuilder::add_dense_gaps(const RowLane& lane, const Rgba* texels) {
+  constexpr int kLeast = 4;
+  for (int x = 0; x < columns_;) {
+    int end = x;
+    while (end < columns_ && texels[end] == 0) ++end;
+    double from = from_ + x / pixels_per_tick_;
+    const double to = from_ + end / pixels_per_tick_;
+    const int empty = end - x;
+    x = end + 1;
+    if (empty < kLeast) continue;
+    for (const IdleSpan& gap : gaps_in(lane, from, to)) {
+      add_gap(lane, gap, from, to);
+      from = static_cast<double>(gap.end);
+    }
+  }
+}
+
+/// What a search found, as bars of two pixels at least.
+void ChartListBuilder::add_dense_matches(const RowLane& lane, Lane which) {
+  const Timeline& timeline = lane.run->timeline;
+  const StepSlice steps = lane.run->op_track->steps(lane.row->rank, from_, to_, which);
+  double drawn_to = layout_.plot.x0;
+  for (int step = steps.first; step < steps.last; ++step) {
+    const Slice slice = lane.run->op_track->visible(lane.row->rank, from_, to_, step, which);
+    auto hit = std::lower_bound(lane.matches->begin(), lane.matches->end(), slice.first);
+    while (hit != lane.matches->end() && *hit < slice.last) {
+      const double x = layout_.x_of(static_cast<double>(timeline.start[*hit]));
+      const double end = std::max(layout_.x_of(static_cast<double>(timeline.end[*hit])), x + 2);
+      if (end - x < kNarrow && end > drawn_to) {
+        quad(list_.quads, {std::max(x, drawn_to), lane.clip.y0, std::min(end, lane.clip.x1), lane.clip.y1},
+             ink_.accent);
+        drawn_to = end;
+      }
+      ++hit;
+      // The rest of this pixel is drawn already.
+      const auto past = static_cast<Ticks>(layout_.time_of(drawn_to - 1));
+      hit = std::partition_point(hit, lane.matches->end(),
+                                 [&](std::size_t op) { return op < slice.last && timeline.end[op] < past; });
+    }
+  }
+}
+
+// Maps.
+
+namespace {
 
 std::uint64_t fingerprint(const Session& session, const ChartLayout& layout, const Box& box) {
   Fingerprint print;
@@ -50,13 +254,15 @@ std::vector<int> shown_ranks(const ViewState& view, const RunModel& run) {
 
 /// `rows` rows of `columns` texels over the whole span: the ranks, or an even choice of them.
 void ChartListBuilder::add_map_rows(ChartPicture& picture, const ChartBlock& block, int columns, int rows) {
-  if (!block.run->lanes) return;
+  if (!block.run->op_track) return;
   const std::vector<int> ranks = shown_ranks(session_.view, *block.run);
   const auto fills = fills_of(part_.colours_of(session_, *block.run));
   for (int row = 0; row < rows && !ranks.empty(); ++row) {
     const std::size_t rank = static_cast<std::size_t>(row) * ranks.size() / static_cast<std::size_t>(rows);
-    block.run->lanes->shares(Rank(ranks[rank]), layout_.span, columns, shares_);
-    for (const BusyShares& shares : shares_) picture.texels.push_back(texel_of(shares, fills));
+    const std::size_t begin = picture.texels.size();
+    picture.texels.resize(begin + static_cast<std::size_t>(columns));
+    fill_from(*block.run->op_track, block.run->op_track->row_of(Rank(ranks[rank]), Lane::Work), fills,
+              layout_.span, columns, picture.texels.data() + begin);
     ++picture.rows;
   }
 }

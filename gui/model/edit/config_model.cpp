@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "gui/model/edit/config_presets.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/key.hpp"
@@ -21,6 +21,55 @@
 
 namespace pipeloom::gui {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kKnown = "showcase.json";
+
+/// The folder, "" if there is none: from the program's place upwards, as it is installed or built.
+fs::path find_folder() {
+  if (const char* named = std::getenv("PIPELOOM_CONFIGS")) return named;
+  std::error_code ignored;
+  fs::path at = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (int level = 0; level < 6 && !at.empty(); ++level) {
+    for (const fs::path& folder : {at / "share/pipeloom/configs", at / "configs"})
+      if (fs::is_regular_file(folder / kKnown, ignored)) return folder;
+    if (at == at.root_path()) break;
+    at = at.parent_path();
+  }
+  return {};
+}
+
+const fs::path& folder() {
+  static const fs::path found = find_folder();
+  return found;
+}
+
+/// Suites and baselines are JSON too, but no configurations.
+bool is_configuration(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return path.extension() == ".json" && name.find("suite") == std::string::npos &&
+         name.find("baseline") == std::string::npos;
+}
+
+/// "showcase", "seed/dualpipe", "paper/...": names of the files below the folder of configurations, without ".json", sorted; empty where
+/// there is no such folder. It is PIPELOOM_CONFIGS, else share/pipeloom/configs next to the installed program, else configs/ of the
+/// checkout that the program was built in.
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  if (folder().empty()) return names;
+  for (fs::recursive_directory_iterator it(folder(), ignored), end; it != end; it.increment(ignored))
+    if (it->is_regular_file(ignored) && is_configuration(it->path()))
+      names.push_back(fs::relative(it->path(), folder(), ignored).replace_extension().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// The file of a preset.
+std::string preset_path(const std::string& name) {
+  return (folder() / (name + ".json")).string();
+}
 
 /// Edits of one key that follow each other faster than this are one gesture: a slider that is dragged, a button held down.
 constexpr std::chrono::milliseconds kGesture{700};

@@ -1,14 +1,29 @@
 #include "gui/model/panels/problems.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
 #include "gui/model/chart/select.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/run/build_run.hpp"
+#include "schedules/generator.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/io/config/config.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/schedule_json.hpp"
+#include "sim/io/json/file.hpp"
 #include "sim/kinds.hpp"
+#include "study/report/hang_page.hpp"
+#include "study/report/run_tables.hpp"
+#include "study/report/torch_page.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -153,6 +168,184 @@ void Problems::write_state(const Session&, io::JsonWriter& out) const {
       .member("setting", report_->setting)
       .member("page", report_->page)
       .close();
+}
+
+// What is wrong with schedules, runs and files: the work behind the panel.
+
+namespace {
+
+Problem problem_of(Problem::Kind kind, std::string code, std::string message) {
+  Problem out;
+  out.kind = kind;
+  out.code = std::move(code);
+  out.message = std::move(message);
+  return out;
+}
+
+Problem problem_of(const Diagnostic& diagnostic, const io::SchedulePlaces* places) {
+  Problem out = problem_of(Problem::Kind::Error, diagnostic.code, diagnostic.message);
+  if (places != nullptr) out.place = places->of(diagnostic).text();
+  if (diagnostic.code == "more") return out;
+  out.rank = diagnostic.rank;
+  // What is missing stands nowhere, yet its neighbours may: the message names it.
+  if (diagnostic.code.starts_with("missing") || diagnostic.code == "idle-rank") return out;
+  out.op = diagnostic.op.with_joined(false);
+  out.slot = diagnostic.slot;
+  return out;
+}
+
+void explain_hang(const Schedule& schedule, ProblemReport& out) {
+  const auto hang = find_hang(schedule);
+  if (!hang) return;
+  out.waits = wait_lines(*hang, schedule);
+  for (const std::size_t i : hang->cycle) out.cycle.push_back(hang->nodes[i].rank);
+  out.grid = hang_grid(schedule, *hang);
+  constexpr std::size_t kBudget = 50'000'000;
+  out.moves = find_unblocking_moves(schedule, kBudget).value_or(std::vector<Move>{});
+  Schedule changed = schedule;
+  for (const Move& move : out.moves) {
+    out.remedies.push_back(describe(move, changed));
+    changed = with_move(changed, move);
+  }
+}
+
+/// What PyTorch makes of its file, and what is wrong with the messages of a lowered one.
+void explain_torch(const std::string& text, const std::string& file, const std::string& format,
+                   ProblemReport& out) {
+  const auto findings = study::examine_torch(text, file, format);
+  if (!findings) return;
+  const io::SchedulePlaces places(text, file);
+  for (const torch::Lint& lint : findings->lints) {
+    Problem problem = problem_of(Problem::Kind::Error, lint.code, lint.message);
+    problem.place = places.of_cell(lint.rank, lint.step).text();
+    problem.rank = lint.rank;
+    out.problems.push_back(std::move(problem));
+  }
+  if (findings->hangs()) {
+    out.problems.push_back(problem_of(
+        Problem::Kind::Error, std::string(study::hang_code(*findings)),
+        study::hang_text(*findings) + torch::describe(*findings->dry_run->stuck, findings->lists)));
+    out.page += study::lowered_hang_page(findings->lists, findings->verdict.rank_of_stage, false);
+  }
+  out.page += study::torch_page(*findings, false);
+}
+
+/// Of a schedule file whose text is there.
+ProblemReport examine_text(const Schedule& schedule, const std::string& text, const std::string& file,
+                           const std::string& format) {
+  ProblemReport out = examine_schedule(schedule, text, file);
+  explain_torch(text, file, format, out);
+  return out;
+}
+
+ProblemReport refused(const Error& error, std::string code) {
+  ProblemReport out;
+  out.problems.push_back(problem_of(Problem::Kind::Error, std::move(code), error.what()));
+  out.problems.back().place = error.where().text();
+  return out;
+}
+
+/// A configuration's text as its commands read it.
+io::Config read_configuration(const std::string& text, const std::string& path) {
+  io::Document document = io::Document::parse(text, path);
+  io::inline_costs_file(document);
+  return io::read_run_config(document.root());
+}
+
+bool holds_orders(const std::string& text, const std::string& path) {
+  return io::is_schedule_file(io::Document::parse(text, path).root());
+}
+
+void add_limits(const RunModel& run, ProblemReport& out) {
+  if (run.over_limit) {
+    const OverLimit& over = *run.over_limit;
+    Problem problem =
+        problem_of(Problem::Kind::Error, "over-limit", study::over_limit_text(over, *run.memory));
+    problem.rank = over.rank;
+    problem.op = over.op.with_joined(false);
+    out.problems.push_back(std::move(problem));
+  }
+  for (const std::string& warning : run.warnings)
+    out.problems.push_back(problem_of(Problem::Kind::Warning, "warning", warning));
+}
+
+/// Of the file that a run was read from, if it holds the run's schedule still; no value otherwise.
+std::optional<ProblemReport> examine_source(const RunModel& run) {
+  if (run.source != RunSource::ScheduleFile || run.file.empty() || run.file == "-") return std::nullopt;
+  try {
+    const std::string text = io::read_file(run.file);
+    const io::Imported read = io::read_schedule(text, run.file);
+    const io::Format* format = io::format_by_content(text);
+    if (!(*read.schedule == *whole_schedule(run))) return std::nullopt;
+    return examine_text(*read.schedule, text, run.file, format == nullptr ? "" : format->name);
+  } catch (const Error&) {
+    return std::nullopt;  // it has changed since: the run on screen is what there is to speak of
+  }
+}
+
+}  // namespace
+
+ProblemReport examine_schedule(const Schedule& schedule, std::string_view text, const std::string& file) {
+  ProblemReport out;
+  const auto diagnostics = validate(schedule);
+  if (diagnostics.empty()) return out;
+  const io::SchedulePlaces places(text.empty() ? std::string_view("0F0\n") : text, file);
+  for (const Diagnostic& diagnostic : diagnostics)
+    out.problems.push_back(problem_of(diagnostic, text.empty() ? nullptr : &places));
+  if (diagnostics.front().code == "hang") explain_hang(schedule, out);
+  return out;
+}
+
+ProblemReport examine_run(const RunModel& run) {
+  ProblemReport out;
+  if (auto from_file = examine_source(run))
+    out = std::move(*from_file);
+  else if (run.hang)
+    out = examine_schedule(*whole_schedule(run), "", "");
+  if (out.page.empty()) out.page = run.explanation;
+  add_limits(run, out);
+  return out;
+}
+
+ProblemReport examine_configuration(const io::Config& config, const Cancelled& cancelled) {
+  try {
+    require_shown(config);
+    Limits limits = window_limits(cancelled);
+    limits.with_metrics = false;
+    (void)study::evaluate(config, limits);
+    return {};
+  } catch (const study::MessageProblem& problem) {
+    ProblemReport out = refused(problem, "message-hang");
+    out.waits = problem.waits();
+    out.setting = problem.remedy();
+    out.page = study::message_hang_page(problem, false);
+    return out;
+  } catch (const Stopped&) {
+    return {};
+  } catch (const Error& error) {
+    return refused(error, "refused");
+  }
+}
+
+ProblemReport examine_file(const std::string& path) {
+  std::string text;
+  try {
+    text = io::read_file(path);
+  } catch (const Error& error) {
+    return refused(error, "unreadable");
+  }
+  const io::Format* format = io::format_by_content(text);
+  try {
+    if (format == nullptr || (format->name == "json" && !holds_orders(text, path)))
+      return examine_configuration(read_configuration(text, path));
+    const io::Imported read = io::read_schedule(text, path);
+    return examine_text(*read.schedule, text, path, format == nullptr ? "" : format->name);
+  } catch (const Error& error) {
+    ProblemReport out = refused(error, "unreadable");
+    const auto form = format == nullptr ? std::nullopt : study::torch_form_of(format->name);
+    if (form) out.page = study::torch_page_of_unreadable(text, path, *form);
+    return out;
+  }
 }
 
 }  // namespace pipeloom::gui

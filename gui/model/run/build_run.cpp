@@ -8,14 +8,15 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
-#include "gui/model/detail/lane_index.hpp"
-#include "gui/model/detail/message_lanes.hpp"
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/hang.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/messages/program_engine.hpp"
+#include "sim/tracks/cause_track.hpp"
+#include "sim/tracks/memory_track.hpp"
+#include "sim/tracks/op_track.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::gui {
@@ -171,11 +172,13 @@ std::string title_of(const io::EffectiveConfig& effective) {
 }
 
 void index_run(RunModel& run) {
-  auto lanes = std::make_shared<const LaneIndex>(run.timeline, run.memory.get());
-  run.span_ = lanes->span();
-  run.lanes = std::move(lanes);
+  run.op_track = std::make_shared<const tracks::OpTrack>(run.timeline);
+  run.span_ = run.op_track->span();
+  run.cause_track = std::make_shared<const tracks::CauseTrack>(run.idle);
+  if (run.memory && run.span_.length() > 0)
+    run.memory_track = std::make_shared<const tracks::MemoryTrack>(run.timeline, *run.memory, run.span_);
   if (!run.message_bars.empty())
-    run.message_lanes = std::make_shared<const MessageLanes>(run.message_bars, run.ranks());
+    run.message_track = std::make_shared<const tracks::MessageTrack>(run.message_bars, run.ranks());
 }
 
 RunPtr build_run(Run made, std::string title, RunSource source, std::string file) {

@@ -16,8 +16,8 @@ namespace pipeloom::gui {
 /// A number that no other RunModel of this process has. Safe from any thread.
 [[nodiscard]] std::uint64_t next_run_id();
 
-/// Level of detail of a finished model, whose timeline, memory and message bars stay where they are: the last step of making one. Sets
-/// span_, lanes and message_lanes.
+/// Level of detail of a finished model, whose timeline, idle spans and message bars stay where they are: the last step of making one.
+/// Sets span_ and the tracks.
 void index_run(RunModel& run);
 
 /// More is not shown: every rank is a row that each frame looks at, and ops take some 100 bytes each.

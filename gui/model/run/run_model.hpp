@@ -9,12 +9,17 @@
 
 #include <pipeloom/run.hpp>
 #include <pipeloom/simulate.hpp>
-#include "gui/model/detail/message_bar.hpp"
+#include "sim/tracks/message_track.hpp"
+
+namespace pipeloom::tracks {
+class CauseTrack;
+class MemoryTrack;
+class OpTrack;
+}  // namespace pipeloom::tracks
 
 namespace pipeloom::gui {
 
-class LaneIndex;
-class MessageLanes;
+using tracks::MessageBar;
 
 /// A run, and what the window finds in it. Its gaps are always there; its program is not kept.
 struct RunModel : Run {
@@ -28,10 +33,12 @@ struct RunModel : Run {
   /// Text pages on what is wrong, as `pipeloom validate` writes them: the steps around the standstill, PyTorch's verdict. May be "".
   std::string explanation;
 
-  /// What of each row is visible at a scale (level of detail).
-  std::shared_ptr<const LaneIndex> lanes;
-  /// The same for message_bars; null where there are none.
-  std::shared_ptr<const MessageLanes> message_lanes;
+  /// What of each row is visible at a scale (level of detail): work and copies, message_bars, bytes held, idle time. Null where the run
+  /// has nothing of the sort.
+  std::shared_ptr<const tracks::OpTrack> op_track;
+  std::shared_ptr<const tracks::MessageTrack> message_track;
+  std::shared_ptr<const tracks::MemoryTrack> memory_track;
+  std::shared_ptr<const tracks::CauseTrack> cause_track;
 
   /// Op indices of the critical path, in time order; empty if unknown or too large to find.
   [[nodiscard]] const std::vector<std::size_t>& critical() const;

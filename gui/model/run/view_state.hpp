@@ -10,10 +10,12 @@
 
 #include <pipeloom/op.hpp>
 #include <pipeloom/units.hpp>
-#include "gui/model/detail/time_range.hpp"
 #include "gui/model/run/run_model.hpp"
+#include "sim/tracks/track.hpp"
 
 namespace pipeloom::gui {
+
+using tracks::TimeRange;
 
 enum class GanttColour : std::uint8_t { Kind, Chunk, Stage, Microbatch, Slack };
 /// "kind", "chunk", "stage", "microbatch", "slack".

@@ -9,10 +9,10 @@
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/simulate.hpp>
-#include "gui/model/detail/time_range.hpp"
 #include "sim/memory.hpp"
+#include "sim/tracks/track.hpp"
 
-namespace pipeloom::gui {
+namespace pipeloom::tracks {
 
 struct MemoryExtent {
   Bytes least = 0;
@@ -56,4 +56,21 @@ class MemoryPyramid {
   std::vector<MemoryStep> curve_;
 };
 
-}  // namespace pipeloom::gui
+/// What every rank holds, static bytes included.
+class MemoryTrack {
+ public:
+  /// O(ops). Keeps no reference. `span` is that of the run's ops.
+  MemoryTrack(const Timeline& timeline, const MemoryModel& memory, Span span);
+
+  /// out[i] is the least and most bytes that the rank holds during bin i. REQUIRES: bins >= 1. O(bins).
+  void extents(Rank rank, TimeRange range, int bins, std::vector<MemoryExtent>& out) const;
+  /// Most bytes that any rank ever holds: the scale of the curves.
+  [[nodiscard]] Bytes peak_bytes() const { return peak_bytes_; }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  Bytes peak_bytes_ = 0;
+  std::vector<MemoryPyramid> ranks_;
+};
+
+}  // namespace pipeloom::tracks

@@ -1,10 +1,12 @@
-#include "gui/model/detail/message_lanes.hpp"
+#include "sim/tracks/message_track.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-namespace pipeloom::gui {
+#include "sim/tracks/block_sums.hpp"
+
+namespace pipeloom::tracks {
 namespace {
 
 constexpr std::array<std::uint8_t, 2> kPlaces = {0, 1};  // activation, gradient
@@ -42,19 +44,19 @@ class Cover {
 
 }  // namespace
 
-MessageLanes::MessageLanes(std::span<const MessageBar> bars, int ranks) : bars_(bars) {
+MessageTrack::MessageTrack(std::span<const MessageBar> bars, int ranks) : bars_(bars) {
   rows_.resize(2 * static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < bars.size(); ++i) {
     rows_[bars[i].from.at() * 2].bars.push_back(static_cast<std::uint32_t>(i));
     rows_[bars[i].to.at() * 2 + 1].bars.push_back(static_cast<std::uint32_t>(i));
   }
   const Span span = span_of_bars(bars);
-  BusyPyramid::Builder builder;
+  Pyramid::Builder builder;
   for (Row& row : rows_)
     if (!row.bars.empty()) index_row(row, span, builder);
 }
 
-void MessageLanes::index_row(Row& row, Span span, BusyPyramid::Builder& builder) const {
+void MessageTrack::index_row(Row& row, Span span, Pyramid::Builder& builder) const {
   builder.begin(span, kPlaces.size(), row.bars.size() / 2);
   Cover cover(
       span.start, [&](Ticks start, Ticks end, std::size_t channel) { builder.add(start, end, channel); },
@@ -68,44 +70,42 @@ void MessageLanes::index_row(Row& row, Span span, BusyPyramid::Builder& builder)
   row.busy = builder.take();
 }
 
-bool MessageLanes::has(Rank rank, MessageLane lane) const {
-  return !row(rank, lane).bars.empty();
-}
-
-std::span<const std::uint32_t> MessageLanes::visible(Rank rank, MessageLane lane, double from,
-                                                     double to) const {
-  const Row& own = row(rank, lane);
-  const auto first = std::partition_point(own.latest_end.begin(), own.latest_end.end(),
-                                          [&](Ticks end) { return static_cast<double>(end) <= from; }) -
-                     own.latest_end.begin();
-  const auto last = std::partition_point(own.bars.begin() + first, own.bars.end(), [&](std::uint32_t i) {
-    return static_cast<double>(bars_[i].start) < to;
+Slice MessageTrack::visible(std::size_t row, TimeRange range) const {
+  const Row& own = rows_[row];
+  const std::size_t first = first_that(0, own.bars.size(), [&](std::size_t i) {
+    return static_cast<double>(own.latest_end[i]) > range.start;
   });
-  return {own.bars.begin() + first, last};
+  return {first, first_that(first, own.bars.size(), [&](std::size_t i) {
+            return static_cast<double>(bars_[own.bars[i]].start) >= range.end;
+          })};
 }
 
-void MessageLanes::shares(Rank rank, MessageLane lane, TimeRange range, int bins,
-                          std::vector<MessageShares>& out) const {
-  static_assert(sizeof(MessageShares) == 2 * sizeof(float));
-  out.assign(static_cast<std::size_t>(bins), MessageShares{});
-  const Row& own = row(rank, lane);
+void MessageTrack::shares(std::size_t row, TimeRange range, int bins, std::span<float> out) const {
+  const Row& own = rows_[row];
   if (own.bars.empty() || !(range.length() > 0)) return;
-  const auto seen = visible(rank, lane, range.start, range.end);
+  const Slice seen = visible(row, range);
   if (seen.empty()) return;
-  float* const values = &out.front().activation;
   const bool fine = range.length() / bins < own.busy.cell();
   if (seen.size() > static_cast<std::size_t>(bins) * (fine ? kMostMessagesPerBin : 1))
-    return own.busy.shares(range, bins, kPlaces, values, kPlaces.size());
-  BinAdder adder(range, bins, values, kPlaces.size());
+    return own.busy.shares(range, bins, kPlaces, out.data(), kPlaces.size());
+  BinAdder adder(range, bins, out.data(), kPlaces.size());
   Cover cover(
       std::numeric_limits<Ticks>::min(),
       [&](Ticks start, Ticks end, std::size_t place) {
         adder.add(static_cast<double>(start), static_cast<double>(end), place);
       },
       [&](Ticks start, Ticks end) { adder.gap(static_cast<double>(start), static_cast<double>(end)); });
-  for (const std::uint32_t i : seen) cover.take(bars_[i]);
+  for (std::size_t i = seen.first; i < seen.last; ++i) cover.take(bars_[own.bars[i]]);
   adder.gap(static_cast<double>(cover.until()), range.end);
   adder.finish(kPlaces);
 }
 
-}  // namespace pipeloom::gui
+void MessageTrack::exact(std::size_t row, Ticks from, Ticks to, std::span<Ticks> out) const {
+  const Slice seen = visible(row, {static_cast<double>(from), static_cast<double>(to)});
+  Cover cover(
+      from, [&](Ticks start, Ticks end, std::size_t place) { out[place] += overlap(start, end, from, to); },
+      [](Ticks, Ticks) {});
+  for (std::size_t i = seen.first; i < seen.last; ++i) cover.take(bars_[rows_[row].bars[i]]);
+}
+
+}  // namespace pipeloom::tracks

@@ -1,14 +1,26 @@
-#include "gui/model/detail/memory_pyramid.hpp"
+#include "sim/tracks/memory_track.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include <pipeloom/metrics.hpp>
+#include "sim/kinds.hpp"
 
-namespace pipeloom::gui {
+namespace pipeloom::tracks {
 namespace {
 
 constexpr Bytes kWhole = 65535;
+/// Curves are kept whole up to so many ops.
+constexpr std::size_t kMaxCurveOps = std::size_t{1} << 20;
+
+/// Ops of the rank that ran, copies apart, through all steps.
+std::size_t work_ops(const Timeline& timeline, Rank rank) {
+  const Schedule& schedule = *timeline.schedule;
+  std::size_t count = 0;
+  for (int step = 0; step < timeline.steps; ++step)
+    for (std::size_t i = schedule.queue_begin(rank); i < schedule.queue_end(rank); ++i)
+      count += !is_copy(schedule.ops()[i].kind()) && timeline.end_of(i, step) >= 0 ? 1 : 0;
+  return count;
+}
 
 /// `part` of 65535 of the peak; exact for peaks below that.
 Bytes bytes_of(std::uint16_t part, Bytes peak) {
@@ -113,4 +125,25 @@ std::size_t MemoryPyramid::memory_bytes() const {
   return sizeof(*this) + cells_.capacity() * sizeof(Cell) + curve_.capacity() * sizeof(MemoryStep);
 }
 
-}  // namespace pipeloom::gui
+MemoryTrack::MemoryTrack(const Timeline& timeline, const MemoryModel& memory, Span span) {
+  const bool keep_curves = timeline.start.size() <= kMaxCurveOps;
+  each_memory_curve(timeline, memory, [&](Rank rank, const std::vector<MemoryStep>& curve) {
+    ranks_.emplace_back(curve, span, std::max<std::size_t>(work_ops(timeline, rank) / 2, 1), keep_curves);
+    peak_bytes_ = std::max(peak_bytes_, ranks_.back().peak());
+  });
+}
+
+void MemoryTrack::extents(Rank rank, TimeRange range, int bins, std::vector<MemoryExtent>& out) const {
+  if (range.length() > 0)
+    ranks_[rank.at()].extents(range, bins, out);
+  else
+    out.assign(static_cast<std::size_t>(bins), MemoryExtent{});
+}
+
+std::size_t MemoryTrack::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const MemoryPyramid& rank : ranks_) bytes += rank.memory_bytes();
+  return bytes;
+}
+
+}  // namespace pipeloom::tracks

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <pipeloom/simulate.hpp>
-#include "gui/model/detail/time_range.hpp"
+#include "sim/tracks/track.hpp"
 
-namespace pipeloom::gui {
+namespace pipeloom::tracks {
 
 /// What a bin that is touched shows at least, and what one with a gap lacks at least: one step of an 8-bit colour.
 inline constexpr float kLeastShare = 1.0F / 255;
@@ -26,9 +26,9 @@ inline constexpr std::size_t kMaxChannels = kOpKinds;
 /// 1 - kLeastShare at most if there is a gap (to 1, give or take 1e-4, if there is none).
 void keep_visible(float* out, std::span<const std::uint8_t> places, bool gap);
 
-class BusyPyramid {
+class Pyramid {
  public:
-  BusyPyramid() = default;
+  Pyramid() = default;
   /// Collects the things of a row.
   class Builder;
 
@@ -63,7 +63,7 @@ class BusyPyramid {
 };
 
 /// Its scratch is kept between rows: begin(), then add() and gap() in any order, then take().
-class BusyPyramid::Builder {
+class Pyramid::Builder {
  public:
   /// A row of 1 .. kMaxChannels channels over `span`, in `cells` / 2 to `cells` cells (at least 1).
   void begin(Span span, std::size_t channels, std::size_t cells);
@@ -71,12 +71,12 @@ class BusyPyramid::Builder {
   void add(Ticks start, Ticks end, std::size_t channel, std::size_t of = 1);
   /// Nothing is in [start, end).
   void gap(Ticks start, Ticks end);
-  [[nodiscard]] BusyPyramid take();
+  [[nodiscard]] Pyramid take();
 
  private:
   void quantise(std::size_t cell, std::uint16_t* out) const;
 
-  BusyPyramid row_;
+  Pyramid row_;
   std::vector<float> busy_;  // [cell][channel], ticks
   std::vector<std::uint8_t> gap_;
 };
@@ -106,4 +106,4 @@ class BinAdder {
   std::vector<std::uint8_t> gap_;
 };
 
-}  // namespace pipeloom::gui
+}  // namespace pipeloom::tracks

@@ -1,4 +1,4 @@
-#include "gui/model/detail/busy_pyramid.hpp"
+#include "sim/tracks/pyramid.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-namespace pipeloom::gui {
+namespace pipeloom::tracks {
 namespace {
 
 constexpr std::uint32_t kFull = 65535;
@@ -52,7 +52,7 @@ void keep_visible(float* out, std::span<const std::uint8_t> places, bool gap) {
 }
 
 // The query in units of cells of one level, so that the loop over bins adds and floors only.
-struct BusyPyramid::Query {
+struct Pyramid::Query {
   Level level;
   double first = 0;  // start of the range
   double step = 0;   // a bin
@@ -62,7 +62,7 @@ struct BusyPyramid::Query {
 };
 
 template <std::size_t kChannels>
-void BusyPyramid::fill(const Query& query, std::span<const std::uint8_t> places, float* out) const {
+void Pyramid::fill(const Query& query, std::span<const std::uint8_t> places, float* out) const {
   const std::size_t channels = kChannels == 0 ? channels_ : kChannels;
   const std::uint16_t* const cells = cells_.data() + query.level.begin * channels;
   const auto scale = static_cast<float>(1 / (query.step * kFull));
@@ -101,8 +101,8 @@ void BusyPyramid::fill(const Query& query, std::span<const std::uint8_t> places,
   }
 }
 
-void BusyPyramid::shares(TimeRange range, int bins, std::span<const std::uint8_t> places, float* out,
-                         std::size_t stride) const {
+void Pyramid::shares(TimeRange range, int bins, std::span<const std::uint8_t> places, float* out,
+                     std::size_t stride) const {
   if (levels_.empty()) return;
   const double width = range.length() / bins;
   std::size_t l = 0;
@@ -128,7 +128,7 @@ void BusyPyramid::shares(TimeRange range, int bins, std::span<const std::uint8_t
   }
 }
 
-void BusyPyramid::add_level() {
+void Pyramid::add_level() {
   const Level below = levels_.back();
   const Level level{below.begin + below.count, (below.count + 1) / 2};
   const double width = std::ldexp(1.0, shift_ + static_cast<int>(levels_.size()) - 1);
@@ -146,7 +146,7 @@ void BusyPyramid::add_level() {
   levels_.push_back(level);
 }
 
-void BusyPyramid::Builder::begin(Span span, std::size_t channels, std::size_t cells) {
+void Pyramid::Builder::begin(Span span, std::size_t channels, std::size_t cells) {
   row_ = {};
   row_.span_ = {span.start, std::max(span.end, span.start + 1)};
   row_.channels_ = channels;
@@ -158,7 +158,7 @@ void BusyPyramid::Builder::begin(Span span, std::size_t channels, std::size_t ce
   gap_.assign(count, 0);
 }
 
-void BusyPyramid::Builder::add(Ticks start, Ticks end, std::size_t channel, std::size_t of) {
+void Pyramid::Builder::add(Ticks start, Ticks end, std::size_t channel, std::size_t of) {
   start = std::max(start, row_.span_.start) - row_.span_.start;
   end = std::min(end, row_.span_.end) - row_.span_.start;
   if (start >= end) return;
@@ -171,7 +171,7 @@ void BusyPyramid::Builder::add(Ticks start, Ticks end, std::size_t channel, std:
   }
 }
 
-void BusyPyramid::Builder::gap(Ticks start, Ticks end) {
+void Pyramid::Builder::gap(Ticks start, Ticks end) {
   start = std::max(start, row_.span_.start) - row_.span_.start;
   end = std::min(end, row_.span_.end) - row_.span_.start;
   if (start >= end) return;
@@ -180,7 +180,7 @@ void BusyPyramid::Builder::gap(Ticks start, Ticks end) {
   std::fill(gap_.begin() + first, gap_.begin() + last + 1, std::uint8_t{1});
 }
 
-void BusyPyramid::Builder::quantise(std::size_t cell, std::uint16_t* out) const {
+void Pyramid::Builder::quantise(std::size_t cell, std::uint16_t* out) const {
   const float* busy = busy_.data() + cell * row_.channels_;
   const float sum = std::accumulate(busy, busy + row_.channels_, 0.0F);
   if (sum <= 0) return;
@@ -194,7 +194,7 @@ void BusyPyramid::Builder::quantise(std::size_t cell, std::uint16_t* out) const 
   if (!gap || sum_of(out, row_.channels_) >= kFull) settle(out, row_.channels_, gap ? kFull - 1 : kFull);
 }
 
-BusyPyramid BusyPyramid::Builder::take() {
+Pyramid Pyramid::Builder::take() {
   std::size_t total = 0;
   for (std::size_t count = row_.levels_.front().count;; count = (count + 1) / 2) {
     total += count;
@@ -247,4 +247,4 @@ void BinAdder::finish(std::span<const std::uint8_t> places) {
   }
 }
 
-}  // namespace pipeloom::gui
+}  // namespace pipeloom::tracks

@@ -1,0 +1,312 @@
+// Rows: ops and messages that are wide enough to be boxes, gaps by cause, curves of memory.
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <pipeloom/metrics.hpp>
+#include "gui/model/draw/chart_builder.hpp"
+#include "sim/kinds.hpp"
+#include "sim/memory.hpp"
+
+namespace pipeloom::gui {
+
+ChartListBuilder::RowLane ChartListBuilder::lane_of(const ChartRow& row, ChartLane which) const {
+  const RunModel& run = *layout_.blocks[row.block].run;
+  RowLane lane{
+      .row = &row, .run = &run, .colours = &part_.colours_of(session_, run), .strip = row.lane(which)};
+  lane.clip = layout_.clipped(row, lane.strip);
+  if (const auto found = part_.tints.find(run.id); found != part_.tints.end())
+    lane.tint = found->second.get();
+  if (const auto found = part_.matches.find(run.id); found != part_.matches.end())
+    lane.matches = found->second.get();
+  const auto slack = part_.slack.find(run.id);
+  if (session_.view.colour == GanttColour::Slack && slack != part_.slack.end())
+    lane.slack = slack->second.get();
+  lane.labels = !row.collapsed && lane.strip.height + 2 * scale_ >= fonts_.small.height;
+  const double room = static_cast<double>(lane.colours->shortest()) * pixels_per_tick_;
+  lane.letters = room > fonts_.small.width("W" + std::to_string(run.schedule->microbatches())) + 12 * scale_;
+  return lane;
+}
+
+void ChartListBuilder::add_row(const ChartRow& row) {
+  for (std::size_t i = 0; i < kChartLanes; ++i) {
+    const auto which = static_cast<ChartLane>(i);
+    if (row.lane(which).height <= 0) continue;
+    RowLane lane = lane_of(row, which);
+    if (lane.clip.empty()) continue;
+    if (which == ChartLane::Work) quad(list_.ground, lane.clip, ink_.row);
+    if (which == ChartLane::Work) add_ops(lane, Lane::Work);
+    if (which == ChartLane::Copies) add_ops(lane, Lane::Copies);
+    if (which == ChartLane::Send) add_messages(lane, MessageLane::Send);
+    if (which == ChartLane::Receive) add_messages(lane, MessageLane::Receive);
+    if (which == ChartLane::Memory) add_memory(lane);
+  }
+}
+
+bool ChartListBuilder::is_dense(const RowLane& lane, Lane which) const {
+  const OpTrack& index = *lane.run->op_track;
+  const std::size_t limit = 2 * static_cast<std::size_t>(columns_);
+  const StepSlice steps = index.steps(lane.row->rank, from_, to_, which);
+  if (steps.last - steps.first > columns_) return true;
+  std::size_t count = 0;
+  for (int step = steps.first; step < steps.last && count <= limit; ++step)
+    count += index.visible(lane.row->rank, from_, to_, step, which).size();
+  return count > limit;
+}
+
+void ChartListBuilder::add_ops(RowLane& lane, Lane which) {
+  if (!lane.run->op_track) return;
+  const std::size_t first_quad = list_.quads.size();
+  const bool gaps = which == Lane::Work && session_.view.show_idle;
+  if (is_dense(lane, which)) {
+    const Rgba* const texels = add_dense(lane, which, first_quad);
+    if (gaps) add_dense_gaps(lane, texels);
+    return;
+  }
+  bool narrow = false;
+  lane.run->op_track->for_each_visible(lane.row->rank, from_, to_, which,
+                                       [&](std::size_t op) { narrow = !add_op(lane, op) || narrow; });
+  if (narrow) add_dense(lane, which, first_quad);
+  if (gaps) add_gaps(lane);
+}
+
+bool ChartListBuilder::is_left_out(const RowLane& lane, std::size_t op) const {
+  if (lane.matches != nullptr) return !std::binary_search(lane.matches->begin(), lane.matches->end(), op);
+  if (!session_.selection.kind) return false;
+  const auto ops = lane.run->schedule->ops();
+  return ops[op % ops.size()].kind() != *session_.selection.kind;
+}
+
+const OpPaint& ChartListBuilder::paint_of(const RowLane& lane, std::size_t op) const {
+  const ChartColours& colours = *lane.colours;
+  if (is_left_out(lane, op)) return colours.dimmed();
+  const auto ops = lane.run->schedule->ops();
+  const std::size_t index = op % ops.size();
+  if (colours.is_hidden(ops[index].kind())) return colours.dimmed();
+  if (lane.tint != nullptr && op < lane.tint->size()) return colours.of_tint((*lane.tint)[op]);
+  if (lane.slack != nullptr && index < lane.slack->size()) return colours.of_slack((*lane.slack)[index]);
+  return colours.of(ops[index]);
+}
+
+/// Between neighbours that touch stands a line; a gap too short for a pixel is a hole of one.
+void ChartListBuilder::add_edge(RowLane& lane, Ticks start, float x) {
+  if (lane.end < 0 || x > lane.x1) return;
+  const Rgba colour = start > lane.end ? ink_.row : lane.edge;
+  quad(list_.quads, {lane.x1 - 1.0, lane.clip.y0, lane.x1, lane.clip.y1}, colour);
+}
+
+bool ChartListBuilder::add_op(RowLane& lane, std::size_t op) {
+  const Timeline& timeline = lane.run->timeline;
+  const double x0 = layout_.plot.x0 + (static_cast<double>(timeline.start[op]) - from_) * pixels_per_tick_;
+  const double x1 = layout_.plot.x0 + (static_cast<double>(timeline.end[op]) - from_) * pixels_per_tick_;
+  if (x1 - x0 < kNarrow) return false;
+  const auto ops = lane.run->schedule->ops();
+  const Op drawn = ops[op % ops.size()];
+  const tracks::DrawnGroup group = tracks::group_of(timeline, op);
+  Box box{std::max(std::round(x0), lane.clip.x0), lane.clip.y0, std::min(std::round(x1), lane.clip.x1),
+          lane.clip.y1};
+  if (group.last - group.first > 1) {
+    const Strip part = part_of(lane.strip, op - group.first, group.last - group.first);
+    box.y0 = std::max(box.y0, part.y);
+    box.y1 = std::min(box.y1, part.bottom());
+  }
+  const OpPaint& paint = paint_of(lane, op);
+  if (op == group.first) add_edge(lane, timeline.start[op], static_cast<float>(box.x0));
+  if (box.empty()) return true;
+  quad(list_.quads, box, paint.fill);
+  lane.end = timeline.end[op];
+  lane.x1 = static_cast<float>(box.x1);
+  lane.edge = paint.edge;
+  const ChartQuad drawn_quad = list_.quads.back();
+  if (session_.preferences.hatching) add_hatching(drawn_quad, drawn.kind(), paint.text);
+  if (lane.labels && &paint != &lane.colours->dimmed()) add_op_label(lane, box, drawn, paint.text);
+  if (hovered_ && drawn.microbatch() == *hovered_)
+    list_.outlines.push_back({drawn_quad.x0, drawn_quad.y0, drawn_quad.x1, drawn_quad.y1, ink_.text, 1});
+  return true;
+}
+
+void ChartListBuilder::add_op_label(const RowLane& lane, const Box& box, Op op, Rgba colour) {
+  char text[24];
+  char* end = text;
+  if (lane.letters) *end++ = letter_of(op.kind());
+  end = std::to_chars(end, text + sizeof text, op.microbatch().value()).ptr;
+  if (op.is_sliced()) {
+    *end++ = '.';
+    end = std::to_chars(end, text + sizeof text, op.slice()).ptr;
+  }
+  label_inside(box, {text, static_cast<std::size_t>(end - text)}, colour);
+}
+
+void ChartListBuilder::add_hatching(const ChartQuad& box, OpKind kind, Rgba text) {
+  // As in exported pictures, with level lines for dots.
+  const Pattern pattern = row_of(kind).pattern;
+  const auto step = static_cast<float>(6 * scale_);
+  const float height = box.y1 - box.y0;
+  if (pattern == Pattern::None || height < 5 || box.x1 - box.x0 < 4) return;
+  // Away from the label, so that its contrast only grows.
+  const bool white = (text & 0xFFU) > 0x7FU;
+  const Rgba colour = white ? rgba(0, 0, 0, 84) : rgba(255, 255, 255, 110);
+  if (pattern == Pattern::Dotted) {
+    for (float y = box.y0 + step / 2; y < box.y1; y += step / 2)
+      list_.quads.push_back({box.x0, y, box.x1, y + 1, colour});
+    return;
+  }
+  // Lines start at multiples of the step, so that those of neighbours meet; each is cut where it leaves the box.
+  for (float at = std::floor((box.x0 - height) / step) * step; at < box.x1; at += step) {
+    const float cut = std::max(0.0F, box.x0 - at);
+    const float past = std::max(0.0F, at + height - box.x1);
+    if (cut + past >= height) continue;
+    const float x0 = at + cut;
+    const float x1 = at + height - past;
+    if (pattern == Pattern::Rising)
+      list_.lines.push_back({x0, box.y1 - cut, x1, box.y0 + past, colour, 1});
+    else
+      list_.lines.push_back({x0, box.y0 + cut, x1, box.y1 - past, colour, 1});
+  }
+}
+
+// Idle time, tinted by its cause.
+
+void ChartListBuilder::add_gaps(const RowLane& lane) {
+  for (const IdleSpan& gap : gaps_in(lane, from_, to_)) add_gap(lane, gap, from_, to_);
+}
+
+std::span<const IdleSpan> ChartListBuilder::gaps_in(const RowLane& lane, double from, double to) {
+  const std::size_t rank = lane.row->rank.at();
+  if (!lane.run->cause_track || rank >= lane.run->idle.size()) return {};
+  const Slice seen = lane.run->cause_track->visible(rank, {from, to});
+  return std::span(lane.run->idle[rank]).subspan(seen.first, seen.size());
+}
+
+void ChartListBuilder::add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to) {
+  // A run that hangs has no causes yet: its arrows say why it stands still.
+  if (lane.run->hang) return;
+  const double x0 = std::round(layout_.x_of(std::max(static_cast<double>(gap.start), from)));
+  const double x1 = std::round(layout_.x_of(std::min(static_cast<double>(gap.end), to)));
+  if (x1 - x0 < 1) return;
+  const Preferences& preferences = session_.preferences;
+  const Box box{x0, lane.clip.y0, std::min(x1, lane.clip.x1), lane.clip.y1};
+  quad(list_.ground, box, rgba(gap_colour(preferences.palette, theme_of(preferences), gap.cause)));
+  if (lane.labels) label_inside(box, name_of(gap.cause), ink_.muted);
+}
+
+// Messages under way, in the rows of sender and receiver.
+
+namespace {
+
+Rgba colour_of(const Preferences& preferences, bool gradient) {
+  return rgba(message_colour(preferences.palette, theme_of(preferences), gradient));
+}
+
+}  // namespace
+
+void ChartListBuilder::add_messages(const RowLane& lane, MessageLane which) {
+  if (!lane.run->message_track) return;
+  const std::size_t row = tracks::MessageTrack::row_of(lane.row->rank, which);
+  if (lane.run->message_track->bars(row).empty()) return;
+  const Rgba colours[] = {colour_of(session_.preferences, false), colour_of(session_.preferences, true)};
+  if (add_message_boxes(lane, row, colours)) return;
+  const ChartLane strip = which == MessageLane::Send ? ChartLane::Send : ChartLane::Receive;
+  const auto& texels = list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, Rgba* out) {
+    fill_from(*lane.run->message_track, row, colours, range, bins, out);
+  });
+  add_strip(lane, texels);
+}
+
+/// False if some, or all, are too narrow.
+bool ChartListBuilder::add_message_boxes(const RowLane& lane, std::size_t row,
+                                         std::span<const Rgba> colours) {
+  const Slice seen = lane.run->message_track->visible(row, {from_, to_});
+  if (seen.size() > 2 * static_cast<std::size_t>(columns_)) return false;
+  const Box& clip = lane.clip;
+  bool all = true;
+  for (const std::uint32_t bar : lane.run->message_track->bars(row).subspan(seen.first, seen.size())) {
+    const MessageBar& message = lane.run->message_bars[bar];
+    const double x0 = std::max(layout_.x_of(static_cast<double>(message.start)), clip.x0);
+    const double x1 = std::min(layout_.x_of(static_cast<double>(message.end)), clip.x1);
+    if (x1 - x0 < kNarrow) {
+      all = false;
+      continue;
+    }
+    // A line at the start tells bars apart that follow each other without a break or overlap.
+    quad(list_.quads, {x0, clip.y0, x1, clip.y1}, colours[message.gradient ? 1 : 0]);
+    quad(list_.quads, {x0, clip.y0, x0 + 1, clip.y1}, ink_.background);
+  }
+  return all;
+}
+
+// What a rank holds, as a curve below its ops.
+
+namespace {
+
+/// The bytes at the top of the strip: the limit is in sight unless the curve would be flat then.
+double top_bytes(const RunModel& run, Rank rank) {
+  constexpr double kAir = 1.12;
+  constexpr double kFlat = 4;
+  const auto peak = static_cast<double>(run.memory_track->peak_bytes());
+  const auto limit = static_cast<double>(run.memory->limit_of(rank).value_or(0));
+  return std::max(limit <= kFlat * peak ? std::max(peak, limit) : peak, 1.0) * kAir;
+}
+
+}  // namespace
+
+void ChartListBuilder::add_memory(const RowLane& lane) {
+  if (!lane.run->memory_track) return;
+  const auto& extents = list_.kept_extents.of(
+      key_of(lane, ChartLane::Memory), [&](TimeRange range, int bins, MemoryExtent* out) {
+        lane.run->memory_track->extents(lane.row->rank, range, bins, extents_);
+        std::copy(extents_.begin(), extents_.end(), out);
+      });
+  const double per_byte = lane.strip.height / top_bytes(*lane.run, lane.row->rank);
+  const double foot = lane.strip.bottom();
+  // Floating pixels of equal height become one box.
+  std::size_t peak = 0;
+  for (std::size_t i = 0; i < extents.size();) {
+    const MemoryExtent extent = extents[i];
+    std::size_t end = i + 1;
+    while (end < extents.size() && extents[end] == extent) ++end;
+    if (extent.most > extents[peak].most) peak = i;
+    const double x0 = layout_.plot.x0 + static_cast<double>(i);
+    const double x1 = std::min(layout_.plot.x0 + static_cast<double>(end), lane.clip.x1);
+    i = end;
+    if (extent.most <= 0) continue;
+    const double high = std::round(foot - static_cast<double>(extent.most) * per_byte);
+    const double low = std::round(foot - static_cast<double>(extent.least) * per_byte);
+    const double line = std::max(low, high + 1);
+    quad(list_.quads, {x0, std::max(line, lane.clip.y0), x1, lane.clip.y1}, ink_.memory_fill);
+    quad(list_.quads, {x0, std::max(high, lane.clip.y0), x1, std::min(line, lane.clip.y1)}, ink_.memory_line);
+  }
+  add_memory_limit(lane, per_byte);
+  add_memory_peak(lane, per_byte, peak, extents[peak].most);
+}
+
+void ChartListBuilder::add_memory_limit(const RowLane& lane, double per_byte) {
+  const auto limit = lane.run->memory ? lane.run->memory->limit_of(lane.row->rank) : std::nullopt;
+  if (!limit) return;
+  const double y = std::round(lane.strip.bottom() - static_cast<double>(*limit) * per_byte);
+  if (y < lane.clip.y0 || y >= lane.clip.y1) return;
+  const double dash = 5 * scale_;
+  for (double x = lane.clip.x0; x < lane.clip.x1; x += 2 * dash)
+    quad(list_.quads, {x, y, std::min(x + dash, lane.clip.x1), y + 1}, ink_.memory_limit);
+}
+
+void ChartListBuilder::add_memory_peak(const RowLane& lane, double per_byte, std::size_t bin, Bytes most) {
+  const double side = std::round(2 * scale_);
+  if (most <= 0 || lane.strip.height < 4 * side) return;
+  const double x = layout_.plot.x0 + static_cast<double>(bin) + 0.5;
+  const double y = std::round(lane.strip.bottom() - static_cast<double>(most) * per_byte);
+  if (y < lane.clip.y0 || y + side >= lane.clip.y1) return;
+  const auto limit = lane.run->memory ? lane.run->memory->limit_of(lane.row->rank) : std::nullopt;
+  const bool over = limit && most > *limit;
+  const Rgba colour = over ? ink_.memory_limit : ink_.muted;
+  quad(list_.quads, {x - side, y - side / 2, x + side, y + side * 1.5}, colour);
+  if (lane.strip.height < fonts_.small.height) return;
+  const std::string text = memory_cell(*lane.run->memory, most);
+  const double width = fonts_.small.width(text);
+  const double left = x + 3 * side + width < lane.clip.x1 ? x + 3 * side : x - 3 * side - width;
+  const double top = std::clamp(y + 2 * scale_, lane.clip.y0, lane.clip.y1 - fonts_.small.height);
+  label(list_.labels, left, top, text, colour);
+}
+
+}  // namespace pipeloom::gui
