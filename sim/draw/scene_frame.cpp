@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/analysis/idle_causes.hpp"
 #include "sim/analysis/critical_path.hpp"
+#include "sim/analysis/idle_causes.hpp"
 #include "sim/base/number_text.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
