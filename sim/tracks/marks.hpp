@@ -108,7 +108,8 @@ class TimelineIndex {
   std::vector<Row> rows_;  // [rank]
 };
 
-/// What a TimelineIndex keeps for each entry.
-inline constexpr double kIndexBytesPerEntry = 5;
+/// What estimates of memory allow a TimelineIndex for each entry. It keeps 1 to 5: the estimate is on the safe side, and what is refused does
+/// not change.
+inline constexpr double kIndexBytesPerEntry = 88;
 
 }  // namespace pipeloom::tracks
