@@ -18,7 +18,7 @@ std::size_t work_ops(const Timeline& timeline, Rank rank) {
   std::size_t count = 0;
   for (int step = 0; step < timeline.steps; ++step)
     for (std::size_t i = schedule.queue_begin(rank); i < schedule.queue_end(rank); ++i)
-      count += !is_copy(schedule.ops()[i].kind()) && timeline.end_of(i, step) >= 0 ? 1 : 0;
+      if (!is_copy(schedule.ops()[i].kind()) && timeline.end_of(i, step) >= 0) ++count;
   return count;
 }
 
