@@ -128,7 +128,7 @@ class TimelineIndex::Sweep {
  private:
   void go_to(std::size_t i) {
     const auto add = [&](BusyByKind& busy, std::size_t k) { index_.add_entry(busy, index_.entry(row_, k)); };
-    if (i > next_ + row_.before.kBlock)
+    if (i > next_ + decltype(row_.before)::kBlock)
       sums_ = row_.before.up_to(i, add);
     else
       for (std::size_t k = next_; k < i; ++k) add(sums_, k);
