@@ -18,6 +18,7 @@
 #include "sim/analysis/dag.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/engine/fixed_order.hpp"
+#include "sim/engine/scenarios.hpp"
 #include "sim/engine/simulator.hpp"
 
 namespace pipeloom::bench {
@@ -93,6 +94,16 @@ void lanes(benchmark::State& state) {
   });
 }
 
+/// Steps with durations that vary, with their critical paths: time per op and step.
+void scenarios(benchmark::State& state) {
+  const Schedule& schedule = schedule_of(state);
+  const Costs costs = default_costs(schedule.placement());
+  const Noise noise{.model = NoiseModel::Lognormal, .sigma = kUnitScale / 33};
+  const Scenarios runs(schedule, costs, noise);
+  constexpr int kCount = static_cast<int>(Scenarios::kLanes);
+  measure(state, kCount, [&] { benchmark::DoNotOptimize(runs.run(kCount, 1)); });
+}
+
 void reference(benchmark::State& state) {
   const Schedule& schedule = schedule_of(state);
   const Costs costs = default_costs(schedule.placement());
@@ -114,6 +125,7 @@ BENCHMARK(first)->Apply(sizes);
 BENCHMARK(totals)->Apply(sizes)->Args({64, 100 * kMillion})->UseManualTime();
 BENCHMARK(again)->Apply(sizes);
 BENCHMARK(lanes)->Apply(sizes);
+BENCHMARK(scenarios)->Apply(sizes);
 BENCHMARK(reference)
     ->Args({8, kMillion})
     ->Args({8, 10 * kMillion})

@@ -148,9 +148,9 @@ void frame(benchmark::State& state) {
 }
 
 void memory_frame(benchmark::State& state) {
-  std::vector<tracks::MemoryExtent> extents;
+  std::vector<tracks::Extent> extents(kBins);
   per_frame(state, [&](const gui::RunModel& run, Rank rank, tracks::TimeRange range) {
-    run.memory_track->extents(rank, range, kBins, extents);
+    run.memory_track->extents(rank.at(), range, extents);
   });
 }
 

@@ -64,6 +64,17 @@ void add_shape_options(OptionList& list, InputOptions& options) {
   list.option("--chunks", options.chunks, "V", "v, stages per rank and replica");
 }
 
+void add_mapping_option(OptionList& list, InputOptions& options) {
+  list.option("--mapping", options.mapping, "FILE",
+              "Of a trace: what the names of its ranges mean; PyTorch's are known");
+}
+
+void add_trace_options(OptionList& list, InputOptions& options) {
+  list.option("--from", options.from, "FORMAT",
+              "Format of the files, such as kineto; found by content if left out");
+  add_mapping_option(list, options);
+}
+
 void add_value_options(OptionList& list, InputOptions& options) {
   list.option("--set", options.set, "PATH=VALUE",
               "Any key of the configuration, such as costs.forward=1.5; repeatable")

@@ -51,6 +51,10 @@ struct InputOptions : pipeloom::Request {
 };
 /// --schedule, --ranks, --microbatches, --chunks.
 void add_shape_options(OptionList& list, InputOptions& options);
+/// --mapping, for traces.
+void add_mapping_option(OptionList& list, InputOptions& options);
+/// --from and --mapping, for commands whose files may be traces.
+void add_trace_options(OptionList& list, InputOptions& options);
 /// --set and --max-memory.
 void add_value_options(OptionList& list, InputOptions& options);
 

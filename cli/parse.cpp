@@ -126,6 +126,7 @@ Parsed parse(const CommandLine& line, std::vector<std::string> arguments) {
   }
   const Usage usage = usage_of(line, *app);
   require_no_extras(usage);
+  require_no_stray_values(usage);
   if (usage.passes_on()) *usage.command->options.passed_on() = usage.behind;
   return {std::nullopt, usage.command};
 }

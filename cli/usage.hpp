@@ -31,12 +31,10 @@ struct Usage {
 /// an argument too many.
 void require_no_extras(const Usage& usage);
 
+/// Throws InputError for a value of an option that takes assignments, which stands alone and was taken for a file that does not exist.
+void require_no_stray_values(const Usage& usage);
+
 /// What the parser says is wrong, as our error. An unknown argument comes first: it is the likelier cause of what is missing.
 [[nodiscard]] InputError usage_error(const Usage& usage, std::string_view problem);
-
-// The manual page, made from what the parser reads too, so that it cannot drift from what the program takes.
-
-/// roff of section 1: every command of `line` with all its options.
-[[nodiscard]] std::string man_page(const CommandLine& line);
 
 }  // namespace pipeloom::cli

@@ -1,6 +1,7 @@
 #include <sstream>
 
 #include <pipeloom/run.hpp>
+#include "sim/cost/bind.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "study/compare/compare.hpp"
@@ -86,10 +87,12 @@ void write(const Timeline& timeline, const Terms& terms, std::string_view format
   if (writer.needs_metrics)
     throw InputError(writer.name + " takes a run of a configuration: make it with run()");
   const draw::SceneOptions options = scene_options(picture);
+  Costs costs = terms.costs;
+  cost::bind_costs(costs, terms.ops, *timeline.schedule);
   io::Exported exported;
   exported.schedule = timeline.schedule.get();
   exported.timeline = &timeline;
-  exported.costs = &terms.costs;
+  exported.costs = &costs;
   exported.memory = &terms.memory;
   exported.picture = &options;
   writer.write(out, exported);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <pipeloom/study.hpp>
@@ -28,7 +29,11 @@ class SweepRun {
     const int asked = control_.threads > 0 ? control_.threads : sweep::usable_processors();
     const auto threads = std::min(static_cast<std::size_t>(asked), points_.size());
     std::vector<std::thread> others;
-    for (std::size_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    try {
+      for (std::size_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // The system has no more threads: those that there are do the work.
+    }
     work();
     for (std::thread& other : others) other.join();
     if (failure_) std::rethrow_exception(failure_);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "gui/chrome.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui {

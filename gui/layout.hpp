@@ -10,4 +10,11 @@ namespace pipeloom::gui {
 /// Draws every open panel, and the overlays on top.
 void draw_layout(Ui& ui);
 
+// What frames the panels: the menu bar on top and the status line below.
+
+/// Menus by group of the command table, and one that opens and closes panels. REQUIRES: within BeginMenuBar.
+void draw_menu_bar(Ui& ui);
+/// What was said last, jobs under way, the time at the pointer, the run's size.
+void draw_status_line(Ui& ui);
+
 }  // namespace pipeloom::gui

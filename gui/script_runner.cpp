@@ -10,8 +10,7 @@
 
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
-#include "gui/script_input.hpp"
-#include "gui/script_text.hpp"
+#include "gui/script_parts.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {

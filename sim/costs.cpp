@@ -6,52 +6,57 @@
 namespace pipeloom {
 
 Ticks Costs::scaled(Ticks base, Microbatch microbatch) const {
-  return multiply_divide(base, microbatch_scale[microbatch.at()], kUnitScale);
+  return microbatch_scale.empty() ? base
+                                  : multiply_divide(base, microbatch_scale[microbatch.at()], kUnitScale);
 }
 
-Ticks Costs::overlapped(Ticks sum, Ticks longest, const Slot* forward) const {
-  switch (overlap.rule) {
-    case OverlapRule::Sum:
-    case OverlapRule::Sequential:
-      return sum;
-    case OverlapRule::Factor:
-      return std::max(longest, multiply_divide(sum, overlap.factor, kUnitScale));
-    case OverlapRule::Saving:
-      return std::max(longest, sum - overlap.saving);
-    case OverlapRule::Explicit:
-      return forward != nullptr ? overlap.duration[forward->at()] : sum;
-  }
-  return sum;
-}
-
-namespace {
-
-/// Adds up a group's parts on the way to its duration.
-struct GroupSum {
+/// A group's parts on the way to its duration.
+struct Costs::GroupSum {
   Ticks sum = 0;
   Ticks longest = 0;
+  int parts = 0;
   int forwards = 0;
   Slot forward;
+  Slot other;
 
   void add(OpKind kind, Slot slot, Ticks duration) {
     sum += duration;
     longest = std::max(longest, duration);
-    if (kind != OpKind::Forward) return;
+    ++parts;
+    if (kind != OpKind::Forward) {
+      other = slot;
+      return;
+    }
     ++forwards;
     forward = slot;
   }
-  [[nodiscard]] const Slot* only_forward() const { return forwards == 1 ? &forward : nullptr; }
 };
 
-}  // namespace
+Ticks Costs::overlapped(const GroupSum& group) const {
+  switch (overlap.rule) {
+    case OverlapRule::Sum:
+    case OverlapRule::Sequential:
+      return group.sum;
+    case OverlapRule::Factor:
+      return std::max(group.longest, multiply_divide(group.sum, overlap.factor, kUnitScale));
+    case OverlapRule::Saving:
+      return std::max(group.longest, group.sum - overlap.saving);
+    case OverlapRule::Explicit:
+      if (group.forwards != 1) return group.sum;
+      if (overlap.pairs.empty()) return overlap.duration[group.forward.at()];
+      return group.parts == 2 ? overlap.pairs[group.forward.at() * forward_delay.size() + group.other.at()]
+                              : group.sum;
+  }
+  return group.sum;
+}
 
 Ticks Costs::parts_duration(std::span<const Part> parts, std::size_t first) const {
   GroupSum group;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto [kind, slot] = parts[i];
-    group.add(kind, slot, per_op.empty() ? duration[index_of(kind)][slot.at()] : per_op[first + i]);
+    group.add(kind, slot, per_op.empty() ? duration[index_of(kind)][slot.at()] : per_op[first + i] - entry);
   }
-  return parts.size() == 1 ? group.sum : overlapped(group.sum, group.longest, group.only_forward());
+  return (parts.size() == 1 ? group.sum : overlapped(group)) + entry;
 }
 
 Ticks Costs::entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const {
@@ -59,9 +64,9 @@ Ticks Costs::entry_duration(const Schedule& schedule, std::size_t first, std::si
   for (std::size_t i = first; i < last; ++i) {
     const Op op = schedule.ops()[i];
     const Slot slot = schedule.slot_of(op);
-    group.add(op.kind(), slot, per_op.empty() ? table_duration(op, slot) : per_op[i]);
+    group.add(op.kind(), slot, (per_op.empty() ? table_duration(op, slot) : per_op[i]) - entry);
   }
-  return last - first == 1 ? group.sum : overlapped(group.sum, group.longest, group.only_forward());
+  return (last - first == 1 ? group.sum : overlapped(group)) + entry;
 }
 
 Costs uniform_costs(const Placement& placement, const UniformCosts& uniform) {

@@ -67,4 +67,37 @@ class DependencyMap {
   return placement.rank_of(other >= 0 && other < placement.stages() ? slot + step : slot);
 }
 
+/// What an entry's messages take of its rank's compute lane besides the ops themselves (Costs::rank_time).
+struct LaneTimes {
+  Ticks before = 0;  ///< from the last tensor's arrival, with the lane free, to the start
+  Ticks after = 0;   ///< from the end to the moment when the lane is free and the results leave
+};
+
+/// Of an op of this kind on this slot: one message each for a tensor from, and one for, another rank.
+[[nodiscard]] inline LaneTimes lane_times(const Costs& costs, const Placement& placement, OpKind kind,
+                                          Slot slot) {
+  if (costs.rank_time == 0) return {};
+  const Rank own = placement.rank_of(slot);
+  const int step = step_to_producer(kind);
+  const int producer = placement.stage_of(slot).value() + step;
+  const bool receives =
+      step != 0 && producer >= 0 && producer < placement.stages() && placement.rank_of(slot + step) != own;
+  const bool sends = consumer_of(placement, kind, slot) != own;
+  return {receives ? costs.rank_time : 0, sends ? costs.rank_time : 0};
+}
+
+/// Of the entry of op indices [first, last): those of its ops one after another.
+[[nodiscard]] inline LaneTimes lane_times(const Costs& costs, const Schedule& schedule, std::size_t first,
+                                          std::size_t last) {
+  LaneTimes sum;
+  if (costs.rank_time == 0) return sum;
+  for (std::size_t i = first; i < last; ++i) {
+    const Op op = schedule.ops()[i];
+    const LaneTimes one = lane_times(costs, schedule.placement(), op.kind(), schedule.slot_of(op));
+    sum.before += one.before;
+    sum.after += one.after;
+  }
+  return sum;
+}
+
 }  // namespace pipeloom

@@ -130,6 +130,10 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
 char* write_op(char* out, Op op) {
   out = std::to_chars(out, out + 8, op.stage().value()).ptr;
   *out++ = letter_of(op.kind());
+  return write_op_number(out, op);
+}
+
+char* write_op_number(char* out, Op op) {
   out = std::to_chars(out, out + 8, op.microbatch().value()).ptr;
   if (!op.is_sliced()) return out;
   *out++ = '.';

@@ -14,6 +14,8 @@ namespace pipeloom {
 /// Writes to_text(op) at `out`; returns one past the end. REQUIRES: room for kMaxOpText characters.
 char* write_op(char* out, Op op);
 inline constexpr int kMaxOpText = 32;
+/// Its last part alone: microbatch, and slice where there are any ("7", "7.3").
+char* write_op_number(char* out, Op op);
 
 /// "3I7", or "(0F7;7B3)OVERLAP_F_B" for the entry of op indices [first, last). A group that is not one
 /// forward and one full backward is written with the suffix OVERLAP.

@@ -150,6 +150,7 @@ Run compare(OptionList& list) {
       .repeatable();
   add_print_options(list, options->print, {"table", "json", "markdown"},
                     "What is printed; Markdown is for pull requests");
+  add_trace_options(list, options->input);
   add_value_options(list, options->input);
   add_output_options(list, options->output);
   return [options] { return run_compare(*options); };

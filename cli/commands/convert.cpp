@@ -13,6 +13,8 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
+#include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/trace_reader.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "sim/torch/pairing.hpp"
 #include "study/report/report.hpp"
@@ -40,6 +42,8 @@ std::string list_of_formats() {
     table.add_row(
         {"  " + format.name, use, fmt::format("{}", fmt::join(format.extensions, " ")), format.summary});
   }
+  for (const io::TraceFormatName& format : io::trace_format_list())
+    table.add_row({"  " + format.name, "in", "", format.summary});
   return "\nFormats:\n" + table.text().substr(std::string_view("Format\n").size());
 }
 
@@ -146,7 +150,7 @@ void convert_schedule(const ConvertOptions& options, const io::Format& format, c
 }
 
 /// Of a file that says when every op ran: nothing is simulated.
-void convert_timeline(const ConvertOptions& options, const io::Format& format, const std::string& text) {
+void require_times_enough(const ConvertOptions& options, const io::Format& format) {
   if (!options.input.set.empty())
     throw InputError(Where{"--set"},
                      fmt::format("{} holds times, which no cost changes; leave it out", *options.input.file));
@@ -156,13 +160,9 @@ void convert_timeline(const ConvertOptions& options, const io::Format& format, c
         fmt::format("{} takes a simulated run, and this file holds times only; `pipeloom compare` "
                     "shows what they tell",
                     format.name));
-  const io::TimelineFile read =
-      io::read_timeline(text, *options.input.file, TimeUnit::Unit, io::Partial::LastStep);
-  const Timeline& timeline = read.timeline;
-  options.output.warn(read.warnings);
-  if (const std::string failure = io::failure_of_partial(text); !failure.empty())
-    options.output.warn({fmt::format("only the ops that ended in the step in which a run failed: {}",
-                                     shortened(failure, 256))});
+}
+
+void write_timeline(const ConvertOptions& options, const io::Format& format, const Timeline& timeline) {
   draw::SceneOptions picture = options.picture.scene_options(timeline);
   if (picture.show_idle_causes || picture.show_critical_path)
     throw InputError(Where{*options.input.file},
@@ -177,6 +177,25 @@ void convert_timeline(const ConvertOptions& options, const io::Format& format, c
   exported.full_trace = options.full_trace;
   exported.lowering = options.lower.read();
   write(options, format, exported);
+}
+
+void convert_timeline(const ConvertOptions& options, const io::Format& format, const std::string& text) {
+  require_times_enough(options, format);
+  const io::TimelineFile read =
+      io::read_timeline(text, *options.input.file, TimeUnit::Unit, io::Partial::LastStep);
+  options.output.warn(read.warnings);
+  if (const std::string failure = io::failure_of_partial(text); !failure.empty())
+    options.output.warn({fmt::format("only the ops that ended in the step in which a run failed: {}",
+                                     shortened(failure, 256))});
+  write_timeline(options, format, read.timeline);
+}
+
+void convert_trace(const ConvertOptions& options, const io::Format& format) {
+  require_times_enough(options, format);
+  const io::TraceRun read =
+      io::assemble(io::read_trace({*options.input.file}, {options.input.from, options.input.mapping}));
+  options.output.warn(read.warnings);
+  write_timeline(options, format, read.timeline);
 }
 
 /// The input's text if it holds times, as --from or its content says.
@@ -194,6 +213,10 @@ bool read_times(ConvertOptions& options) {
 ExitCode run_convert(ConvertOptions options) {
   const io::Format& format = target_format(options);
   require_free(options.file, options.force);
+  if (study::is_trace_input(options.input)) {
+    convert_trace(options, format);
+    return ExitCode::Ok;
+  }
   if (read_times(options)) {
     convert_timeline(options, format, *options.input.text);
     return ExitCode::Ok;
@@ -212,11 +235,12 @@ Run convert(OptionList& list) {
   auto options = std::make_shared<ConvertOptions>();
   list.set_footer(list_of_formats() + '\n');
   list.positional("IN", options->input.file, "FILE",
-                  "Configuration, schedule or timeline; - is standard input")
+                  "Configuration, schedule, timeline, trace or folder of a trace; - is standard input")
       .required();
   list.positional("OUT", options->file, "FILE", "Where to; - is standard output").required();
   list.option("--from", options->input.from, "FORMAT",
-              "Format of a schedule file; found by content if left out");
+              "Format of a schedule, timeline or trace; found by content if left out");
+  add_mapping_option(list, options->input);
   list.option("--to,--format", options->to, "FORMAT",
               "Format to write; found by OUT's extension if left out");
   list.flag("--force", options->force, "Overwrite an existing file");

@@ -3,6 +3,7 @@
 #include "cli/app.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/man_page.hpp"
 #include "cli/parse.hpp"
 #include "cli/usage.hpp"
 

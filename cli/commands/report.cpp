@@ -173,6 +173,7 @@ Run report(OptionList& list) {
   list.flag("--force", options->force, "Overwrite an existing file");
   add_sweep_options(list, *options);
   add_shape_options(list, options->input);
+  add_trace_options(list, options->input);
   add_value_options(list, options->input);
   add_output_options(list, options->output);
   return [options] { return run_report(*options); };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
@@ -23,6 +25,8 @@ struct SimulateOptions {
   bool force = false;
   bool chart = false;
   std::vector<std::string> include;
+  std::optional<std::string> scenarios;
+  std::optional<std::string> seed;
 
   /// The report goes to standard output, which then holds nothing else.
   [[nodiscard]] bool report_on_stdout() const { return print.is("json") || report_file == "-"; }
@@ -52,6 +56,10 @@ void add_options(OptionList& list, SimulateOptions& options) {
   list.option("--include", options.include, "orders|timeline",
               "Put these into the report too, separated by commas")
       .separated_by(',');
+  list.option("--scenarios", options.scenarios, "N",
+              "Run so many steps with durations that vary as costs.noise says: quantiles, and what the step "
+              "hangs on");
+  list.option("--seed", options.seed, "S", "Which scenarios: the same seed gives the same ones (default 0)");
   list.flag("--force", options.force, "Overwrite an existing report");
   add_output_options(list, options.output);
 }
@@ -76,8 +84,20 @@ std::string chart(const pipeloom::Run& run, const Screen& screen, bool everythin
   return draw::terminal_chart(run.timeline, options);
 }
 
+std::optional<study::ScenarioSummary> scenarios_of(const SimulateOptions& options, const pipeloom::Run& run) {
+  if (!options.scenarios) {
+    if (options.seed)
+      throw InputError(Where{"--seed"}, "there are no scenarios that it is for; give --scenarios N");
+    return std::nullopt;
+  }
+  const int count = parse_count("--scenarios", *options.scenarios, 1, study::kMostScenarios);
+  const int seed = parse_count("--seed", options.seed.value_or("0"), 0, std::numeric_limits<int>::max());
+  return study::run_scenarios(run, count, static_cast<std::uint64_t>(seed));
+}
+
 /// What people read: the table unless it is not wanted, the chart if it is.
-std::string page(const pipeloom::Run& run, const SimulateOptions& options, const Screen& screen) {
+std::string page(const pipeloom::Run& run, const study::ReportParts& parts, const SimulateOptions& options,
+                 const Screen& screen) {
   std::string out;
   if (!options.output.quiet) {
     study::SummaryStyle style;
@@ -85,6 +105,8 @@ std::string page(const pipeloom::Run& run, const SimulateOptions& options, const
     style.markdown = options.print.is("markdown");
     style.colour = screen.has_colour() && !style.markdown;
     out += study::summary_page(run, style);
+    if (parts.scenarios != nullptr)
+      out += '\n' + study::scenario_page(*parts.scenarios, run.timeline.unit, style);
   }
   if (options.chart) {
     if (!out.empty()) out += '\n';
@@ -95,7 +117,7 @@ std::string page(const pipeloom::Run& run, const SimulateOptions& options, const
 }
 
 ExitCode run_simulate(const SimulateOptions& options) {
-  const study::ReportParts parts = parts_of(options);
+  study::ReportParts parts = parts_of(options);
   const Screen screen = options.output.screen();
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
@@ -107,12 +129,14 @@ ExitCode run_simulate(const SimulateOptions& options) {
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
   const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
+  const auto scenarios = study::at_place(input.name, [&] { return scenarios_of(options, run); });
+  if (scenarios) parts.scenarios = &*scenarios;
   const auto write = [&](std::ostream& out) { study::write_report(out, run, parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);
   if (options.report_on_stdout())
     io::write_file("-", io::Overwrite::Yes, write);
   else
-    print(page(run, options, screen));
+    print(page(run, parts, options, screen));
   if (!run.over_limit) return ExitCode::Ok;
   say("error: " + study::over_limit_text(*run.over_limit, *run.memory) + '\n');
   return ExitCode::AnswerIsNo;

@@ -11,12 +11,7 @@
 
 #include "cli/console.hpp"
 #include "sim/io/json/file.hpp"
-#include "study/gate/annotations.hpp"
-#include "study/gate/benchmark_json.hpp"
-#include "study/gate/bmf.hpp"
-#include "study/gate/junit.hpp"
-#include "study/gate/sarif.hpp"
-#include "study/gate/summary.hpp"
+#include "study/gate/outputs.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli {

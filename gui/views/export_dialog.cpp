@@ -14,7 +14,7 @@
 namespace pipeloom::gui::views {
 namespace {
 
-constexpr float kWidth = 520;
+constexpr float kExportWidth = 520;
 
 void draw_size(Ui& ui, ExportSize& size) {
   static const std::vector<std::string> kUnits = {"pixels", "millimetres"};
@@ -54,7 +54,7 @@ void export_dialog(Ui& ui) {
   auto& part = ui.session.part<ExportPart>();
   if (!part.dialog_open) return;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float width = std::min(kWidth * ui.skin.scale, display.x * 0.9F);
+  const float width = std::min(kExportWidth * ui.skin.scale, display.x * 0.9F);
   ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.15F));
   ImGui::SetNextWindowSize(ImVec2(width, 0));
   ImGui::SetNextWindowBgAlpha(1);

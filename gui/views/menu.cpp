@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/chrome.hpp"
+#include "gui/layout.hpp"
 #include "gui/model/panels/search.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/palette.hpp"

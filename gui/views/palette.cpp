@@ -13,8 +13,8 @@
 namespace pipeloom::gui::views {
 namespace {
 
-constexpr float kWidth = 620;
-constexpr std::size_t kRows = 12;
+constexpr float kPaletteWidth = 620;
+constexpr std::size_t kPaletteRows = 12;
 
 bool pressed(ImGuiKey key) {
   return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key));
@@ -27,7 +27,7 @@ struct FieldState {
 
 /// Up and down choose instead of moving in the field. A field that gets the keyboard selects its text; what stands there is to be
 /// continued.
-int on_field(ImGuiInputTextCallbackData* data) {
+int on_palette_field(ImGuiInputTextCallbackData* data) {
   auto& state = *static_cast<FieldState*>(data->UserData);
   if (data->EventFlag == ImGuiInputTextFlags_CallbackHistory)
     state.model->move(data->EventKey == ImGuiKey_UpArrow ? -1 : 1);
@@ -49,8 +49,8 @@ void draw_field(Ui& ui, PaletteModel& model) {
   constexpr ImGuiInputTextFlags kFlags = ImGuiInputTextFlags_EnterReturnsTrue |
                                          ImGuiInputTextFlags_CallbackHistory |
                                          ImGuiInputTextFlags_CallbackAlways;
-  const bool entered =
-      ImGui::InputTextWithHint("##palette", "A command, or a schedule", &text, kFlags, on_field, &state);
+  const bool entered = ImGui::InputTextWithHint("##palette", "A command, or a schedule", &text, kFlags,
+                                                on_palette_field, &state);
   note_item(ui, "palette/text");
   if (text != model.typed()) model.type(ui.session, text);
   if (entered) model.run(ui.session, model.chosen());
@@ -74,8 +74,8 @@ void draw_entries(Ui& ui, PaletteModel& model) {
   const std::size_t n = model.entries().size();
   // The chosen one stays in the middle of a long list.
   const std::size_t first =
-      std::min(model.chosen() - std::min(model.chosen(), kRows / 2), n - std::min(n, kRows));
-  for (std::size_t i = first; i < std::min(first + kRows, n) && model.is_open(); ++i) {
+      std::min(model.chosen() - std::min(model.chosen(), kPaletteRows / 2), n - std::min(n, kPaletteRows));
+  for (std::size_t i = first; i < std::min(first + kPaletteRows, n) && model.is_open(); ++i) {
     draw_entry(ui, model, i);
     // A click may have changed the list.
     if (model.entries().size() != n) break;
@@ -88,7 +88,7 @@ void palette(Ui& ui) {
   auto& model = ui.session.part<PaletteModel>();
   if (!model.is_open()) return;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float width = std::min(kWidth * ui.skin.scale, display.x * 0.9F);
+  const float width = std::min(kPaletteWidth * ui.skin.scale, display.x * 0.9F);
   ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.12F));
   ImGui::SetNextWindowSize(ImVec2(width, 0));
   ImGui::SetNextWindowBgAlpha(1);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include <pipeloom/units.hpp>
-#include "gui/chrome.hpp"
+#include "gui/layout.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/widgets.hpp"
 

@@ -26,7 +26,7 @@ namespace pipeloom {
 /// How long an overlapped group lasts, from the durations of its parts.
 enum class OverlapRule : std::uint8_t {
   Sum,         ///< the parts' sum
-  Explicit,    ///< a given duration, by the slot of the group's forward
+  Explicit,    ///< a given duration, by the group's forward, or by its forward and its backward
   Factor,      ///< factor * sum, but never below the longest part
   Saving,      ///< sum - saving, but never below the longest part
   Sequential,  ///< the parts one after another in entry order; each part's result is visible at its own end
@@ -36,6 +36,8 @@ struct Overlap {
   OverlapRule rule = OverlapRule::Sum;
   /// Explicit: duration[slot of the forward]. A group without exactly one forward uses Sum.
   std::vector<Ticks> duration = {};
+  /// Explicit, instead of `duration`: pairs[slot of the forward * slots + slot of the backward]. A group that is no such pair uses Sum.
+  std::vector<Ticks> pairs = {};
   Scale factor = kUnitScale;
   Ticks saving = 0;
 };
@@ -60,6 +62,8 @@ struct Costs {
   /// slice_end[j + 1] of slice_end[n]; slice_end[0] = 0. The parts are cut so that a microbatch's slices add up exactly.
   /// Empty: every slice takes the whole duration.
   std::vector<std::int64_t> slice_end;
+  /// What every entry takes besides (launch, host), added last; a group pays it once.
+  Ticks entry = 0;
   Overlap overlap;
   /// Time between the end of F(slot's previous stage, k) and the earliest start of F(slot, k) under the
   /// `latency` model: 0 for stage 0 and where both stages share a rank.
@@ -70,9 +74,12 @@ struct Costs {
   /// that queue ask.
   std::vector<Ticks> forward_sending;
   std::vector<Ticks> backward_sending;
+  /// What each message takes of its sender's compute lane, before it leaves, and of its receiver's, before its consumer starts. An
+  /// entry's messages leave together, when the lane is through with all of them.
+  Ticks rank_time = 0;
 
-  /// How long each op takes when it runs alone, whatever the tables say, [op index]; empty: what they say. Made for one schedule
-  /// and right for that one only; simulate() makes it where it is needed.
+  /// How long each op takes when it runs alone, `entry` included, whatever the tables say, [op index]; empty: what they say. Made for
+  /// one schedule and right for that one only; simulate() makes it where it is needed.
   std::vector<Ticks> per_op;
 
   /// The duration of op index i of `schedule` when it runs alone.
@@ -85,7 +92,11 @@ struct Costs {
   [[nodiscard]] Ticks table_duration(Op op, Slot slot) const {
     const Ticks whole = duration[index_of(op.kind())][slot.at()];
     const Ticks base = slice_end.empty() ? whole : slice_share(whole, slice_end, op.slice());
-    return microbatch_scale.empty() ? base : scaled(base, op.microbatch());
+    return (microbatch_scale.empty() ? base : scaled(base, op.microbatch())) + entry;
+  }
+  /// How long op index i of the group that begins at op index `first` takes where its parts run one after another.
+  [[nodiscard]] Ticks turn_duration(const Schedule& schedule, std::size_t first, std::size_t i) const {
+    return op_duration(schedule, i) - (i == first ? 0 : entry);
   }
   /// A part of an overlapped group, when microbatches do not matter.
   struct Part {
@@ -93,15 +104,19 @@ struct Costs {
     Slot slot;
     friend auto operator<=>(const Part&, const Part&) = default;
   };
-  /// How long these parts take together, microbatch_scale left out. With per_op they are op indices [first, first + parts).
+  /// How long these parts take together, microbatch_scale left out, `entry` once included. With per_op they are op indices
+  /// [first, first + parts).
   [[nodiscard]] Ticks parts_duration(std::span<const Part> parts, std::size_t first = 0) const;
   /// The duration of the entry made of op indices [first, last).
   [[nodiscard]] Ticks entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const;
 
- private:
-  /// The overlap rule on top of the parts' sum and the longest of them; `forward` is the slot of the only forward, or null.
-  [[nodiscard]] Ticks overlapped(Ticks sum, Ticks longest, const Slot* forward) const;
+  /// `base` times the microbatch's scale, 1 where there are none.
   [[nodiscard]] Ticks scaled(Ticks base, Microbatch microbatch) const;
+
+ private:
+  struct GroupSum;
+  /// The overlap rule on top of what the parts add up to.
+  [[nodiscard]] Ticks overlapped(const GroupSum& group) const;
 };
 
 /// F 1, B 2, I 1, W 1, R 1, O 1, L 1 in the abstract unit, no transfers, group F + B: what an empty configuration means.
@@ -169,19 +184,38 @@ struct Steps {
   int count = 1;
 };
 
-/// Ops that take another time than their kind on their slot: those of these kinds and, where they are given, of this stage, microbatch
-/// and slice.
+/// How durations of entries vary from step to step. Nothing but scenarios asks.
+enum class NoiseModel : std::uint8_t {
+  Constant,   ///< not at all
+  Normal,     ///< times 1 + sigma z, never below 0
+  Lognormal,  ///< times exp(sigma z): what was said is the median, the mean is exp(sigma^2 / 2) of it
+  Empirical,  ///< times one of `factors`, each as likely
+  Hiccup,  ///< every `period` of a rank's time, from a random moment on, the entry that runs takes `time` longer
+};
+struct Noise {
+  NoiseModel model = NoiseModel::Constant;
+  Scale sigma = 0;                  ///< Normal, Lognormal
+  std::vector<Scale> factors = {};  ///< Empirical
+  Ticks period = 0;                 ///< Hiccup
+  Ticks time = 0;
+  std::vector<Rank> ranks = {};  ///< Hiccup: those that have them; empty: all
+};
+
+/// Ops that take another time than their kind on their slot: those of these kinds and, where they are given, on this rank, of this stage,
+/// microbatch and slice.
+///
+/// What is said of B holds for I and W too where nothing else is said of them: a factor for both, a duration in the proportion that they
+/// have. What is said of I or W changes a B of which nothing is said by as much.
 struct OpCost {
   KindSet kinds = {};
+  std::optional<Rank> rank = {};
   std::optional<Stage> stage = {};
   std::optional<Microbatch> microbatch = {};
   std::optional<int> slice = {};
-  Ticks duration = 0;  ///< as it stands: scales and slices do not change it
-
-  [[nodiscard]] bool names(Op op) const {
-    return kinds.has(op.kind()) && (!stage || *stage == op.stage()) &&
-           (!microbatch || *microbatch == op.microbatch()) && (!slice || *slice == op.slice());
-  }
+  /// Of a whole pass, which its slices share, or of the slice where one is given. Costs::microbatch_scale and `entry` come on top.
+  Ticks duration = 0;
+  /// Instead of `duration`: times what Costs::duration says.
+  std::optional<Scale> factor = {};
 };
 
 /// Everything that is known of a placement before an order is. Shapes: by slot, as Costs and MemoryModel say.

@@ -37,9 +37,10 @@ struct MessageSummary;
 /// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
 /// and names the option that is wrong.
 struct Request {
-  std::optional<std::string> file;  ///< configuration or schedule file, "-" for standard input
-  std::optional<std::string> text;  ///< what the file holds, if it was read already
-  std::optional<std::string> from;  ///< format of the file; without it content decides, then the extension
+  std::optional<std::string> file;     ///< configuration or schedule file, "-" for standard input
+  std::optional<std::string> text;     ///< what the file holds, if it was read already
+  std::optional<std::string> from;     ///< format of the file; without it content decides, then the extension
+  std::optional<std::string> mapping;  ///< of a trace: the file that says what the names of its ranges mean
   std::optional<std::string> schedule;
   std::optional<std::string> ranks;
   std::optional<std::string> microbatches;
@@ -66,7 +67,7 @@ struct Limits {
   bool with_all_steps = true;
   /// What the caller holds besides, for every op of every step.
   double bytes_per_time = 0;
-  /// What it writes for each, about: what is longer than any reader takes is refused, as no reader takes more.
+  /// What it writes for each, about: a text longer than any reader takes is refused.
   double text_per_time = 0;
 };
 

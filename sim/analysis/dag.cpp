@@ -85,25 +85,31 @@ std::vector<Ticks> Dag::durations(const Costs& costs) const {
 std::vector<Ticks> Dag::lags(const Costs& costs, const std::vector<Ticks>& durations) const {
   const Schedule& schedule = *schedule_;
   const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential;
+  const auto lane = [&](Vertex entry) {
+    return lane_times(costs, schedule, first_op(entry), last_op(entry));
+  };
   // From the start of its entry to the moment the producer's result is there.
   const auto visible_after = [&](Vertex entry, std::size_t producer) {
-    if (!one_by_one) return durations[entry];
+    const Ticks after = lane(entry).after;
+    if (!one_by_one || after != 0) return durations[entry] + after;
     Ticks sum = 0;
-    for (std::size_t i = first_op(entry); i <= producer; ++i) sum += costs.op_duration(schedule, i);
+    for (std::size_t i = first_op(entry); i <= producer; ++i)
+      sum += costs.turn_duration(schedule, first_op(entry), i);
     return sum;
   };
   std::vector<Ticks> lags;
   lags.reserve(edges_.size());
   for (const Edge& edge : edges_) {
+    const Ticks before = edge.target == sink() ? 0 : lane(edge.target).before;
     if (edge.source == source()) {
-      lags.push_back(0);
+      lags.push_back(before);
     } else if (edge.consumer == kQueueEdge) {
-      lags.push_back(durations[edge.source]);
+      lags.push_back(durations[edge.source] + (edge.target == sink() ? 0 : lane(edge.source).after + before));
     } else {
       const Op consumer = schedule.ops()[edge.consumer];
       const bool is_copied = is_copy(schedule.ops()[edge.producer].kind());
       const Ticks delay = is_copied ? 0 : arrival_delay(costs, consumer.kind(), schedule.slot_of(consumer));
-      lags.push_back(visible_after(edge.source, edge.producer) + delay);
+      lags.push_back(visible_after(edge.source, edge.producer) + delay + before);
     }
   }
   return lags;

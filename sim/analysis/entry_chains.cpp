@@ -28,7 +28,7 @@ class EntryChains {
         tensors_(schedule),
         one_by_one_(costs.overlap.rule == OverlapRule::Sequential),
         ops_alike_(costs.microbatch_scale.empty() && costs.slice_end.empty() && costs.per_op.empty()),
-        groups_add_up_(one_by_one_ || costs.overlap.rule == OverlapRule::Sum) {
+        groups_add_up_(costs.entry == 0 && (one_by_one_ || costs.overlap.rule == OverlapRule::Sum)) {
     prepare_links();
     prepare_ranks();
   }
@@ -73,7 +73,7 @@ class EntryChains {
         const Stage stage = placement.stage_of(slot);
         links_[slot.at() * kOpKinds + index_of(kind)] = {
             tensors_.input_base(kind, stage), tensors_.output_base(kind, stage),
-            arrival_delay(costs_, kind, slot), costs_.duration[index_of(kind)][slot.at()],
+            arrival_delay(costs_, kind, slot), costs_.duration[index_of(kind)][slot.at()] + costs_.entry,
             consumer_of(placement, kind, slot)};
       }
   }
@@ -138,7 +138,7 @@ class EntryChains {
     Ticks visible = one_by_one_ ? head : head + duration;
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
-      if (one_by_one_) visible += op_duration(i);
+      if (one_by_one_) visible += op_duration(i) - (i == first ? 0 : costs_.entry);
       publish(op, visible);
     }
     rank.next = last;
@@ -187,7 +187,7 @@ class EntryChains {
     Ticks hidden = one_by_one_ ? duration : 0;  // what is left of the entry when its op's result is there
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
-      if (one_by_one_) hidden -= op_duration(i);
+      if (one_by_one_) hidden -= op_duration(i) - (i == first ? 0 : costs_.entry);
       const Ticks* const value = values_.data() + link_of(op).output + schedule_.unit_of(op);
       __builtin_prefetch(value - kAhead);
       tail = std::max(tail, *value - hidden);

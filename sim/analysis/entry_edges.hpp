@@ -18,7 +18,7 @@ class EntryEdges {
   /// The entry that no entry is: the start of the step.
   static constexpr std::size_t kStart = std::numeric_limits<std::size_t>::max();
 
-  /// Least time between the start of entry `from` and the start of the entry that waits. From kStart: 0.
+  /// Least time between the start of entry `from`, or of the step, and the start of the entry that waits.
   struct Edge {
     std::size_t from = kStart;
     Ticks lag = 0;
@@ -40,18 +40,22 @@ class EntryEdges {
   [[nodiscard]] Ticks duration(std::size_t first) const {
     return costs_.entry_duration(schedule_, first, end_of(first));
   }
+  [[nodiscard]] LaneTimes lane(std::size_t first) const {
+    return lane_times(costs_, schedule_, first, end_of(first));
+  }
 
   /// Calls fn(edge) for the tensors and reloads that the entry waits for, in the order of its ops.
   template <class Fn>
   void data_into(std::size_t first, Fn&& fn) const {
     const std::size_t end = end_of(first);
+    const Ticks before = lane(first).before;
     for (std::size_t i = first; i < end; ++i) {
       const Op op = schedule_.ops()[i];
       const std::uint32_t producer = dependencies_.producer_of(i);
       if (producer != DependencyMap::kNone)
-        fn(edge_from(producer, arrival_delay(costs_, op.kind(), schedule_.slot_of(op))));
+        fn(edge_from(producer, arrival_delay(costs_, op.kind(), schedule_.slot_of(op)) + before));
       const std::uint32_t reload = dependencies_.reload_of(i);
-      if (reload != DependencyMap::kNone) fn(edge_from(reload, 0));
+      if (reload != DependencyMap::kNone) fn(edge_from(reload, before));
     }
   }
 
@@ -60,10 +64,12 @@ class EntryEdges {
   template <class Fn>
   void queue_into(std::size_t first, Fn&& fn) const {
     const std::size_t begin = schedule_.queue_begin(schedule_.home_of(schedule_.ops()[first]));
-    fn(edge_from_entry(latest_before(first, begin, false)));
+    const std::size_t previous = latest_before(first, begin, false);
+    const LaneTimes own = lane(first);
+    fn(edge_from_entry(previous, previous == kStart ? own.before : lane(previous).after + own.before));
     if (!is_copy(schedule_.ops()[first].kind())) return;
     const std::size_t copy = latest_before(first, begin, true);
-    if (copy != kStart) fn(edge_from_entry(copy));
+    if (copy != kStart) fn(edge_from_entry(copy, 0));
   }
 
   /// The same for the end of the step: the last entries of all ranks' queues, rank by rank.
@@ -72,7 +78,7 @@ class EntryEdges {
     for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank)
       for (const bool copy : {false, true}) {
         const std::size_t last = latest_before(schedule_.queue_end(rank), schedule_.queue_begin(rank), copy);
-        if (last != kStart) fn(edge_from_entry(last));
+        if (last != kStart) fn(edge_from_entry(last, 0));
       }
   }
 
@@ -85,16 +91,18 @@ class EntryEdges {
     return kStart;
   }
 
-  [[nodiscard]] Edge edge_from_entry(std::size_t from) const {
-    return from == kStart ? Edge{} : Edge{from, duration(from)};
+  [[nodiscard]] Edge edge_from_entry(std::size_t from, Ticks between) const {
+    return from == kStart ? Edge{kStart, between} : Edge{from, duration(from) + between};
   }
 
   /// From the start of the producer's entry to the moment its result is there.
   [[nodiscard]] Edge edge_from(std::size_t producer, Ticks delay) const {
     const std::size_t from = first_of(producer);
-    if (costs_.overlap.rule != OverlapRule::Sequential) return {from, duration(from) + delay};
+    const Ticks after = lane(from).after;
+    if (costs_.overlap.rule != OverlapRule::Sequential || after != 0)
+      return {from, duration(from) + after + delay};
     Ticks visible = 0;
-    for (std::size_t i = from; i <= producer; ++i) visible += costs_.op_duration(schedule_, i);
+    for (std::size_t i = from; i <= producer; ++i) visible += costs_.turn_duration(schedule_, from, i);
     return {from, visible + delay};
   }
 

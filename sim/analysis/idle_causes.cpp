@@ -25,13 +25,28 @@ class GapWalk {
     const Schedule& schedule = *timeline_.schedule;
     find_phases(rank);
     Ticks free_since = whole.start;
+    Ticks after = 0;
     for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                    [&](std::size_t first, std::size_t last) {
                      if (is_copy(schedule.ops()[first].kind())) return;
-                     if (timeline_.start_of(first) > free_since) name_gap(free_since, first, last, fn);
+                     if (timeline_.start_of(first) > free_since) name_gap(free_since, after, first, last, fn);
                      free_since = std::max(free_since, timeline_.end_of(last - 1));
+                     after = after_of(first, last);
                    });
-    add(free_since, whole.end, IdleCause::Cooldown, fn);
+    name_rest(free_since, after, whole.end, fn);
+  }
+
+  /// Behind the rank's last entry, whose messages still take `after` of its lane.
+  template <class Fn>
+  static void name_rest(Ticks free_since, Ticks after, Ticks end, Fn&& fn) {
+    const Ticks sent = std::min(end, free_since + after);
+    add(free_since, sent, IdleCause::Transfer, fn);
+    add(sent, end, IdleCause::Cooldown, fn);
+  }
+
+  /// Time of the rank's lane for what this entry sends.
+  [[nodiscard]] Ticks after_of(std::size_t first, std::size_t last) const {
+    return lane_times(costs_, *timeline_.schedule, first, last).after;
   }
 
   /// Op indices: gaps before entries that start at or before `first_backward_` are warm-up, before entries after
@@ -49,11 +64,16 @@ class GapWalk {
     last_forward_ = no_forward_ ? begin : begin + static_cast<std::size_t>(queue.rend() - forward) - 1;
   }
 
-  /// The gap from `gap_start` to the entry of op indices [first, last).
+  /// The gap from `idle_since` to the entry of op indices [first, last). For its first `after` the lane still sends what the entry before
+  /// it made, for its last stretch it receives.
   template <class Fn>
-  void name_gap(Ticks gap_start, std::size_t first, std::size_t last, Fn&& fn) {
-    const Ticks gap_end = timeline_.start_of(first);
+  void name_gap(Ticks idle_since, Ticks after, std::size_t first, std::size_t last, Fn&& fn) {
+    const Ticks start = timeline_.start_of(first);
+    const Ticks gap_start = std::min(start, idle_since + after);
+    const Ticks gap_end =
+        std::max(gap_start, start - lane_times(costs_, *timeline_.schedule, first, last).before);
     const Binding binding = binding_of(first, last);
+    add(idle_since, gap_start, IdleCause::Transfer, fn);
     // From here on only the reload was missing.
     const Ticks tensors_there =
         binding.reloaded >= gap_end ? std::clamp(binding.arrival, gap_start, gap_end) : gap_end;
@@ -65,6 +85,7 @@ class GapWalk {
     add(gap_start, produced, phase_before(first), fn);
     add(produced, tensors_there, IdleCause::Transfer, fn);
     add(tensors_there, gap_end, IdleCause::Memory, fn);
+    add(gap_end, start, IdleCause::Transfer, fn);
   }
 
  private:
@@ -86,13 +107,24 @@ class GapWalk {
       if (producer == DependencyMap::kNone) continue;
       const Op op = schedule.ops()[i];
       const Ticks end = timeline_.end_of(producer);
-      const Ticks arrives = end + arrival_delay(costs_, op.kind(), schedule.slot_of(op));
+      const Ticks arrives =
+          end + sending_time(producer) + arrival_delay(costs_, op.kind(), schedule.slot_of(op));
       if (arrives > binding.arrival || (arrives == binding.arrival && end > binding.produced)) {
         binding.arrival = arrives;
         binding.produced = end;
       }
     }
     return binding;
+  }
+
+  /// What the entry of this op takes of its lane before the op's result leaves.
+  [[nodiscard]] Ticks sending_time(std::size_t op) const {
+    if (costs_.rank_time == 0) return 0;
+    const auto ops = timeline_.schedule->ops();
+    std::size_t first = op;
+    while (first > 0 && ops[first - 1].joined()) --first;
+    while (ops[op].joined()) ++op;
+    return after_of(first, op + 1);
   }
 
   [[nodiscard]] IdleCause phase_before(std::size_t first) const {
@@ -142,10 +174,12 @@ class RankWalk {
         first_ = first;
         first_end_ = last;
         free_since_ = until;
+        if (gaps != nullptr) after_ = gaps->after_of(first, last);
         return;
       }
       if (start > free_since_ && gaps != nullptr)
-        gaps->name_gap(free_since_, first, last, [&](const IdleSpan& span) { add(span); });
+        gaps->name_gap(free_since_, after_, first, last, [&](const IdleSpan& span) { add(span); });
+      if (gaps != nullptr) after_ = gaps->after_of(first, last);
       free_since_ = std::max(free_since_, until);
     });
   }
@@ -155,10 +189,10 @@ class RankWalk {
     const auto sum = [&](const IdleSpan& span) { add(span); };
     if (first_end_ != 0) {
       gaps.find_phases(rank_);
-      if (timeline_.start_of(first_) > whole.start) gaps.name_gap(whole.start, first_, first_end_, sum);
+      if (timeline_.start_of(first_) > whole.start) gaps.name_gap(whole.start, 0, first_, first_end_, sum);
     }
     const Ticks free_since = first_end_ != 0 ? std::max(free_since_, whole.start) : whole.start;
-    if (whole.end > free_since) add({free_since, whole.end, IdleCause::Cooldown});
+    if (whole.end > free_since) GapWalk::name_rest(free_since, after_, whole.end, sum);
   }
 
   [[nodiscard]] const RankTimes& times() const { return times_; }
@@ -175,6 +209,7 @@ class RankWalk {
   std::size_t first_ = 0;      // the first entry that is no copy: op indices [first_, first_end_)
   std::size_t first_end_ = 0;  // 0: there is none
   Ticks free_since_ = 0;
+  Ticks after_ = 0;  // of its lane behind that, for messages
 };
 
 std::vector<IdleSpan> spans_of(GapWalk walk, Rank rank, Span whole) {

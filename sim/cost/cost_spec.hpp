@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,16 +63,37 @@ enum class FirstStage : std::uint8_t {
 
 struct OverlapSpec {
   OverlapRule rule = OverlapRule::Sum;
-  StageNumbers duration;      ///< Explicit: by the stage of the group's forward
+  StageNumbers duration = {};  ///< Explicit: by the stage of the group's forward
+  /// Explicit, instead: a row per stage of the group's forward, in it an entry per stage of its backward; per pass, whatever CostSpec::per.
+  std::vector<std::vector<Ticks>> pairs = {};
+  Where pairs_where = {};
   Scale factor = kUnitScale;  ///< Factor
   Ticks saving = 0;           ///< Saving
 };
 
 /// A hop's latency, and its bandwidth if tensors have a size.
 struct LinkSpec {
-  std::optional<Ticks> latency;
+  std::optional<Ticks> latency = {};
   /// Bits per second; bandwidth_gbps times 1e9.
-  std::optional<std::int64_t> bits_per_second;
+  std::optional<std::int64_t> bits_per_second = {};
+};
+
+/// Links between two ranks that differ from the others; what one leaves out is as on the others.
+struct LinkException {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  bool oneway = false;  ///< from `from` to `to` only
+  LinkSpec link = {};
+  std::optional<Bytes> bytes = {};
+  Where where = {};
+};
+
+/// All links, by rank: [from][to]. What stands between a rank and itself has no meaning.
+struct LinkMatrix {
+  std::vector<std::vector<Ticks>> latency;
+  std::vector<std::vector<std::int64_t>> bits_per_second;
+  Where where;
+  [[nodiscard]] bool empty() const { return latency.empty() && bits_per_second.empty(); }
 };
 
 /// How transfers behave (docs/model.md, section 3).
@@ -100,7 +122,27 @@ struct TransferSpec {
   std::optional<std::int32_t> ranks_per_node;
   LinkSpec intra;  ///< hops within a node; what it leaves out comes from `link`
   LinkSpec inter;  ///< hops between nodes
+  /// Of several that name a link the last counts. They stand above the matrix, and both above all of the above.
+  std::vector<LinkException> links;
+  LinkMatrix matrix;
+  Ticks rank_time = 0;  ///< what each message takes of its sender's and its receiver's compute lane
+
+  [[nodiscard]] bool has_links() const { return !links.empty() || !matrix.empty(); }
 };
+
+/// One row of costs.table or costs.exceptions: ops that it names take this long, or so many times as long. What is not given names all.
+struct CostRow {
+  std::optional<OpKind> kind;
+  std::optional<std::int32_t> rank;
+  std::optional<std::int32_t> stage;
+  std::optional<std::int32_t> microbatch;
+  std::optional<std::int32_t> slice;
+  bool is_factor = false;
+  std::int64_t number = 0;  ///< ticks, or a Scale
+  Where where;
+};
+/// Rows that many specs share.
+using CostRows = std::shared_ptr<const std::vector<CostRow>>;
 
 /// Factors of `fallback` with exceptions. Which ranks, stages or microbatches exist is known only with the schedule.
 struct ScaleTable {
@@ -126,6 +168,12 @@ struct CostSpec {
   /// [kind]: F, B, I, W as far as they are given.
   std::array<std::optional<StageNumbers>, kOpKinds> duration;
   std::optional<OverlapSpec> overlap;
+  /// Rows of costs.table, and behind them those of costs.exceptions; of several that name an op the last counts. Null: none.
+  CostRows table;
+  CostRows exceptions;
+  Ticks entry = 0;  ///< what every entry takes besides
+  std::optional<Noise> noise;
+  Where noise_where;
   /// What a split backward does on stage 0, whose input needs no gradient.
   FirstStage first_stage = FirstStage::Full;
   /// One factor per rank (unequal devices), stage and microbatch (packed sequences).

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include <pipeloom/error.hpp>
+#include "sim/cost/bind.hpp"
 #include "sim/cost/cost_spec.hpp"
+#include "sim/cost/exceptions.hpp"
 #include "sim/cost/source.hpp"
 #include "sim/cost/spread.hpp"
 #include "sim/kinds.hpp"
@@ -128,16 +130,55 @@ void apply_scales(const CostSpec& spec, const ResolvedCosts& found, const Placem
   }
 }
 
-/// The engine multiplies durations by microbatch_scale unchecked: the largest product must fit.
-void check_microbatch_scale(const CostSpec& spec, const Costs& costs) {
-  if (costs.microbatch_scale.empty()) return;
-  const Scale largest = *std::max_element(costs.microbatch_scale.begin(), costs.microbatch_scale.end());
+/// Durations of single ops with the scales that tables have: for each slot that one names, where slots are scaled differently.
+std::vector<OpCost> scaled_ops(const CostSpec& spec, const ResolvedCosts& found, const Placement& placement,
+                               std::vector<OpCost> ops) {
+  if (found.stage_scale.empty() && found.rank_scale.empty()) return ops;
+  std::vector<OpCost> out;
+  std::vector<Ticks> by_slot;
+  for (const OpCost& cost : ops) {
+    if (cost.factor) {
+      out.push_back(cost);
+      continue;
+    }
+    by_slot.assign(static_cast<std::size_t>(placement.slots()), cost.duration);
+    apply_scales(spec, found, placement, by_slot);
+    for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
+      const Stage stage = placement.stage_of(slot);
+      const Rank rank = placement.rank_of(slot);
+      if ((cost.stage && *cost.stage != stage) || (cost.rank && *cost.rank != rank)) continue;
+      OpCost& one = out.emplace_back(cost);
+      one.stage = stage;
+      one.rank = rank;
+      one.duration = by_slot[slot.at()];
+    }
+  }
+  return out;
+}
+
+/// The engine works out durations unchecked: the largest product of a duration, a factor and a microbatch's scale must fit.
+void check_products(const CostSpec& spec, const Costs& costs, const std::vector<OpCost>& ops) {
+  Ticks longest = 0;
   for (const auto& by_slot : costs.duration)
-    for (const Ticks ticks : by_slot)
-      if (!scaled(ticks, largest, kUnitScale))
-        throw InputError(
-            spec.microbatch_scale.where,
-            "costs.microbatch_scale makes a duration overflow; use smaller numbers or a larger time unit");
+    for (const Ticks ticks : by_slot) longest = std::max(longest, ticks);
+  Scale factor = kUnitScale;
+  Ticks said = 0;
+  for (const OpCost& op : ops) {
+    factor = std::max(factor, op.factor.value_or(0));
+    said = std::max(said, op.duration);
+  }
+  const auto larger = scaled(longest, factor, kUnitScale);
+  if (!larger)
+    throw InputError(
+        spec.where,
+        "costs.exceptions: a factor makes a duration overflow; use smaller numbers or a larger time unit");
+  const Scale largest = costs.microbatch_scale.empty()
+                            ? kUnitScale
+                            : *std::max_element(costs.microbatch_scale.begin(), costs.microbatch_scale.end());
+  if (!scaled(std::max(*larger, said), largest, kUnitScale))
+    throw InputError(
+        spec.microbatch_scale.where,
+        "costs.microbatch_scale makes a duration overflow; use smaller numbers or a larger time unit");
 }
 
 /// A saving for a whole rank or model is divided like the durations that it shortens.
@@ -153,6 +194,25 @@ Ticks saving_per_pass(const CostSpec& spec, const Placement& placement) {
   return 0;
 }
 
+/// Durations of pairs by slot, [slot of F * slots + slot of B].
+std::vector<Ticks> pair_table(const OverlapSpec& spec, const Placement& placement) {
+  const auto stages = static_cast<std::size_t>(placement.stages());
+  const auto slots = static_cast<std::size_t>(placement.slots());
+  const bool square =
+      spec.pairs.size() == stages && std::all_of(spec.pairs.begin(), spec.pairs.end(),
+                                                 [stages](const auto& row) { return row.size() == stages; });
+  if (!square)
+    throw InputError(
+        spec.pairs_where,
+        fmt::format("costs.overlapped.pairs has {} rows, but the schedule has {} stages; give a row "
+                    "per stage of the forward, with an entry per stage of the backward",
+                    spec.pairs.size(), stages));
+  std::vector<Ticks> out(slots * slots);
+  for (std::size_t f = 0; f < slots; ++f)
+    for (std::size_t b = 0; b < slots; ++b) out[f * slots + b] = spec.pairs[f % stages][b % stages];
+  return out;
+}
+
 void resolve_overlap(const CostSpec& spec, const Placement& placement, ResolvedCosts& out) {
   if (!spec.overlap) {
     out.origins.emplace_back("costs.overlapped", "default");
@@ -163,6 +223,10 @@ void resolve_overlap(const CostSpec& spec, const Placement& placement, ResolvedC
   overlap.factor = spec.overlap->factor;
   overlap.saving = saving_per_pass(spec, placement);
   if (overlap.rule != OverlapRule::Explicit) return;
+  if (!spec.overlap->pairs.empty()) {
+    overlap.pairs = pair_table(*spec.overlap, placement);
+    return;
+  }
   out.stage_overlap = spread(spec.overlap->duration, spec.per, placement);
   overlap.duration = per_slot(out.stage_overlap, placement);
   apply_scales(spec, out, placement, overlap.duration);
@@ -185,7 +249,8 @@ void warn_about_short_groups(const CostSpec& spec, const Schedule& schedule, Res
   };
   for_each_entry(schedule, 0, schedule.num_ops(), visit);
   if (count == 0) return;
-  const std::string place = spec.overlap->duration.where.text();
+  const std::string place =
+      (spec.overlap->pairs.empty() ? spec.overlap->duration.where : spec.overlap->pairs_where).text();
   out.warnings.push_back(
       fmt::format("{}{}costs.overlapped makes groups shorter than their longest part ({} of them): {}", place,
                   place.empty() ? "" : ": ", count, first_text));
@@ -196,16 +261,72 @@ struct Hop {
   Ticks delay = 0;
   Ticks sending = 0;
 };
-Hop hop_over(const TransferSpec& spec, const LinkSpec& own, const Where& where) {
-  const Ticks latency = own.latency.value_or(spec.link.latency.value_or(0));
-  const auto speed = own.bits_per_second ? own.bits_per_second : spec.link.bits_per_second;
-  if (!speed || spec.bytes == 0) return {latency, 0};
-  // Bytes to picoseconds: 8 bits each, 1e12 ticks a second.
-  const auto sending = scaled(Wide{spec.bytes} * 8, Wide{1'000'000'000'000}, *speed);
-  if (!sending || *sending + latency >= kMaxTicks)
-    throw InputError(
-        where, "costs.transfer: latency + bytes / bandwidth overflows; use fewer bytes or more bandwidth");
-  return {latency + *sending, static_cast<Ticks>(*sending)};
+/// What a hop takes, by all that is known of its link.
+struct Wire {
+  LinkSpec link;
+  Bytes bytes = 0;
+
+  /// What `other` says stands above what is known.
+  void take(const LinkSpec& other) {
+    if (other.latency) link.latency = other.latency;
+    if (other.bits_per_second) link.bits_per_second = other.bits_per_second;
+  }
+
+  [[nodiscard]] Hop hop(const Where& where) const {
+    const Ticks latency = link.latency.value_or(0);
+    if (!link.bits_per_second || bytes == 0) return {latency, 0};
+    // Bytes to picoseconds: 8 bits each, 1e12 ticks a second.
+    const auto sending = scaled(Wide{bytes} * 8, Wide{1'000'000'000'000}, *link.bits_per_second);
+    if (!sending || *sending + latency >= kMaxTicks)
+      throw InputError(
+          where, "costs.transfer: latency + bytes / bandwidth overflows; use fewer bytes or more bandwidth");
+    return {latency + *sending, static_cast<Ticks>(*sending)};
+  }
+};
+
+/// The link between two ranks: what is said of all, of their nodes, in the matrix, of the link itself, each above the one before.
+Wire wire_between(const TransferSpec& spec, Rank from, Rank to) {
+  Wire wire{spec.link, spec.bytes};
+  if (spec.ranks_per_node)
+    wire.take(from.value() / *spec.ranks_per_node == to.value() / *spec.ranks_per_node ? spec.intra
+                                                                                       : spec.inter);
+  const LinkMatrix& matrix = spec.matrix;
+  if (!matrix.latency.empty()) wire.link.latency = matrix.latency[from.at()][to.at()];
+  if (!matrix.bits_per_second.empty()) wire.link.bits_per_second = matrix.bits_per_second[from.at()][to.at()];
+  for (const LinkException& one : spec.links) {
+    const bool named = (one.from == from.value() && one.to == to.value()) ||
+                       (!one.oneway && one.from == to.value() && one.to == from.value());
+    if (!named) continue;
+    wire.take(one.link);
+    wire.bytes = one.bytes.value_or(wire.bytes);
+  }
+  return wire;
+}
+
+/// Whether links between ranks fit the ranks that there are.
+void require_links_fit(const TransferSpec& spec, int ranks) {
+  for (const LinkException& one : spec.links)
+    for (const std::int32_t rank : {one.from, one.to})
+      if (rank >= ranks)
+        throw InputError(one.where,
+                         fmt::format("costs.transfer.links names rank {}, but the schedule's ranks are "
+                                     "0 to {}; change it, or leave the link out",
+                                     rank, ranks - 1));
+  const auto size = static_cast<std::size_t>(ranks);
+  const auto require_square = [&](const auto& rows, const char* name) {
+    if (rows.empty()) return;
+    const bool square = rows.size() == size && std::all_of(rows.begin(), rows.end(), [size](const auto& row) {
+                          return row.size() == size;
+                        });
+    if (!square)
+      throw InputError(
+          spec.matrix.where,
+          fmt::format("costs.transfer.links.{} has {} rows, but the schedule has {} ranks; give {} "
+                      "rows of {} entries",
+                      name, rows.size(), ranks, ranks, ranks));
+  };
+  require_square(spec.matrix.latency, "latency");
+  require_square(spec.matrix.bits_per_second, "bandwidth_gbps");
 }
 
 Hop hop_over(const Links& links, Rank from, Rank to, int ranks) {
@@ -216,14 +337,11 @@ Hop hop_over(const Links& links, Rank from, Rank to, int ranks) {
 /// `links`, where there are any, stand above what the input says of hops.
 void resolve_transfers(const CostSpec& spec, const Links* links, const Placement& placement, Costs& costs) {
   const TransferSpec& transfer = spec.transfer;
-  const Hop within = hop_over(transfer, transfer.intra, spec.where);
-  const Hop between = hop_over(transfer, transfer.inter, spec.where);
+  require_links_fit(transfer, placement.ranks());
   const auto hop = [&](Rank from, Rank to) -> Hop {
     if (from == to) return {};
     if (links != nullptr) return hop_over(*links, from, to, placement.ranks());
-    if (!transfer.ranks_per_node) return hop_over(transfer, {}, spec.where);
-    const auto node = [&](Rank rank) { return rank.value() / *transfer.ranks_per_node; };
-    return node(from) == node(to) ? within : between;
+    return wire_between(transfer, from, to).hop(spec.where);
   };
   const auto slots = static_cast<std::size_t>(placement.slots());
   costs.forward_delay.assign(slots, 0);
@@ -246,11 +364,16 @@ void resolve_transfers(const CostSpec& spec, const Links* links, const Placement
 }
 
 void warn_about_transfer(const TransferSpec& spec, std::vector<std::string>& warnings) {
+  const auto any_link = [&](auto&& has) { return std::any_of(spec.links.begin(), spec.links.end(), has); };
   const bool has_bandwidth =
-      spec.link.bits_per_second || spec.intra.bits_per_second || spec.inter.bits_per_second;
+      spec.link.bits_per_second || spec.intra.bits_per_second || spec.inter.bits_per_second ||
+      !spec.matrix.bits_per_second.empty() ||
+      any_link([](const LinkException& one) { return one.link.bits_per_second.has_value(); });
+  const bool has_bytes =
+      spec.bytes > 0 || any_link([](const LinkException& one) { return one.bytes.value_or(0) > 0; });
   if (spec.bytes > 0 && !has_bandwidth)
     warnings.emplace_back("costs.transfer.bytes has no effect without costs.transfer.bandwidth_gbps");
-  if (spec.bytes == 0 && has_bandwidth)
+  if (!has_bytes && has_bandwidth)
     warnings.emplace_back("costs.transfer.bandwidth_gbps has no effect without costs.transfer.bytes");
 }
 
@@ -269,7 +392,9 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
       expand_scales(spec.microbatch_scale, shape.microbatches, "costs.microbatch_scale", "microbatch");
   out.costs.unit = spec.unit;
   Stated said = ask(from, spec, shape);
-  out.ops = std::move(said.ops);
+  out.table = rows_per_pass(spec.table, spec.per, placement);
+  out.exceptions = rows_per_pass(spec.exceptions, spec.per, placement);
+  std::vector<OpCost> ops = std::move(said.ops);
   const std::optional<Links> links = std::move(said.links);
   take_durations(spec, shape, std::move(said), out);
   apply_first_stage(spec, out);
@@ -277,7 +402,11 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
     out.costs.duration[kind] = per_slot(out.stage_duration[kind], placement);
     apply_scales(spec, out, placement, out.costs.duration[kind]);
   }
-  check_microbatch_scale(spec, out.costs);
+  ops = scaled_ops(spec, out, placement, std::move(ops));
+  check_products(spec, out.costs, ops);
+  if (!ops.empty() && !fold_costs(out.costs, ops, placement)) out.ops = std::move(ops);
+  out.costs.entry = spec.entry;
+  out.costs.rank_time = spec.transfer.rank_time;
   resolve_overlap(spec, placement, out);
   resolve_transfers(spec, links ? &*links : nullptr, placement, out.costs);
   warn_about_transfer(spec.transfer, out.warnings);

@@ -35,7 +35,10 @@ struct ResolvedCosts {
   /// One factor for each, tables written out; empty where none is given. costs.microbatch_scale is the third.
   std::vector<Scale> rank_scale;
   std::vector<Scale> stage_scale;
-  /// What bind() needs (sim/cost/bind.hpp).
+  /// CostSpec::table and exceptions with times of one chunk pass.
+  CostRows table;
+  CostRows exceptions;
+  /// What bind() needs (sim/cost/bind.hpp): empty where nothing depends on a microbatch or slice, as durations hold the rest then.
   std::vector<OpCost> ops;
   std::vector<Origin> origins;
   std::vector<std::string> warnings;

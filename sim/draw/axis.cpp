@@ -1,11 +1,7 @@
 #include "sim/draw/axis.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-
-#include "sim/base/number_text.hpp"
 
 namespace pipeloom::draw {
 namespace {
@@ -64,15 +60,6 @@ TimeAxis fitted_time_axis(Span range, TimeUnit unit, double extent, double gap,
     if (widest + gap <= apart) return axis;
   }
   return time_axis(range, unit, 2);
-}
-
-std::string limit_text(const std::vector<Bytes>& limit) {
-  const auto [least, most] = std::minmax_element(limit.begin(), limit.end());
-  return *least == *most ? bytes_text(*most) : fmt::format("{} to {}", bytes_text(*least), bytes_text(*most));
-}
-
-std::string axis_title(TimeUnit unit) {
-  return unit == TimeUnit::Unit ? "Time (units)" : fmt::format("Time ({})", name_of(unit));
 }
 
 }  // namespace pipeloom::draw

@@ -36,10 +36,4 @@ struct TimeAxis {
 /// Smallest of 1, 2, 5 times a power of ten that is >= value. REQUIRES: 1 <= value <= 2^62.
 [[nodiscard]] std::int64_t nice_step(std::int64_t value);
 
-/// A limit per rank: "85.9 GB (80.0 GiB)", or the smallest and the largest where ranks differ. REQUIRES: not empty.
-[[nodiscard]] std::string limit_text(const std::vector<Bytes>& limit);
-
-/// "Time (ms)", "Time (units)".
-[[nodiscard]] std::string axis_title(TimeUnit unit);
-
 }  // namespace pipeloom::draw

@@ -22,6 +22,9 @@ OpColours::OpColours(const Schedule& schedule, Theme theme, ColourBy by, Palette
       chunks_ = std::max(chunks_, next.value());
     }
   }
+  for (Slot slot(0); slot.value() < placement.slots(); ++slot)
+    shade_of_slot_.push_back(chunk_of_slot_[slot.at()].value() +
+                             chunks_ * placement.replica_of(slot).value());
 }
 
 int OpColours::series_length() const {
@@ -40,10 +43,8 @@ int OpColours::series_length() const {
 
 Colour OpColours::of(Op op, Rank rank) const {
   switch (by_) {
-    case ColourBy::Kind: {
-      const int shade = chunk_of(op).value() + chunks_ * schedule_->replica_of(op.microbatch()).value();
-      return kind_colour(theme_, op.kind(), shade, shades(), palette_);
-    }
+    case ColourBy::Kind:
+      return kind_colour(theme_, op.kind(), shade_of(op), shades(), palette_);
     case ColourBy::Stage:
       return series_colour(theme_, op.stage().value(), series_length(), op.kind(), palette_);
     case ColourBy::Microbatch:

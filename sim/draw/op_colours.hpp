@@ -18,7 +18,11 @@ class OpColours {
   [[nodiscard]] Colour of(Op op, Rank rank) const;
   /// Which of its rank's stages of the same replica the op's stage is.
   [[nodiscard]] Chunk chunk_of(Op op) const { return chunk_of_slot_[schedule_->slot_of(op).at()]; }
+  /// Of its kind's shades: those of the first replica's chunks come first.
+  [[nodiscard]] int shade_of(Op op) const { return shade_of_slot_[schedule_->slot_of(op).at()]; }
 
+  /// Most chunks that a rank has of one replica.
+  [[nodiscard]] int chunks() const { return chunks_; }
   /// Shades of one kind: chunks * replicas.
   [[nodiscard]] int shades() const { return chunks_ * schedule_->placement().replicas(); }
   /// How many stages, microbatches or ranks there are to colour; 0 for ColourBy::Kind.
@@ -31,6 +35,7 @@ class OpColours {
   Palette palette_;
   int chunks_ = 1;
   std::vector<Chunk> chunk_of_slot_;
+  std::vector<int> shade_of_slot_;
 };
 
 }  // namespace pipeloom::draw

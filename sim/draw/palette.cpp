@@ -158,12 +158,6 @@ Colour kind_colour(Theme theme, OpKind kind, int shade, int shades, Palette pale
   return paler(theme, full, most * (shade % levels) / (levels - 1));
 }
 
-std::string kind_label(OpKind kind) {
-  std::string text = fmt::format("{} ({})", words_of(kind), letter_of(kind));
-  text.front() = static_cast<char>(text.front() - 'a' + 'A');
-  return text;
-}
-
 Colour series_colour(Theme theme, int index, int count, OpKind kind, Palette palette) {
   Colour base;
   if (count <= static_cast<int>(kSeries.size())) {

@@ -71,9 +71,6 @@ struct Surface {
 [[nodiscard]] Colour kind_colour(Theme theme, OpKind kind, int shade = 0, int shades = 1,
                                  Palette palette = Palette::Default);
 
-/// "Input gradient (I)": a kind in the legend of a picture.
-[[nodiscard]] std::string kind_label(OpKind kind);
-
 /// Colour `index` of `count` stages, microbatches or ranks: distinct hues up to eight, a ramp of rising lightness
 /// (viridis) beyond. Backward ops get the lighter variant, weight gradients the lightest.
 [[nodiscard]] Colour series_colour(Theme theme, int index, int count, OpKind kind = OpKind::Forward,

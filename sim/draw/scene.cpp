@@ -178,8 +178,8 @@ void SceneBuilder::choose_rows() {
                                  std::lround(options_.height),
                                  std::lround(options_.height + 17 - rows_height)));
   }
-  m.ranks_per_row = std::max(1, static_cast<int>(std::ceil(ranks / rows_height)));
-  const int rows = (ranks + m.ranks_per_row - 1) / m.ranks_per_row;
+  rank_rows_ = RankRows(first_rank_, last_rank_, rows_height);
+  const int rows = rank_rows_.count();
   m.row_pitch = rows_height / rows;
   const double used = m.row_pitch - (m.row_pitch < 4 ? 0 : std::min(5.0, m.row_pitch * 0.16));
   const bool has_strips = shows_memory() && used * kMemoryShare >= kMinMemoryHeight &&
@@ -188,10 +188,9 @@ void SceneBuilder::choose_rows() {
   m.row_height = used - m.memory_height - (m.memory_height > 0 ? 1 : 0);
   scene_.rows.clear();
   for (int i = 0; i < rows; ++i) {
-    const double y = m.plot_top + i * m.row_pitch;
-    const Rank first = first_rank_ + i * m.ranks_per_row;
-    scene_.rows.push_back({first, std::min(first + m.ranks_per_row, last_rank_), y, m.row_height,
-                           y + m.row_height + 1, m.memory_height});
+    Row& row = scene_.rows.emplace_back(rank_rows_.row(i, m.plot_top + i * m.row_pitch, m.row_height));
+    row.memory_y = row.y + m.row_height + 1;
+    row.memory_height = m.memory_height;
   }
   scene_.height = options_.height > 0 ? options_.height : std::ceil(m.plot_top + rows_height + frame_below());
 }
@@ -206,18 +205,13 @@ double SceneBuilder::plot_bottom() const {
   return last.memory_height > 0 ? last.memory_y + last.memory_height : last.y + last.height;
 }
 
-std::string SceneBuilder::rank_label(Rank rank) const {
-  return fmt::format("rank {}", rank.value());
-}
-
 double SceneBuilder::clipped_x(Ticks time) const {
   return scene_.time.x_of(std::clamp(time, scene_.time.range.start, scene_.time.range.end));
 }
 
 const Row* SceneBuilder::row_of(Rank rank) const {
   if (rank < first_rank_ || rank >= last_rank_) return nullptr;
-  return &scene_
-              .rows[static_cast<std::size_t>((rank - first_rank_.value()).value() / measure_.ranks_per_row)];
+  return &scene_.rows[rank_rows_.row_of(rank)];
 }
 
 }  // namespace pipeloom::draw

@@ -16,6 +16,7 @@
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/simulate.hpp>
 #include "sim/draw/palette.hpp"
+#include "sim/draw/rows.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tracks/marks.hpp"
 
@@ -116,17 +117,6 @@ struct TimeScale {
   [[nodiscard]] double x_of(Ticks time) const {
     return x + width * static_cast<double>(time - range.start) / static_cast<double>(range.length());
   }
-};
-
-/// A row of the picture: ranks [first, last), one unless there are more ranks than rows fit.
-struct Row {
-  Rank first;
-  Rank last;
-  double y = 0;
-  double height = 0;
-  /// The memory strip below it; height 0 without one.
-  double memory_y = 0;
-  double memory_height = 0;
 };
 
 struct Scene {

@@ -10,6 +10,7 @@
 #include "sim/draw/axis.hpp"
 #include "sim/draw/op_colours.hpp"
 #include "sim/draw/scene.hpp"
+#include "sim/draw/words.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::draw {
@@ -28,7 +29,6 @@ struct Measures {
   double row_height = 22;    ///< the ops
   double memory_height = 0;  ///< the strip below them
   double plot_top = 0;       ///< of the first row
-  int ranks_per_row = 1;
 };
 
 /// One item of the legend: swatches side by side, then text.
@@ -71,7 +71,6 @@ class SceneBuilder {
   void add_merged(const Row& row, const TimelineIndex& lane, const std::vector<Mark>& marks);
   void add_shared_row(const Row& row);
   void add_bar(const Row& row, Span span, const BusyByKind& busy, Ticks capacity, OpKind kind, Colour colour);
-  [[nodiscard]] static double mark_height(double busy_share, double full);
   [[nodiscard]] Colour merged_colour(Rank rank, const TimelineIndex& lane, const Mark& mark,
                                      OpKind kind) const;
   [[nodiscard]] Colour plain_colour(Rank rank, OpKind kind) const;
@@ -104,7 +103,6 @@ class SceneBuilder {
   void text(double x, double y, double size, std::string words, Colour colour, Align align, Role role,
             bool bold = false);
   [[nodiscard]] double plot_bottom() const;
-  [[nodiscard]] std::string rank_label(Rank rank) const;
   [[nodiscard]] double clipped_x(Ticks time) const;
   [[nodiscard]] const Row* row_of(Rank rank) const;
   [[nodiscard]] Pattern pattern_of(OpKind kind) const;
@@ -116,6 +114,7 @@ class SceneBuilder {
   const Surface& surface_;
   OpColours colours_;
   Measures measure_;
+  RankRows rank_rows_;
   Rank first_rank_;
   Rank last_rank_;                        // one past the last visible
   std::vector<std::vector<Mark>> marks_;  // [row], empty for rows shared by ranks

@@ -87,12 +87,11 @@ void SceneBuilder::add_overlay_items(std::vector<LegendItem>& items) const {
     for (std::size_t i = 0; i < kIdleCauses; ++i) {
       const auto cause = static_cast<IdleCause>(i);
       if (sum.of(cause) == 0) continue;
-      items.push_back(
-          {{idle_colour(options_.theme, cause, options_.palette)}, fmt::format("Idle: {}", name_of(cause))});
+      items.push_back({{idle_colour(options_.theme, cause, options_.palette)}, idle_label(cause)});
     }
   }
   if (options_.show_critical_path) {
-    items.push_back({{surface_.critical}, "Critical path", Pattern::None, Look::Outline});
+    items.push_back({{surface_.critical}, kCriticalPathLabel, Pattern::None, Look::Outline});
   }
   if (shows_memory()) {
     items.push_back({{surface_.memory_fill}, options_.memory ? "Memory" : "Live activations"});
@@ -216,26 +215,17 @@ void SceneBuilder::add_axis() {
 void SceneBuilder::add_rank_labels() {
   const double pitch = measure_.row_pitch;
   const double size = std::min(measure_.label_size, std::max(8.0, pitch * 0.8));
-  // Every row that has room; else round numbers only.
-  const std::int64_t every =
-      nice_step(static_cast<std::int64_t>(std::ceil((size + 2) / pitch * measure_.ranks_per_row)));
-  for (const Row& row : scene_.rows) {
-    const std::int64_t number = row.first.value();
-    const bool shown =
-        measure_.ranks_per_row == 1
-            ? every == 1 || number % every == 0
-            : number / every != (number - measure_.ranks_per_row + every) / every - 1 || number == 0;
-    if (!shown) continue;
-    text(scene_.time.x - 8, row.y + row.height / 2 + 0.36 * size, size, rank_label(row.first), surface_.text,
-         Align::End, Role::Label);
-  }
+  for (const Row& row : scene_.rows)
+    if (rank_rows_.is_named(row, pitch, size))
+      text(scene_.time.x - 8, row.y + row.height / 2 + 0.36 * size, size, rank_label(row.first),
+           surface_.text, Align::End, Role::Label);
 }
 
 // Causes of idle time, critical path, memory.
 
 void SceneBuilder::add_idle_causes() {
   for (const Row& row : scene_.rows) {
-    if (row.last != row.first + 1) continue;
+    if (row.is_shared()) continue;
     double drawn_to = scene_.time.x;
     const auto spans = options_.idle != nullptr ? (*options_.idle)[row.first.at()]
                                                 : idle_spans(timeline_, *options_.costs, row.first);

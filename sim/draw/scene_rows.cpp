@@ -15,14 +15,6 @@ namespace {
 /// Entries narrower than this merge.
 constexpr double kBinWidth = 3;
 constexpr double kSmallestText = 6;
-/// Of a rank's row, where there are copies to draw below the work.
-constexpr double kWorkShare = 0.74;
-constexpr double kCopyShare = 0.22;
-
-/// Ops of an entry from top to bottom: forwards above backwards.
-bool above(Op a, Op b) {
-  return a.kind() < b.kind();
-}
 
 }  // namespace
 
@@ -43,7 +35,7 @@ void SceneBuilder::collect_marks() {
   std::size_t single = 0;
   for (const Row& row : scene_.rows) {
     marks_.emplace_back();
-    if (row.last != row.first + 1) continue;
+    if (row.is_shared()) continue;
     marks_.back() = index_.marks(row.first, scene_.time.range, bins);
     for (const Mark& mark : marks_.back()) {
       if (!mark.merged) single += index_.entry(row.first, mark.first).count;
@@ -55,20 +47,15 @@ void SceneBuilder::collect_marks() {
 void SceneBuilder::add_ops() {
   for (std::size_t i = 0; i < scene_.rows.size(); ++i) {
     const Row& row = scene_.rows[i];
-    if (row.last != row.first + 1) {
+    if (row.is_shared()) {
       add_shared_row(row);
       continue;
     }
-    Row work = row;
     if (copies_) {
-      work.height = row.height * kWorkShare;
-      Row strip = row;
-      strip.height = row.height * kCopyShare;
-      strip.y = row.y + row.height - strip.height;
       const int bins = std::max(1, static_cast<int>(scene_.time.width / kBinWidth));
-      add_lane(strip, *copies_, copies_->marks(row.first, scene_.time.range, bins));
+      add_lane(lanes_of(row).copies, *copies_, copies_->marks(row.first, scene_.time.range, bins));
     }
-    add_lane(work, index_, marks_[i]);
+    add_lane(copies_ ? lanes_of(row).work : row, index_, marks_[i]);
   }
 }
 
@@ -80,12 +67,7 @@ void SceneBuilder::add_lane(const Row& row, const TimelineIndex& lane, const std
 }
 
 void SceneBuilder::add_entry(const Row& row, const DrawnEntry& entry) {
-  const auto ops = timeline_.schedule->ops();
-  std::vector<std::size_t> parts(entry.count);
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = entry.op + i;
-  std::stable_sort(parts.begin(), parts.end(), [&](std::size_t a, std::size_t b) {
-    return above(ops[a % ops.size()], ops[b % ops.size()]);
-  });
+  const std::vector<std::size_t> parts = stacked_ops(*timeline_.schedule, entry);
   for (std::size_t i = 0; i < parts.size(); ++i) add_op(row, parts[i], i, parts.size());
 }
 
@@ -113,8 +95,7 @@ void SceneBuilder::add_op(const Row& row, std::size_t at, std::size_t part, std:
 
 void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
   const double tallest = std::min(measure_.axis_size, box.height * 0.82);
-  std::string number = std::to_string(op.microbatch().value());
-  if (op.is_sliced()) number += fmt::format(".{}", op.slice());
+  const std::string number = op_number(op);
   for (const bool letters : {labels_have_letters(), false}) {
     // As small as the longest label of the whole run needs, so that boxes of one size have all their labels or none. Whole
     // halves, so that one picture does not mix dozens of sizes.
@@ -132,11 +113,8 @@ bool SceneBuilder::labels_have_letters() const {
 }
 
 std::string SceneBuilder::widest_label(bool letters) const {
-  const auto digits = std::to_string(std::max(0, timeline_.schedule->microbatches() - 1)).size();
   const char* const letter = timeline_.schedule->contains(OpKind::BackwardWeight) ? "W" : "B";
-  const int slices = timeline_.schedule->slices();
-  const std::string slice = slices > 1 ? "." + std::to_string(slices - 1) : "";
-  return (letters ? letter : "") + std::string(digits, '0') + slice;
+  return (letters ? letter : "") + widest_op_number(*timeline_.schedule);
 }
 
 std::uint32_t SceneBuilder::add_title(Rank rank, std::size_t at) {
@@ -153,18 +131,10 @@ std::uint32_t SceneBuilder::add_title(Rank rank, std::size_t at) {
   return static_cast<std::uint32_t>(scene_.titles.size() - 1);
 }
 
-double SceneBuilder::mark_height(double busy_share, double full) {
-  // A short op stays visible in an idle bin, and a short gap in a busy one.
-  if (busy_share <= 0) return 0;
-  if (busy_share >= 1) return full;
-  const double least = std::min(1.0, full / 3);
-  return std::clamp(busy_share * full, least, full - least);
-}
-
 void SceneBuilder::add_bar(const Row& row, Span span, const BusyByKind& busy, Ticks capacity, OpKind kind,
                            Colour colour) {
   const Ticks all = tracks::total(busy);
-  const double height = mark_height(static_cast<double>(all) / static_cast<double>(capacity), row.height);
+  const double height = bar_height(static_cast<double>(all) / static_cast<double>(capacity), row.height);
   double below = 0;
   for (const OpKind lower : kAllOpKinds) {
     const double part = height * static_cast<double>(busy[index_of(lower)]) / static_cast<double>(all);
@@ -223,15 +193,13 @@ Colour SceneBuilder::plain_colour(Rank rank, OpKind kind) const {
 void SceneBuilder::add_shared_row(const Row& row) {
   const tracks::Bins bins{
       scene_.time.range, std::max<std::int64_t>(1, static_cast<std::int64_t>(scene_.time.width / kBinWidth))};
-  const int ranks = (row.last - row.first.value()).value();
-  std::vector<BusyByKind> busy(static_cast<std::size_t>(bins.count));
-  for (Rank rank = row.first; rank < row.last; ++rank) index_.add_busy(rank, bins, busy);
+  const std::vector<BusyByKind> busy = busy_of_row(index_, row, bins);
   for (const OpKind kind : kAllOpKinds) {
     for (std::int64_t bin = 0; bin < bins.count; ++bin) {
       const BusyByKind& sum = busy[static_cast<std::size_t>(bin)];
       if (sum[index_of(kind)] == 0) continue;
       const Span span = bins.span_of(bin);
-      add_bar(row, span, sum, span.length() * ranks, kind, plain_colour(row.first, kind));
+      add_bar(row, span, sum, span.length() * row.ranks(), kind, plain_colour(row.first, kind));
     }
   }
 }

@@ -14,6 +14,8 @@
 #include "sim/draw/ansi.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/op_colours.hpp"
+#include "sim/draw/rows.hpp"
+#include "sim/draw/words.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tracks/marks.hpp"
 
@@ -63,8 +65,6 @@ class TerminalChart {
   }
 
  private:
-  static std::string rank_label(Rank rank) { return fmt::format("rank {}", rank.value()); }
-
   void choose_range() {
     range_ = options_.range.value_or(index_.span());
     if (options_.range && range_.length() <= 0) {
@@ -162,8 +162,7 @@ class TerminalChart {
 
   /// "F5" where it fits, else "F".
   [[nodiscard]] static std::string op_label(Op op, int columns) {
-    std::string label = fmt::format("{}{}", letter_of(op.kind()), op.microbatch().value());
-    if (op.is_sliced()) label += fmt::format(".{}", op.slice());
+    const std::string label = letter_of(op.kind()) + op_number(op);
     return label.size() <= static_cast<std::size_t>(columns) ? label : label.substr(0, 1);
   }
 
@@ -221,10 +220,8 @@ class TerminalChart {
   /// Forwards before backwards.
   [[nodiscard]] std::vector<Op> ops_of(const DrawnEntry& entry) const {
     std::vector<Op> ops;
-    for (std::size_t i = 0; i < entry.count; ++i) {
-      ops.push_back(schedule_.ops()[(entry.op + i) % schedule_.num_ops()]);
-    }
-    std::stable_sort(ops.begin(), ops.end(), [](Op a, Op b) { return a.kind() < b.kind(); });
+    for (const std::size_t at : stacked_ops(schedule_, entry))
+      ops.push_back(schedule_.ops()[at % schedule_.num_ops()]);
     return ops;
   }
 
@@ -241,7 +238,7 @@ class TerminalChart {
       line += tick.label + " ";
     }
     line.pop_back();
-    const std::string unit = timeline_.unit == TimeUnit::Unit ? "units" : std::string(name_of(axis.unit));
+    const std::string unit = std::string(unit_words(axis.unit));
     if (line.size() + 1 + unit.size() <= static_cast<std::size_t>(width_)) {
       line += " " + unit;
     } else {

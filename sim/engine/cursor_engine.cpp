@@ -54,7 +54,8 @@ void CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times t
 
 void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Times times) {
   const bool per_op = !costs.per_op.empty();
-  if (schedule.is_extended() || !costs.microbatch_scale.empty() || (per_op && schedule.has_groups())) {
+  const bool by_entry = costs.rank_time != 0 || (schedule.has_groups() && (per_op || costs.entry != 0));
+  if (schedule.is_extended() || !costs.microbatch_scale.empty() || by_entry) {
     while (num_runnable_ != 0) run_general<true>(schedule, costs, *runnable_[--num_runnable_], times);
     return;
   }
@@ -246,29 +247,33 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
     } while (ops[last++].joined());
     for (std::size_t i = cursor.next; i < last; ++i)
       action_of(schedule, ops[i]).input_ring[place_of(unit_of(schedule, ops[i]))].microbatch = kEmpty;
+    const LaneTimes lane = kExtended ? lane_times(costs, schedule, cursor.next, last) : LaneTimes();
+    start += lane.before;
     if (cursor.first_start == kNotStarted) cursor.first_start = start;
     const bool is_sum = !kExtended && (adds_up || last - cursor.next == 1);
     cursor.clock = start + (is_sum ? sum : costs.entry_duration(schedule, cursor.next, last));
     account_entry<kExtended>(schedule, cursor.next, last, {start, cursor.clock}, cursor);
-    finish_entry(schedule, costs, cursor.next, last, {start, cursor.clock}, times);
+    finish_entry(schedule, costs, cursor.next, last, {start, cursor.clock}, lane.after, times);
     cursor.busy += cursor.clock - start;
+    cursor.clock += lane.after;
+    cursor.after = lane.after;
     cursor.next = last;
   }
 }
 
-/// Gives the entry's ops their times and hands out their results.
+/// Gives the entry's ops their times and hands out their results, `after` later where the lane takes so long for its messages.
 void CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first,
-                                std::size_t last, Span entry, Times times) {
+                                std::size_t last, Span entry, Ticks after, Times times) {
   const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential;
   Ticks start = entry.start;
   for (std::size_t i = first; i < last; ++i) {
     const Op op = schedule.ops()[i];
-    const Ticks end = one_by_one ? start + costs.op_duration(schedule, i) : entry.end;
+    const Ticks end = one_by_one ? start + costs.turn_duration(schedule, first, i) : entry.end;
     if (times.start != nullptr) {
       times.start[i] = start;
       times.end[i] = end;
     }
-    publish(action_of(schedule, op), unit_of(schedule, op), end);
+    publish(action_of(schedule, op), unit_of(schedule, op), (after == 0 ? end : entry.end) + after);
     if (one_by_one) start = end;
   }
 }
@@ -316,7 +321,7 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
           action.has_output ? row_of_tensor(tensors.output_base(kind, stage)) : no_output;
       action.input_ring = cells_.data() + (ring_mask_ + 1) * input;
       action.output_ring = cells_.data() + (ring_mask_ + 1) * output;
-      action.duration = costs.duration[index_of(kind)][slot.at()];
+      action.duration = costs.duration[index_of(kind)][slot.at()] + costs.entry;
       action.delay = arrival_delay(costs, kind, slot);
       action.consumer = &cursors_[consumer_of(placement, kind, slot).at()];
       const QueueEffect effect = queue_effect(memory, kind, slot, forward_only);

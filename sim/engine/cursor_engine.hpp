@@ -48,6 +48,7 @@ class CursorEngine {
     Ticks copy_clock = 0;  // when the rank's copy stream is free
     Bytes held = 0;
     Bytes peak_held = 0;
+    Ticks after = 0;  // of the last entry's lane times: `clock` is so much behind its end
   };
   static constexpr Ticks kNotStarted = -1;
 
@@ -126,7 +127,7 @@ class CursorEngine {
   void account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Span entry,
                      Cursor& cursor);
   void finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
-                    Span entry, Times times);
+                    Span entry, Ticks after, Times times);
   void publish(const Action& action, std::int32_t unit, Ticks end);
 
   [[nodiscard]] bool is_there(const Schedule& schedule, Op op) const;

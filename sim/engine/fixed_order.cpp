@@ -101,8 +101,14 @@ FixedOrder::FixedOrder(const Schedule& schedule, bool per_op) : ranks_(schedule.
 }
 
 bool FixedOrder::supports(const Costs& costs, bool per_op) {
-  if (costs.overlap.rule == OverlapRule::Sequential) return false;
+  if (costs.overlap.rule == OverlapRule::Sequential || costs.rank_time != 0) return false;
   return costs.per_op.empty() ? costs.microbatch_scale.empty() : per_op;
+}
+
+FixedOrder::Step FixedOrder::step(std::size_t record) const {
+  const Record& one = records_[record];
+  const CostRow& row = rows_[one.cost];
+  return {one.previous, one.producer, one.cost, row.kind, row.slot, first_op_[record], !row.parts.empty()};
 }
 
 Ticks FixedOrder::duration_of(std::size_t record, const Costs& costs) const {

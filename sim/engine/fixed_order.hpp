@@ -29,11 +29,28 @@ class FixedOrder {
   explicit FixedOrder(const Schedule& schedule, bool per_op = false);
 
   /// Whether an order made with or without `per_op` can be run under these costs: no microbatch_scale where per_op does not stand above
-  /// it, no Sequential overlap. REQUIRES for all functions below: it can; costs fit the schedule; durations and delays are never negative.
+  /// it, no Sequential overlap, no rank_time. REQUIRES for all functions below: it can; costs fit the schedule; durations and delays are never negative.
   [[nodiscard]] static bool supports(const Costs& costs, bool per_op = false);
 
   [[nodiscard]] std::size_t num_records() const { return records_.size(); }
   [[nodiscard]] int ranks() const { return ranks_; }
+
+  /// What a record of the order is, for engines of their own: an entry, or one of the ops of a group whose tensors it waits for. Positions:
+  /// 0 .. ranks - 1 are the ranks' ready times, `ranks` is long ago, record i is ranks + 1 + i.
+  struct Step {
+    std::uint32_t previous = 0;  ///< position of what stands before it on its rank
+    std::uint32_t producer = 0;  ///< position of what makes its tensor
+    std::uint32_t row =
+        0;  ///< records of one row have the same delay and, but for single ops' costs, the same duration
+    OpKind kind = OpKind::Forward;
+    Slot slot;                 ///< of the op that waits
+    std::size_t first_op = 0;  ///< of the entry
+    bool ends_entry = false;   ///< the entry's duration counts here
+  };
+  /// REQUIRES: made with per_op.
+  [[nodiscard]] Step step(std::size_t record) const;
+  /// Position of the last record of each rank, [rank].
+  [[nodiscard]] std::span<const std::uint32_t> last_of_rank() const { return last_of_rank_; }
 
   /// Makespan under these costs. `last_end`, if given, receives the last end of every rank, [rank]. `scratch` keeps its
   /// memory between calls: 8 bytes per record.

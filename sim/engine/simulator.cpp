@@ -61,13 +61,13 @@ struct Simulator::State {
       const CursorEngine::Cursor& cursor = engine.cursors()[rank.at()];
       const bool started = cursor.first_start != CursorEngine::kNotStarted;
       totals.first_start.push_back(started ? cursor.first_start : cursor.clock);
-      totals.last_end.push_back(cursor.clock);
+      totals.last_end.push_back(cursor.clock - cursor.after);
       totals.busy.push_back(cursor.busy);
       totals.peak_live.push_back(cursor.peak_live);
       totals.peak_activation_bytes.push_back(cursor.peak_held);
       if (!started) continue;
       earliest = std::min(earliest, cursor.first_start);
-      latest = std::max(latest, cursor.clock);
+      latest = std::max(latest, totals.last_end.back());
     }
     totals.makespan = std::max(Ticks{0}, latest - earliest);
     return totals;

@@ -13,15 +13,18 @@ Wide longest_of(const std::vector<Ticks>& table) {
   return table.empty() ? 0 : *std::max_element(table.begin(), table.end());
 }
 
+/// What lies between two entries at most: a delay, and the lanes' time for the messages of each op.
 Wide longest_delay(const Costs& costs) {
-  return std::max(longest_of(costs.forward_delay), longest_of(costs.backward_delay));
+  return std::max(longest_of(costs.forward_delay), longest_of(costs.backward_delay)) +
+         2 * Wide{costs.rank_time};
 }
 
 /// What a group's parts take together at most, when alone they take `sum`.
 Wide overlapped(const Costs& costs, Wide sum) {
   if (costs.overlap.rule == OverlapRule::Factor)
     sum = std::max(sum, sum * costs.overlap.factor / kUnitScale + 1);
-  return std::max(sum, longest_of(costs.overlap.duration));
+  return std::max(
+      {sum, longest_of(costs.overlap.duration) + costs.entry, longest_of(costs.overlap.pairs) + costs.entry});
 }
 
 /// Whether the parts of [first, last), and what becomes of them in a group, can be worked out in 64 bits.
@@ -45,7 +48,7 @@ TickSum easy_sum_of_times(const Schedule& schedule, const Costs& costs) {
   for (const auto& table : costs.duration) longest = std::max(longest, longest_of(table));
   if (!costs.microbatch_scale.empty())
     longest = longest * std::max<Wide>(kUnitScale, longest_of(costs.microbatch_scale)) / kUnitScale + 1;
-  longest = std::max(longest, longest_of(costs.per_op));
+  longest = std::max(longest + costs.entry, longest_of(costs.per_op));
   // A group of k takes no more than k times what overlapped() makes of the longest.
   const Wide each = overlapped(costs, longest) + longest_delay(costs);
   return TickSum::of(each * static_cast<Wide>(schedule.num_ops()));
@@ -53,11 +56,11 @@ TickSum easy_sum_of_times(const Schedule& schedule, const Costs& costs) {
 
 TickSum sum_of_times(const Schedule& schedule, const Costs& costs) {
   TickSum sum;
-  const auto delay = static_cast<Ticks>(longest_delay(costs));
+  const Wide delay = longest_delay(costs);
   for_each_entry(schedule, 0, schedule.num_ops(), [&](std::size_t first, std::size_t last) {
     if (!entry_fits(schedule, costs, first, last)) refuse_times();
     sum += costs.entry_duration(schedule, first, last);
-    sum += delay;
+    sum += TickSum::of(delay * static_cast<Wide>(last - first));
   });
   return sum;
 }

@@ -343,6 +343,13 @@ class RankPast {
                                          [time](const RankWait& wait) { return wait.end < time; });
     return at == waits_.end() || at->end != time ? nullptr : &*at;
   }
+  /// The same time, or when the lane began with messages if it was through with them then.
+  [[nodiscard]] Ticks before_lane(Ticks time) const {
+    for (const RankWait* wait = wait_ending(time); wait != nullptr && wait->is_lane && wait->start < time;
+         wait = wait_ending(time))
+      time = wait->start;
+    return time;
+  }
   [[nodiscard]] const Entry* last() const { return entries_.empty() ? nullptr : &entries_.back(); }
 
  private:
@@ -378,7 +385,7 @@ class CriticalWalk {
  private:
   /// The entry whose end, by way of messages or not, let this one start.
   const RankPast::Entry* before(const RankPast::Entry& entry) {
-    const RankWait* wait = ranks_[rank_].wait_ending(entry.start);
+    const RankWait* wait = ranks_[rank_].wait_ending(ranks_[rank_].before_lane(entry.start));
     if (wait != nullptr && wait->before_op == entry.first && wait->message != kNoMessage)
       return before_message(wait->message);
     const auto* previous = ranks_[rank_].entry_before(entry.first);
@@ -395,8 +402,9 @@ class CriticalWalk {
       }
       const MessageInfo& info = program_.messages()[message];
       rank_ = (times.sent >= times.received ? info.from_rank : info.to_rank).at();
-      if (const auto* entry = ranks_[rank_].entry_ending(times.posted())) return entry;
-      const RankWait* wait = ranks_[rank_].wait_ending(times.posted());
+      const Ticks posted = ranks_[rank_].before_lane(times.posted());
+      if (const auto* entry = ranks_[rank_].entry_ending(posted)) return entry;
+      const RankWait* wait = ranks_[rank_].wait_ending(posted);
       if (wait == nullptr || wait->message == kNoMessage) return nullptr;
       message = wait->message;
     }
@@ -421,7 +429,15 @@ std::vector<IdleSpan> idle_spans(const ProgramRun& run, Rank rank) {
     start = std::max(start, whole.start);
     if (end > start) spans.push_back({start, end, cause});
   };
+  Ticks last_end = whole.start;
+  for (std::size_t i = schedule.queue_begin(rank); i < schedule.queue_end(rank); ++i)
+    if (!is_copy(schedule.ops()[i].kind())) last_end = std::max(last_end, run.timeline.end_of(i));
   for (const RankWait& wait : run.waits[rank.at()]) {
+    if (wait.is_lane) {
+      add(wait.start, std::min(wait.end, whole.end), IdleCause::Transfer);
+      last_end = std::max(last_end, std::min(wait.end, whole.end));
+      continue;
+    }
     if (wait.before_op == RankWait::kAtEnd) continue;
     if (wait.message == kNoMessage) {
       add(wait.start, wait.end, IdleCause::Memory);
@@ -434,9 +450,6 @@ std::vector<IdleSpan> idle_spans(const ProgramRun& run, Rank rank) {
     add(posted, started, IdleCause::Queueing);
     add(started, wait.end, IdleCause::Transfer);
   }
-  Ticks last_end = whole.start;
-  for (std::size_t i = schedule.queue_begin(rank); i < schedule.queue_end(rank); ++i)
-    if (!is_copy(schedule.ops()[i].kind())) last_end = std::max(last_end, run.timeline.end_of(i));
   add(last_end, whole.end, IdleCause::Cooldown);
   return spans;
 }

@@ -144,6 +144,7 @@ class ProgramEngine {
     Ticks copy_clock = 0;
     std::size_t entries_done = 0;
     std::size_t pending_wait = 0;  // first of its waits that has no entry behind it yet
+    bool lane_paid = false;        // the messages of the next instruction took their rank time
     bool done = false;
   };
 
@@ -167,6 +168,11 @@ class ProgramEngine {
       }
       const auto [code, index] = list[state.next];
       if (code == Program::Code::Wait && !wait(rank, state, instance(index, state.step))) return;
+      if (code != Program::Code::Run && pay_lane(rank, state, code, index) && ordered_) {
+        work_.add(Work::Kind::Rank, static_cast<std::uint32_t>(rank.value()), state.clock);
+        return;
+      }
+      state.lane_paid = false;
       ++state.next;
       if (code == Program::Code::Post)
         flow_.post(rank, instance(index, state.step), program_.batch(index), state.step, state.clock, ready_);
@@ -205,9 +211,23 @@ class ProgramEngine {
     return true;
   }
 
-  void add_wait(Rank rank, RankState& state, Ticks until, std::uint32_t message) {
-    if (state.step == 0) waits_[rank.at()].push_back({state.clock, until, message, RankWait::kAtEnd});
+  void add_wait(Rank rank, RankState& state, Ticks until, std::uint32_t message, bool is_lane = false) {
+    if (state.step == 0)
+      waits_[rank.at()].push_back({state.clock, until, message, RankWait::kAtEnd, is_lane});
     state.clock = until;
+  }
+
+  /// Rank time of what the batch sends, before its post, or has received, behind its wait. False if there is none (any more).
+  bool pay_lane(Rank rank, RankState& state, Program::Code code, std::uint32_t batch) {
+    if (costs_.rank_time == 0 || state.lane_paid) return false;
+    const auto ends = program_.batch(batch);
+    const bool sends = code == Program::Code::Post;
+    const auto count =
+        std::count_if(ends.begin(), ends.end(), [&](const Endpoint& end) { return end.is_send == sends; });
+    if (count == 0) return false;
+    add_wait(rank, state, later(state.clock, count * costs_.rank_time), kNoMessage, true);
+    state.lane_paid = true;
+    return true;
   }
 
   void end_message(std::uint32_t message) {
@@ -256,7 +276,7 @@ class ProgramEngine {
     for (std::size_t i = first; i < last; ++i) {
       const std::size_t at = timeline_.index(static_cast<int>(state.step), i);
       timeline_.start[at] = start;
-      timeline_.end[at] = one_by_one ? start + costs_.op_duration(schedule_, i) : entry_end;
+      timeline_.end[at] = one_by_one ? start + costs_.turn_duration(schedule_, first, i) : entry_end;
       if (one_by_one) start = timeline_.end[at];
     }
     state.clock = state.last_end = entry_end;

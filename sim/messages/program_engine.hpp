@@ -5,6 +5,8 @@
 //   a message may start when    both ends are posted, it is at the head of its queue at both ends, and (link) the engines are free
 //   it is done                  a latency and its sending time later
 //   a rank waits                only in Wait: until all messages of the batch are done
+//   a rank's lane is busy       Costs::rank_time for each message of a batch: for those it sends before they are posted, for those it
+//                               receives when they are there
 //
 // What a group computes is posted behind the group, also where its parts run one after another.
 //
@@ -64,13 +66,14 @@ struct MessageTimes {
   [[nodiscard]] Ticks posted() const { return sent > received ? sent : received; }
 };
 
-/// Time that a rank spent in waits between two entries.
+/// Time that a rank spent in waits, or on messages, between two entries.
 struct RankWait {
   static constexpr std::uint32_t kAtEnd = ~std::uint32_t{0};
   Ticks start = 0;
   Ticks end = 0;
   MessageId message = kNoMessage;    ///< the one that ended the wait; kNoMessage: a reload did
   std::uint32_t before_op = kAtEnd;  ///< op index of the entry that runs next
+  bool is_lane = false;              ///< nothing was missing: messages took their rank time
 };
 
 struct ProgramRun {
@@ -112,7 +115,8 @@ using ProgramHang = WaitGraph<NeededMessage>;
 
 /// Idle time of a rank in the first step, cause by cause; the spans cover exactly what lies between its entries, from the
 /// step's first start to its last end. Of a wait, the part before both ends of its message were posted is the phase's
-/// (warmup, cooldown, imbalance), then `queueing` until it starts, then `transfer`; waiting for a reload is `memory`.
+/// (warmup, cooldown, imbalance), then `queueing` until it starts, then `transfer`; waiting for a reload is `memory`. Rank time is
+/// `transfer`.
 [[nodiscard]] std::vector<IdleSpan> idle_spans(const ProgramRun& run, Rank rank);
 [[nodiscard]] std::vector<IdleCauses> idle_causes(const ProgramRun& run);
 

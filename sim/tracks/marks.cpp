@@ -1,6 +1,8 @@
 #include "sim/tracks/marks.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "sim/kinds.hpp"
 
@@ -30,8 +32,12 @@ void TimelineIndex::find_entries(Row& row, Rank rank, Lane lane) const {
   row.queue = schedule.queue(rank).size();
   const auto steps = static_cast<std::size_t>(timeline_->steps);
   const auto in_order = [&] {
-    for (std::size_t i = 1; i < row.size; ++i)
-      if (entry(row, i).start < entry(row, i - 1).start) return false;
+    Ticks before = std::numeric_limits<Ticks>::min();
+    for (std::size_t i = 0; i < row.size; ++i) {
+      const Ticks start = entry(row, i).start;
+      if (start < before) return false;
+      before = start;
+    }
     return true;
   };
   const bool plain = !groups_ && !schedule.has_copies();
@@ -43,6 +49,7 @@ void TimelineIndex::find_entries(Row& row, Rank rank, Lane lane) const {
       if (is_copy(schedule.ops()[first].kind()) == (lane == Lane::Copies))
         row.order.push_back(static_cast<std::uint32_t>(step * row.queue + first - row.first_op));
     });
+  row.order.shrink_to_fit();
   row.size = row.order.size();
   if (in_order()) return;
   const auto start_of = [&](std::size_t counted) { return entry_at(position_of(row, counted)).start; };
@@ -65,22 +72,11 @@ void TimelineIndex::add_up(Row& row) {
   });
 }
 
-std::size_t TimelineIndex::position(const Row& row, std::size_t i) const {
-  return position_of(row, row.order.empty() ? i : row.order[i]);
-}
-
-std::size_t TimelineIndex::position_of(const Row& row, std::size_t counted) const {
-  if (timeline_->steps == 1) return row.first_op + counted;
-  return timeline_->index(static_cast<int>(counted / row.queue), row.first_op + counted % row.queue);
-}
-
-DrawnEntry TimelineIndex::entry_at(std::size_t position) const {
-  DrawnEntry entry{timeline_->start[position], timeline_->end[position], position, 1};
-  if (!groups_) return entry;
+DrawnEntry TimelineIndex::with_joined(DrawnEntry entry) const {
   const auto ops = timeline_->schedule->ops();
-  for (std::size_t op = position % ops.size(); ops[op].joined(); ++op, ++entry.count) {
-    entry.start = std::min(entry.start, timeline_->start[position + entry.count]);
-    entry.end = std::max(entry.end, timeline_->end[position + entry.count]);
+  for (std::size_t op = entry.op % ops.size(); ops[op].joined(); ++op, ++entry.count) {
+    entry.start = std::min(entry.start, timeline_->start[entry.op + entry.count]);
+    entry.end = std::max(entry.end, timeline_->end[entry.op + entry.count]);
   }
   return entry;
 }
@@ -119,8 +115,11 @@ class TimelineIndex::Sweep {
     return busy;
   }
   BusyByKind within(Span span) {
-    const BusyByKind start = before(span.start);
-    BusyByKind busy = before(span.end);
+    // Where bins follow each other, one starts at the last one's end.
+    const BusyByKind start = asked_ == span.start ? answer_ : before(span.start);
+    asked_ = span.end;
+    answer_ = before(span.end);
+    BusyByKind busy = answer_;
     for (std::size_t kind = 0; kind < kOpKinds; ++kind) busy[kind] -= start[kind];
     return busy;
   }
@@ -152,6 +151,8 @@ class TimelineIndex::Sweep {
   const Row& row_;
   std::size_t next_ = 0;  // sums_ is of entries [0, next_)
   BusyByKind sums_{};
+  std::optional<Ticks> asked_;  // answer_ is before(*asked_)
+  BusyByKind answer_{};
 };
 
 BusyByKind TimelineIndex::busy(Rank rank, Ticks from, Ticks to) const {

@@ -91,11 +91,21 @@ class TimelineIndex {
   };
   void find_entries(Row& row, Rank rank, Lane lane) const;
   void add_up(Row& row);
-  [[nodiscard]] std::size_t position(const Row& row, std::size_t i) const;
+  [[nodiscard]] std::size_t position(const Row& row, std::size_t i) const {
+    return position_of(row, row.order.empty() ? i : row.order[i]);
+  }
   /// Of step * queue + place in the queue.
-  [[nodiscard]] std::size_t position_of(const Row& row, std::size_t counted) const;
+  [[nodiscard]] std::size_t position_of(const Row& row, std::size_t counted) const {
+    if (timeline_->steps == 1) return row.first_op + counted;
+    return timeline_->index(static_cast<int>(counted / row.queue), row.first_op + counted % row.queue);
+  }
   [[nodiscard]] DrawnEntry entry(const Row& row, std::size_t i) const { return entry_at(position(row, i)); }
-  [[nodiscard]] DrawnEntry entry_at(std::size_t position) const;
+  /// Pictures ask this more often than anything else: an op by itself is answered on the spot.
+  [[nodiscard]] DrawnEntry entry_at(std::size_t position) const {
+    const DrawnEntry single{timeline_->start[position], timeline_->end[position], position, 1};
+    return groups_ ? with_joined(single) : single;
+  }
+  [[nodiscard]] DrawnEntry with_joined(DrawnEntry entry) const;
   void add_entry(BusyByKind& busy, const DrawnEntry& entry) const;
   class Sweep;
 
@@ -108,8 +118,7 @@ class TimelineIndex {
   std::vector<Row> rows_;  // [rank]
 };
 
-/// What estimates of memory allow a TimelineIndex for each entry. It keeps 1 to 5: the estimate is on the safe side, and what is refused does
-/// not change.
-inline constexpr double kIndexBytesPerEntry = 88;
+/// What a TimelineIndex keeps for each entry at most: 4 for its place in the order, 7 / 8 for the sums in front of every 64th.
+inline constexpr double kIndexBytesPerEntry = 5;
 
 }  // namespace pipeloom::tracks

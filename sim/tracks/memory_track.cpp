@@ -75,9 +75,9 @@ void MemoryPyramid::add_level() {
   levels_.push_back(level);
 }
 
-MemoryExtent MemoryPyramid::of_curve(double from, double to, std::size_t& at) const {
+Extent MemoryPyramid::of_curve(double from, double to, std::size_t& at) const {
   while (at + 1 < curve_.size() && static_cast<double>(curve_[at + 1].time) <= from) ++at;
-  MemoryExtent extent{curve_[at].bytes, curve_[at].bytes};
+  Extent extent{curve_[at].bytes, curve_[at].bytes};
   for (std::size_t i = at + 1; i < curve_.size() && static_cast<double>(curve_[i].time) < to; ++i) {
     extent.least = std::min(extent.least, curve_[i].bytes);
     extent.most = std::max(extent.most, curve_[i].bytes);
@@ -85,7 +85,7 @@ MemoryExtent MemoryPyramid::of_curve(double from, double to, std::size_t& at) co
   return extent;
 }
 
-MemoryExtent MemoryPyramid::of_cells(const Level& level, double from, double to) const {
+Extent MemoryPyramid::of_cells(const Level& level, double from, double to) const {
   const auto first = std::min(static_cast<std::size_t>(from), level.count - 1);
   Cell all = cells_[level.begin + first];
   for (std::size_t i = first + 1; i < level.count && static_cast<double>(i) < to; ++i) {
@@ -95,9 +95,10 @@ MemoryExtent MemoryPyramid::of_cells(const Level& level, double from, double to)
   return {bytes_of(all.least, peak_), bytes_of(all.most, peak_)};
 }
 
-void MemoryPyramid::extents(TimeRange range, int bins, std::vector<MemoryExtent>& out) const {
-  out.assign(static_cast<std::size_t>(bins), MemoryExtent{});
-  if (cells_.empty()) return;
+void MemoryPyramid::extents(TimeRange range, std::span<Extent> out) const {
+  std::fill(out.begin(), out.end(), Extent{});
+  if (cells_.empty() || range.length() <= 0) return;
+  const int bins = static_cast<int>(out.size());
   const double width = range.length() / bins;
   double cell = std::ldexp(1.0, shift_);
   const bool exact = width < 2 * cell && !curve_.empty();
@@ -129,15 +130,8 @@ MemoryTrack::MemoryTrack(const Timeline& timeline, const MemoryModel& memory, Sp
   const bool keep_curves = timeline.start.size() <= kMaxCurveOps;
   each_memory_curve(timeline, memory, [&](Rank rank, const std::vector<MemoryStep>& curve) {
     ranks_.emplace_back(curve, span, std::max<std::size_t>(work_ops(timeline, rank) / 2, 1), keep_curves);
-    peak_bytes_ = std::max(peak_bytes_, ranks_.back().peak());
+    peak_ = std::max(peak_, ranks_.back().peak());
   });
-}
-
-void MemoryTrack::extents(Rank rank, TimeRange range, int bins, std::vector<MemoryExtent>& out) const {
-  if (range.length() > 0)
-    ranks_[rank.at()].extents(range, bins, out);
-  else
-    out.assign(static_cast<std::size_t>(bins), MemoryExtent{});
 }
 
 std::size_t MemoryTrack::memory_bytes() const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
@@ -14,12 +15,6 @@
 
 namespace pipeloom::tracks {
 
-struct MemoryExtent {
-  Bytes least = 0;
-  Bytes most = 0;
-  friend bool operator==(const MemoryExtent&, const MemoryExtent&) = default;
-};
-
 class MemoryPyramid {
  public:
   MemoryPyramid() = default;
@@ -27,9 +22,9 @@ class MemoryPyramid {
   /// bins narrower than a cell exactly.
   MemoryPyramid(const std::vector<MemoryStep>& curve, Span span, std::size_t cells, bool keep_curve);
 
-  /// Within a cell, its extremes stand for every part of it. Bins outside of the span are 0. REQUIRES: range longer than 0, bins >= 1. O(bins), plus the changes within the range where the
+  /// As LevelTrack has it; within a cell, its extremes stand for every part of it. O(bins), plus the changes within the range where the
   /// curve answers.
-  void extents(TimeRange range, int bins, std::vector<MemoryExtent>& out) const;
+  void extents(TimeRange range, std::span<Extent> out) const;
   [[nodiscard]] Bytes peak() const { return peak_; }
   [[nodiscard]] std::size_t memory_bytes() const;
 
@@ -45,8 +40,8 @@ class MemoryPyramid {
   void add_cells(const std::vector<MemoryStep>& curve);
   void add_level();
   /// `at` is the last change at or before `from`, or an earlier one.
-  [[nodiscard]] MemoryExtent of_curve(double from, double to, std::size_t& at) const;
-  [[nodiscard]] MemoryExtent of_cells(const Level& level, double from, double to) const;
+  [[nodiscard]] Extent of_curve(double from, double to, std::size_t& at) const;
+  [[nodiscard]] Extent of_cells(const Level& level, double from, double to) const;
 
   Span span_;
   int shift_ = 0;  // log2 of a finest cell's ticks
@@ -56,20 +51,21 @@ class MemoryPyramid {
   std::vector<MemoryStep> curve_;
 };
 
-/// What every rank holds, static bytes included.
-class MemoryTrack {
+/// What every rank holds, static bytes included. Rows: ranks.
+class MemoryTrack final : public LevelTrack {
  public:
   /// O(ops). Keeps no reference. `span` is that of the run's ops.
   MemoryTrack(const Timeline& timeline, const MemoryModel& memory, Span span);
 
-  /// out[i] is the least and most bytes that the rank holds during bin i. REQUIRES: bins >= 1. O(bins).
-  void extents(Rank rank, TimeRange range, int bins, std::vector<MemoryExtent>& out) const;
-  /// Most bytes that any rank ever holds: the scale of the curves.
-  [[nodiscard]] Bytes peak_bytes() const { return peak_bytes_; }
+  [[nodiscard]] std::size_t rows() const override { return ranks_.size(); }
+  void extents(std::size_t row, TimeRange range, std::span<Extent> out) const override {
+    ranks_[row].extents(range, out);
+  }
+  [[nodiscard]] Bytes peak() const override { return peak_; }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  Bytes peak_bytes_ = 0;
+  Bytes peak_ = 0;
   std::vector<MemoryPyramid> ranks_;
 };
 

@@ -1,9 +1,10 @@
 #pragma once
 
-// What runs beside time, row by row: ops, messages, idle time, counters. A track answers for any stretch of time at any scale, at a cost
+// What runs beside time, row by row: ops, messages, idle time, bytes held. A track answers for any stretch of time at any scale, at a cost
 // that follows the pixels and not the things in it.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <pipeloom/units.hpp>
@@ -46,6 +47,29 @@ class Track {
   virtual void shares(std::size_t row, TimeRange range, int bins, std::span<float> out) const = 0;
   /// Adds the ticks of each channel within [from, to), exactly, to out[channel].
   virtual void exact(std::size_t row, Ticks from, Ticks to, std::span<Ticks> out) const = 0;
+};
+
+/// The lowest and the highest that a level stood within a bin.
+struct Extent {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+/// What stands at a level at every time, and is drawn as a curve: bytes held, a counter. Asked once per row and frame. REQUIRES
+/// (everywhere): row < rows().
+class LevelTrack {
+ public:
+  LevelTrack() = default;
+  LevelTrack(const LevelTrack&) = delete;
+  LevelTrack& operator=(const LevelTrack&) = delete;
+  virtual ~LevelTrack() = default;
+
+  [[nodiscard]] virtual std::size_t rows() const = 0;
+  /// Writes the extent of each of `out.size()` equal bins of the range, 0 where nothing is known. REQUIRES: out is not empty. O(bins).
+  virtual void extents(std::size_t row, TimeRange range, std::span<Extent> out) const = 0;
+  /// The highest of all rows at any time: the scale of their curves.
+  [[nodiscard]] virtual std::int64_t peak() const = 0;
 };
 
 }  // namespace pipeloom::tracks

@@ -288,33 +288,4 @@ std::string style_sheet() {
   return out;
 }
 
-std::vector<InkOnGround> text_colours(Theme theme) {
-  const draw::Surface& surface = draw::surface_of(theme);
-  const PageColours& page = page_colours(theme);
-  std::vector<InkOnGround> out;
-  const std::array<std::pair<const char*, Colour>, 3> grounds = {
-      {{"ground", page.ground}, {"card", surface.background}, {"row", surface.row}}};
-  const std::array<std::pair<const char*, Colour>, 6> inks = {{{"text", surface.text},
-                                                               {"muted", surface.muted},
-                                                               {"accent", page.accent},
-                                                               {"good", page.good},
-                                                               {"bad", page.bad},
-                                                               {"warning", page.warning}}};
-  for (const auto& [ground_name, ground] : grounds)
-    for (const auto& [ink_name, ink] : inks)
-      out.push_back({fmt::format("{} on {}", ink_name, ground_name), ink, ground});
-  const auto add_fill = [&](const std::string& name, Colour fill) {
-    out.push_back({fmt::format("number on {}", name), draw::text_on(fill), fill});
-  };
-  for (const OpKind kind : kAllOpKinds)
-    for (int shades = 1; shades <= 4; ++shades)
-      for (int shade = 0; shade < shades; ++shade)
-        add_fill(op_class(kind, shade, shades), draw::kind_colour(theme, kind, shade, shades));
-  for (std::size_t i = 0; i < kIdleCauses; ++i)
-    add_fill(idle_class(static_cast<IdleCause>(i)), draw::idle_colour(theme, static_cast<IdleCause>(i)));
-  for (int i = 0; i < kSeriesColours; ++i)
-    add_fill(series_class(i), draw::series_colour(theme, i, kSeriesColours));
-  return out;
-}
-
 }  // namespace pipeloom::study::page

@@ -45,12 +45,4 @@ inline constexpr int kSeriesColours = 8;
 /// The whole style sheet, the same for every page.
 [[nodiscard]] std::string style_sheet();
 
-/// A text colour and what it stands on, for the test of contrasts: WCAG 2.1 AA asks for 4.5 : 1.
-struct InkOnGround {
-  std::string name;
-  draw::Colour ink;
-  draw::Colour ground;
-};
-[[nodiscard]] std::vector<InkOnGround> text_colours(draw::Theme theme);
-
 }  // namespace pipeloom::study::page

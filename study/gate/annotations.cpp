@@ -1,8 +1,7 @@
-#include "study/gate/annotations.hpp"
-
 #include <fmt/format.h>
 
 #include "sim/base/text_tools.hpp"
+#include "study/gate/outputs.hpp"
 #include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {

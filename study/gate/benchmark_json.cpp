@@ -1,6 +1,5 @@
-#include "study/gate/benchmark_json.hpp"
-
 #include "sim/io/json/json_writer.hpp"
+#include "study/gate/outputs.hpp"
 
 namespace pipeloom::study::gate {
 namespace {

@@ -1,6 +1,5 @@
-#include "study/gate/bmf.hpp"
-
 #include "sim/io/json/json_writer.hpp"
+#include "study/gate/outputs.hpp"
 
 namespace pipeloom::study::gate {
 

@@ -1,10 +1,9 @@
-#include "study/gate/junit.hpp"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "study/document/html.hpp"
+#include "study/gate/outputs.hpp"
 #include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {

@@ -1,11 +1,10 @@
-#include "study/gate/sarif.hpp"
-
 #include <fmt/format.h>
 
 #include <cctype>
 #include <map>
 
 #include "sim/io/json/json_writer.hpp"
+#include "study/gate/outputs.hpp"
 #include "study/suite/case_verdict.hpp"
 #include "study/suite/lint_rules.hpp"
 #include "study/text/fingerprint.hpp"

@@ -1,9 +1,8 @@
-#include "study/gate/summary.hpp"
-
 #include <fmt/format.h>
 
 #include "sim/base/text_tools.hpp"
 #include "study/document/document.hpp"
+#include "study/gate/outputs.hpp"
 #include "study/suite/case_verdict.hpp"
 
 namespace pipeloom::study::gate {

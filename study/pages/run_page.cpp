@@ -10,6 +10,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/terminal.hpp"
+#include "sim/draw/words.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/pages/charts.hpp"
@@ -95,7 +96,7 @@ Section causes_section(const Run& run, Medium medium) {
 Section ranks_section(const Run& run, Medium medium) {
   const std::size_t most = medium == Medium::Html ? kTableRanks : kMarkdownRanks;
   const auto ranks = interesting_ranks(*run.metrics, std::max(most, kChartRanks));
-  const std::string unit(run.timeline.unit == TimeUnit::Unit ? "units" : name_of(run.timeline.unit));
+  const std::string unit(draw::unit_words(run.timeline.unit));
   Section section{"ranks", "Ranks", {}};
   section.blocks.emplace_back(
       PageTable::of(rank_table(run, ranks, false),

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "sim/draw/words.hpp"
 #include "sim/kinds.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/gantt_drawer.hpp"
@@ -14,23 +13,21 @@ using tracks::Mark;
 
 }  // namespace
 
-void GanttDrawer::draw_bars(const RowPlace& row, const std::vector<Mark>& marks) {
+void GanttDrawer::draw_bars(const draw::Row& row, const std::vector<Mark>& marks) {
   BarOutlines outlines;
   for (const Mark& mark : marks)
     if (mark.merged) add_bar(outlines, row, {mark.start, mark.end}, mark.busy, mark.end - mark.start);
   flush_bars(row, outlines);
 }
 
-void GanttDrawer::add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const BusyByKind& busy,
+void GanttDrawer::add_bar(BarOutlines& outlines, const draw::Row& row, Span span, const BusyByKind& busy,
                           Ticks capacity) {
   const std::int64_t x = plot_x(range_, span.start);
   const std::int64_t end = plot_x(range_, span.end);
   const Ticks all = tracks::total(busy);
   if (end <= x || all == 0) return;
-  // A short op stays visible in an idle bin, and a short gap in a busy one.
-  const double share = static_cast<double>(all) / static_cast<double>(capacity);
-  const double least = std::min(1.0, row.height / 3);
-  const double height = share >= 1 ? row.height : std::clamp(share * row.height, least, row.height - least);
+  const double height =
+      draw::bar_height(static_cast<double>(all) / static_cast<double>(capacity), row.height);
   const double ground = row.y + row.height;
   double top = ground;
   for (const OpKind kind : kAllOpKinds) {
@@ -41,10 +38,10 @@ void GanttDrawer::add_bar(BarOutlines& outlines, const RowPlace& row, Span span,
   }
 }
 
-void GanttDrawer::flush_bars(const RowPlace& row, BarOutlines& outlines) {
-  const std::string who = row.last == row.first + 1
-                              ? fmt::format("rank {}", row.first.value())
-                              : fmt::format("ranks {} to {}", row.first.value(), (row.last + -1).value());
+void GanttDrawer::flush_bars(const draw::Row& row, BarOutlines& outlines) {
+  const std::string who = row.is_shared()
+                              ? fmt::format("ranks {} to {}", row.first.value(), (row.last + -1).value())
+                              : draw::rank_label(row.first);
   for (std::size_t i = kOpKinds; i-- > 0;) {
     outlines[i].close();
     if (!outlines[i].text().empty())
@@ -53,16 +50,14 @@ void GanttDrawer::flush_bars(const RowPlace& row, BarOutlines& outlines) {
   }
 }
 
-void GanttDrawer::draw_shared_row(const RowPlace& row) {
+void GanttDrawer::draw_shared_row(const draw::Row& row) {
   const int count = detail_ == Detail::Bins ? bins() : static_cast<int>(kPlotWidth / 2);
-  const int ranks = (row.last - row.first.value()).value();
   const tracks::Bins bins{range_, count};
-  std::vector<BusyByKind> busy(static_cast<std::size_t>(count));
-  for (Rank rank = row.first; rank < row.last; ++rank) index_.add_busy(rank, bins, busy);
+  const std::vector<BusyByKind> busy = draw::busy_of_row(index_, row, bins);
   BarOutlines outlines;
   for (int bin = 0; bin < count; ++bin) {
     const Span span = bins.span_of(bin);
-    add_bar(outlines, row, span, busy[static_cast<std::size_t>(bin)], span.length() * ranks);
+    add_bar(outlines, row, span, busy[static_cast<std::size_t>(bin)], span.length() * row.ranks());
   }
   flush_bars(row, outlines);
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/draw/op_colours.hpp"
+#include "sim/draw/rows.hpp"
 #include "sim/tracks/marks.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/gantt_svg.hpp"
@@ -86,14 +87,6 @@ class BarOutline {
 
 using BarOutlines = std::array<BarOutline, kOpKinds>;
 
-/// One row of the picture: a rank, or neighbours that share it. Pixels of the plot.
-struct RowPlace {
-  Rank first;
-  Rank last;  ///< one past
-  double y = 0;
-  double height = 0;
-};
-
 /// Draws one Gantt, row by row:
 ///   gantt_svg.cpp    rows, lanes, legend
 ///   gantt_ops.cpp    ops that have their own place: boxes, paths, hairlines
@@ -107,29 +100,31 @@ class GanttDrawer {
  private:
   void place_rows();
   std::vector<RowLabel> labels() const;
-  void draw_row(const RowPlace& row);
+  void draw_row(const draw::Row& row);
   [[nodiscard]] int bins() const;
-  [[nodiscard]] std::string class_of(Op op) const;
+  [[nodiscard]] std::string class_of(Op op) const {
+    return op_class(op.kind(), colours_.shade_of(op), colours_.shades());
+  }
   [[nodiscard]] Op op_at(std::size_t at) const { return schedule_.ops()[at % schedule_.num_ops()]; }
-  void draw_lane(const RowPlace& row, const tracks::TimelineIndex& lane);
+  void draw_lane(const draw::Row& row, const tracks::TimelineIndex& lane);
   /// The ops of an entry from top to bottom, forwards above backwards.
-  void draw_entry(const RowPlace& row, const tracks::DrawnEntry& entry);
-  void draw_box(const RowPlace& row, std::size_t at, std::size_t part, std::size_t parts,
+  void draw_entry(const draw::Row& row, const tracks::DrawnEntry& entry);
+  void draw_box(const draw::Row& row, std::size_t at, std::size_t part, std::size_t parts,
                 std::pair<std::int64_t, std::int64_t> x);
   /// Width of the longest number of the run at size 1, so that boxes of one size have all their numbers or none.
   [[nodiscard]] double widest_number() const;
   [[nodiscard]] std::string box_text(Rank rank, std::size_t at) const;
-  void flush_paths(const RowPlace& row);
+  void flush_paths(const draw::Row& row);
   /// Merged marks: a bar as high as the rank was busy, its kinds one above the other.
-  void draw_bars(const RowPlace& row, const std::vector<tracks::Mark>& marks);
-  void add_bar(BarOutlines& outlines, const RowPlace& row, Span span, const tracks::BusyByKind& busy,
+  void draw_bars(const draw::Row& row, const std::vector<tracks::Mark>& marks);
+  void add_bar(BarOutlines& outlines, const draw::Row& row, Span span, const tracks::BusyByKind& busy,
                Ticks capacity);
-  void flush_bars(const RowPlace& row, BarOutlines& outlines);
-  void draw_shared_row(const RowPlace& row);
+  void flush_bars(const draw::Row& row, BarOutlines& outlines);
+  void draw_shared_row(const draw::Row& row);
   /// What is thinner than a pixel where everything is shown, yet stands alone: an op among idle time, a gap among ops.
-  void draw_hairs(const RowPlace& row, const tracks::TimelineIndex& lane,
+  void draw_hairs(const draw::Row& row, const tracks::TimelineIndex& lane,
                   const std::vector<tracks::Mark>& marks);
-  void draw_idle(const RowPlace& row);
+  void draw_idle(const draw::Row& row);
   /// A line below the ops of the critical path; neighbours closer than half a pixel join.
   void add_critical();
   [[nodiscard]] Legend legend() const;
@@ -143,8 +138,8 @@ class GanttDrawer {
   draw::OpColours colours_;
   Span range_;
   Detail detail_ = Detail::Boxes;
-  std::vector<RowPlace> rows_;
-  int ranks_per_row_ = 1;
+  std::vector<draw::Row> rows_;  // pixels of the plot
+  draw::RankRows rank_rows_;
   double pitch_ = 0;
   double height_ = 0;
   std::string plot_;

@@ -14,7 +14,7 @@ constexpr std::size_t kMostIdleMarks = 24'000;
 
 }  // namespace
 
-void GanttDrawer::draw_idle(const RowPlace& row) {
+void GanttDrawer::draw_idle(const draw::Row& row) {
   if (input_.idle == nullptr || input_.idle->empty()) return;
   const auto& spans = (*input_.idle)[row.first.at()];
   const std::size_t budget = kMostIdleMarks / rows_.size();
@@ -52,10 +52,10 @@ void GanttDrawer::draw_idle(const RowPlace& row) {
 
 void GanttDrawer::add_critical() {
   if (input_.critical == nullptr) return;
-  std::map<int, SpanPath> paths;  // by row
-  std::map<int, std::pair<std::int64_t, std::int64_t>> open;
+  std::map<std::size_t, SpanPath> paths;  // by row
+  std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> open;
   for (const std::size_t op : *input_.critical) {
-    const int row = schedule_.rank_of_op(op).value() / ranks_per_row_;
+    const std::size_t row = rank_rows_.row_of(schedule_.rank_of_op(op));
     const std::int64_t x = plot_x(range_, timeline_.start_of(op));
     const std::int64_t end = plot_x(range_, timeline_.end_of(op));
     auto [at, fresh] = open.try_emplace(row, x, end);
@@ -69,7 +69,7 @@ void GanttDrawer::add_critical() {
   }
   for (const auto& [row, span] : open) paths[row].add(span.first, span.second);
   for (const auto& [row, path] : paths) {
-    const RowPlace& place = rows_[static_cast<std::size_t>(row)];
+    const draw::Row& place = rows_[row];
     const double thick = std::min(2.5, place.height / 3);
     plot_ += fmt::format("<path class=\"critical-path\" stroke-width=\"{}\" d=\"{}\"/>\n", coordinate(thick),
                          path.at_height(place.y + place.height - thick / 2));

@@ -5,6 +5,7 @@
 
 #include <pipeloom/schedule.hpp>
 #include "sim/draw/scene.hpp"
+#include "sim/draw/words.hpp"
 #include "sim/kinds.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/gantt_drawer.hpp"
@@ -21,11 +22,8 @@ constexpr double kHair = 1;  // pixels below which a lone thing is drawn by a ha
 
 }  // namespace
 
-void GanttDrawer::draw_entry(const RowPlace& row, const DrawnEntry& entry) {
-  std::vector<std::size_t> parts(entry.count);
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = entry.op + i;
-  std::stable_sort(parts.begin(), parts.end(),
-                   [&](std::size_t a, std::size_t b) { return op_at(a).kind() < op_at(b).kind(); });
+void GanttDrawer::draw_entry(const draw::Row& row, const DrawnEntry& entry) {
+  const std::vector<std::size_t> parts = draw::stacked_ops(schedule_, entry);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::int64_t x = plot_x(range_, timeline_.start[parts[i]]);
     const std::int64_t end = plot_x(range_, timeline_.end[parts[i]]);
@@ -41,15 +39,14 @@ void GanttDrawer::draw_entry(const RowPlace& row, const DrawnEntry& entry) {
   }
 }
 
-void GanttDrawer::draw_box(const RowPlace& row, std::size_t at, std::size_t part, std::size_t parts,
+void GanttDrawer::draw_box(const draw::Row& row, std::size_t at, std::size_t part, std::size_t parts,
                            std::pair<std::int64_t, std::int64_t> x) {
   const Op op = op_at(at);
   const std::string name = class_of(op);
   const double height = row.height / static_cast<double>(parts);
   const double y = row.y + height * static_cast<double>(part);
   const double width = pixels(x.second - x.first);
-  std::string number = std::to_string(op.microbatch().value());
-  if (op.is_sliced()) number += fmt::format(".{}", op.slice());
+  const std::string number = draw::op_number(op);
   plot_ += fmt::format(
       R"(<rect class="{} fill{}" x="{}" y="{}" width="{}" height="{}" data-n="{}"><title>{}</title></rect>)"
       "\n",
@@ -64,9 +61,7 @@ void GanttDrawer::draw_box(const RowPlace& row, std::size_t at, std::size_t part
 }
 
 double GanttDrawer::widest_number() const {
-  std::string longest(std::to_string(std::max(0, schedule_.microbatches() - 1)).size(), '0');
-  if (schedule_.slices() > 1) longest += "." + std::to_string(schedule_.slices() - 1);
-  return draw::text_width(longest, 1);
+  return draw::text_width(draw::widest_op_number(schedule_), 1);
 }
 
 std::string GanttDrawer::box_text(Rank rank, std::size_t at) const {
@@ -81,7 +76,7 @@ std::string GanttDrawer::box_text(Rank rank, std::size_t at) const {
                      format_ticks(timeline_.end[at] - timeline_.start[at], timeline_.unit));
 }
 
-void GanttDrawer::flush_paths(const RowPlace& row) {
+void GanttDrawer::flush_paths(const draw::Row& row) {
   for (const auto& [key, path] : paths_) {
     const auto& [name, part, parts] = key;
     const double height = row.height / static_cast<double>(parts);
@@ -95,7 +90,8 @@ void GanttDrawer::flush_paths(const RowPlace& row) {
   }
 }
 
-void GanttDrawer::draw_hairs(const RowPlace& row, const TimelineIndex& lane, const std::vector<Mark>& marks) {
+void GanttDrawer::draw_hairs(const draw::Row& row, const TimelineIndex& lane,
+                             const std::vector<Mark>& marks) {
   const auto start_of = [&](std::size_t i) { return pixels(plot_x(range_, marks[i].start)); };
   const auto end_of = [&](std::size_t i) { return pixels(plot_x(range_, marks[i].end)); };
   const auto down = [&](std::size_t i) {

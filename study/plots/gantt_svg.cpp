@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "sim/draw/axis.hpp"
-#include "sim/draw/scene.hpp"
+#include "sim/draw/words.hpp"
 #include "sim/kinds.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/gantt_drawer.hpp"
@@ -20,8 +18,6 @@ using tracks::Mark;
 using tracks::TimelineIndex;
 
 constexpr double kAllRowsHeight = 560;
-constexpr double kWorkShare = 0.74;  // of a row with copies below the work
-constexpr double kCopyShare = 0.22;
 constexpr int kFinestBins = 250'000;
 /// Bars of binned rows in one picture: some 12 bytes each.
 constexpr int kMostBars = 200'000;
@@ -43,7 +39,7 @@ GanttDrawer::GanttDrawer(const GanttInput& input)
 
 Gantt GanttDrawer::draw() {
   place_rows();
-  for (const RowPlace& row : rows_) draw_row(row);
+  for (const draw::Row& row : rows_) draw_row(row);
   add_critical();
   Gantt out;
   out.detail = detail_;
@@ -56,49 +52,34 @@ Gantt GanttDrawer::draw() {
 }
 
 void GanttDrawer::place_rows() {
-  const int ranks = schedule_.ranks();
-  ranks_per_row_ = (ranks + kMostRows - 1) / kMostRows;
-  const int rows = (ranks + ranks_per_row_ - 1) / ranks_per_row_;
+  rank_rows_ = draw::RankRows(Rank(0), Rank(schedule_.ranks()), kMostRows);
+  const int rows = rank_rows_.count();
   const double largest = schedule_.has_groups() ? 36 : copies_ ? 32 : 27;
   pitch_ = std::clamp(kAllRowsHeight / rows, 4.0, largest);
   const double gap = pitch_ < 6 ? 0.6 : std::min(5.0, pitch_ * 0.16);
-  for (int i = 0; i < rows; ++i)
-    rows_.push_back({Rank(i * ranks_per_row_), Rank(std::min(ranks, (i + 1) * ranks_per_row_)), i * pitch_,
-                     pitch_ - gap});
+  for (int i = 0; i < rows; ++i) rows_.push_back(rank_rows_.row(i, i * pitch_, pitch_ - gap));
   height_ = rows * pitch_ - gap;
 }
 
 std::vector<RowLabel> GanttDrawer::labels() const {
   std::vector<RowLabel> out;
   const double size = std::clamp(pitch_ * 0.8, 11.0, 12.0);
-  const auto every = draw::nice_step(
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil((size + 2) / pitch_ * ranks_per_row_))));
-  for (const RowPlace& row : rows_) {
-    const std::int64_t rank = row.first.value();
-    const std::int64_t before = rank - ranks_per_row_;
-    if (rank != 0 && rank / every == before / every) continue;
-    out.push_back({row.y + row.height / 2 + 0.36 * size, fmt::format("rank {}", rank), size});
-  }
+  for (const draw::Row& row : rows_)
+    if (rank_rows_.is_named(row, pitch_, size))
+      out.push_back({row.y + row.height / 2 + 0.36 * size, draw::rank_label(row.first), size});
   return out;
 }
 
-void GanttDrawer::draw_row(const RowPlace& row) {
+void GanttDrawer::draw_row(const draw::Row& row) {
   plot_ += fmt::format("<rect class=\"row-ground\" x=\"0\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
                        coordinate(row.y), plot_x(range_, index_.span().end), coordinate(row.height));
-  if (row.last != row.first + 1) {
+  if (row.is_shared()) {
     draw_shared_row(row);
     return;
   }
   draw_idle(row);
-  RowPlace work = row;
-  if (copies_) {
-    work.height = row.height * kWorkShare;
-    RowPlace strip = row;
-    strip.height = row.height * kCopyShare;
-    strip.y = row.y + row.height - strip.height;
-    draw_lane(strip, *copies_);
-  }
-  draw_lane(work, index_);
+  if (copies_) draw_lane(draw::lanes_of(row).copies, *copies_);
+  draw_lane(copies_ ? draw::lanes_of(row).work : row, index_);
 }
 
 int GanttDrawer::bins() const {
@@ -107,14 +88,7 @@ int GanttDrawer::bins() const {
   return std::clamp(per_row, 128, static_cast<int>(2 * kPlotWidth));
 }
 
-std::string GanttDrawer::class_of(Op op) const {
-  const int shades = colours_.shades();
-  const int chunks = shades / schedule_.placement().replicas();
-  const int shade = colours_.chunk_of(op).value() + chunks * schedule_.replica_of(op.microbatch()).value();
-  return op_class(op.kind(), shade, shades);
-}
-
-void GanttDrawer::draw_lane(const RowPlace& row, const TimelineIndex& lane) {
+void GanttDrawer::draw_lane(const draw::Row& row, const TimelineIndex& lane) {
   const auto marks = lane.marks(row.first, range_, bins());
   paths_.clear();
   draw_bars(row, marks);
@@ -139,9 +113,9 @@ Legend GanttDrawer::legend() const {
                                                                 : "shades: chunks, the first full"});
   for (std::size_t i = 0; i < kIdleCauses; ++i)
     if (causes_.test(i))
-      out.entries.push_back({{idle_class(static_cast<IdleCause>(i))},
-                             fmt::format("Idle: {}", name_of(static_cast<IdleCause>(i)))});
-  if (has_critical_) out.entries.push_back({{"critical-swatch"}, "Critical path"});
+      out.entries.push_back(
+          {{idle_class(static_cast<IdleCause>(i))}, draw::idle_label(static_cast<IdleCause>(i))});
+  if (has_critical_) out.entries.push_back({{"critical-swatch"}, draw::kCriticalPathLabel});
   return out;
 }
 
@@ -152,7 +126,7 @@ std::string GanttDrawer::description() const {
   return fmt::format("{} from {} to {} {}. {}",
                      count_text(static_cast<std::size_t>(schedule_.ranks()), "rank"),
                      format_ticks(range_.start, timeline_.unit), format_ticks(range_.end, timeline_.unit),
-                     timeline_.unit == TimeUnit::Unit ? "units" : name_of(timeline_.unit), how);
+                     draw::unit_words(timeline_.unit), how);
 }
 
 Gantt draw_gantt(const GanttInput& input) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <pipeloom/metrics.hpp>
+#include "sim/draw/words.hpp"
 #include "sim/memory.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/gantt_svg.hpp"
@@ -108,11 +109,11 @@ Figure draw_memory(const MemoryInput& input) {
     chart.plot += fmt::format("<rect class=\"row-ground\" x=\"0\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
                               coordinate(strip.top), kPlotUnits, coordinate(height));
     chart.plot += strip_markup(strip, thinned(curves[i], chart.range),
-                               fmt::format("rank {}: peak {}", input.ranks[i].value(), peak));
+                               fmt::format("{}: peak {}", draw::rank_label(input.ranks[i]), peak));
     if (const auto limit = model.limit_of(input.ranks[i]))
       chart.plot += fmt::format("<path class=\"limit-line\" d=\"M0 {}h{}\"/>\n",
                                 coordinate(strip.y_of(*limit)), kPlotUnits);
-    chart.labels.push_back({strip.top + height / 2 - 1, fmt::format("rank {}", input.ranks[i].value()), 12});
+    chart.labels.push_back({strip.top + height / 2 - 1, draw::rank_label(input.ranks[i]), 12});
     chart.labels.push_back({strip.top + height / 2 + 12, peak, 11, true});
   }
   Figure figure;

@@ -6,6 +6,7 @@
 
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene.hpp"
+#include "sim/draw/words.hpp"
 #include "study/document/html.hpp"
 
 namespace pipeloom::study::page {
@@ -14,10 +15,6 @@ namespace {
 constexpr double kAxisHeight = 36;
 constexpr double kAxisText = 11;
 constexpr double kTickGap = 34;
-
-std::string unit_text(TimeUnit unit) {
-  return unit == TimeUnit::Unit ? "units" : std::string(name_of(unit));
-}
 
 struct Axis {
   std::string marks;
@@ -71,7 +68,8 @@ std::string to_svg(const TimeChart& chart) {
   out += fmt::format(
       R"( data-link="{}" data-x="{}" data-width="{}" data-y="{}" data-height="{}" data-from="{}" data-to="{}" data-unit="{}">)",
       chart.link, coordinate(kPlotX), coordinate(kPlotWidth), coordinate(kPlotY), plot_height,
-      to_double(chart.range.start, axis.unit), to_double(chart.range.end, axis.unit), unit_text(axis.unit));
+      to_double(chart.range.start, axis.unit), to_double(chart.range.end, axis.unit),
+      draw::unit_words(axis.unit));
   out += fmt::format("\n<g class=\"grid\">{}</g>\n", axis.grid);
   out += fmt::format("<g class=\"labels\">{}</g>\n", labels_of(chart));
   out += fmt::format(

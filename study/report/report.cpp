@@ -26,6 +26,7 @@ class ReportWriter {
     write_memory();
     write_ranks();
     write_messages();
+    if (parts.scenarios != nullptr) write_scenarios(*parts.scenarios);
     if (parts.critical_path) write_critical_path();
     if (parts.orders) write_orders();
     if (parts.timeline) write_timeline();
@@ -109,6 +110,40 @@ class ReportWriter {
     time_of("exposed", totals.exposed);
     time_of("lost_to_queues", messages->lost_to_queues);
     out_ << '}';
+  }
+
+  void write_scenarios(const ScenarioSummary& scenarios) {
+    const auto quantiles = [&](const char* name, const Quantiles& of, double scale) {
+      out_ << ", \"" << name << "\": {\"mean\": " << of.mean * scale << ", \"p50\": " << of.p50 * scale
+           << ", \"p95\": " << of.p95 * scale << ", \"p99\": " << of.p99 * scale << '}';
+    };
+    key("scenarios") << "{\"count\": " << scenarios.count << ", \"seed\": " << scenarios.seed;
+    quantiles("makespan", scenarios.makespan, 1 / static_cast<double>(ticks_per(unit_)));
+    quantiles("bubble_ratio", scenarios.bubble, 1);
+    out_ << ", \"sensitivities\": [";
+    for (std::size_t i = 0; i < scenarios.sensitivities.size(); ++i) {
+      out_ << (i > 0 ? ",\n    " : "\n    ");
+      write_sensitivity(scenarios.sensitivities[i]);
+    }
+    out_ << "]}";
+  }
+
+  void write_sensitivity(const Sensitivity& one) {
+    switch (one.what) {
+      case Sensitivity::What::Stage:
+        out_ << "{\"kind\": \"stage\", \"stage\": " << one.index;
+        break;
+      case Sensitivity::What::Rank:
+        out_ << "{\"kind\": \"rank\", \"rank\": " << one.index;
+        break;
+      case Sensitivity::What::OpKind:
+        out_ << "{\"kind\": \"op_kind\", \"op_kind\": \"" << std::string_view(name_of(one)) << '"';
+        break;
+      case Sensitivity::What::Link:
+        out_ << "{\"kind\": \"link\", \"link\": [" << one.index << ", " << one.to << ']';
+        break;
+    }
+    out_ << ", \"derivative\": " << one.derivative << '}';
   }
 
   void write_critical_path() {

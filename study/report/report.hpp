@@ -7,6 +7,7 @@
 
 #include <pipeloom/run.hpp>
 #include "study/report/metric.hpp"
+#include "study/run/scenario_run.hpp"
 
 namespace pipeloom::study {
 
@@ -15,6 +16,7 @@ struct ReportParts {
   bool orders = false;
   bool timeline = false;
   bool critical_path = true;  ///< where it is known
+  const ScenarioSummary* scenarios = nullptr;
 };
 
 /// Writes the report as JSON, keys in the documented order, one rank and one timeline row per line. Times are exact

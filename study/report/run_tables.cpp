@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
 #include "sim/base/text_tools.hpp"
+#include "sim/draw/words.hpp"
 #include "study/run/messages.hpp"
 #include "study/text/numbers.hpp"
 
@@ -109,7 +111,7 @@ std::string run_title(const Run& run) {
   out += fmt::format("; {}", count_text(m.num_ops, "op"));
   if (m.num_entries != m.num_ops) out += fmt::format(" in {} entries", count_text(m.num_entries));
   const TimeUnit unit = run.timeline.unit;
-  return out + fmt::format("; times in {}", unit == TimeUnit::Unit ? "units" : name_of(unit));
+  return out + fmt::format("; times in {}", draw::unit_words(unit));
 }
 
 Table summary_table(const Run& run, std::span<const Metric> metrics) {
@@ -198,6 +200,35 @@ std::string summary_page(const Run& run, const SummaryStyle& style) {
     out += fmt::format("{} of {} ranks: the ends, the extremes and an even spread; -v shows all\n",
                        ranks.size(), count_text(count));
   return out;
+}
+
+std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit, const SummaryStyle& style) {
+  constexpr std::size_t kShown = 4;  // of stages, of ranks, of kinds, of links
+  Table times({{"over scenarios"},
+               {"mean", Align::Right},
+               {"p50", Align::Right},
+               {"p95", Align::Right},
+               {"p99", Align::Right}});
+  const auto add = [&times](const char* name, const Quantiles& of, const auto& text) {
+    times.add_row({name, text(of.mean), text(of.p50), text(of.p95), text(of.p99)});
+  };
+  add("makespan", scenarios.makespan, [unit](double ticks) { return time_text(std::llround(ticks), unit); });
+  add("bubble ratio", scenarios.bubble, [](double ratio) { return ratio_text(ratio); });
+  Table hangs({{"1 % slower"}, {"lengthens the step by", Align::Right}});
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < scenarios.sensitivities.size(); ++i) {
+    const Sensitivity& one = scenarios.sensitivities[i];
+    shown = i > 0 && scenarios.sensitivities[i - 1].what == one.what ? shown + 1 : 0;
+    if (shown < kShown || style.everything)
+      hangs.add_row({name_of(one), fmt::format("{:.2f} %", one.derivative)});
+  }
+  const auto text = [&style](const Table& table) {
+    return style.markdown ? table.markdown() : table.text(style.colour);
+  };
+  return bold(fmt::format("{}, seed {}", count_text(static_cast<std::size_t>(scenarios.count), "scenario"),
+                          scenarios.seed),
+              style.colour) +
+         "\n\n" + text(times) + '\n' + text(hangs);
 }
 
 std::string over_limit_text(const OverLimit& over, const MemoryModel& model) {

@@ -10,6 +10,7 @@
 #include <pipeloom/metrics.hpp>
 #include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/scenario_run.hpp"
 #include "study/text/table.hpp"
 
 namespace pipeloom::study {
@@ -38,6 +39,10 @@ struct SummaryStyle {
   bool colour = false;
 };
 [[nodiscard]] std::string summary_page(const Run& run, const SummaryStyle& style);
+
+/// How long steps take over scenarios, and what they hang on most: a title and two tables.
+[[nodiscard]] std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit,
+                                        const SummaryStyle& style);
 
 /// "over the memory limit: rank 0 needs 81.1 GB (75.5 GiB) at 0F3, the limit is 80.0 GB (74.5 GiB); ..."
 [[nodiscard]] std::string over_limit_text(const OverLimit& over, const MemoryModel& model);

@@ -18,6 +18,7 @@ extern const std::string_view kGridSchema;
 extern const std::string_view kSweepResultSchema;
 extern const std::string_view kCheckSchema;
 extern const std::string_view kRunSchema;
+extern const std::string_view kExplanationSchema;
 }  // namespace embedded
 
 namespace {
@@ -92,8 +93,8 @@ std::string report_schema(std::span<const Metric> table) {
 }
 
 std::vector<std::string> schema_names() {
-  return {"config",     "report", "schedule",     "suite", "baseline",
-          "comparison", "grid",   "sweep-result", "check", "run"};
+  return {"config", "report",       "schedule", "suite", "baseline",   "comparison",
+          "grid",   "sweep-result", "check",    "run",   "explanation"};
 }
 
 std::string schema_text(std::string_view name) {
@@ -107,6 +108,7 @@ std::string schema_text(std::string_view name) {
   if (name == "sweep-result") return std::string(embedded::kSweepResultSchema);
   if (name == "check") return std::string(embedded::kCheckSchema);
   if (name == "run") return std::string(embedded::kRunSchema);
+  if (name == "explanation") return std::string(embedded::kExplanationSchema);
   throw InputError::unknown_name({}, "schema", name, schema_names());
 }
 

@@ -10,7 +10,7 @@
 
 namespace pipeloom::study {
 
-/// "config", "report", "schedule", "suite", "baseline", "comparison", "grid", "sweep-result" (of a line).
+/// "config", "report", "schedule", "suite", "baseline", "comparison", "grid", "sweep-result" (of a line), "check", "run", "explanation".
 [[nodiscard]] std::vector<std::string> schema_names();
 /// The schema's text, ending in a newline. Throws InputError for an unknown name.
 [[nodiscard]] std::string schema_text(std::string_view name);

@@ -14,6 +14,8 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/trace_reader.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "study/text/at_place.hpp"
 
@@ -58,6 +60,11 @@ io::Document read_document(const Request& options, Input& input) {
   if (!options.file) return {};
   // An unset variable in a script leaves "".
   if (options.file->empty()) throw InputError("the name of the input file is empty; name a file, or -");
+  if (is_trace_input(options))
+    throw InputError(
+        Where{*options.file},
+        "this is a trace of a real run: its ops have their times already; `pipeloom convert` draws it, "
+        "`pipeloom compare` and `pipeloom report` show it beside a simulation");
   std::string text = options.text ? *options.text : io::read_file(*options.file);
   input.name = *options.file == "-" ? "standard input" : *options.file;
   if (!options.from && io::looks_like_timeline(text))
@@ -82,6 +89,11 @@ io::Document read_document(const Request& options, Input& input) {
 }
 
 }  // namespace
+
+bool is_trace_input(const Request& input) {
+  if (!input.file || input.text) return false;
+  return input.from ? io::is_trace_format(*input.from) : io::is_trace(*input.file);
+}
 
 Input read_input(const Request& options) {
   Input input;
@@ -139,6 +151,16 @@ Run read_run(std::string_view text, const std::string& file, TimeUnit unit) {
   return run;
 }
 
+Run trace_run(const Request& input) {
+  io::TraceRun read = io::assemble(io::read_trace({*input.file}, {input.from, input.mapping}));
+  Run run;
+  run.source = RunSource::TimelineFile;
+  run.schedule = read.timeline.schedule;
+  run.timeline = std::move(read.timeline);
+  run.warnings = std::move(read.warnings);
+  return run;
+}
+
 }  // namespace
 
 std::vector<std::vector<IdleSpan>> idle_spans_of(const Run& run) {
@@ -151,9 +173,12 @@ std::vector<std::vector<IdleSpan>> idle_spans_of(const Run& run) {
 
 Run load_run(Request input, const Limits& limits, TimeUnit unit) {
   const std::string file = input.file.value_or("");
-  if (input.file && !input.text) input.text = io::read_file(*input.file, io::kMaxTimelineBytes);
+  const bool is_trace = is_trace_input(input);
+  if (input.file && !input.text && !is_trace) input.text = io::read_file(*input.file, io::kMaxTimelineBytes);
   Run run;
-  if (input.text && io::looks_like_timeline(*input.text)) {
+  if (is_trace) {
+    run = trace_run(input);
+  } else if (input.text && io::looks_like_timeline(*input.text)) {
     run = read_run(*input.text, file, unit);
   } else {
     const Input read = read_input(input);

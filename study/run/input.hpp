@@ -39,14 +39,17 @@ struct Input {
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
 [[nodiscard]] Run evaluate(const Input& input, const Limits& limits);
 
+/// Whether the file is a trace of a real run, or a folder of its files: --from says so, or its content.
+[[nodiscard]] bool is_trace_input(const Request& input);
+
 // Runs of files: simulated from a configuration or schedule file, or read from a file of times.
 
 /// Idle spans of the first step of a simulated run, [rank]: by its messages where these block or queue, else by its costs.
 [[nodiscard]] std::vector<std::vector<IdleSpan>> idle_spans_of(const Run& run);
 
-/// `input` names a file or holds its text. Values on top of it count for simulated runs; `unit` is that of a timeline that does not say
-/// its own. The title is the file's name; idle spans are there where causes are known. Throws as read_input(), evaluate() and
-/// io::read_timeline() do.
+/// `input` names a file, a trace's folder among them, or holds its text. Values on top of it count for simulated runs; `unit` is that of a timeline that does not say
+/// its own. The title is the file's name; idle spans are there where causes are known. Throws as read_input(), evaluate(),
+/// io::read_timeline(), io::read_trace() and io::assemble() do.
 [[nodiscard]] Run load_run(Request input, const Limits& limits, TimeUnit unit);
 
 /// The runs of `files` in this order, each with the values of `input` on top; a timeline without a unit has that of the first run.

@@ -4,7 +4,7 @@
 
 #include "cli/app.hpp"
 #include "cli/command.hpp"
-#include "cli/usage.hpp"
+#include "cli/man_page.hpp"
 #include "support/catch.hpp"
 
 namespace completion_test {

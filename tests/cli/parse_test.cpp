@@ -15,6 +15,7 @@ using Texts = std::vector<std::string>;
 struct Toy {
   Texts files, set, include, words;
   std::string out = "-";
+  std::string file;
   std::optional<std::string> format;
   bool json = false;
   bool force = false;
@@ -35,6 +36,9 @@ struct Toy {
     line.add_command("note", "Takes assignments")
         .options.option("--set", set, "KEY=VALUE", "Any")
         .repeatable();
+    OptionList& open = line.add_command("open", "Takes a file and assignments").options;
+    open.positional("FILE", file, "FILE", "What to open");
+    open.option("--set", set, "KEY=VALUE", "Any").repeatable();
     line.add_command("rest", "Passes on").options.pass_on(words);
   }
 
@@ -139,6 +143,9 @@ TEST_CASE("wrong usage is one error that names the nearest right thing") {
   CHECK(
       holds(error_of({"note", "--set", "a=1", "b=2"}), "'b=2'; write --set before each of its values; see"));
   CHECK(holds(error_of({"note", "--set", "a=1", "b"}), "unexpected argument 'b'; see"));
+  CHECK(holds(error_of({"open", "--set", "a=1", "b=2"}),
+              "'b=2' is no file; write --set before each of its values; see"));
+  CHECK(error_of({"open", "b"}).empty());
   CHECK(holds(error_of({"go", "a", "-o"}), "--output needs a value"));
   CHECK(holds(error_of({"go"}), "FILES is required"));
   CHECK(holds(error_of({"go", "a", "--json", "--to", "json"}), "excludes"));

@@ -1,5 +1,6 @@
 #include "sim/draw/axis.hpp"
 
+#include "sim/draw/words.hpp"
 #include "support/catch.hpp"
 
 namespace axis_test {

@@ -255,16 +255,16 @@ TEST_CASE("bytes held: the least and the most of every bin", "[tracks]") {
       const TimeRange range = random_range(random, index.span());
       const int bins = static_cast<int>(random.between(1, 50));
       const MemoryPyramid coarse(curve, index.span(), curve.size(), false);
-      std::vector<MemoryExtent> exact;
-      std::vector<MemoryExtent> cells;
-      MemoryPyramid(curve, index.span(), 1, true).extents(range, bins, exact);
-      coarse.extents(range, bins, cells);
+      std::vector<Extent> exact(static_cast<std::size_t>(bins));
+      std::vector<Extent> cells = exact;
+      MemoryPyramid(curve, index.span(), 1, true).extents(range, exact);
+      coarse.extents(range, cells);
       for (int bin = 0; bin < bins; ++bin) {
         const double from =
             std::max(range.start + bin * range.length() / bins, static_cast<double>(index.span().start));
         const double to =
             std::min(range.start + (bin + 1) * range.length() / bins, static_cast<double>(index.span().end));
-        MemoryExtent expected{kMaxTicks, 0};
+        Extent expected{kMaxTicks, 0};
         for (std::size_t i = 0; i < curve.size(); ++i) {
           const double start = static_cast<double>(curve[i].time);
           const double end = i + 1 < curve.size() ? static_cast<double>(curve[i + 1].time)

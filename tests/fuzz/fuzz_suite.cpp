@@ -14,12 +14,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
-#include "study/gate/annotations.hpp"
-#include "study/gate/benchmark_json.hpp"
-#include "study/gate/bmf.hpp"
-#include "study/gate/junit.hpp"
-#include "study/gate/sarif.hpp"
-#include "study/gate/summary.hpp"
+#include "study/gate/outputs.hpp"
 #include "study/suite/baseline.hpp"
 #include "study/suite/case_verdict.hpp"
 #include "study/suite/suite.hpp"

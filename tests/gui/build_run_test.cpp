@@ -55,7 +55,7 @@ TEST_CASE("a configuration becomes a run with all that the window shows", "[runs
   CHECK(run->message_bars.empty());
   CHECK(run->message_track == nullptr);
   CHECK(run->memory_track);
-  CHECK(run->memory_track->peak_bytes() == 4);  // rank 0 holds p activations of one byte
+  CHECK(run->memory_track->peak() == 4);  // rank 0 holds p activations of one byte
   Ticks on_path = 0;
   for (const std::size_t op : run->critical())
     on_path += run->timeline.end_of(op) - run->timeline.start_of(op);

@@ -61,6 +61,23 @@ void check_nouns() {
   expect(span_of(simulate(schedule, terms)).length() == kMakespan + 5 * unit, "a cost of one op");
 }
 
+/// On one microbatch, an op that takes longer is a stage that takes longer: their pictures are the same to the byte.
+void check_pictures_of_ops() {
+  const auto schedule =
+      std::make_shared<const Schedule>(make_schedule("1f1b", {.ranks = 2, .microbatches = 1}));
+  const Ticks unit = ticks_per(TimeUnit::Unit);
+  const auto picture = [&](const Terms& terms) {
+    std::ostringstream out;
+    write(simulate(schedule, terms), terms, "svg", out, {.idle_causes = true, .critical_path = true});
+    return out.str();
+  };
+  Terms by_op = uniform_terms(schedule->placement(), {.forward = unit, .backward = 2 * unit});
+  Terms by_stage = by_op;
+  by_op.ops.push_back({.kinds = {OpKind::Forward}, .stage = Stage(0), .duration = 6 * unit});
+  by_stage.costs.duration[0][0] = 6 * unit;
+  expect(picture(by_op) == picture(by_stage), "the picture of a cost of one op");
+}
+
 void check_errors() {
   expect(!refusal("dualpipe", {.ranks = 5, .microbatches = 20}).empty(), "dualpipe wants even ranks");
   expect(parse_op("3I7") == backward_input(Stage(3), Microbatch(7)) && to_text(*parse_op("3I7")) == "3I7",
@@ -126,6 +143,7 @@ std::string output_of(const std::string& command) {
 
 int main(int argc, char** argv) {
   check_nouns();
+  check_pictures_of_ops();
   check_errors();
   check_runs();
   check_sweep();

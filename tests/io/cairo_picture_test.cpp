@@ -1,9 +1,8 @@
-#include "sim/io/pictures/cairo_picture.hpp"
-
 #include <sstream>
 
 #include <pipeloom/error.hpp>
 #include "draw/scenes.hpp"
+#include "sim/io/pictures/pictures.hpp"
 #include "support/catch.hpp"
 
 namespace cairo_picture_test {

@@ -67,7 +67,19 @@ std::vector<std::string> values_of(const Key& key) {
     case KeyType::BytesTable:
       return {"12", "[1, 2]"};
     case KeyType::Overlapped:
-      return {"\"sequential\"", "{\"factor\": 1.2}", "{\"saving\": 0.5}", "2.5"};
+      return {"\"sequential\"", "{\"factor\": 1.2}", "{\"saving\": 0.5}", "2.5",
+              "{\"pairs\": [[1.0, 2.0], [3.0, 4.0]]}"};
+    case KeyType::Rows:
+      if (key.path == "costs.table")
+        return {R"([{"kind": "F", "stage": 1, "microbatch": 0, "time": 2.5}, {"time": 1.0}])"};
+      return {R"([{"kind": "B", "rank": 3, "slice": 1, "time": 0.5}, {"stage": 2, "factor": 1.25}])"};
+    case KeyType::Noise:
+      return {R"({"model": "constant"})", R"({"model": "lognormal", "sigma": 0.03})",
+              R"({"model": "empirical", "factors": [0.9, 1.1]})",
+              R"({"model": "hiccup", "period": 100.0, "time": 5.0, "ranks": [1, 3]})"};
+    case KeyType::Links:
+      return {R"([{"from": 1, "to": 2, "latency": 0.5, "bytes": 7, "oneway": true}])",
+              R"({"latency": [[0.0, 1.0], [2.0, 0.0]]})"};
     case KeyType::Object:
     case KeyType::Recompute:
     case KeyType::Offload:

@@ -137,15 +137,15 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "c:2:11: error: unknown key of costs 'foward'; did you mean 'forward'? valid: time_unit, per, "
        "forward, backward, "
        "backward_input, backward_weight, recompute, offload, reload, overlapped, first_stage, rank_scale, "
-       "stage_scale, microbatch_scale, transfer"},
+       "stage_scale, microbatch_scale, exceptions, table, entry, noise, transfer"},
       {with(R"("costs": {"time_unit": "min"})"),
        "c:2:24: error: unknown costs.time_unit 'min'; valid: unit, s, ms, us, ns"},
       {with(R"("costs": {"overlapped": "sequental"})"),
        "c:2:25: error: unknown costs.overlapped 'sequental'; did you mean 'sequential'? valid: sequential, "
        "sum"},
       {with(R"("costs": {"overlapped": {"factor": 1, "saving": 1}})"),
-       "c:2:25: error: costs.overlapped is an object; it must be an object with one key, \"factor\" or "
-       "\"saving\", or with "
+       "c:2:25: error: costs.overlapped is an object; it must be an object with one key, \"factor\", "
+       "\"saving\" or \"pairs\", or with "
        "\"default\" and \"stages\""},
       {with(R"("costs": {"rank_scale": 2})"),
        "c:2:25: error: costs.rank_scale is 2; it must be an array of factors, such as [1, 1, 1.1, 1], or "

@@ -1,8 +1,7 @@
-#include "sim/io/pictures/svg.hpp"
-
 #include <sstream>
 
 #include "draw/scenes.hpp"
+#include "sim/io/pictures/pictures.hpp"
 #include "support/catch.hpp"
 #include "support/xml.hpp"
 

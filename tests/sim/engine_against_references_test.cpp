@@ -15,7 +15,9 @@
 namespace pipeloom::engine_against_references_test {
 namespace {
 
+using test::add_besides;
 using test::Random;
+using test::random_extras;
 using test::random_problem;
 using test::reference_times;
 using test::ReferenceTimes;
@@ -80,6 +82,29 @@ TEST_CASE("engine, recursion and Boost.Graph give the same times on random legal
     REQUIRE(expected.has_value());
     REQUIRE(engine_times(simulator, *schedule, costs) == *expected);
     REQUIRE(graph_agrees(*schedule, costs, *expected));
+  }
+}
+
+TEST_CASE("engine, recursion and Boost.Graph agree on what entries, pairs and messages take besides") {
+  Simulator simulator;
+  for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
+    Random random(seed);
+    auto [schedule, costs] = random_problem(300'000 + seed);
+    add_besides(random, *schedule, costs);
+    if (random.chance(30)) schedule = std::make_shared<const Schedule>(random_extras(random, *schedule));
+    if (random.chance(30)) {
+      for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+        costs.per_op.push_back(costs.entry + random.between(0, 100));
+    }
+    INFO("seed " << seed);
+    const auto expected = reference_times(*schedule, costs);
+    REQUIRE(expected.has_value());
+    REQUIRE(engine_times(simulator, *schedule, costs) == *expected);
+    REQUIRE(graph_agrees(*schedule, costs, *expected));
+    const auto totals = simulator.evaluate(*schedule, costs, default_memory(schedule->placement()));
+    const Span whole =
+        span_of(Timeline{.schedule = schedule, .start = expected->start, .end = expected->end});
+    REQUIRE(std::get<Totals>(totals).makespan == whole.length());
   }
 }
 

@@ -75,7 +75,9 @@ TEST_CASE("six causes have names") {
 
 TEST_CASE("causes sum exactly to idle, and spans fill exactly the gaps, on random problems") {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-    const auto [schedule, costs] = test::random_problem(1'400'000 + seed);
+    auto [schedule, costs] = test::random_problem(1'400'000 + seed);
+    test::Random random(seed);
+    if (random.chance(50)) test::add_besides(random, *schedule, costs);
     INFO("seed " << seed);
     const Timeline timeline = simulate(schedule, costs);
     const Span whole = span_of(timeline);

@@ -45,6 +45,18 @@ void for_each_problem(const std::function<void(const Problem&)>& check) {
   }
 }
 
+/// With what entries, pairs and messages take besides, which chains of data know nothing of.
+void for_each_problem_and_besides(const std::function<void(const Problem&)>& check) {
+  for_each_problem(check);
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    INFO("besides, seed " << seed);
+    test::Random random(seed);
+    Problem one = problem(2'400'000 + seed);
+    test::add_besides(random, *one.schedule, one.costs);
+    check(one);
+  }
+}
+
 /// The same timeline as a measurement could have it: ends and starts moved by up to three ticks.
 Timeline jittered(Timeline timeline, std::uint64_t seed) {
   test::Random random(seed);
@@ -124,7 +136,7 @@ TEST_CASE("chains where only some microbatches are split or recomputed") {
 
 TEST_CASE("the critical path is that of the graph, of measured timelines too") {
   std::uint64_t seed = 0;
-  for_each_problem([&](const Problem& problem) {
+  for_each_problem_and_besides([&](const Problem& problem) {
     const Timeline timeline = simulate(problem.schedule, problem.costs);
     for (const Timeline& one : {timeline, jittered(timeline, ++seed)}) {
       const CriticalPath found = critical_path(one, problem.costs);
@@ -136,7 +148,7 @@ TEST_CASE("the critical path is that of the graph, of measured timelines too") {
 }
 
 TEST_CASE("slack is that of the graph") {
-  for_each_problem([](const Problem& problem) {
+  for_each_problem_and_besides([](const Problem& problem) {
     REQUIRE(slack(simulate(problem.schedule, problem.costs), problem.costs) ==
             test::graph_slack(*problem.schedule, problem.costs));
   });
@@ -144,7 +156,7 @@ TEST_CASE("slack is that of the graph") {
 
 TEST_CASE("one walk finds busy time, window and causes of every rank") {
   std::uint64_t seed = 0;
-  for_each_problem([&](const Problem& problem) {
+  for_each_problem_and_besides([&](const Problem& problem) {
     const Timeline timeline = simulate(problem.schedule, problem.costs);
     for (const Timeline& one : {timeline, jittered(timeline, ++seed)}) {
       const StepTimes times = walk_ranks(one, &problem.costs);

@@ -270,6 +270,14 @@ Costs random_costs(Random& random, const Schedule& schedule) {
   return costs;
 }
 
+void add_besides(Random& random, const Schedule& schedule, Costs& costs) {
+  const auto slots = static_cast<std::size_t>(schedule.placement().slots());
+  if (random.chance(50)) costs.entry = random.between(1, 20);
+  if (random.chance(70)) costs.rank_time = random.between(1, 30);
+  if (random.chance(30))
+    costs.overlap = {.rule = OverlapRule::Explicit, .pairs = random_ticks(random, slots * slots, 150)};
+}
+
 MemoryModel random_memory(Random& random, const Placement& placement) {
   MemoryModel memory = default_memory(placement);
   for (std::size_t slot = 0; slot < memory.activation.size(); ++slot) {

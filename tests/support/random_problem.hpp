@@ -55,6 +55,9 @@ struct RandomProblem {
 /// Durations (some zero), delays on hops between ranks, often microbatch scales, any overlap rule.
 [[nodiscard]] Costs random_costs(Random& random, const Schedule& schedule);
 
+/// Adds what entries, pairs and messages take besides, each by chance: Costs::entry, rank_time, Overlap::pairs.
+void add_besides(Random& random, const Schedule& schedule, Costs& costs);
+
 /// Sizes of everything, no limit.
 [[nodiscard]] MemoryModel random_memory(Random& random, const Placement& placement);
 

@@ -9,8 +9,9 @@
 namespace pipeloom::test {
 namespace {
 
+/// Without Costs::entry.
 Ticks part_duration(const Schedule& schedule, const Costs& costs, std::size_t i) {
-  if (!costs.per_op.empty()) return costs.per_op[i];
+  if (!costs.per_op.empty()) return costs.per_op[i] - costs.entry;
   const Op op = schedule.ops()[i];
   Ticks base = costs.duration[index_of(op.kind())][schedule.slot_of(op).at()];
   if (!costs.slice_end.empty()) {
@@ -31,6 +32,7 @@ class LongestPath {
       : schedule_(schedule), costs_(costs), times_{}, state_(schedule.num_ops(), kUnseen) {
     times_.start.resize(schedule.num_ops());
     times_.end.resize(schedule.num_ops());
+    left_.resize(schedule.num_ops());
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
       for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                      [&](std::size_t first, std::size_t last) {
@@ -69,11 +71,11 @@ class LongestPath {
       const bool copy = is_copy(schedule_.ops()[at].kind());
       if (std::exchange(found[copy ? 1 : 0], true)) continue;
       if (!visit(at)) return false;
-      start = std::max(start, times_.end[at]);
+      start = std::max(start, copy ? times_.end[at] : std::max(times_.end[at], left_[at]));
     }
     for (std::size_t j = entry.first; j < entry.last; ++j)
       if (!wait_for_inputs(schedule_.ops()[j], start)) return false;
-    finish(entry, start);
+    finish(entry, start + messages_of(entry, false) * costs_.rank_time);
     state_[entry.first] = kDone;
     return true;
   }
@@ -101,23 +103,44 @@ class LongestPath {
   bool wait_for(Op producer, Ticks delay, Ticks& start) {
     const std::size_t i = where_.at(producer);
     if (!visit(i)) return false;
-    start = std::max(start, times_.end[i] + delay);
+    start = std::max(start, left_[i] + delay);
     return true;
+  }
+
+  /// How many of the entry's ops get their tensor from another rank, or give theirs to one.
+  [[nodiscard]] Ticks messages_of(const Entry& entry, bool sent) const {
+    Ticks count = 0;
+    for (std::size_t i = entry.first; i < entry.last; ++i) {
+      const Op op = schedule_.ops()[i];
+      const bool forward = op.kind() == OpKind::Forward;
+      if (!forward && !carries_gradient(op.kind())) continue;
+      const int other = op.stage().value() + (forward == sent ? 1 : -1);
+      if (other < 0 || other >= schedule_.stages()) continue;
+      const Op there(OpKind::Forward, Stage(other), op.microbatch());
+      if (schedule_.home_of(there) != entry.rank) ++count;
+    }
+    return count;
   }
 
   void finish(const Entry& entry, Ticks start) {
     const bool one_by_one = costs_.overlap.rule == OverlapRule::Sequential;
     const Ticks end = start + reference_duration(schedule_, costs_, entry.first, entry.last);
+    const Ticks sending = messages_of(entry, true) * costs_.rank_time;
     for (std::size_t i = entry.first; i < entry.last; ++i) {
+      const bool single = entry.last - entry.first == 1;
       times_.start[i] = start;
-      times_.end[i] = one_by_one ? start + part_duration(schedule_, costs_, i) : end;
+      times_.end[i] = one_by_one && !single ? start + part_duration(schedule_, costs_, i) +
+                                                  (i == entry.first ? costs_.entry : 0)
+                                            : end;
       if (one_by_one) start = times_.end[i];
+      left_[i] = sending == 0 ? times_.end[i] : end + sending;
     }
   }
 
   const Schedule& schedule_;
   const Costs& costs_;
   ReferenceTimes times_;
+  std::vector<Ticks> left_;          // when op i's result leaves its rank
   std::vector<State> state_;         // of an entry, at its first op
   std::vector<Entry> entry_;         // [op index]
   std::map<Op, std::size_t> where_;  // op -> op index
@@ -134,13 +157,18 @@ Ticks reference_duration(const Schedule& schedule, const Costs& costs, std::size
     longest = std::max(longest, part_duration(schedule, costs, i));
     if (schedule.ops()[i].kind() == OpKind::Forward) forwards.push_back(i);
   }
-  if (last - first == 1) return sum;
+  if (last - first == 1) return sum + costs.entry;
   if (costs.overlap.rule == OverlapRule::Factor)
-    return std::max(longest, (sum * costs.overlap.factor + kUnitScale / 2) / kUnitScale);
-  if (costs.overlap.rule == OverlapRule::Saving) return std::max(longest, sum - costs.overlap.saving);
-  if (costs.overlap.rule == OverlapRule::Explicit && forwards.size() == 1)
-    return costs.overlap.duration[schedule.slot_of(schedule.ops()[forwards[0]]).at()];
-  return sum;
+    return std::max(longest, (sum * costs.overlap.factor + kUnitScale / 2) / kUnitScale) + costs.entry;
+  if (costs.overlap.rule == OverlapRule::Saving)
+    return std::max(longest, sum - costs.overlap.saving) + costs.entry;
+  if (costs.overlap.rule != OverlapRule::Explicit || forwards.size() != 1) return sum + costs.entry;
+  const auto slot_at = [&](std::size_t i) { return schedule.slot_of(schedule.ops()[i]).at(); };
+  if (costs.overlap.pairs.empty()) return costs.overlap.duration[slot_at(forwards[0])] + costs.entry;
+  if (last - first != 2) return sum + costs.entry;
+  const std::size_t other = forwards[0] == first ? first + 1 : first;
+  const auto slots = static_cast<std::size_t>(schedule.placement().slots());
+  return costs.overlap.pairs[slot_at(forwards[0]) * slots + slot_at(other)] + costs.entry;
 }
 
 std::optional<ReferenceTimes> reference_times(const Schedule& schedule, const Costs& costs,

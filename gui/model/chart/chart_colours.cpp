@@ -20,6 +20,10 @@ draw::Palette palette_of(std::string_view name) {
   return draw::palette_named(name).value_or(draw::Palette::Default);
 }
 
+Theme theme_of(const ChartColours::Key& key) {
+  return key.dark ? Theme::Dark : Theme::Light;
+}
+
 Colour ground_of(Theme theme) {
   return draw::surface_of(theme).row;
 }
@@ -44,23 +48,26 @@ Colour message_colour(std::string_view palette, Theme theme, bool gradient) {
 }
 
 ChartColours::ChartColours(const RunModel& run, Key key)
-    : key_(std::move(key)), schedule_(run.schedule.get()) {
-  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+    : key_(std::move(key)),
+      schedule_(run.schedule.get()),
+      by_kind_(*run.schedule, theme_of(key_), draw::ColourBy::Kind, palette_of(key_.palette)) {
+  const Theme theme = theme_of(key_);
   dimmed_ = paint(draw::blend(ground_of(theme), draw::surface_of(theme).muted, 0.16));
   for (const OpKind kind : kAllOpKinds) {
     const Colour fill = kind_colour(key_.palette, theme, kind);
     kind_fills_[index_of(kind)] = is_hidden(kind) ? dimmed_.fill : rgba(fill);
   }
-  make_kinds(run);
   if (key_.by == GanttColour::Chunk || key_.by == GanttColour::Stage || key_.by == GanttColour::Microbatch)
-    make_series(run);
+    make_series();
+  else
+    make_kinds();
   if (key_.by == GanttColour::Slack) make_slack_ramp();
   if (key_.has_tint) make_tint_ramp();
   find_shortest(run);
 }
 
 OpPaint ChartColours::paint(Colour fill) const {
-  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  const Theme theme = theme_of(key_);
   return {rgba(fill), rgba(draw::text_on(fill)),
           rgba(draw::blend(fill, draw::surface_of(theme).background, 0.55))};
 }
@@ -82,51 +89,28 @@ void ChartColours::find_shortest(const RunModel& run) {
   }
 }
 
-void ChartColours::make_kinds(const RunModel& run) {
-  const Placement& placement = run.schedule->placement();
-  const auto slots = static_cast<std::size_t>(placement.slots());
-  chunk_.assign(slots, 0);
-  shade_.assign(slots, 0);
-  int chunks = 1;
-  for (Rank rank(0); rank.value() < placement.ranks(); ++rank) {
-    int next = 0;
-    Replica replica(0);
-    for (const Slot slot : placement.slots_of(rank)) {
-      if (placement.replica_of(slot) != replica) next = 0;
-      replica = placement.replica_of(slot);
-      chunk_[slot.at()] = static_cast<std::uint16_t>(next++);
-      chunks = std::max(chunks, next);
-    }
-  }
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    const int replica = placement.replica_of(Slot(static_cast<std::int32_t>(slot))).value();
-    shade_[slot] = static_cast<std::uint16_t>(chunk_[slot] + chunks * replica);
-  }
-  const int shades = chunks * placement.replicas();
+void ChartColours::make_kinds() {
+  const Theme theme = theme_of(key_);
+  const int shades = by_kind_.shades();
   series_ = static_cast<std::size_t>(shades);
-  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
-  paints_.clear();
   for (const OpKind kind : kAllOpKinds)
     for (int shade = 0; shade < shades; ++shade)
       paints_.push_back(paint(kind_colour(key_.palette, theme, kind, shade, shades)));
 }
 
-void ChartColours::make_series(const RunModel& run) {
-  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
-  int count = run.schedule->microbatches();
-  if (key_.by == GanttColour::Stage) count = run.schedule->stages();
-  if (key_.by == GanttColour::Chunk) count = 1 + *std::max_element(chunk_.begin(), chunk_.end());
+void ChartColours::make_series() {
+  const int count = key_.by == GanttColour::Stage   ? schedule_->stages()
+                    : key_.by == GanttColour::Chunk ? by_kind_.chunks()
+                                                    : schedule_->microbatches();
   series_ = static_cast<std::size_t>(count);
-  paints_.clear();
-  for (const OpKind kind : kAllOpKinds) {
-    for (int index = 0; index < count; ++index) {
-      paints_.push_back(paint(draw::series_colour(theme, index, count, kind, palette_of(key_.palette))));
-    }
-  }
+  for (const OpKind kind : kAllOpKinds)
+    for (int index = 0; index < count; ++index)
+      paints_.push_back(
+          paint(draw::series_colour(theme_of(key_), index, count, kind, palette_of(key_.palette))));
 }
 
 void ChartColours::make_slack_ramp() {
-  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  const Theme theme = theme_of(key_);
   const bool grey_only = key_.palette == "greyscale";
   // From the critical path's red over amber to a quiet blue.
   const Colour hot = draw::surface_of(theme).critical;
@@ -141,7 +125,7 @@ void ChartColours::make_slack_ramp() {
 }
 
 void ChartColours::make_tint_ramp() {
-  const Theme theme = key_.dark ? Theme::Dark : Theme::Light;
+  const Theme theme = theme_of(key_);
   // Blue and orange: told apart by everybody. Grey when equal.
   const Colour equal = theme == Theme::Light ? grey(0xc4) : grey(0x55);
   const Colour less{0x2f, 0x86, 0xd2};
@@ -167,11 +151,11 @@ const OpPaint& ChartColours::of(Op op) const {
       index = op.microbatch().at();
       break;
     case GanttColour::Chunk:
-      index = chunk_[schedule_->slot_of(op).at()];
+      index = by_kind_.chunk_of(op).at();
       break;
     case GanttColour::Kind:
     case GanttColour::Slack:
-      index = shade_[schedule_->slot_of(op).at()];
+      index = static_cast<std::size_t>(by_kind_.shade_of(op));
       break;
   }
   return paints_[index_of(op.kind()) * series_ + index];

@@ -10,6 +10,7 @@
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/session/session.hpp"
+#include "sim/draw/op_colours.hpp"
 #include "sim/draw/palette.hpp"
 
 namespace pipeloom::gui {
@@ -80,8 +81,8 @@ class ChartColours {
   [[nodiscard]] bool is_hidden(OpKind kind) const { return (key_.hidden_kinds >> index_of(kind) & 1U) != 0; }
 
  private:
-  void make_kinds(const RunModel& run);
-  void make_series(const RunModel& run);
+  void make_kinds();
+  void make_series();
   void make_slack_ramp();
   void make_tint_ramp();
   void find_shortest(const RunModel& run);
@@ -89,11 +90,10 @@ class ChartColours {
 
   Key key_;
   const Schedule* schedule_;
-  std::size_t series_ = 1;            // paints per kind
-  std::vector<OpPaint> paints_;       // [kind * series_ + index]
-  std::vector<std::uint16_t> shade_;  // [slot]: chunk, plus the chunks of lower replicas
-  std::vector<std::uint16_t> chunk_;  // [slot]
-  std::array<OpPaint, 256> ramp_{};   // of slack, or of tints
+  draw::OpColours by_kind_;          // says which chunk and shade an op has
+  std::size_t series_ = 1;           // paints per kind
+  std::vector<OpPaint> paints_;      // [kind * series_ + index]
+  std::array<OpPaint, 256> ramp_{};  // of slack, or of tints
   OpPaint dimmed_;
   Ticks shortest_ = 0;
   std::array<Rgba, kOpKinds> kind_fills_{};

@@ -141,7 +141,6 @@ class ChartListBuilder {
   int columns_ = 0;  ///< texels of a strip
   std::optional<Microbatch> hovered_;
   std::vector<float> shares_;
-  std::vector<MemoryExtent> extents_;
 };
 
 }  // namespace pipeloom::gui

@@ -12,6 +12,7 @@
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "sim/draw/axis.hpp"
+#include "sim/draw/words.hpp"
 #include "study/compare/compare.hpp"
 
 namespace pipeloom::gui {
@@ -280,8 +281,8 @@ void ChartListBuilder::add_headers() {
         y >= top - fonts_.small.height / 2 && y + fonts_.small.height <= layout_.plot.y1 + 3 * scale_;
     if (inside && (row.rank.value() % every == 0 || row.pinned)) {
       const bool several = layout_.blocks.size() > 1 && row.pinned;
-      const std::string name = several ? fmt::format("rank {} ({})", row.rank.value(), row.block + 1)
-                                       : fmt::format("rank {}", row.rank.value());
+      const std::string name = several ? fmt::format("{} ({})", draw::rank_label(row.rank), row.block + 1)
+                                       : draw::rank_label(row.rank);
       label(list_.labels, layout_.headers.x0 + 8 * scale_, y, name, under ? ink_.text : ink_.muted);
     }
     if (row.pinned)

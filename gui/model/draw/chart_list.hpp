@@ -27,7 +27,7 @@
 
 namespace pipeloom::gui {
 
-using tracks::MemoryExtent;
+using tracks::Extent;
 
 inline constexpr double kNarrow = 3;
 inline constexpr float kLeastOpaque = 0.3F;
@@ -41,16 +41,6 @@ struct ChartQuad {
   Rgba colour = 0;
 };
 
-/// A rectangle's outline, inside of it.
-struct ChartOutline {
-  float x0 = 0;
-  float y0 = 0;
-  float x1 = 0;
-  float y1 = 0;
-  Rgba colour = 0;
-  float width = 1;
-};
-
 struct ChartLine {
   float x0 = 0;
   float y0 = 0;
@@ -59,6 +49,9 @@ struct ChartLine {
   Rgba colour = 0;
   float width = 1;
 };
+
+/// A rectangle's outline, inside of it, from corner to corner.
+using ChartOutline = ChartLine;
 
 /// A curve, or a straight line, from (x0, y0) to a head at (x1, y1).
 struct ChartArrow {
@@ -207,7 +200,7 @@ struct ChartList {
   ChartLayout layout;
   /// Of `rows` and of memory curves, from frame to frame.
   StripCache<Rgba> kept_texels;
-  StripCache<MemoryExtent> kept_extents;
+  StripCache<Extent> kept_extents;
 
   [[nodiscard]] std::string_view text_of(const ChartLabel& label) const {
     return {text.data() + label.begin, label.length};

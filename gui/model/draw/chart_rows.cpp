@@ -1,13 +1,13 @@
 // Rows: ops and messages that are wide enough to be boxes, gaps by cause, curves of memory.
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/draw/chart_builder.hpp"
 #include "sim/kinds.hpp"
 #include "sim/memory.hpp"
+#include "sim/text.hpp"
 
 namespace pipeloom::gui {
 
@@ -127,14 +127,10 @@ bool ChartListBuilder::add_op(RowLane& lane, std::size_t op) {
 }
 
 void ChartListBuilder::add_op_label(const RowLane& lane, const Box& box, Op op, Rgba colour) {
-  char text[24];
+  char text[kMaxOpText];
   char* end = text;
   if (lane.letters) *end++ = letter_of(op.kind());
-  end = std::to_chars(end, text + sizeof text, op.microbatch().value()).ptr;
-  if (op.is_sliced()) {
-    *end++ = '.';
-    end = std::to_chars(end, text + sizeof text, op.slice()).ptr;
-  }
+  end = write_op_number(end, op);
   label_inside(box, {text, static_cast<std::size_t>(end - text)}, colour);
 }
 
@@ -244,7 +240,7 @@ namespace {
 double top_bytes(const RunModel& run, Rank rank) {
   constexpr double kAir = 1.12;
   constexpr double kFlat = 4;
-  const auto peak = static_cast<double>(run.memory_track->peak_bytes());
+  const auto peak = static_cast<double>(run.memory_track->peak());
   const auto limit = static_cast<double>(run.memory->limit_of(rank).value_or(0));
   return std::max(limit <= kFlat * peak ? std::max(peak, limit) : peak, 1.0) * kAir;
 }
@@ -253,17 +249,16 @@ double top_bytes(const RunModel& run, Rank rank) {
 
 void ChartListBuilder::add_memory(const RowLane& lane) {
   if (!lane.run->memory_track) return;
-  const auto& extents = list_.kept_extents.of(
-      key_of(lane, ChartLane::Memory), [&](TimeRange range, int bins, MemoryExtent* out) {
-        lane.run->memory_track->extents(lane.row->rank, range, bins, extents_);
-        std::copy(extents_.begin(), extents_.end(), out);
+  const auto& extents =
+      list_.kept_extents.of(key_of(lane, ChartLane::Memory), [&](TimeRange range, int bins, Extent* out) {
+        lane.run->memory_track->extents(lane.row->rank.at(), range, {out, static_cast<std::size_t>(bins)});
       });
   const double per_byte = lane.strip.height / top_bytes(*lane.run, lane.row->rank);
   const double foot = lane.strip.bottom();
   // Floating pixels of equal height become one box.
   std::size_t peak = 0;
   for (std::size_t i = 0; i < extents.size();) {
-    const MemoryExtent extent = extents[i];
+    const Extent extent = extents[i];
     std::size_t end = i + 1;
     while (end < extents.size() && extents[end] == extent) ++end;
     if (extent.most > extents[peak].most) peak = i;

@@ -64,12 +64,6 @@ bool jump_to_mark(Session& session, bool forward) {
   return true;
 }
 
-std::vector<Ticks> mark_differences(const std::vector<Mark>& marks) {
-  std::vector<Ticks> out;
-  for (std::size_t i = 1; i < marks.size(); ++i) out.push_back(marks[i].time - marks[i - 1].time);
-  return out;
-}
-
 Ticks time_for_mark(Session& session) {
   if (const auto time = session.part<PointerPart>().time) return rounded(*time);
   if (const auto span = selected_span(session)) return span->start;

@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "gui/model/session/session.hpp"
 
@@ -19,8 +18,6 @@ void toggle_mark(Session& session, Ticks time, bool persistent);
 [[nodiscard]] std::optional<std::size_t> mark_near(const Session& session, double time, double distance);
 /// The first mark behind the middle of the view (or the last one in front of it) moves to the middle. False if there is none.
 bool jump_to_mark(Session& session, bool forward);
-/// From each mark to the next: marks.size() - 1 of them.
-[[nodiscard]] std::vector<Ticks> mark_differences(const std::vector<Mark>& marks);
 
 /// Where a mark belongs that no pointer places: the pointer's time over the chart, else the start of the selection, else the middle of
 /// the view.

@@ -1,19 +1,9 @@
 #include "gui/model/run/jobs.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 namespace pipeloom::gui {
-namespace {
-
-double thread_cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-}  // namespace
 
 Jobs::Jobs(std::function<void()> wake) : wake_(std::move(wake)), thread_([this] { run(); }) {}
 
@@ -94,7 +84,6 @@ void Jobs::run() {
     const Cancelled cancelled = running_->cancelled;
     lock.unlock();
     Finish finish = work(cancelled);
-    cpu_seconds_.store(thread_cpu_seconds());
     lock.lock();
     running_.reset();
     finished_.push_back({std::move(finish), cancelled});

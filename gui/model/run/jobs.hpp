@@ -68,8 +68,6 @@ class Jobs {
   [[nodiscard]] std::size_t pending() const;
   /// How much of the job that runs is done, 0 to 1; no value where nothing says.
   [[nodiscard]] std::optional<double> progress() const;
-  /// Seconds of processor time that the background thread has used; for benchmarks and the status line.
-  [[nodiscard]] double cpu_seconds() const { return cpu_seconds_.load(); }
 
  private:
   struct Job {
@@ -92,7 +90,6 @@ class Jobs {
   std::deque<Result> finished_;
   std::optional<Job> running_;
   bool stop_ = false;
-  std::atomic<double> cpu_seconds_ = 0;
   std::thread thread_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace pipeloom::tracks {
 class CauseTrack;
-class MemoryTrack;
+class LevelTrack;
 class OpTrack;
 }  // namespace pipeloom::tracks
 
@@ -37,7 +37,7 @@ struct RunModel : Run {
   /// has nothing of the sort.
   std::shared_ptr<const tracks::OpTrack> op_track;
   std::shared_ptr<const tracks::MessageTrack> message_track;
-  std::shared_ptr<const tracks::MemoryTrack> memory_track;
+  std::shared_ptr<const tracks::LevelTrack> memory_track;
   std::shared_ptr<const tracks::CauseTrack> cause_track;
 
   /// Op indices of the critical path, in time order; empty if unknown or too large to find.

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/io/config/cost_rows.hpp"
 
 namespace pipeloom::io {
 
@@ -42,6 +44,26 @@ template <class Put>
 void write_stages(const cost::StageNumbers& numbers, TextWriter& out, const Put& put) {
   if (numbers.form == cost::StageNumbers::Form::Scalar) return put(numbers.scalar);
   write_numbers(out, numbers.array, put);
+}
+
+template <class Cell, class Put>
+void write_matrix(TextWriter& out, const std::vector<std::vector<Cell>>& rows, const Put& put) {
+  write_array(out, rows, [&](const std::vector<Cell>& row) { write_array(out, row, put); });
+}
+
+/// Rows of cells; `cell_of(value, path)` reads one.
+template <class CellOf>
+auto matrix_of(const Value& value, const std::string& key, const CellOf& cell_of) {
+  constexpr std::string_view kAllowed =
+      "an array of rows, each an array of numbers, such as [[1, 2], [2, 1]]";
+  std::vector<std::vector<std::int64_t>> rows;
+  if (!value.is(ValueKind::Array) || value.items().empty()) refuse_value(value, key, kAllowed);
+  for (const Value& row : value.items()) {
+    if (!row.is(ValueKind::Array)) refuse_value(row, key, kAllowed);
+    for (auto& cells = rows.emplace_back(); const Value& cell : row.items())
+      cells.push_back(cell_of(cell, key));
+  }
+  return rows;
 }
 
 bool store(std::int64_t& out, std::optional<std::int64_t> number) {
@@ -99,14 +121,24 @@ void Overlapped::read(Member& member, const Value& value, const ReadContext& con
   }
   const Value* factor = value.find("factor");
   const Value* saving = value.find("saving");
-  if (factor == nullptr && saving == nullptr) {
+  const Value* pairs = value.find("pairs");
+  if (pairs != nullptr && value.keys().size() == 1) {
+    out.rule = OverlapRule::Explicit;
+    out.pairs = matrix_of(*pairs, key + ".pairs", [&](const Value& cell, const std::string& path) {
+      return time_of(cell, path, context);
+    });
+    out.pairs_where = pairs->where();
+    return;
+  }
+  if (factor == nullptr && saving == nullptr && pairs == nullptr) {
     out.rule = OverlapRule::Explicit;
     out.duration = stage_numbers_of(value, context, true);
     return;
   }
   if (value.keys().size() != 1)
     refuse_value(value, key,
-                 "an object with one key, \"factor\" or \"saving\", or with \"default\" and \"stages\"");
+                 "an object with one key, \"factor\", \"saving\" or \"pairs\", or with \"default\" and "
+                 "\"stages\"");
   out.rule = factor ? OverlapRule::Factor : OverlapRule::Saving;
   if (factor) out.factor = scale_of(*factor, key + ".factor", context);
   if (saving) out.saving = time_of(*saving, key + ".saving", context);
@@ -127,7 +159,10 @@ void Overlapped::write(TextWriter& out, const Member& member, const Context& con
       (out << "{\"saving\": ").ticks(member->saving, context.unit) << '}';
       return;
     case OverlapRule::Explicit:
-      StageTimes::write(out, member->duration, context);
+      if (member->pairs.empty()) return StageTimes::write(out, member->duration, context);
+      out << "{\"pairs\": ";
+      write_matrix(out, member->pairs, [&](Ticks ticks) { out.ticks(ticks, context.unit); });
+      out << '}';
       return;
   }
 }
@@ -196,6 +231,208 @@ std::size_t Slices::hash(const Member& member) {
   std::size_t hash = member.size();
   for (const std::int64_t weight : member) hash = hash * 31 + static_cast<std::size_t>(weight);
   return hash;
+}
+
+void Rows::write(TextWriter& out, const cost::CostRows& member, const Context& context) {
+  write_rows(out, *member, context.unit);
+}
+
+void Exceptions::read(cost::CostRows& member, const Value& value, const ReadContext& context) {
+  member = rows_of(value, context, RowNumber::TimeOrFactor);
+}
+
+void Table::read(cost::CostRows& member, const Value& value, const ReadContext& context) {
+  member =
+      value.is(ValueKind::String) ? rows_of_file(value, context) : rows_of(value, context, RowNumber::Time);
+}
+
+namespace {
+
+std::int32_t rank_of(const Value& value, std::string_view name) {
+  const auto number = parse_fixed(value.is(ValueKind::Number) ? value.text() : "", 1);
+  if (!number || number->rounded || number->value < 0 || number->value >= kMaxIndex)
+    refuse_value(value, name, "the number of a rank");
+  return static_cast<std::int32_t>(number->value);
+}
+
+cost::LinkException link_of(const Value& value, const ReadContext& context) {
+  if (!value.is(ValueKind::Object))
+    refuse_value(value, "a link", "an object such as {\"from\": 6, \"to\": 7, \"latency\": 0.1}");
+  cost::LinkException out;
+  out.where = value.where();
+  bool has_from = false;
+  bool has_to = false;
+  for (std::size_t i = 0; i < value.keys().size(); ++i) {
+    const std::string& name = value.keys()[i].name;
+    const Value& item = value.items()[i];
+    if (name == "from") {
+      out.from = rank_of(item, name);
+      has_from = true;
+    } else if (name == "to") {
+      out.to = rank_of(item, name);
+      has_to = true;
+    } else if (name == "oneway") {
+      Flag::read(out.oneway, item, context);
+    } else if (name == "latency") {
+      out.link.latency = time_of(item, name, context);
+    } else if (name == "bandwidth_gbps") {
+      out.link.bits_per_second = rate_of(item, name, context);
+    } else if (name == "bytes") {
+      out.bytes = bytes_of(item, name, context);
+    } else {
+      throw InputError::unknown_name(value.where_key(i), "key of a link", shortened(name, 64),
+                                     {"from", "to", "latency", "bandwidth_gbps", "bytes", "oneway"});
+    }
+  }
+  if (!has_from || !has_to || out.from == out.to)
+    throw InputError(out.where, "a link needs \"from\" and \"to\", two different ranks");
+  return out;
+}
+
+}  // namespace
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kNoiseModels = {"constant", "normal", "lognormal", "empirical",
+                                                          "hiccup"};
+
+NoiseModel noise_model_of(const Value& value) {
+  const auto found = value.is(ValueKind::String)
+                         ? std::find(kNoiseModels.begin(), kNoiseModels.end(), value.text())
+                         : kNoiseModels.end();
+  if (found == kNoiseModels.end())
+    throw InputError::unknown_name(value.where(), "costs.noise.model", shortened(value.text(), 64),
+                                   {kNoiseModels.begin(), kNoiseModels.end()});
+  return static_cast<NoiseModel>(found - kNoiseModels.begin());
+}
+
+/// The keys that a model needs, and may have.
+std::vector<std::string> noise_keys(NoiseModel model) {
+  switch (model) {
+    case NoiseModel::Constant:
+      return {};
+    case NoiseModel::Normal:
+    case NoiseModel::Lognormal:
+      return {"sigma"};
+    case NoiseModel::Empirical:
+      return {"factors"};
+    case NoiseModel::Hiccup:
+      return {"period", "time", "ranks"};
+  }
+  return {};
+}
+
+void read_noise_member(pipeloom::Noise& out, std::string_view name, const Value& value,
+                       const ReadContext& context) {
+  const std::string key = fmt::format("costs.noise.{}", name);
+  if (name == "sigma") {
+    out.sigma = scale_of(value, key, context);
+    if (out.sigma > kUnitScale) refuse_value(value, key, "a number from 0 to 1");
+  } else if (name == "period" || name == "time") {
+    (name == "time" ? out.time : out.period) = time_of(value, key, context);
+  } else {
+    if (!value.is(ValueKind::Array) || value.items().empty())
+      refuse_value(value, key, "an array with at least one number");
+    for (const Value& item : value.items()) {
+      if (name == "ranks")
+        out.ranks.emplace_back(rank_of(item, key));
+      else
+        out.factors.push_back(scale_of(item, key, context));
+    }
+  }
+}
+
+}  // namespace
+
+void Noise::read(cost::CostSpec& member, const Value& value, const ReadContext& context) {
+  if (!value.is(ValueKind::Object)) refuse_value(value, context.key.path, context.key.form->kinds_text);
+  const Value* model = value.find("model");
+  if (model == nullptr) refuse_value(value, context.key.path, context.key.form->kinds_text);
+  pipeloom::Noise& out = member.noise.emplace();
+  member.noise_where = value.where();
+  out.model = noise_model_of(*model);
+  const std::vector<std::string> keys = noise_keys(out.model);
+  for (std::size_t i = 0; i < value.keys().size(); ++i) {
+    const std::string& name = value.keys()[i].name;
+    if (name == "model") continue;
+    if (std::find(keys.begin(), keys.end(), name) == keys.end())
+      throw InputError::unknown_name(value.where_key(i),
+                                     fmt::format("key of costs.noise of the model {}", model->text()),
+                                     shortened(name, 64), keys);
+    read_noise_member(out, name, value.items()[i], context);
+  }
+  for (const std::string& key : keys)
+    if (key != "ranks" && value.find(key) == nullptr)
+      throw InputError(value.where(),
+                       fmt::format("costs.noise of the model {} needs \"{}\"; give it", model->text(), key));
+  if (out.model == NoiseModel::Hiccup && out.time >= out.period)
+    throw InputError(value.where(), "costs.noise: a hiccup's time must be less than its period");
+}
+
+void Noise::write(TextWriter& out, const cost::CostSpec& member, const Context& context) {
+  const pipeloom::Noise& noise = *member.noise;
+  out << "{\"model\": \"" << kNoiseModels[static_cast<std::size_t>(noise.model)] << '"';
+  if (noise.model == NoiseModel::Normal || noise.model == NoiseModel::Lognormal)
+    (out << ", \"sigma\": ").ticks(noise.sigma, kNano);
+  if (!noise.factors.empty())
+    write_array(out << ", \"factors\": ", noise.factors, [&](Scale factor) { out.ticks(factor, kNano); });
+  if (noise.model == NoiseModel::Hiccup) {
+    (out << ", \"period\": ").ticks(noise.period, context.unit);
+    (out << ", \"time\": ").ticks(noise.time, context.unit);
+  }
+  if (!noise.ranks.empty())
+    write_array(out << ", \"ranks\": ", noise.ranks, [&](Rank rank) { out << rank.value(); });
+  out << '}';
+}
+
+void Links::read(cost::TransferSpec& member, const Value& value, const ReadContext& context) {
+  const std::string key(context.key.path);
+  member.links.clear();
+  member.matrix = {};
+  if (value.is(ValueKind::Array)) {
+    for (const Value& item : value.items()) member.links.push_back(link_of(item, context));
+    return;
+  }
+  if (!value.is(ValueKind::Object)) refuse_value(value, key, std::string(context.key.form->kinds_text));
+  member.matrix.where = value.where();
+  for (std::size_t i = 0; i < value.keys().size(); ++i) {
+    const std::string& name = value.keys()[i].name;
+    const std::string path = key + "." + name;
+    if (name == "latency")
+      member.matrix.latency =
+          matrix_of(value.items()[i], path,
+                    [&](const Value& cell, const std::string& of) { return time_of(cell, of, context); });
+    else if (name == "bandwidth_gbps")
+      member.matrix.bits_per_second =
+          matrix_of(value.items()[i], path,
+                    [&](const Value& cell, const std::string& of) { return rate_of(cell, of, context); });
+    else
+      throw InputError::unknown_name(value.where_key(i), "key of " + key, shortened(name, 64),
+                                     {"latency", "bandwidth_gbps"});
+  }
+}
+
+void Links::write(TextWriter& out, const cost::TransferSpec& member, const Context& context) {
+  const auto time = [&](Ticks ticks, TextWriter& to) { to.ticks(ticks, context.unit); };
+  const auto rate = [](std::int64_t bits, TextWriter& to) { to.ticks(bits, kNano); };
+  if (!member.links.empty())
+    return write_array(out, member.links, [&](const cost::LinkException& one) {
+      out << "{\"from\": " << one.from << ", \"to\": " << one.to;
+      if (one.link.latency) time(*one.link.latency, out << ", \"latency\": ");
+      if (one.link.bits_per_second) rate(*one.link.bits_per_second, out << ", \"bandwidth_gbps\": ");
+      if (one.bytes) out << ", \"bytes\": " << *one.bytes;
+      out << (one.oneway ? ", \"oneway\": true}" : "}");
+    });
+  out << '{';
+  const auto matrix = [&](const char* name, const auto& rows, const auto& put) {
+    if (rows.empty()) return;
+    out << name;
+    write_matrix(out, rows, [&](std::int64_t cell) { put(cell, out); });
+  };
+  matrix("\"latency\": ", member.matrix.latency, time);
+  matrix(member.matrix.latency.empty() ? "\"bandwidth_gbps\": " : ", \"bandwidth_gbps\": ",
+         member.matrix.bits_per_second, rate);
+  out << '}';
 }
 
 void Recompute::read(RecomputeOption& member, const Value& value, const ReadContext& context) {

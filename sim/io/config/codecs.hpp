@@ -278,6 +278,39 @@ struct Slices : One<std::vector<std::int64_t>>, Unpatched {
   static std::size_t hash(const Member& member);
 };
 
+/// What single ops take: times or factors, or a table of times, which may be a file.
+struct Rows : One<cost::CostRows>, Unpatched {
+  static constexpr KeyType kType = KeyType::Rows;
+  static bool has(const cost::CostRows& member) { return member != nullptr && !member->empty(); }
+  static void write(TextWriter& out, const cost::CostRows& member, const Context& context);
+};
+struct Exceptions : Rows {
+  static const Form kForm;
+  static void read(cost::CostRows& member, const Value& value, const ReadContext& context);
+};
+struct Table : Rows {
+  static const Form kForm;
+  static void read(cost::CostRows& member, const Value& value, const ReadContext& context);
+};
+
+/// How durations vary. The member is the whole CostSpec, which keeps the place too.
+struct Noise : One<cost::CostSpec>, Unpatched {
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Noise;
+  static void read(cost::CostSpec& member, const Value& value, const ReadContext& context);
+  static bool has(const cost::CostSpec& member) { return member.noise.has_value(); }
+  static void write(TextWriter& out, const cost::CostSpec& member, const Context& context);
+};
+
+/// Links that differ. The member is the whole TransferSpec: they are lists and matrices of it.
+struct Links : One<cost::TransferSpec>, Unpatched {
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Links;
+  static void read(cost::TransferSpec& member, const Value& value, const ReadContext& context);
+  static bool has(const cost::TransferSpec& member) { return member.has_links(); }
+  static void write(TextWriter& out, const cost::TransferSpec& member, const Context& context);
+};
+
 /// A word, or an object whose keys have rows of their own.
 struct Recompute : One<RecomputeOption>, Unpatched {
   static const Form kForm;

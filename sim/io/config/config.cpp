@@ -111,6 +111,15 @@ void require_real_unit(const Config& config) {
           config.place_of(key.path),
           fmt::format("{} needs a real time unit, but costs.time_unit is \"unit\"; set it to s, ms, us or ns",
                       key.path));
+  const cost::TransferSpec& transfer = config.costs.transfer;
+  const bool has_rates = !transfer.matrix.bits_per_second.empty() ||
+                         std::any_of(transfer.links.begin(), transfer.links.end(),
+                                     [](const auto& one) { return one.link.bits_per_second.has_value(); });
+  if (has_rates)
+    throw InputError(
+        config.place_of("costs.transfer.links"),
+        "the bandwidth of a link needs a real time unit, but costs.time_unit is \"unit\"; set it to s, "
+        "ms, us or ns");
 }
 
 /// Links within and between nodes mean something only where nodes are known.

@@ -50,7 +50,69 @@ constexpr std::string_view kDefinitions = R"(    "time": {
         {"$ref": "#/$defs/times"},
         {"enum": ["sum", "sequential"]},
         {"type": "object", "properties": {"factor": {"type": "number", "minimum": 0}}, "required": ["factor"], "additionalProperties": false},
-        {"type": "object", "properties": {"saving": {"$ref": "#/$defs/time"}}, "required": ["saving"], "additionalProperties": false}
+        {"type": "object", "properties": {"saving": {"$ref": "#/$defs/time"}}, "required": ["saving"], "additionalProperties": false},
+        {"type": "object", "properties": {"pairs": {"$ref": "#/$defs/time_matrix"}}, "required": ["pairs"], "additionalProperties": false}
+      ]
+    },
+    "time_matrix": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"$ref": "#/$defs/time"}}},
+    "op_cost": {
+      "type": "object",
+      "properties": {
+        "kind": {"enum": ["F", "B", "I", "W", "R", "O", "L"]},
+        "stage": {"type": "integer", "minimum": 0},
+        "rank": {"type": "integer", "minimum": 0},
+        "microbatch": {"type": "integer", "minimum": 0},
+        "slice": {"type": "integer", "minimum": 0},
+        "time": {"$ref": "#/$defs/time"},
+        "factor": {"type": "number", "minimum": 0}
+      },
+      "additionalProperties": false
+    },
+    "noise": {
+      "type": "object",
+      "properties": {
+        "model": {"enum": ["constant", "normal", "lognormal", "empirical", "hiccup"]},
+        "sigma": {"type": "number", "minimum": 0},
+        "factors": {"type": "array", "minItems": 1, "items": {"type": "number", "minimum": 0}},
+        "period": {"$ref": "#/$defs/time"},
+        "time": {"$ref": "#/$defs/time"},
+        "ranks": {"type": "array", "items": {"type": "integer", "minimum": 0}}
+      },
+      "required": ["model"],
+      "additionalProperties": false
+    },
+    "rate": {
+      "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": "^[0-9.]+ ?[kKmMgGtTpP]?([bB]it|B)/s$"}
+      ]
+    },
+    "links": {
+      "anyOf": [
+        {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "properties": {
+              "from": {"type": "integer", "minimum": 0},
+              "to": {"type": "integer", "minimum": 0},
+              "latency": {"$ref": "#/$defs/time"},
+              "bandwidth_gbps": {"$ref": "#/$defs/rate"},
+              "bytes": {"$ref": "#/$defs/size"},
+              "oneway": {"type": "boolean"}
+            },
+            "required": ["from", "to"],
+            "additionalProperties": false
+          }
+        },
+        {
+          "type": "object",
+          "properties": {
+            "latency": {"$ref": "#/$defs/time_matrix"},
+            "bandwidth_gbps": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"$ref": "#/$defs/rate"}}}
+          },
+          "additionalProperties": false
+        }
       ]
     },
     "scales": {

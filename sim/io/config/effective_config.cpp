@@ -46,8 +46,14 @@ void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, cons
     if (is_shown(config, kAllOpKinds[kind])) costs.duration[kind] = by_stage(resolved.stage_duration[kind]);
   }
   const Overlap& overlap = found.overlap;
-  costs.overlap =
-      cost::OverlapSpec{overlap.rule, by_stage(resolved.stage_overlap), overlap.factor, overlap.saving};
+  auto pairs = costs.overlap ? std::move(costs.overlap->pairs) : std::vector<std::vector<Ticks>>();
+  costs.overlap = cost::OverlapSpec{.rule = overlap.rule,
+                                    .duration = by_stage(resolved.stage_overlap),
+                                    .factor = overlap.factor,
+                                    .saving = overlap.saving};
+  costs.overlap->pairs = std::move(pairs);
+  costs.table = resolved.table;
+  costs.exceptions = resolved.exceptions;
   costs.rank_scale = scales(resolved.rank_scale);
   costs.stage_scale = scales(resolved.stage_scale);
   costs.microbatch_scale = scales(found.microbatch_scale);

@@ -132,9 +132,11 @@ const Form StageTimes::kForm = {
     .is_number = true,
     .schema = fixed<"\"$ref\": \"#/$defs/times\"">};
 const Form Overlapped::kForm = {
-    .help = "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
+    .help =
+        "a time or table, {\"pairs\": [[t]]}, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
     .kinds = value_kinds({K::Number, K::Array, K::Object, K::String}),
-    .kinds_text = "a time or table, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
+    .kinds_text =
+        "a time or table, {\"pairs\": [[t]]}, {\"factor\": x}, {\"saving\": t}, \"sequential\" or \"sum\"",
     .is_word = is_overlap_word,
     .is_place = is_overlap_place,
     .is_number = true,
@@ -180,6 +182,40 @@ const Form Slices::kForm = {.help = "a whole number, or an array of whole weight
                             .is_number = true,
                             .is_whole = true,
                             .schema = slices_schema};
+const Form Exceptions::kForm = {
+    .help =
+        "an array of {\"kind\", \"stage\", \"rank\", \"microbatch\", \"slice\": any of these, and "
+        "\"time\" or \"factor\"}",
+    .kinds = value_kinds({K::Array}),
+    .kinds_text = "an array of objects such as {\"kind\": \"F\", \"stage\": 3, \"factor\": 1.6}",
+    .schema = fixed<R"("type": "array", "items": {"$ref": "#/$defs/op_cost"})">};
+const Form Table::kForm = {
+    .help =
+        "a .csv, .jsonl or .json file, or an array, of rows {\"kind\", \"stage\", \"rank\", "
+        "\"microbatch\", \"slice\": any of these, and \"time\"}",
+    .kinds = value_kinds({K::Array, K::String}),
+    .kinds_text =
+        "the name of a file, or an array of objects such as {\"kind\": \"F\", \"stage\": 3, "
+        "\"time\": 1.6}",
+    .schema = fixed<R"("anyOf": [{"type": "string", "minLength": 1}, )"
+                    R"({"type": "array", "items": {"$ref": "#/$defs/op_cost"}}])">};
+const Form Noise::kForm = {
+    .help =
+        "{\"model\": \"normal\" or \"lognormal\", \"sigma\": x}, {\"model\": \"empirical\", \"factors\": "
+        "[x]}, "
+        "{\"model\": \"hiccup\", \"period\": t, \"time\": t, \"ranks\": [r]} or {\"model\": \"constant\"}",
+    .kinds = value_kinds({K::Object}),
+    .kinds_text = "an object such as {\"model\": \"lognormal\", \"sigma\": 0.03}",
+    .schema = fixed<"\"$ref\": \"#/$defs/noise\"">};
+const Form Links::kForm = {
+    .help =
+        "an array of {\"from\": r, \"to\": r, \"latency\", \"bandwidth_gbps\", \"bytes\", "
+        "\"oneway\"}, or matrices {\"latency\": [[t]], \"bandwidth_gbps\": [[x]]}",
+    .kinds = value_kinds({K::Array, K::Object}),
+    .kinds_text =
+        "an array of links such as {\"from\": 6, \"to\": 7, \"latency\": 0.1}, or an object of "
+        "matrices",
+    .schema = fixed<"\"$ref\": \"#/$defs/links\"">};
 const Form Recompute::kForm = {.help = R"("none", "full", or an object)",
                                .kinds = value_kinds({K::String, K::Object}),
                                .kinds_text = "a word or an object",

@@ -33,7 +33,7 @@ enum class KeyType : unsigned char {
   Decimal,     ///< a decimal number, or a rate: "400Gbit/s"
   Time,        ///< a decimal number of time units, or a literal: "23.6ms"
   TimeTable,   ///< a time, an array of one per stage, or {"default": t, "stages": {"3": t}}
-  Overlapped,  ///< a TimeTable, {"factor": x}, {"saving": t}, "sequential" or "sum"
+  Overlapped,  ///< a TimeTable, {"pairs": [[t]]}, {"factor": x}, {"saving": t}, "sequential" or "sum"
   Bytes,       ///< a whole number of bytes, or a literal: "80GB"
   BytesTable,  ///< bytes, an array of one per stage, or a table
   Limit,       ///< bytes, an array of one per rank, or null for none
@@ -41,6 +41,9 @@ enum class KeyType : unsigned char {
   Slices,      ///< a number of equal slices, or an array of weights
   Recompute,   ///< "none", "full" or an object
   Offload,     ///< "none", "all" or an object
+  Rows,        ///< an array of rows that say what single ops take, or the name of a file of them
+  Noise,       ///< an object: {"model": "lognormal", "sigma": 0.03}
+  Links,       ///< an array of links between two ranks, or matrices of all
 };
 
 /// Groups for the help page and the window.

@@ -39,6 +39,12 @@ bool is_as_in_torch(const EffectiveConfig& config) {
 bool has_messages(const EffectiveConfig& config) {
   return config.costs.transfer.model != cost::TransferModel::Latency;
 }
+bool has_entry_time(const EffectiveConfig& config) {
+  return config.costs.entry != 0;
+}
+bool has_rank_time(const EffectiveConfig& config) {
+  return config.costs.transfer.rank_time != 0;
+}
 bool posts_ahead(const EffectiveConfig& config) {
   return config.costs.transfer.plan == "ahead";
 }
@@ -274,6 +280,29 @@ constexpr Key kKeys[] = {
          .group = KeyClass::Cost,
          .default_text = "1 for every microbatch",
          .help = "one factor per microbatch: packed sequences"}),
+    key<codec::Exceptions, InCosts<&CostSpec::exceptions>>(
+        {.path = "costs.exceptions",
+         .group = KeyClass::Cost,
+         .default_text = "none",
+         .help =
+             "ops that take another time, or so many times theirs; the last row that names an op counts"}),
+    key<codec::Table, InCosts<&CostSpec::table>>(
+        {.path = "costs.table",
+         .group = KeyClass::Cost,
+         .default_text = "none",
+         .help = "measured times of single ops; costs.exceptions stand above them"}),
+    key<codec::Time, InCosts<&CostSpec::entry>>(
+        {.path = "costs.entry",
+         .group = KeyClass::Cost,
+         .unit = "time_unit",
+         .default_text = "0",
+         .help = "what every op takes besides (launch, host), after all scales; a group once",
+         .holds = has_entry_time}),
+    key<codec::Noise, MemberAt<&Config::costs>>(
+        {.path = "costs.noise",
+         .group = KeyClass::Cost,
+         .default_text = "none",
+         .help = "how durations vary from step to step, for simulate --scenarios"}),
     group({.path = "costs.transfer",
            .group = KeyClass::Transfer,
            .default_text = "{}",
@@ -343,6 +372,20 @@ constexpr Key kKeys[] = {
          .maximum = kMaxIndex,
          .patchable = false,
          .written_at = 8}),
+    key<codec::Time, InTransfer<&TransferSpec::rank_time>>(
+        {.path = "costs.transfer.rank_time",
+         .group = KeyClass::Transfer,
+         .unit = "time_unit",
+         .default_text = "0",
+         .help = "what each message takes of its sender's and of its receiver's compute lane",
+         .holds = has_rank_time,
+         .written_at = 11}),
+    key<codec::Links, InCosts<&CostSpec::transfer>>(
+        {.path = "costs.transfer.links",
+         .group = KeyClass::Transfer,
+         .default_text = "none",
+         .help = "links between two ranks that differ, both ways unless oneway, or all links as matrices",
+         .written_at = 12}),
     group({.path = "costs.transfer.intra",
            .group = KeyClass::Transfer,
            .default_text = "as costs.transfer",

@@ -130,14 +130,20 @@ std::int64_t count_of(const Value& value, const ReadContext& context) {
   return number;
 }
 
+std::int64_t rate_of(const Value& value, std::string_view key, const ReadContext& context) {
+  constexpr std::string_view kAllowed = "a number above 0, or a rate such as \"400Gbit/s\" or \"50GB/s\"";
+  const auto rate = value.is(ValueKind::String) ? parse_rate_literal(value.text()) : std::nullopt;
+  const auto number = rate ? *rate : fixed_of(value, key, context, kUnitScale, kAllowed, true);
+  if (number == 0) refuse_value(value, key, kAllowed);
+  return number;
+}
+
 std::optional<std::int64_t> positive_decimal_of(const Value& value, const ReadContext& context) {
   if (value.is(ValueKind::Null)) return std::nullopt;
-  const bool is_rate = context.key.unit == "1e9 bit/s";
-  const std::string_view allowed =
-      is_rate ? "a number above 0, or a rate such as \"400Gbit/s\" or \"50GB/s\"" : "a number above 0";
-  const auto rate = is_rate && value.is(ValueKind::String) ? parse_rate_literal(value.text()) : std::nullopt;
-  const auto number = rate ? *rate : fixed_of(value, context.key.path, context, kUnitScale, allowed, true);
-  if (number == 0) refuse_value(value, context.key.path, allowed);
+  if (context.key.unit == "1e9 bit/s") return rate_of(value, context.key.path, context);
+  constexpr std::string_view kAllowed = "a number above 0";
+  const auto number = fixed_of(value, context.key.path, context, kUnitScale, kAllowed, true);
+  if (number == 0) refuse_value(value, context.key.path, kAllowed);
   return number;
 }
 

@@ -232,19 +232,7 @@ std::string failure_of_partial(std::string_view text) {
   return read_jsonl_rows(line, "", TimeUnit::Unit).partial;
 }
 
-TimelineFile read_timeline(std::string_view text, const std::string& name, TimeUnit unit, Partial partial) {
-  const std::string_view line = first_line(text);
-  TimelineRows read = is_csv(line)      ? read_csv_rows(text, name, unit)
-                      : is_report(text) ? read_report_rows(text, name)
-                                        : read_jsonl_rows(text, name, unit);
-  if (!read.partial.empty()) {
-    if (partial == Partial::Refuse)
-      throw InputError(Where{name, 1, 1},
-                       fmt::format("the run that wrote it failed ({}), so only some of its ops are here; "
-                                   "`pipeloom convert` draws how far it got",
-                                   shortened(read.partial, 256)));
-    keep_last_step(read.rows);
-  }
+TimelineFile timeline_of(TimelineRows read, const std::string& name) {
   const Sorted sorted(std::move(read.rows), name);
   TimelineFile out;
   Timeline& timeline = out.timeline;
@@ -262,6 +250,22 @@ TimelineFile read_timeline(std::string_view text, const std::string& name, TimeU
   });
   if (!read.rounded.empty()) out.warnings.push_back(read.rounded);
   return out;
+}
+
+TimelineFile read_timeline(std::string_view text, const std::string& name, TimeUnit unit, Partial partial) {
+  const std::string_view line = first_line(text);
+  TimelineRows read = is_csv(line)      ? read_csv_rows(text, name, unit)
+                      : is_report(text) ? read_report_rows(text, name)
+                                        : read_jsonl_rows(text, name, unit);
+  if (!read.partial.empty()) {
+    if (partial == Partial::Refuse)
+      throw InputError(Where{name, 1, 1},
+                       fmt::format("the run that wrote it failed ({}), so only some of its ops are here; "
+                                   "`pipeloom convert` draws how far it got",
+                                   shortened(read.partial, 256)));
+    keep_last_step(read.rows);
+  }
+  return timeline_of(std::move(read), name);
 }
 
 }  // namespace pipeloom::io

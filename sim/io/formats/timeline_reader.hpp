@@ -39,6 +39,10 @@ struct TimelineFile {
   std::vector<std::string> warnings;
 };
 
+struct TimelineRows;
+/// The timeline that rows make, in any order; `name` is the file's in errors. Throws InputError as read_timeline() for what the rows say.
+[[nodiscard]] TimelineFile timeline_of(TimelineRows rows, const std::string& name);
+
 /// Why the run failed whose timeline begins like this; empty if it did not.
 [[nodiscard]] std::string failure_of_partial(std::string_view text);
 

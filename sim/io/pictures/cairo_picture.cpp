@@ -1,5 +1,3 @@
-#include "sim/io/pictures/cairo_picture.hpp"
-
 #include <cairo-pdf.h>
 #include <cairo.h>
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 #include <variant>
 
 #include <pipeloom/error.hpp>
+#include "sim/io/pictures/pictures.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::io {

@@ -3,8 +3,7 @@
 #include "sim/draw/scene.hpp"
 #include "sim/io/formats/chrome_trace.hpp"
 #include "sim/io/formats/formats.hpp"
-#include "sim/io/pictures/cairo_picture.hpp"
-#include "sim/io/pictures/svg.hpp"
+#include "sim/io/pictures/pictures.hpp"
 
 namespace pipeloom::io {
 namespace {

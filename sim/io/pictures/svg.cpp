@@ -1,5 +1,3 @@
-#include "sim/io/pictures/svg.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/text_writer.hpp"
+#include "sim/io/pictures/pictures.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::io {

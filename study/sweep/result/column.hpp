@@ -62,7 +62,6 @@ class Column {
 
  private:
   bool add_fixed(std::string_view number);
-  bool add_real(std::string_view number);
   void add_text(std::string_view json);
   [[nodiscard]] bool rescale(int decimals);
   void to_real();

@@ -1,16 +1,13 @@
 // What the CI gate writes, byte for byte.
 
+#include "study/gate/outputs.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <string>
 
-#include "study/gate/annotations.hpp"
-#include "study/gate/benchmark_json.hpp"
-#include "study/gate/bmf.hpp"
-#include "study/gate/junit.hpp"
 #include "study/gate/results.hpp"
-#include "study/gate/summary.hpp"
 #include "study/suite/case_verdict.hpp"
 #include "support/catch.hpp"
 

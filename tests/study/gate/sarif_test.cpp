@@ -1,13 +1,12 @@
 // SARIF: where the findings stand.
 
-#include "study/gate/sarif.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
 
 #include <pipeloom/simulate.hpp>
+#include "study/gate/outputs.hpp"
 #include "study/gate/results.hpp"
 #include "study/suite/lint_rules.hpp"
 #include "support/catch.hpp"

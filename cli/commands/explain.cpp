@@ -1,0 +1,227 @@
+// pipeloom explain PREDICTED MEASURED: where the difference in step time comes from.
+
+#include "study/explain/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/options.hpp"
+#include "sim/base/text_tools.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
+#include "study/explain/explain_json.hpp"
+#include "study/text/at_place.hpp"
+#include "study/text/numbers.hpp"
+#include "study/text/table.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+using study::Align;
+using study::Column;
+using study::Table;
+using study::explain::Cause;
+using study::explain::CauseKind;
+using study::explain::Explanation;
+
+struct ExplainOptions {
+  InputOptions input;  ///< values on top of the configuration
+  OutputOptions output;
+  std::string predicted;
+  std::string measured;
+  PrintOptions print;
+};
+
+/// An explanation under one transfer model, "" where the prediction's times were read.
+struct Answer {
+  Explanation explanation;
+  std::string transfer_model;
+
+  /// What another transfer model could explain: amounts of waiting, and what is left.
+  [[nodiscard]] Ticks waiting() const {
+    Ticks sum = 0;
+    for (const Cause& cause : explanation.causes)
+      if (cause.kind == CauseKind::Unexplained || cause.kind == CauseKind::Hiccup ||
+          cause.kind == CauseKind::MessageTime || cause.kind == CauseKind::Link)
+        sum += std::abs(cause.amount);
+    return sum;
+  }
+};
+
+/// What is tried besides the configured one.
+constexpr std::array kModels = {cost::TransferModel::Latency, cost::TransferModel::Async,
+                                cost::TransferModel::Blocking};
+
+/// Another model is tried where waiting takes this part of the step, and kept where it leaves clearly less.
+constexpr double kWellExplained = 0.001;
+constexpr double kClearlyLess = 0.8;
+
+/// Throws InputError, at the measured file where none is named.
+Explanation explain_run(const pipeloom::Run& predicted, const pipeloom::Run& measured) {
+  return study::at_place(measured.file, [&] {
+    if ((predicted.timeline.unit == TimeUnit::Unit) != (measured.timeline.unit == TimeUnit::Unit))
+      throw InputError(
+          "its times and the predicted ones do not compare: one of them is in abstract units; give the "
+          "configuration costs in ms (costs.time_unit), or the timeline its unit");
+    return study::explain::explain(
+        {.timeline = predicted.timeline,
+         .costs = predicted.costs,
+         .rank_time = predicted.costs != nullptr ? predicted.costs->rank_time : Ticks{0}},
+        measured.timeline);
+  });
+}
+
+/// The answer under `input`'s model; nothing where the schedule cannot run so.
+std::optional<Answer> try_model(const Input& input, const pipeloom::Limits& limits,
+                                const pipeloom::Run& measured) {
+  std::optional<pipeloom::Run> run;
+  try {
+    run = evaluate(input, limits);
+  } catch (const InputError&) {
+    return std::nullopt;
+  } catch (const ScheduleError&) {
+    return std::nullopt;
+  }
+  return Answer{explain_run(*run, measured), std::string(name_of(input.config.costs.transfer.model))};
+}
+
+/// The configured model's answer, or that of another one under which fewer messages wait for no reason.
+Answer best_answer(Input input, const pipeloom::Limits& limits, const pipeloom::Run& measured,
+                   const OutputOptions& output) {
+  const cost::TransferModel configured = input.config.costs.transfer.model;
+  const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
+  output.warn(run.warnings);
+  Answer best{explain_run(run, measured), std::string(name_of(configured))};
+  const Ticks first = best.waiting();
+  const auto enough = static_cast<Ticks>(kWellExplained * static_cast<double>(best.explanation.measured));
+  if (first <= enough) return best;
+  for (const cost::TransferModel model : kModels)
+    if (model != configured) {
+      input.config.costs.transfer.model = model;
+      if (auto other = try_model(input, limits, measured);
+          other && static_cast<double>(other->waiting()) < kClearlyLess * static_cast<double>(best.waiting()))
+        best = std::move(*other);
+    }
+  if (best.transfer_model != name_of(configured))
+    best.explanation.warnings.push_back(fmt::format(
+        "predicted with transfers `{}`, under which messages and gaps make a difference of {}; under `{}`, "
+        "which the configuration names, they make {}",
+        best.transfer_model, study::time_text(best.waiting(), best.explanation.unit), name_of(configured),
+        study::time_text(first, best.explanation.unit)));
+  return best;
+}
+
+/// "+10.50 %"; "" of nothing.
+std::string part_text(Ticks ticks, Ticks whole) {
+  if (whole == 0) return {};
+  return fmt::format("{:+.2f} %", 100 * static_cast<double>(ticks) / static_cast<double>(whole));
+}
+
+/// Two digits that count are enough of a spread.
+std::string spread_text(double sd, TimeUnit unit) {
+  if (sd < 1) return {};
+  const double step = std::pow(10.0, std::floor(std::log10(sd)) - 1);
+  return study::time_text(std::llround(std::round(sd / step) * step), unit);
+}
+
+std::string signed_time(Ticks ticks, TimeUnit unit) {
+  return fmt::format("{}{}", ticks > 0 ? "+" : "", study::time_text(ticks, unit));
+}
+
+void add_rows(Table& table, const Explanation& explanation, const std::vector<Cause>& causes) {
+  const TimeUnit unit = explanation.unit;
+  for (const Cause& cause : causes) {
+    const bool is_rest = cause.kind == CauseKind::Noise || cause.kind == CauseKind::Unexplained;
+    std::string text = cause.text;
+    if (cause.kind != CauseKind::Costs)
+      for (const std::string& other : cause.equivalent) text += fmt::format(" (or {})", other);
+    table.add_row({text, signed_time(cause.amount, unit), part_text(cause.amount, explanation.predicted),
+                   spread_text(cause.sd, unit), is_rest ? "" : signed_time(cause.alone, unit),
+                   is_rest ? "" : signed_time(cause.if_fixed, unit)});
+  }
+}
+
+std::string page_of(const Answer& answer, bool colour) {
+  const Explanation& explanation = answer.explanation;
+  const TimeUnit unit = explanation.unit;
+  const Ticks difference = explanation.measured - explanation.predicted;
+  std::string page =
+      fmt::format("measured {}, predicted {}: {}", study::time_text(explanation.measured, unit),
+                  study::time_text(explanation.predicted, unit), signed_time(difference, unit));
+  const std::string part = part_text(difference, explanation.predicted);
+  page += part.empty() ? "\n" : fmt::format(" ({})\n", part);
+  if (explanation.steps > 1) page += fmt::format("mean of {} steps\n", explanation.steps);
+  const std::vector<Column> columns = {{"cause", Align::Left},        {"amount", Align::Right},
+                                       {"of the step", Align::Right}, {"sd", Align::Right},
+                                       {"alone", Align::Right},       {"if fixed", Align::Right}};
+  Table table(columns);
+  add_rows(table, explanation, explanation.causes);
+  page += "\n" + (table.empty() ? std::string("no difference to explain\n") : table.text(colour));
+  if (explanation.hidden.empty()) return page;
+  page += "\nthere, but without effect on the step:\n";
+  for (const Cause& cause : explanation.hidden) page += "  " + cause.text + "\n";
+  return page;
+}
+
+ExitCode run_explain(const ExplainOptions& options) {
+  const Request& given = options.input;
+  Request request = given;
+  request.file = options.predicted;
+  request.text = io::read_file(options.predicted, io::kMaxTimelineBytes);
+  const pipeloom::Limits limits = options.input.limits();
+  const bool is_timeline = io::looks_like_timeline(*request.text);
+  Answer answer;
+  Request of_measured;
+  of_measured.file = options.measured;
+  const auto load = [&](TimeUnit unit) {
+    pipeloom::Run run = study::load_run(of_measured, limits, unit);
+    options.output.warn(run.warnings);
+    return run;
+  };
+  if (is_timeline) {
+    const pipeloom::Run predicted = study::load_run(request, limits, TimeUnit::Unit);
+    options.output.warn(predicted.warnings);
+    answer.explanation = explain_run(predicted, load(predicted.timeline.unit));
+  } else {
+    const Input input = read_input(request);
+    answer = best_answer(input, limits, load(input.config.costs.unit), options.output);
+  }
+  options.output.warn(answer.explanation.warnings);
+  if (options.print.is("json"))
+    print(study::explain::explanation_json(answer.explanation, answer.transfer_model));
+  else if (!options.output.quiet)
+    print(page_of(answer, options.output.screen().has_colour()));
+  return ExitCode::Ok;
+}
+
+constexpr const char* kExplainFooter =
+    "\nAmounts sum to measured - predicted exactly: what nothing explains is taken off first, then the noise "
+    "of\n"
+    "single ops; the rest is dealt to the causes by Shapley's rule. `alone` is what a cause does to the "
+    "predicted\n"
+    "step by itself, `if fixed` what the measured step gains without it.\n\n"
+    "Examples:\n"
+    "  pipeloom explain config.json measured.jsonl\n"
+    "  pipeloom explain predicted.jsonl trace.json --json\n";
+
+}  // namespace
+
+Run explain(OptionList& list) {
+  auto options = std::make_shared<ExplainOptions>();
+  list.set_footer(kExplainFooter);
+  list.positional("PREDICTED", options->predicted, "FILE",
+                  "Configuration or schedule file, or a timeline whose times are the prediction")
+      .required();
+  list.positional("MEASURED", options->measured, "FILE", "Timeline of the same ops, one step or several")
+      .required();
+  add_print_options(list, options->print, {"table", "json"}, "What is printed");
+  add_value_options(list, options->input);
+  add_output_options(list, options->output);
+  return [options] { return run_explain(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

@@ -1,0 +1,87 @@
+#include "gui/script_parts.hpp"
+
+#include <cstdlib>
+
+#include "sim/base/text_tools.hpp"
+
+namespace pipeloom::gui {
+
+InputEvent key_event(Key key, bool down) {
+  InputEvent event;
+  event.type = down ? InputEvent::Type::KeyDown : InputEvent::Type::KeyUp;
+  event.key = key;
+  return event;
+}
+
+InputEvent button_event(MouseButton button, bool down) {
+  InputEvent event;
+  event.type = down ? InputEvent::Type::ButtonDown : InputEvent::Type::ButtonUp;
+  event.button = button;
+  return event;
+}
+
+InputEvent move_event(float x, float y) {
+  InputEvent event;
+  event.type = InputEvent::Type::MouseMove;
+  event.x = x;
+  event.y = y;
+  return event;
+}
+
+InputEvent wheel_event(float steps) {
+  InputEvent event;
+  event.type = InputEvent::Type::Wheel;
+  event.y = steps;
+  return event;
+}
+
+InputEvent character_event(std::uint32_t character) {
+  InputEvent event;
+  event.type = InputEvent::Type::Character;
+  event.character = character;
+  return event;
+}
+
+std::vector<std::uint32_t> code_points(const std::string& text) {
+  std::vector<std::uint32_t> out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      out.push_back(byte);
+    else if (byte >= 0xF0)
+      out.push_back(byte & 0x07U);
+    else if (byte >= 0xE0)
+      out.push_back(byte & 0x0FU);
+    else if (byte >= 0xC0)
+      out.push_back(byte & 0x1FU);
+    else if (!out.empty())
+      out.back() = out.back() << 6U | (byte & 0x3FU);
+  }
+  return out;
+}
+
+std::string expanded(const Where& where, std::string text) {
+  for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
+    const std::size_t end = text.find('}', at);
+    if (end == std::string::npos) break;
+    const std::string name = text.substr(at + 2, end - at - 2);
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr)
+      throw InputError(where,
+                       "found ${" + shortened(name, 40) + "}, which the environment does not have; set it");
+    text.replace(at, end + 1 - at, value);
+    at += std::char_traits<char>::length(value);
+  }
+  return text;
+}
+
+std::filesystem::path output_path(const std::string& name) {
+  const char* folder = std::getenv("PIPELOOM_OUT");
+  std::filesystem::path path =
+      folder == nullptr ? std::filesystem::path(name) : std::filesystem::path(folder) / name;
+  std::error_code ignored;  // writing says what is wrong
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  return path;
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,32 @@
+#pragma once
+
+// What scripts are made of: input as a person would make it, texts that are typed, variables of the environment, names of files.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <pipeloom/error.hpp>
+#include "gui/model/session/keys.hpp"
+
+namespace pipeloom::gui {
+
+[[nodiscard]] InputEvent key_event(Key key, bool down);
+[[nodiscard]] InputEvent button_event(MouseButton button, bool down);
+/// Pixels of the window.
+[[nodiscard]] InputEvent move_event(float x, float y);
+/// Steps up.
+[[nodiscard]] InputEvent wheel_event(float steps);
+[[nodiscard]] InputEvent character_event(std::uint32_t character);
+
+/// The code points of UTF-8; bytes that are none are left out.
+[[nodiscard]] std::vector<std::uint32_t> code_points(const std::string& text);
+
+/// `${NAME}` stands for the environment's variable. Throws InputError at `where` for one that is not set.
+[[nodiscard]] std::string expanded(const Where& where, std::string text);
+
+/// Where a script's file goes: relative names below PIPELOOM_OUT, if that is set. Its folder is made.
+[[nodiscard]] std::filesystem::path output_path(const std::string& name);
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,76 @@
+#include "sim/draw/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <pipeloom/schedule.hpp>
+#include "sim/draw/axis.hpp"
+
+namespace pipeloom::draw {
+namespace {
+
+constexpr double kWorkShare = 0.74;
+constexpr double kCopyShare = 0.22;
+
+}  // namespace
+
+RankRows::RankRows(Rank first, Rank last, double most)
+    : first_(first),
+      last_(last),
+      ranks_per_row_(std::max(1, static_cast<int>(std::ceil((last - first.value()).value() / most)))) {}
+
+int RankRows::count() const {
+  const int ranks = std::max(1, (last_ - first_.value()).value());
+  return (ranks + ranks_per_row_ - 1) / ranks_per_row_;
+}
+
+Row RankRows::row(int i, double y, double height) const {
+  const Rank first = first_ + i * ranks_per_row_;
+  return {first, std::min(first + ranks_per_row_, last_), y, height};
+}
+
+std::size_t RankRows::row_of(Rank rank) const {
+  return static_cast<std::size_t>((rank - first_.value()).value() / ranks_per_row_);
+}
+
+bool RankRows::is_named(const Row& row, double pitch, double text) const {
+  const std::int64_t every =
+      nice_step(static_cast<std::int64_t>(std::ceil((text + 2) / pitch * ranks_per_row_)));
+  const std::int64_t rank = row.first.value();
+  const std::int64_t before = rank - ranks_per_row_;
+  return before < 0 || rank / every != before / every;
+}
+
+RowLanes lanes_of(const Row& row) {
+  RowLanes lanes{row, row};
+  lanes.work.height = row.height * kWorkShare;
+  lanes.copies.height = row.height * kCopyShare;
+  lanes.copies.y = row.y + row.height - lanes.copies.height;
+  return lanes;
+}
+
+double bar_height(double busy_share, double full) {
+  if (busy_share <= 0) return 0;
+  if (busy_share >= 1) return full;
+  const double least = std::min(1.0, full / 3);
+  return std::clamp(busy_share * full, least, full - least);
+}
+
+std::vector<tracks::BusyByKind> busy_of_row(const tracks::TimelineIndex& index, const Row& row,
+                                            const tracks::Bins& bins) {
+  std::vector<tracks::BusyByKind> busy(static_cast<std::size_t>(bins.count));
+  for (Rank rank = row.first; rank < row.last; ++rank) index.add_busy(rank, bins, busy);
+  return busy;
+}
+
+std::vector<std::size_t> stacked_ops(const Schedule& schedule, const tracks::DrawnEntry& entry) {
+  const auto kind_at = [&](std::size_t at) { return schedule.ops()[at % schedule.num_ops()].kind(); };
+  std::vector<std::size_t> ops(entry.count);
+  std::iota(ops.begin(), ops.end(), entry.op);
+  std::stable_sort(ops.begin(), ops.end(),
+                   [&](std::size_t a, std::size_t b) { return kind_at(a) < kind_at(b); });
+  return ops;
+}
+
+}  // namespace pipeloom::draw

@@ -1,0 +1,72 @@
+#pragma once
+
+// The same order many times, with durations that vary: how long steps take, and what they hang on.
+//
+// A scenario is one pass over a fixed order (sim/engine/fixed_order.hpp), kLanes of them side by side; each entry's duration is drawn anew.
+// Scenario i of a seed is the same whatever the count, on every machine: draws are integers and one multiplication.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+#include "sim/engine/fixed_order.hpp"
+
+namespace pipeloom {
+
+/// What many scenarios gave.
+struct ScenarioTimes {
+  std::vector<Ticks> makespan;  ///< [scenario]
+  std::vector<double> bubble;   ///< idle / (ranks * makespan), [scenario]
+  /// Time on the critical path, summed over all scenarios, of ops by kind and slot, [kind][slot]. A group's is shared by its parts as they
+  /// take when they run alone.
+  std::vector<std::vector<double>> on_path;
+  /// The same for messages from rank to rank, [from * ranks + to].
+  std::vector<double> link_on_path;
+};
+
+class Scenarios {
+ public:
+  static constexpr std::size_t kLanes = 8;
+
+  /// Whether such runs have scenarios: no recomputation, copies or slices, no Sequential overlap.
+  [[nodiscard]] static bool supports(const Schedule& schedule, const Costs& costs);
+
+  /// `costs` are bound to the schedule (sim/cost/bind.hpp); all three must outlive it. Throws as FixedOrder does. REQUIRES: supports(); Hiccup: 0 <= time <
+  /// period; Empirical: factors.
+  Scenarios(const Schedule& schedule, const Costs& costs, const Noise& noise);
+
+  /// O(records * count). REQUIRES: count >= 0.
+  [[nodiscard]] ScenarioTimes run(int count, std::uint64_t seed) const;
+
+ private:
+  struct Record {
+    std::uint32_t previous = 0;
+    std::uint32_t producer = 0;
+    std::uint32_t row = 0;
+    std::uint32_t rank = 0;
+    Ticks delay = 0;
+    double duration = 0;  // without noise; 0 where another record of the group has it
+    Ticks lane = 0;       // rank time of the entry's messages, which does not vary
+  };
+  struct Batch;
+
+  template <bool kHiccups>
+  void evaluate(Batch& batch) const;
+  void finish(const Batch& batch, std::size_t lane, ScenarioTimes& out, std::vector<double>& rows) const;
+  void walk_path(const Batch& batch, std::size_t lane, std::size_t position, ScenarioTimes& out,
+                 std::vector<double>& rows) const;
+  void share_rows(const std::vector<double>& rows, ScenarioTimes& out) const;
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  const Noise& noise_;
+  FixedOrder order_;
+  std::vector<Record> records_;
+  std::vector<std::size_t> first_op_of_row_;  // of an entry whose duration it gives
+  std::vector<Ticks> after_;                  // of the last entry of each rank, [rank]
+  std::vector<double> factors_;               // as likely each: a power of two of them
+};
+
+}  // namespace pipeloom

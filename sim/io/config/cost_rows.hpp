@@ -1,0 +1,27 @@
+#pragma once
+
+// Rows of single ops' costs, as JSON objects or as lines of a file: {"kind": "F", "stage": 3, "microbatch": 7, "factor": 1.6}.
+
+#include <string_view>
+
+#include "sim/cost/cost_spec.hpp"
+#include "sim/io/config/value_reading.hpp"
+#include "sim/io/json/text_writer.hpp"
+
+namespace pipeloom::io {
+
+/// What a row may say.
+enum class RowNumber : unsigned char {
+  Time,          ///< "time" alone, as tables do
+  TimeOrFactor,  ///< "time" or "factor", one of the two
+};
+
+/// An array of rows. Throws InputError at the row, or the key in it, that says something else.
+[[nodiscard]] cost::CostRows rows_of(const Value& array, const ReadContext& context, RowNumber number);
+/// The rows of a file: .csv with a line of names (kind, stage, rank, microbatch, slice: any of them, and time), .jsonl with an object a
+/// line, .json with an array. Relative to the file that names it. Throws InputError with the line.
+[[nodiscard]] cost::CostRows rows_of_file(const Value& name, const ReadContext& context);
+/// They as a JSON array.
+void write_rows(TextWriter& out, const std::vector<cost::CostRow>& rows, TimeUnit unit);
+
+}  // namespace pipeloom::io

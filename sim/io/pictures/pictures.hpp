@@ -1,0 +1,24 @@
+#pragma once
+
+// Scenes as files: SVG 1.1, whose text stays text, so that a figure can be searched, restyled and set in the document's font; PNG and PDF,
+// drawn by cairo.
+
+#include <iosfwd>
+
+#include "sim/draw/scene.hpp"
+
+namespace pipeloom::io {
+
+/// Writes a self-contained SVG document of scene.width x scene.height pixels. Equal scenes give equal bytes. Check `out`
+/// afterwards, as with any stream.
+void write_svg(std::ostream& out, const draw::Scene& scene);
+
+/// Writes a PNG of scene size * `scale` pixels, rounded up. Throws InputError if a side would pass cairo's 32767 pixels,
+/// SystemError if `out` fails. Equal scenes give equal bytes.
+void write_png(std::ostream& out, const draw::Scene& scene, double scale = 2.0);
+
+/// Writes a one-page PDF; one pixel of the scene is 1/96 inch. Throws SystemError if `out` fails. Carries no time of
+/// creation.
+void write_pdf(std::ostream& out, const draw::Scene& scene);
+
+}  // namespace pipeloom::io

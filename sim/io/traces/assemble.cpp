@@ -1,0 +1,398 @@
+#include "sim/io/traces/assemble.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <pipeloom/error.hpp>
+#include "sim/base/text_tools.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
+#include "sim/io/formats/timeline_rows.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+/// Which op it is, before stages are known.
+using OpName = std::tuple<OpKind, std::int32_t, std::int32_t, std::int32_t>;
+OpName name_of_op(const TraceOp& op) {
+  return {op.kind, op.stage, op.chunk, op.microbatch};
+}
+
+bool is_backward_part(OpKind kind) {
+  return kind == OpKind::Backward || kind == OpKind::BackwardInput || kind == OpKind::BackwardWeight;
+}
+
+/// A step as all ranks name it: its mark, and its number below the mark.
+using StepName = std::pair<std::int32_t, std::int32_t>;
+
+std::string text_of_step(StepName name) {
+  return name.first == kUnknown ? fmt::format("{}", name.second)
+         : name.second == 0     ? fmt::format("{}", name.first)
+                                : fmt::format("{}.{}", name.first, name.second);
+}
+
+/// The first few of a list, and how many more there are.
+std::string few_of(const std::vector<std::string>& texts) {
+  constexpr std::size_t kShownOfList = 8;
+  const std::size_t shown = std::min(texts.size(), kShownOfList);
+  std::string out =
+      fmt::format("{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (shown < texts.size()) out += fmt::format(" and {} more", texts.size() - shown);
+  return out;
+}
+
+using Ops = std::vector<TraceOp>;
+using OpSpan = std::pair<Ops::const_iterator, Ops::const_iterator>;
+
+/// Up to where no op comes for a second time.
+Ops::const_iterator end_of_step(Ops::const_iterator at, Ops::const_iterator end) {
+  std::set<OpName> seen;
+  while (at != end && seen.insert(name_of_op(*at)).second) ++at;
+  return at;
+}
+
+/// Whether each forward of these ops has a backward behind it and the other way round.
+bool is_closed(OpSpan ops) {
+  using Pass = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+  std::set<Pass> open, done;
+  for (auto op = ops.first; op != ops.second; ++op) {
+    const Pass pass{op->stage, op->chunk, op->microbatch};
+    if (op->kind == OpKind::Forward)
+      open.insert(pass);
+    else if (is_backward_part(op->kind) && open.erase(pass) == 0 && !done.contains(pass))
+      return false;
+    if (is_backward_part(op->kind)) done.insert(pass);
+  }
+  return open.empty();
+}
+
+/// Where the first whole step begins: a recording may have started in the middle of one. `ops` repeat at `repeat` for the first time. Steps begin with
+/// a forward of the first microbatch nearly always; where no such place gives a step that goes backward for each forward, the first op does.
+Ops::const_iterator first_whole_step(const Ops& ops, Ops::const_iterator repeat) {
+  std::int32_t lowest = kMaxIndex;
+  for (const TraceOp& op : ops)
+    if (op.kind == OpKind::Forward) lowest = std::min(lowest, op.microbatch);
+  int tries = 0;
+  constexpr int kMostTries = 64;
+  for (auto at = ops.begin(); at != repeat && tries < kMostTries; ++at) {
+    if (at->kind != OpKind::Forward || at->microbatch != lowest) continue;
+    ++tries;
+    if (is_closed({at, end_of_step(at, ops.end())})) return at;
+  }
+  return ops.begin();
+}
+
+/// One rank's ops by step.
+class RankSteps {
+ public:
+  explicit RankSteps(RankTrace& rank) : rank_(rank.rank), file_(rank.file) {
+    std::stable_sort(rank.ops.begin(), rank.ops.end(), [](const TraceOp& a, const TraceOp& b) {
+      return std::tie(a.step, a.start) < std::tie(b.step, b.start);
+    });
+    const bool is_marked = !rank.ops.empty() && rank.ops.back().step != kUnknown;
+    for (auto at = rank.ops.begin(); at != rank.ops.end();) {
+      const auto end =
+          std::find_if(at, rank.ops.end(), [at](const TraceOp& op) { return op.step != at->step; });
+      if (is_marked && at->step == kUnknown)
+        num_unmarked_ = static_cast<std::size_t>(end - at);
+      else
+        split(Ops(at, end));
+      at = end;
+    }
+    for (const auto& [name, ops] : steps_)
+      if (whole_ == nullptr || ops.size() > whole_->size()) whole_ = &ops;
+    if (whole_ != nullptr) names_ = names_of(*whole_);
+  }
+  RankSteps(RankSteps&&) = default;
+  RankSteps& operator=(RankSteps&&) = default;
+
+  [[nodiscard]] std::int32_t rank() const { return rank_; }
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] std::size_t num_unmarked() const { return num_unmarked_; }
+  [[nodiscard]] const std::map<StepName, Ops>& steps() const { return steps_; }
+  /// What a whole step runs: the names of the step with most ops, sorted.
+  [[nodiscard]] const std::vector<OpName>& names() const { return names_; }
+  [[nodiscard]] bool is_whole(StepName name) const {
+    const auto found = steps_.find(name);
+    return found != steps_.end() && found->second.size() == names_.size() &&
+           names_of(found->second) == names_;
+  }
+  [[nodiscard]] std::size_t count_in(StepName name) const {
+    const auto found = steps_.find(name);
+    return found == steps_.end() ? 0 : found->second.size();
+  }
+  [[nodiscard]] bool knows_stages() const {
+    return !names_.empty() && std::get<1>(names_.front()) != kUnknown;
+  }
+
+ private:
+  static std::vector<OpName> names_of(const Ops& ops) {
+    std::vector<OpName> names;
+    for (const TraceOp& op : ops) names.push_back(name_of_op(op));
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  /// Microbatches that nobody named count up by kind and chunk. Such ops are of one step: nothing tells the next one.
+  static bool number_microbatches(Ops& ops) {
+    std::map<OpName, std::int32_t> next;
+    bool any = false;
+    for (TraceOp& op : ops) {
+      if (op.stage == kUnknown && op.chunk == kUnknown) op.chunk = 0;
+      if (op.microbatch != kUnknown) continue;
+      any = true;
+      op.microbatch = next[name_of_op(op)]++;
+    }
+    return any;
+  }
+
+  void split(Ops ops) {
+    const std::int32_t mark = ops.front().step;
+    if (number_microbatches(ops)) {
+      steps_.emplace(StepName{mark, 0}, std::move(ops));
+      return;
+    }
+    auto end = end_of_step(ops.cbegin(), ops.cend());
+    auto at = end == ops.cend() ? ops.cbegin() : first_whole_step(ops, end);
+    if (at != ops.cbegin()) steps_.emplace(StepName{mark, kUnknown}, Ops(ops.cbegin(), at));
+    for (std::int32_t count = 0; at != ops.cend(); at = end, ++count) {
+      end = end_of_step(at, ops.cend());
+      steps_.emplace(StepName{mark, count}, Ops(at, end));
+    }
+  }
+
+  std::int32_t rank_;
+  std::string file_;
+  std::size_t num_unmarked_ = 0;
+  std::map<StepName, Ops> steps_;
+  const Ops* whole_ = nullptr;
+  std::vector<OpName> names_;
+};
+
+class Assembler {
+ public:
+  explicit Assembler(Trace trace) : trace_(std::move(trace)) {
+    out_.warnings = std::move(trace_.warnings);
+    for (RankTrace& rank : trace_.ranks) {
+      RankSteps& steps = ranks_.emplace_back(rank);
+      if (steps.names().empty())
+        throw InputError(Where{rank.file},
+                         fmt::format("rank {} has no op; give the file of a run with a pipeline", rank.rank));
+      if (steps.num_unmarked() > 0)
+        warn(fmt::format("{}: {} ops outside of every mark of a step were left out", rank.file,
+                         steps.num_unmarked()));
+    }
+  }
+
+  TraceRun run() {
+    drop_replicas();
+    require_ranks();
+    require_equal_counts();
+    choose_steps();
+    make_timeline();
+    warn_of_outliers();
+    return std::move(out_);
+  }
+
+ private:
+  void warn(std::string text) { out_.warnings.push_back(std::move(text)); }
+
+  void drop_replicas() {
+    std::set<std::vector<OpName>> seen;
+    std::vector<std::string> dropped;
+    std::vector<RankSteps> kept;
+    for (RankSteps& rank : ranks_) {
+      if (!rank.knows_stages() || seen.insert(rank.names()).second)
+        kept.push_back(std::move(rank));
+      else
+        dropped.push_back(fmt::format("{}", rank.rank()));
+    }
+    ranks_ = std::move(kept);
+    has_replicas_ = !dropped.empty();
+    if (has_replicas_)
+      warn(fmt::format("ranks {} run the same ops as ranks before them: replicas of the pipeline, left out",
+                       few_of(dropped)));
+    for (const RankSteps& rank : ranks_) out_.ranks.push_back(rank.rank());
+  }
+
+  [[nodiscard]] bool knows_stages() const { return ranks_.front().knows_stages(); }
+
+  /// A trace that names stages needs every stage; one of chunks needs every rank.
+  void require_ranks() const {
+    std::set<std::int32_t> have;
+    for (const RankSteps& rank : ranks_) {
+      if (rank.knows_stages() != knows_stages())
+        throw InputError(Where{rank.file()},
+                         "its ranges name stages where those of other ranks do not; map all of them alike");
+      if (!knows_stages())
+        have.insert(rank.rank());
+      else
+        for (const OpName& name : rank.names()) have.insert(std::get<1>(name));
+    }
+    const std::int32_t expected = knows_stages() ? kUnknown : trace_.expected_ranks;
+    const std::int32_t count = std::max(expected, *have.rbegin() + 1);
+    std::vector<std::string> missing;
+    for (std::int32_t i = 0; i < count && missing.size() < 10; ++i)
+      if (!have.contains(i)) missing.push_back(fmt::format("{}", i));
+    if (missing.empty()) return;
+    const char* what = knows_stages() ? "stage" : "rank";
+    throw InputError(Where{ranks_.front().file()},
+                     fmt::format("{} {} {} missing; add the files of {}", what, few_of(missing),
+                                 missing.size() == 1 ? "is" : "are",
+                                 knows_stages() ? "the ranks that run them" : "these ranks"));
+  }
+
+  /// Rank r of p: as the trace says, or by its chunk.
+  [[nodiscard]] std::int32_t stage_of(const OpName& name, std::size_t rank) const {
+    const auto [kind, stage, chunk, microbatch] = name;
+    if (stage != kUnknown) return stage;
+    const auto p = static_cast<std::int32_t>(ranks_.size());
+    const auto r = static_cast<std::int32_t>(rank);
+    if (chunk >= kMaxIndex / p)
+      throw InputError(
+          Where{ranks_[rank].file()},
+          fmt::format("chunk {} on {} ranks is beyond the {} stages that are read", chunk, p, kMaxIndex));
+    return trace_.chunk_order == ChunkOrder::Wave && chunk % 2 == 1 ? (chunk + 1) * p - 1 - r : chunk * p + r;
+  }
+
+  /// Every stage runs every microbatch forward.
+  void require_equal_counts() const {
+    std::map<std::int32_t, std::pair<std::size_t, std::vector<std::int32_t>>>
+        count;  // stage -> forwards, ranks
+    for (std::size_t r = 0; r < ranks_.size(); ++r)
+      for (const OpName& name : ranks_[r].names()) {
+        if (std::get<0>(name) != OpKind::Forward) continue;
+        auto& [forwards, ranks] = count[stage_of(name, r)];
+        ++forwards;
+        if (ranks.empty() || ranks.back() != ranks_[r].rank()) ranks.push_back(ranks_[r].rank());
+      }
+    std::vector<std::string> parts;
+    bool differ = false;
+    for (const auto& [stage, have] : count) {
+      differ |= have.first != count.begin()->second.first;
+      parts.push_back(
+          fmt::format("stage {} on rank {} has {}", stage, fmt::join(have.second, "+"), have.first));
+    }
+    if (differ)
+      throw InputError(
+          Where{ranks_.front().file()},
+          fmt::format("stages run different numbers of forwards in a step: {}; give the files of one run, "
+                      "recorded over whole steps",
+                      few_of(parts)));
+  }
+
+  /// Those that every rank ran in full.
+  void choose_steps() {
+    std::set<StepName> all;
+    for (const RankSteps& rank : ranks_)
+      for (const auto& [name, ops] : rank.steps()) all.insert(name);
+    std::vector<std::string> partial;
+    for (const StepName& name : all) {
+      const auto lacking = std::find_if(ranks_.begin(), ranks_.end(),
+                                        [name](const RankSteps& rank) { return !rank.is_whole(name); });
+      if (lacking == ranks_.end()) {
+        steps_.push_back(name);
+        continue;
+      }
+      const std::string what = name.second == kUnknown ? "the beginning" : "step " + text_of_step(name);
+      partial.push_back(fmt::format("{} (rank {} has {} of {} ops)", what, lacking->rank(),
+                                    lacking->count_in(name), lacking->names().size()));
+    }
+    if (steps_.empty())
+      throw InputError(
+          Where{ranks_.front().file()},
+          fmt::format("no step is whole on all ranks: {}; record a few whole steps on every rank",
+                      few_of(partial)));
+    if (!partial.empty()) warn(fmt::format("partial steps were left out: {}", few_of(partial)));
+    for (const StepName& name : steps_)
+      out_.steps.push_back(name.first == kUnknown || name.second > 0 ? name.second : name.first);
+  }
+
+  /// An op that starts before the one before it has ended starts when that ends, unless both are one group.
+  void untangle(Ops& ops) {
+    std::stable_sort(ops.begin(), ops.end(),
+                     [](const TraceOp& a, const TraceOp& b) { return a.start < b.start; });
+    for (std::size_t i = 1; i < ops.size(); ++i) {
+      const TraceOp& before = ops[i - 1];
+      TraceOp& op = ops[i];
+      if (op.start >= before.end || (op.start == before.start && op.end == before.end)) continue;
+      ++num_overlaps_;
+      op.start = before.end;
+      op.end = std::max(op.end, op.start);
+    }
+  }
+
+  void add_rows(std::size_t r, int step, const Ops& ops, Ticks offset, std::vector<TimelineRow>& rows) const {
+    for (const TraceOp& op : ops) {
+      const Op named(op.kind, Stage(stage_of(name_of_op(op), r)), Microbatch(op.microbatch));
+      rows.push_back({.op = named,
+                      .start = op.start + offset,
+                      .end = op.end + offset,
+                      .rank = static_cast<std::int32_t>(r),
+                      .step = step,
+                      .line = 0});
+    }
+  }
+
+  void make_timeline() {
+    TimelineRows rows;
+    rows.unit = trace_.unit;
+    Ticks offset = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      Ticks last = 0;
+      for (std::size_t r = 0; r < ranks_.size(); ++r) {
+        Ops ops = ranks_[r].steps().at(steps_[i]);
+        untangle(ops);
+        add_rows(r, static_cast<int>(i), ops, offset, rows.rows);
+        for (const TraceOp& op : ops) last = std::max(last, op.end);
+      }
+      if (trace_.has_step_clocks) offset += last;
+      if (offset > kMaxTicks / 2)
+        throw InputError(Where{ranks_.front().file()},
+                         "its steps take longer than time can count; give fewer");
+    }
+    if (num_overlaps_ > 0)
+      warn(fmt::format(
+          "{} ops start before the one before them on their rank has ended; they are shown from its end on",
+          num_overlaps_));
+    TimelineFile made = timeline_of(std::move(rows), ranks_.front().file());
+    out_.timeline = std::move(made.timeline);
+  }
+
+  void warn_of_outliers() {
+    std::vector<Ticks> windows;
+    for (int step = 0; step < out_.timeline.steps; ++step)
+      windows.push_back(span_of(out_.timeline, step).length());
+    std::vector<Ticks> sorted = windows;
+    std::sort(sorted.begin(), sorted.end());
+    const Ticks median = sorted[sorted.size() / 2];
+    std::vector<std::string> outliers;
+    for (std::size_t i = 0; i < windows.size() && median > 0; ++i)
+      if (windows[i] - median > multiply_divide(median, kOutlyingPercent, 100))
+        outliers.push_back(
+            fmt::format("step {} by {:.1f} %", text_of_step(steps_[i]),
+                        100.0 * static_cast<double>(windows[i] - median) / static_cast<double>(median)));
+    if (!outliers.empty())
+      warn(fmt::format("longer than the median step of {} {}: {}", format_ticks(median, trace_.unit),
+                       name_of(trace_.unit), few_of(outliers)));
+  }
+
+  Trace trace_;
+  TraceRun out_;
+  std::vector<RankSteps> ranks_;
+  std::vector<StepName> steps_;
+  std::size_t num_overlaps_ = 0;
+  bool has_replicas_ = false;
+};
+
+}  // namespace
+
+TraceRun assemble(Trace trace) {
+  return Assembler(std::move(trace)).run();
+}
+
+}  // namespace pipeloom::io

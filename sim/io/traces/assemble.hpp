@@ -1,0 +1,35 @@
+#pragma once
+
+// A Trace to a timeline: steps told apart, what is partial left out, stages and microbatches numbered.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <pipeloom/simulate.hpp>
+#include "sim/io/traces/trace.hpp"
+
+namespace pipeloom::io {
+
+/// A window this much longer than the median step's makes a step an outlier, in percent.
+inline constexpr int kOutlyingPercent = 3;
+
+struct TraceRun {
+  /// Of the steps that all ranks ran in full; its schedule is the order of the first of them.
+  Timeline timeline;
+  /// Which rank of the trace each rank of the timeline was.
+  std::vector<std::int32_t> ranks;
+  /// What the trace calls each step of the timeline: the number of its mark, or counted from 0.
+  std::vector<std::int32_t> steps;
+  /// Lines for stderr, those of the trace first.
+  std::vector<std::string> warnings;
+};
+
+/// A step begins where a mark says so; else where an op comes for a second time. Ranks that run the same ops on the same stages are replicas, of
+/// which the first stands for all. Ops whose microbatch is unknown count up by chunk and kind in order of their starts. Where only chunks
+/// are known, stages follow from the ranks (ChunkOrder). Ops of a rank that overlap without being a group start when the one before ends; a warning
+/// counts them. Throws InputError where a rank or stage is missing, where stages have different numbers of microbatches, and where no step is
+/// whole. O(n log n).
+[[nodiscard]] TraceRun assemble(Trace trace);
+
+}  // namespace pipeloom::io

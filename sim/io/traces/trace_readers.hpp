@@ -1,0 +1,46 @@
+#pragma once
+
+// The formats of traces, a row each, and what their readers share.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/traces/range_names.hpp"
+#include "sim/io/traces/trace.hpp"
+
+namespace pipeloom::io {
+
+struct TraceFormat {
+  std::string name;     ///< "kineto", as --from spells it
+  std::string summary;  ///< one line
+  /// Whether a file that begins like this, and is called so, is of this format. Contents decide; a name alone never does.
+  std::function<bool(std::string_view beginning, std::string_view file_name)> sniff;
+  /// Adds what the file says to the trace. Throws InputError.
+  std::function<void(const std::string& path, const RangeNames& names, Trace& trace)> read;
+  /// Whether ranges with names are in it, so that a mapping may say what they mean.
+  bool takes_mapping = false;
+};
+
+/// As trace_formats.def has them.
+[[nodiscard]] const std::vector<TraceFormat>& trace_formats();
+
+/// A time in decimal text as ticks. Throws InputError at the file.
+[[nodiscard]] Ticks trace_time(std::string_view text, TimeUnit unit, const std::string& path);
+
+/// The number behind the last `word` in the file's name: 3 for "rank" in "run/pp_rank_3.json" and "rank3.json".
+[[nodiscard]] std::optional<std::int32_t> number_in_name(std::string_view path, std::string_view word);
+
+/// The rank's part of the trace, added if it is not there. Throws InputError if another file had it.
+RankTrace& add_rank(Trace& trace, std::int32_t rank, const std::string& path);
+
+// The readers. Each is defined in the file of its name.
+[[nodiscard]] TraceFormat kineto_format();
+[[nodiscard]] TraceFormat megatron_format();
+[[nodiscard]] TraceFormat primus_format();
+[[nodiscard]] TraceFormat nsys_format();
+[[nodiscard]] TraceFormat straggler_format();
+
+}  // namespace pipeloom::io

@@ -1,0 +1,62 @@
+#include "study/explain/amounts.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <numeric>
+
+namespace pipeloom::study::explain {
+namespace {
+
+__extension__ using Wide = __int128;
+
+/// numerators / count, rounded so that they sum to `total`. REQUIRES: the exact quotients sum to within one each of it.
+std::vector<Ticks> round_to_sum(const std::vector<Wide>& numerators, std::int64_t count, Ticks total) {
+  std::vector<Ticks> rounded;
+  std::vector<Wide> remainders;
+  Wide sum = 0;
+  for (const Wide numerator : numerators) {
+    Wide quotient = numerator / count;
+    if (quotient * count > numerator) --quotient;
+    rounded.push_back(static_cast<Ticks>(quotient));
+    remainders.push_back(numerator - quotient * count);
+    sum += quotient;
+  }
+  std::vector<std::size_t> places(numerators.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::stable_sort(places.begin(), places.end(),
+                   [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
+  const Wide lacking = total - sum;
+  for (Wide i = 0; i < lacking; ++i) ++rounded[places[static_cast<std::size_t>(i) % places.size()]];
+  return rounded;
+}
+
+}  // namespace
+
+std::vector<Ticks> shapley(int players, const std::vector<Ticks>& value) {
+  if (players == 0) return {};
+  std::vector<std::int64_t> factorial = {1};
+  for (int i = 1; i <= players; ++i) factorial.push_back(factorial.back() * i);
+  std::vector<Wide> sums(static_cast<std::size_t>(players), 0);
+  const std::uint32_t sets = 1U << static_cast<unsigned>(players);
+  for (std::uint32_t set = 0; set < sets; ++set) {
+    const auto size = static_cast<std::size_t>(std::popcount(set));
+    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(players); ++i) {
+      if ((set >> i & 1U) != 0) continue;
+      const Wide weight = Wide{factorial[size]} * factorial[static_cast<std::size_t>(players) - size - 1];
+      sums[i] += weight * (value[set | 1U << i] - value[set]);
+    }
+  }
+  return round_to_sum(sums, factorial.back(), value[sets - 1] - value[0]);
+}
+
+std::vector<Ticks> divide_exactly(const std::vector<Ticks>& sums, std::int64_t count) {
+  if (sums.empty()) return {};
+  std::vector<Wide> numerators(sums.begin(), sums.end());
+  Wide total = 0;
+  for (const Wide sum : numerators) total += sum;
+  const Wide exact = total >= 0 ? total / count : -((-total) / count);
+  return round_to_sum(numerators, count, static_cast<Ticks>(exact));
+}
+
+}  // namespace pipeloom::study::explain

@@ -1,0 +1,127 @@
+#include "study/explain/clocks.hpp"
+
+#include <algorithm>
+
+namespace pipeloom::study::explain {
+namespace {
+
+/// Two ranks that send to each other.
+struct Pair {
+  Rank a;
+  Rank b;
+  Ticks ahead = 0;  // of b before a
+  Ticks slack = 0;
+};
+
+/// What the messages of one link say.
+struct LinkGap {
+  Ticks smallest = kMaxTicks;  // from the producer's lane to the consumer, over the predicted latency
+  int waited = 0;              // messages near it that an idle rank waited for
+  bool early = false;          // one arrives before it leaves
+};
+
+/// fn(link, gap, what the consumer's rank was idle before it, the consumer's start - the producer's end).
+template <class Fn>
+void for_each_gap(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks tau, Fn&& fn) {
+  for (const MeasuredStep& step : steps)
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      const std::uint32_t previous = step.order.previous[e];
+      const Ticks ready = step.times.start[e] - tau * wiring.receives[e];
+      const Ticks idle = previous == Wiring::kNone
+                             ? kMaxTicks
+                             : ready - step.times.end[previous] - tau * wiring.sends[previous];
+      for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i) {
+        const Message& message = wiring.messages[i];
+        const Ticks left = step.times.end[message.producer];
+        fn(message.link, ready - left - tau * wiring.sends[message.producer] - message.latency, idle,
+           step.times.start[e] - left);
+      }
+    }
+}
+
+std::vector<LinkGap> gaps_of(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks tau) {
+  std::vector<LinkGap> gaps(wiring.links.size());
+  const Ticks usual = usual_time(steps);
+  for_each_gap(wiring, steps, tau, [&](std::uint32_t link, Ticks gap, Ticks, Ticks raw) {
+    gaps[link].smallest = std::min(gaps[link].smallest, gap);
+    gaps[link].early = gaps[link].early || raw < -usual / 100;
+  });
+  for_each_gap(wiring, steps, tau, [&](std::uint32_t link, Ticks gap, Ticks idle, Ticks) {
+    if (idle > usual / 100 && gap <= gaps[link].smallest + usual / 10) ++gaps[link].waited;
+  });
+  return gaps;
+}
+
+/// Of rank b before rank a.
+Ticks ahead_of(const LinkGap& there, const LinkGap& back) {
+  constexpr int kSure = 2;
+  const bool waited_there = there.waited >= kSure;
+  const bool waited_back = back.waited >= kSure;
+  if (waited_there == waited_back || there.smallest + back.smallest < 0)
+    return (there.smallest - back.smallest) / 2;
+  return waited_there ? there.smallest : -back.smallest;
+}
+
+std::vector<Pair> pairs_of(const Wiring& wiring, const std::vector<LinkGap>& gaps) {
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < wiring.links.size(); ++i) {
+    const Link link = wiring.links[i];
+    if (link.to < link.from) continue;
+    const auto back = std::find(wiring.links.begin(), wiring.links.end(), Link{link.to, link.from});
+    if (back == wiring.links.end()) continue;
+    const LinkGap& other = gaps[static_cast<std::size_t>(back - wiring.links.begin())];
+    pairs.push_back({link.from, link.to, ahead_of(gaps[i], other), gaps[i].smallest + other.smallest});
+  }
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const Pair& x, const Pair& y) { return x.slack < y.slack; });
+  return pairs;
+}
+
+/// Kruskal's tree of least slack; offsets follow along it.
+void follow_tree(const std::vector<Pair>& pairs, Clocks& clocks) {
+  std::vector<std::size_t> group(clocks.offset.size());
+  for (std::size_t r = 0; r < group.size(); ++r) group[r] = r;
+  for (const Pair& pair : pairs) {
+    const std::size_t kept = group[pair.a.at()];
+    const std::size_t moved = group[pair.b.at()];
+    if (kept == moved) continue;
+    const Ticks by = clocks.offset[pair.a.at()] + pair.ahead - clocks.offset[pair.b.at()];
+    for (std::size_t r = 0; r < group.size(); ++r) {
+      if (group[r] != moved) continue;
+      group[r] = kept;
+      clocks.offset[r] += by;
+    }
+    clocks.slack = std::max(clocks.slack, pair.slack);
+  }
+  const Ticks first = clocks.offset[0];
+  for (std::size_t r = 0; r < group.size(); ++r) {
+    clocks.offset[r] -= first;
+    if (group[r] != group[0]) clocks.loose.emplace_back(static_cast<std::int32_t>(r));
+  }
+}
+
+}  // namespace
+
+Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks rank_time) {
+  Clocks clocks;
+  clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
+  const std::vector<LinkGap> gaps = gaps_of(wiring, steps, rank_time);
+  clocks.apart = std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
+  if (clocks.apart) follow_tree(pairs_of(wiring, gaps), clocks);
+  return clocks;
+}
+
+void align(const Wiring& wiring, const Clocks& clocks, std::vector<MeasuredStep>& steps) {
+  for (MeasuredStep& step : steps) {
+    Times& times = step.times;
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      times.start[e] -= clocks.offset[wiring.rank[e].at()];
+      times.end[e] -= clocks.offset[wiring.rank[e].at()];
+    }
+    const Ticks first = *std::min_element(times.start.begin(), times.start.end());
+    for (Ticks& start : times.start) start -= first;
+    for (Ticks& end : times.end) end -= first;
+  }
+}
+
+}  // namespace pipeloom::study::explain

@@ -1,0 +1,455 @@
+#include "study/explain/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <random>
+
+#include <pipeloom/error.hpp>
+#include "study/explain/amounts.hpp"
+#include "study/explain/clocks.hpp"
+#include "study/explain/hiccups.hpp"
+#include "study/explain/words.hpp"
+#include "study/explain/worlds.hpp"
+
+namespace pipeloom::study::explain {
+namespace {
+
+constexpr double kNamedPart = 0.003;  // of the step
+constexpr double kNamedSds = 2;
+constexpr int kDraws = 24;
+constexpr std::size_t kMostPlayers = 9;
+constexpr std::size_t kMostOfAKind = 48;  // links, hiccups: what is beyond stays noise or unexplained
+
+/// Measured times in the predicted schedule's entries, step by step.
+std::vector<Times> match(const Wiring& wiring, const Timeline& measured) {
+  struct Found {
+    std::uint64_t key;
+    std::size_t op;
+  };
+  const Schedule& schedule = *measured.schedule;
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i) found.push_back({schedule.ops()[i].key(), i});
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.key < b.key; });
+  const auto place_of = [&](Rank rank, Op op) {
+    const auto at = std::lower_bound(found.begin(), found.end(), op.key(),
+                                     [](const Found& a, std::uint64_t key) { return a.key < key; });
+    if (at == found.end() || at->key != op.key())
+      throw InputError(
+          fmt::format("{} of rank {} is predicted and was not measured; every op must be in both",
+                      to_text(op), rank.value()));
+    const Rank on = schedule.rank_of_op(at->op);
+    if (on != rank)
+      throw InputError(fmt::format("{} is predicted on rank {} and was measured on rank {}", to_text(op),
+                                   rank.value(), on.value()));
+    return at->op;
+  };
+  if (schedule.num_ops() != wiring.parts.size())
+    throw InputError(fmt::format("{} ops were measured and {} are predicted; every op must be in both, once",
+                                 schedule.num_ops(), wiring.parts.size()));
+  std::vector<Times> steps(static_cast<std::size_t>(measured.steps));
+  for (std::size_t e = 0; e < wiring.entries(); ++e) {
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      Ticks start = kMaxTicks;
+      Ticks end = -kMaxTicks;
+      for (const Part& part : wiring.parts_of(e)) {
+        const std::size_t op = place_of(wiring.rank[e], part.op);
+        start = std::min(start, measured.start_of(op, static_cast<int>(s)));
+        end = std::max(end, measured.end_of(op, static_cast<int>(s)));
+      }
+      steps[s].start.push_back(start);
+      steps[s].end.push_back(end);
+    }
+  }
+  return steps;
+}
+
+Times predicted_times(const Wiring& wiring, const Timeline& timeline) {
+  Times times;
+  for (std::size_t e = 0; e < wiring.entries(); ++e) {
+    Ticks start = kMaxTicks;
+    Ticks end = -kMaxTicks;
+    for (std::uint32_t i = wiring.part_begin[e]; i < wiring.part_begin[e + 1]; ++i) {
+      start = std::min(start, timeline.start_of(i));
+      end = std::max(end, timeline.end_of(i));
+    }
+    times.start.push_back(start);
+    times.end.push_back(end);
+  }
+  const Ticks first = *std::min_element(times.start.begin(), times.start.end());
+  for (Ticks& start : times.start) start -= first;
+  for (Ticks& end : times.end) end -= first;
+  return times;
+}
+
+/// A measured step in its own order, and where that is not the predicted one.
+MeasuredStep in_order(const Wiring& wiring, const Order& predicted, Times times) {
+  MeasuredStep step{.times = std::move(times), .order = {}};
+  step.order = order_by(wiring, step.times.start);
+  for (std::size_t e = 0; e < wiring.entries(); ++e) {
+    if (step.order.previous[e] == predicted.previous[e]) continue;
+    step.reordered = true;
+    if (step.ranks.empty() || step.ranks.back() != wiring.rank[e]) step.ranks.push_back(wiring.rank[e]);
+  }
+  return step;
+}
+
+/// A cause among those that Shapley's rule weighs, and what it turns on.
+struct Player {
+  Cause cause;
+  Mask mask;
+  double log_sd = 0;  // of an op cause's factor
+  std::size_t op_cause = kNoOpCause;
+  static constexpr std::size_t kNoOpCause = ~std::size_t{0};
+};
+
+Mask union_of(const Mask& a, const Mask& b) {
+  return {a.ops | b.ops,      a.links | b.links,  a.hiccups | b.hiccups, a.message_time || b.message_time,
+          a.order || b.order, a.costs || b.costs, a.noise || b.noise,    a.unexplained || b.unexplained};
+}
+
+Mask union_of(const std::vector<Player>& players, std::uint32_t set) {
+  Mask mask;
+  for (std::size_t i = 0; i < players.size(); ++i)
+    if ((set >> i & 1U) != 0) mask = union_of(mask, players[i].mask);
+  return mask;
+}
+
+Cause cause_of(const OpCause& found) {
+  Cause cause{.kind = CauseKind::Op,
+              .rank = found.ops.rank,
+              .stage = found.ops.stage,
+              .microbatch = found.ops.microbatch,
+              .op_kind = found.ops.kind,
+              .factor = std::exp(found.log_factor)};
+  if (found.ops.rank)
+    cause.kind = CauseKind::Rank;
+  else if (found.ops.stage)
+    cause.kind = CauseKind::Stage;
+  else if (found.ops.microbatch)
+    cause.kind = CauseKind::Microbatch;
+  for (const OpSet& other : found.equivalent) cause.equivalent.push_back(text_of(other));
+  return cause;
+}
+
+Cause cause_of(const LinkCause& found) {
+  Cause cause{.kind = CauseKind::Link, .both_ways = found.both_ways, .added = found.added};
+  if (found.link) {
+    cause.from = found.link->from;
+    cause.to = found.link->to;
+  }
+  return cause;
+}
+
+Cause cause_of(const Wiring& wiring, const Hiccup& found) {
+  Cause cause{.kind = CauseKind::Hiccup, .rank = found.rank, .added = Ticks{0}};
+  for (const Hiccup::Place& place : found.places) {
+    *cause.added += place.longer + place.later;
+    cause.ops.push_back(wiring.parts[wiring.part_begin[place.entry]].op);
+  }
+  return cause;
+}
+
+/// Drops all but the largest few.
+template <class Found, class Size>
+void keep_largest(std::vector<Found>& found, Size&& size) {
+  if (found.size() <= kMostOfAKind) return;
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Found& a, const Found& b) { return size(a) > size(b); });
+  found.erase(found.begin() + kMostOfAKind, found.end());
+}
+
+/// All that one explanation works on.
+class Explainer {
+ public:
+  Explainer(const Predicted& predicted, const Timeline& measured);
+  Explanation run();
+
+ private:
+  void find();
+  void list_players();
+  void fold(std::vector<std::size_t> small);
+  void make_worlds();
+  void check();
+  /// Amounts of players, then of noise and of the unexplained, summed over the steps.
+  std::vector<Ticks> amounts();
+  void measure_spreads();
+  void measure_alone();
+  std::vector<std::size_t> too_small(const std::vector<Ticks>& sums) const;
+  [[nodiscard]] Mask everything() const;
+
+  const Predicted& predicted_;
+  Wiring wiring_;
+  Times times_;
+  Order order_;
+  Residuals base_;
+  std::vector<MeasuredStep> steps_;
+  Findings findings_;
+  std::vector<Worlds> worlds_;
+  std::vector<Player> players_;
+  double noise_sd_ = 0;
+  Explanation out_;
+};
+
+Explainer::Explainer(const Predicted& predicted, const Timeline& measured)
+    : predicted_(predicted), wiring_(wire(*predicted.timeline.schedule, predicted)) {
+  if (wiring_.entries() == 0) throw InputError("the predicted schedule has no ops");
+  times_ = predicted_times(wiring_, predicted.timeline);
+  order_ = order_of(wiring_);
+  std::vector<Ticks> duration;
+  for (std::size_t e = 0; e < wiring_.entries(); ++e) duration.push_back(times_.end[e] - times_.start[e]);
+  const std::vector<Ticks> none(wiring_.links.size(), 0);
+  base_ = residuals_of(wiring_, {&order_, duration, none, predicted.rank_time, nullptr}, times_);
+  for (Times& times : match(wiring_, measured)) steps_.push_back(in_order(wiring_, order_, std::move(times)));
+  findings_.waits.rank_time =
+      find_rank_time(wiring_, steps_, {{.times = times_, .order = order_}}, predicted.rank_time);
+  const Clocks clocks = find_clocks(wiring_, steps_, findings_.waits.rank_time);
+  align(wiring_, clocks, steps_);
+  out_.unit = measured.unit;
+  out_.steps = measured.steps;
+  out_.clocks_apart = clocks.apart;
+  out_.clock_offset = clocks.offset;
+  if (clocks.apart) out_.warnings.push_back(clock_warning(clocks.slack, measured.unit));
+  for (const Rank rank : clocks.loose)
+    if (clocks.apart)
+      out_.warnings.push_back(fmt::format(
+          "nothing ties the clock of rank {} to that of rank 0: it is taken as it is", rank.value()));
+  out_.predicted = length_of(times_);
+}
+
+void Explainer::find() {
+  std::vector<Ticks> duration;
+  for (std::size_t e = 0; e < wiring_.entries(); ++e) duration.push_back(times_.end[e] - times_.start[e]);
+  std::vector<std::vector<Ticks>> measured;
+  for (const MeasuredStep& step : steps_) {
+    auto& of_step = measured.emplace_back();
+    for (std::size_t e = 0; e < wiring_.entries(); ++e)
+      of_step.push_back(step.times.end[e] - step.times.start[e]);
+    findings_.reordered = findings_.reordered || step.reordered;
+  }
+  findings_.ops = find_op_causes(wiring_, duration, measured);
+  findings_.waits.links = find_links(wiring_, base_, steps_, findings_.waits.rank_time);
+  keep_largest(findings_.waits.links, [](const LinkCause& link) { return std::abs(link.added); });
+  findings_.hiccups = find_hiccups(wiring_, times_, base_, steps_, findings_, out_.warnings);
+  keep_largest(findings_.hiccups, [](const Hiccup& hiccup) {
+    Ticks lost = 0;
+    for (const Hiccup::Place& place : hiccup.places) lost += place.longer + place.later;
+    return lost;
+  });
+  out_.sigma = findings_.ops.sigma;
+  out_.cost_sigma = findings_.ops.cost_sigma;
+}
+
+void Explainer::list_players() {
+  const auto bit = [](std::size_t i) { return std::uint64_t{1} << i; };
+  const auto& ops = findings_.ops.causes;
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    players_.push_back({cause_of(ops[i]), {.ops = bit(i)}, ops[i].sd, i});
+  for (std::size_t i = 0; i < findings_.waits.links.size(); ++i)
+    players_.push_back({cause_of(findings_.waits.links[i]), {.links = bit(i)}});
+  for (std::size_t i = 0; i < findings_.hiccups.size(); ++i)
+    players_.push_back({cause_of(wiring_, findings_.hiccups[i]), {.hiccups = bit(i)}});
+  if (findings_.waits.rank_time != predicted_.rank_time)
+    players_.push_back(
+        {{.kind = CauseKind::MessageTime, .added = findings_.waits.rank_time - predicted_.rank_time},
+         {.message_time = true}});
+  if (findings_.reordered) {
+    Cause cause{.kind = CauseKind::Order};
+    for (const MeasuredStep& step : steps_)
+      cause.ranks.insert(cause.ranks.end(), step.ranks.begin(), step.ranks.end());
+    std::sort(cause.ranks.begin(), cause.ranks.end());
+    cause.ranks.erase(std::unique(cause.ranks.begin(), cause.ranks.end()), cause.ranks.end());
+    players_.push_back({std::move(cause), {.order = true}});
+  }
+  if (findings_.ops.cost_sigma > 0) players_.push_back({{.kind = CauseKind::Costs}, {.costs = true}});
+}
+
+/// Makes one player of these: causes too small to name.
+void Explainer::fold(std::vector<std::size_t> small) {
+  if (small.empty()) return;
+  const auto costs = std::find_if(players_.begin(), players_.end(),
+                                  [](const Player& p) { return p.cause.kind == CauseKind::Costs; });
+  if (costs == players_.end()) {
+    players_.push_back({{.kind = CauseKind::Costs}, {}});
+  } else {
+    std::rotate(costs, costs + 1, players_.end());
+    const auto was = static_cast<std::size_t>(costs - players_.begin());
+    std::erase(small, was);
+    for (std::size_t& i : small)
+      if (i > was) --i;
+  }
+  Player& folded = players_.back();
+  for (const std::size_t i : small) {
+    folded.mask = union_of(folded.mask, players_[i].mask);
+    folded.cause.equivalent.push_back(text_of(players_[i].cause, out_.unit));
+  }
+  std::sort(small.rbegin(), small.rend());
+  for (const std::size_t i : small) players_.erase(players_.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+void Explainer::make_worlds() {
+  worlds_.reserve(steps_.size());
+  for (std::size_t s = 0; s < steps_.size(); ++s)
+    worlds_.emplace_back(wiring_, times_, base_, order_, findings_, predicted_.rank_time, steps_[s],
+                         static_cast<int>(s));
+}
+
+Mask Explainer::everything() const {
+  return {~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}, true, true, true, true, true};
+}
+
+/// Nothing on is the prediction, everything on the measurement, op by op.
+void Explainer::check() {
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const Times none = worlds_[s].times({});
+    const Times all = worlds_[s].times(everything());
+    if (none.start != times_.start || none.end != times_.end)
+      throw InternalError("explain: without causes the times are not the predicted ones");
+    if (all.start != steps_[s].times.start || all.end != steps_[s].times.end)
+      throw InternalError("explain: with all causes the times are not the measured ones");
+  }
+}
+
+std::vector<Ticks> Explainer::amounts() {
+  const std::size_t n = players_.size();
+  std::vector<Ticks> sums(n + 2, 0);
+  const std::uint32_t sets = 1U << n;
+  Mask noisy = union_of(players_, sets - 1);
+  noisy.noise = true;
+  for (Worlds& world : worlds_) {
+    std::vector<Ticks> value;
+    for (std::uint32_t set = 0; set < sets; ++set) value.push_back(world.length(union_of(players_, set)));
+    const std::vector<Ticks> shares = shapley(static_cast<int>(n), value);
+    for (std::size_t i = 0; i < n; ++i) sums[i] += shares[i];
+    const Ticks with_noise = world.length(noisy);
+    sums[n] += with_noise - value.back();
+    sums[n + 1] += world.length(everything()) - with_noise;
+  }
+  return sums;
+}
+
+/// From 0 to below 1. The standard's own distributions differ from library to library.
+double unit_draw(std::mt19937_64& random) {
+  return static_cast<double>(random() >> 11U) * 0x1p-53;
+}
+
+/// How much of each amount could be chance: draws of the noise of ops and of the error of factors.
+void Explainer::measure_spreads() {
+  std::mt19937_64 random(20240229);
+  const auto normal = [](std::mt19937_64& from) {
+    const double radius = std::sqrt(-2 * std::log(1 - unit_draw(from)));
+    return radius * std::cos(2 * std::numbers::pi * unit_draw(from));
+  };
+  const std::uint32_t all = (1U << players_.size()) - 1;
+  std::vector<std::vector<double>> effects(players_.size() + 1);
+  std::vector<double> scale(wiring_.entries());
+  for (int draw = 0; draw < kDraws; ++draw) {
+    for (double& of : scale) of = std::exp(out_.sigma * normal(random));
+    const auto whole = static_cast<double>(worlds_[0].scaled_length(union_of(players_, all), scale));
+    effects.back().push_back(whole);
+    for (std::size_t i = 0; i < players_.size(); ++i) {
+      const auto less =
+          static_cast<double>(worlds_[0].scaled_length(union_of(players_, all & ~(1U << i)), scale));
+      double effect = whole - less;
+      if (players_[i].log_sd > 0 && std::abs(std::log(*players_[i].cause.factor)) > 1e-9)
+        effect *= 1 + normal(random) * players_[i].log_sd / std::abs(std::log(*players_[i].cause.factor));
+      effects[i].push_back(effect);
+    }
+  }
+  const auto spread = [](const std::vector<double>& values) {
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    double sum = 0;
+    for (const double value : values) sum += (value - mean) * (value - mean);
+    return std::sqrt(sum / static_cast<double>(values.size() - 1));
+  };
+  const double steps = std::sqrt(static_cast<double>(steps_.size()));
+  for (std::size_t i = 0; i < players_.size(); ++i) players_[i].cause.sd = spread(effects[i]) / steps;
+  noise_sd_ = spread(effects.back()) / steps;
+}
+
+void Explainer::measure_alone() {
+  const auto count = static_cast<Ticks>(steps_.size());
+  for (Player& player : players_) {
+    Mask rest = everything();
+    rest.ops &= ~player.mask.ops;
+    rest.links &= ~player.mask.links;
+    rest.hiccups &= ~player.mask.hiccups;
+    rest.message_time = !player.mask.message_time;
+    rest.order = !player.mask.order;
+    rest.costs = !player.mask.costs;
+    for (Worlds& world : worlds_) {
+      player.cause.alone += world.length(player.mask) - world.length({});
+      player.cause.if_fixed += world.length(everything()) - world.length(rest);
+    }
+    player.cause.alone /= count;
+    player.cause.if_fixed /= count;
+  }
+}
+
+/// Players with an effect that is too small to be named.
+std::vector<std::size_t> Explainer::too_small(const std::vector<Ticks>& sums) const {
+  std::vector<std::size_t> small;
+  const double step = static_cast<double>(out_.predicted);
+  for (std::size_t i = 0; i < players_.size(); ++i) {
+    const double amount = std::abs(static_cast<double>(sums[i]) / static_cast<double>(steps_.size()));
+    const double least = std::max(kNamedPart * step, kNamedSds * players_[i].cause.sd);
+    if (amount > 0 && amount < least && players_[i].cause.kind != CauseKind::Costs) small.push_back(i);
+  }
+  return small;
+}
+
+Explanation Explainer::run() {
+  find();
+  list_players();
+  make_worlds();
+  check();
+  while (players_.size() > kMostPlayers) {
+    // Those with the least effect of their own become one.
+    std::vector<std::pair<Ticks, std::size_t>> alone;
+    for (std::size_t i = 0; i < players_.size(); ++i)
+      alone.emplace_back(std::abs(worlds_[0].length(players_[i].mask) - out_.predicted), i);
+    std::sort(alone.begin(), alone.end());
+    std::vector<std::size_t> least;
+    for (std::size_t i = 0; i + kMostPlayers - 1 < alone.size(); ++i) least.push_back(alone[i].second);
+    fold(least);
+  }
+  measure_spreads();
+  std::vector<Ticks> sums = amounts();
+  if (const auto small = too_small(sums); !small.empty()) {
+    fold(small);
+    sums = amounts();
+  }
+  measure_alone();
+  const auto count = static_cast<std::int64_t>(steps_.size());
+  const std::vector<Ticks> means = divide_exactly(sums, count);
+  out_.measured = out_.predicted + std::accumulate(means.begin(), means.end(), Ticks{0});
+  for (std::size_t i = 0; i < players_.size(); ++i) {
+    Cause& cause = players_[i].cause;
+    cause.amount = means[i];
+    cause.text = text_of(cause, out_.unit);
+    (cause.amount == 0 ? out_.hidden : out_.causes).push_back(std::move(cause));
+  }
+  for (const auto& [kind, amount] : {std::pair{CauseKind::Noise, means[players_.size()]},
+                                     std::pair{CauseKind::Unexplained, means[players_.size() + 1]}}) {
+    if (amount == 0) continue;
+    Cause cause{.kind = kind, .amount = amount, .sd = kind == CauseKind::Noise ? noise_sd_ : 0};
+    cause.text = text_of(cause, out_.unit);
+    out_.causes.push_back(std::move(cause));
+  }
+  std::stable_sort(out_.causes.begin(), out_.causes.end(),
+                   [](const Cause& a, const Cause& b) { return std::abs(a.amount) > std::abs(b.amount); });
+  return std::move(out_);
+}
+
+}  // namespace
+
+Explanation explain(const Predicted& predicted, const Timeline& measured) {
+  return Explainer(predicted, measured).run();
+}
+
+}  // namespace pipeloom::study::explain

@@ -1,0 +1,81 @@
+#pragma once
+
+// Where every tick between a predicted and a measured step time went.
+//
+// Causes are found first (clocks, order, ops, time of messages, links, pauses), then each gets its amount: what nothing explains is taken
+// off first, then the noise of single ops, and the rest is dealt out by Shapley's rule, the mean over all orders in which the causes could
+// have come one after another. Amounts are whole ticks and sum to measured - predicted exactly.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pipeloom/op.hpp>
+#include <pipeloom/simulate.hpp>
+#include <pipeloom/units.hpp>
+#include "study/explain/model.hpp"
+
+namespace pipeloom::study::explain {
+
+enum class CauseKind : std::uint8_t {
+  Rank,
+  Stage,
+  Microbatch,
+  Op,  ///< a kind of op, or all ops
+  Link,
+  MessageTime,
+  Order,
+  Hiccup,
+  Costs,  ///< predicted costs that are wrong cell by cell, and causes too small to name
+  Noise,
+  Unexplained,
+};
+inline constexpr std::size_t kCauseKinds = 11;
+
+/// "rank", "message_time", ...
+[[nodiscard]] std::string_view name_of(CauseKind kind);
+
+struct Cause {
+  CauseKind kind = CauseKind::Unexplained;
+  std::optional<Rank> rank = {};
+  std::optional<Stage> stage = {};
+  std::optional<Microbatch> microbatch = {};
+  std::optional<OpKind> op_kind = {};
+  std::optional<Rank> from = {};
+  std::optional<Rank> to = {};
+  bool both_ways = false;
+  std::optional<double> factor = {};         ///< of the ops' time
+  std::optional<Ticks> added = {};           ///< per message, or in all for a hiccup
+  std::vector<Op> ops = {};                  ///< of a hiccup
+  std::vector<Rank> ranks = {};              ///< whose order differs
+  Ticks amount = 0;                          ///< mean over the steps
+  double sd = 0;                             ///< of the amount, ticks
+  Ticks alone = 0;                           ///< what it does to the predicted step by itself
+  Ticks if_fixed = 0;                        ///< what the measured step would gain without it
+  std::vector<std::string> equivalent = {};  ///< other names that fit as well
+  std::string text = {};
+};
+
+struct Explanation {
+  TimeUnit unit = TimeUnit::Unit;
+  int steps = 1;
+  Ticks predicted = 0;
+  Ticks measured = 0;  ///< mean over the steps, clocks aligned
+  /// Largest amount first; amounts sum to measured - predicted.
+  std::vector<Cause> causes;
+  /// There, but without effect on the step time.
+  std::vector<Cause> hidden;
+  double sigma = 0;       ///< spread of single ops, relative
+  double cost_sigma = 0;  ///< spread of the predicted costs; 0 where they hold
+  bool clocks_apart = false;
+  std::vector<Ticks> clock_offset;  ///< [rank]
+  std::vector<std::string> warnings;
+};
+
+/// Explains `measured`, whose steps are those of one schedule: the same ops as the predicted one, in any order on a rank. Throws
+/// InputError where ops are missing or stand on other ranks, and where its times cannot have been; InternalError if a sum is off.
+[[nodiscard]] Explanation explain(const Predicted& predicted, const Timeline& measured);
+
+}  // namespace pipeloom::study::explain

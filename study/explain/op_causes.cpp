@@ -1,0 +1,583 @@
+#include "study/explain/op_causes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "study/explain/robust.hpp"
+
+namespace pipeloom::study::explain {
+namespace {
+
+constexpr double kSmallestSigma = 0.001;
+constexpr double kPrice = 8;
+constexpr double kPriceOfKind = 2;
+constexpr double kPriceOfSize = 6;
+constexpr double kPriceOfFaster = 4;
+constexpr double kPriceOfWrongCosts = 15;
+constexpr double kMostPerCell = 240;
+constexpr double kMostPerEntry = 16;
+constexpr double kPriceOfSpread = 150;  // times the spread of wrong costs
+constexpr std::array kCostSigmas = {0.0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.055, 0.08};
+constexpr std::size_t kImproved = 3;  // of these spreads
+constexpr std::size_t kMostCauses = 8;
+
+/// What an op set says of one cell or entry: the part of its time that it covers.
+struct Cover {
+  std::uint32_t index = 0;
+  double part = 1;
+};
+
+/// A set of ops and where it is. Sets with the same cover are one candidate.
+struct Candidate {
+  OpSet ops;
+  std::vector<Cover> covers;
+  std::vector<OpSet> equivalent;
+};
+
+/// A cell: repeats of an entry.
+struct Cell {
+  std::uint32_t first = 0;  // an entry of it
+  double mean = 0;          // of the log ratios, microbatches taken off
+  double count = 0;
+};
+
+struct Sample {
+  std::uint32_t entry = 0;
+  double value = 0;  // log(measured / predicted)
+};
+
+/// Everything of one search.
+struct Search {
+  const Wiring* wiring = nullptr;
+  std::vector<std::uint32_t> cell_of;
+  std::vector<Cell> cells;
+  std::vector<std::vector<Sample>> samples;  // [cell]
+  std::vector<Candidate> of_cells;
+  std::vector<Candidate> of_entries;  // microbatches
+  double sigma = kSmallestSigma;
+};
+
+/// Part of an entry's time that `ops` covers.
+double part_covered(const Wiring& wiring, std::size_t e, const OpSet& ops) {
+  double sum = 0;
+  for (const Part& part : wiring.parts_of(e))
+    if (ops.has(wiring.rank[e], part.op)) sum += part.share;
+  return sum;
+}
+
+/// log of the factor that `causes` give an entry.
+double log_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes) {
+  if (causes.empty()) return 0;
+  double sum = 0;
+  for (const Part& part : wiring.parts_of(e)) {
+    double log_factor = 0;
+    for (const OpCause& cause : causes)
+      if (cause.ops.has(wiring.rank[e], part.op)) log_factor += cause.log_factor;
+    sum += part.share * std::exp(log_factor);
+  }
+  return std::log(sum);
+}
+
+/// How much log_of changes with the log factor of `cause`.
+double slope_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes, const OpCause& of) {
+  double sum = 0;
+  double covered = 0;
+  for (const Part& part : wiring.parts_of(e)) {
+    double log_factor = 0;
+    for (const OpCause& cause : causes)
+      if (cause.ops.has(wiring.rank[e], part.op)) log_factor += cause.log_factor;
+    const double time = part.share * std::exp(log_factor);
+    sum += time;
+    if (of.ops.has(wiring.rank[e], part.op)) covered += time;
+  }
+  return covered / sum;
+}
+
+/// The part of an entry's time under `causes` that `ops` covers.
+double part_now(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes, const Cover& cover,
+                const OpSet& ops) {
+  if (causes.empty() || wiring.parts_of(e).size() == 1) return cover.part;
+  return slope_of(wiring, e, causes, {.ops = ops});
+}
+
+/// What microbatches' causes add to an entry on top of its cell's.
+double microbatch_log(const Wiring& wiring, std::size_t e, std::span<const OpCause> of_cells,
+                      std::span<const OpCause> of_microbatches) {
+  if (of_microbatches.empty()) return 0;
+  if (wiring.parts_of(e).size() == 1) return log_of(wiring, e, of_microbatches);
+  std::vector<OpCause> all(of_cells.begin(), of_cells.end());
+  all.insert(all.end(), of_microbatches.begin(), of_microbatches.end());
+  return log_of(wiring, e, all) - log_of(wiring, e, of_cells);
+}
+
+/// The log factor of a part that makes log of the whole `log_whole`, and back.
+double of_part(double log_whole, double part) {
+  if (part > 0.999) return log_whole;
+  return std::log(std::max(1 + std::expm1(log_whole) / part, 0.01));
+}
+double of_whole(double log_factor, double part) {
+  if (part > 0.999) return log_factor;
+  return std::log1p(part * std::expm1(log_factor));
+}
+
+void number_cells(Search& search) {
+  const Wiring& wiring = *search.wiring;
+  std::map<std::vector<int>, std::uint32_t> numbers;
+  for (std::uint32_t e = 0; e < wiring.entries(); ++e) {
+    std::vector<int> key = {wiring.rank[e].value()};
+    for (const Part& part : wiring.parts_of(e)) {
+      key.push_back(static_cast<int>(part.op.kind()));
+      key.push_back(part.op.stage().value());
+      key.push_back(part.op.slice());
+    }
+    const auto [found, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(numbers.size()));
+    if (is_new) search.cells.push_back({.first = e});
+    search.cell_of.push_back(found->second);
+  }
+  search.samples.resize(search.cells.size());
+}
+
+/// Adds the set unless it covers nothing, or what another does.
+void add_candidate(std::vector<Candidate>& all, const OpSet& ops, std::vector<Cover> covers) {
+  if (covers.empty()) return;
+  const auto same = [&](const Candidate& other) {
+    return std::equal(other.covers.begin(), other.covers.end(), covers.begin(), covers.end(),
+                      [](const Cover& a, const Cover& b) { return a.index == b.index && a.part == b.part; });
+  };
+  const auto found = std::find_if(all.begin(), all.end(), same);
+  if (found != all.end())
+    found->equivalent.push_back(ops);
+  else
+    all.push_back({ops, std::move(covers), {}});
+}
+
+struct Names {
+  std::vector<OpKind> kinds;
+  std::vector<Stage> stages;
+  std::vector<Microbatch> microbatches;
+};
+
+Names names_of(const Wiring& wiring) {
+  Names names;
+  for (const Part& part : wiring.parts) {
+    names.kinds.push_back(part.op.kind());
+    names.stages.push_back(part.op.stage());
+    names.microbatches.push_back(part.op.microbatch());
+  }
+  const auto once = [](auto& list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  };
+  once(names.kinds);
+  once(names.stages);
+  once(names.microbatches);
+  return names;
+}
+
+std::vector<Cover> covers_of_cells(const Search& search, const OpSet& ops) {
+  std::vector<Cover> covers;
+  for (std::uint32_t c = 0; c < search.cells.size(); ++c) {
+    const double part = part_covered(*search.wiring, search.cells[c].first, ops);
+    if (part > 0.02 && search.cells[c].count > 0) covers.push_back({c, part});
+  }
+  return covers;
+}
+
+std::vector<Cover> covers_of_entries(const Search& search, const OpSet& ops) {
+  std::vector<Cover> covers;
+  for (std::uint32_t e = 0; e < search.wiring->entries(); ++e) {
+    const double part = part_covered(*search.wiring, e, ops);
+    if (part > 0.02) covers.push_back({e, part});
+  }
+  return covers;
+}
+
+void list_candidates(Search& search) {
+  const Names names = names_of(*search.wiring);
+  const auto add = [&](const OpSet& ops) {
+    add_candidate(search.of_cells, ops, covers_of_cells(search, ops));
+  };
+  const auto add_kinds = [&](OpSet ops) {
+    add(ops);
+    for (const OpKind kind : names.kinds) {
+      ops.kind = kind;
+      add(ops);
+    }
+  };
+  add_kinds({});
+  for (Rank rank{0}; rank < Rank(search.wiring->ranks); ++rank) add_kinds({.rank = rank});
+  for (const Stage stage : names.stages) add_kinds({.stage = stage});
+  for (const Microbatch microbatch : names.microbatches) {
+    OpSet ops{.microbatch = microbatch};
+    add_candidate(search.of_entries, ops, covers_of_entries(search, ops));
+    for (const OpKind kind : names.kinds) {
+      ops.kind = kind;
+      add_candidate(search.of_entries, ops, covers_of_entries(search, ops));
+    }
+  }
+}
+
+/// Means of cells with the microbatches' causes taken off, and the spread of entries around them.
+void take_means(Search& search, std::span<const OpCause> of_cells, std::span<const OpCause> of_microbatches) {
+  std::vector<double> deviations;
+  std::vector<std::vector<double>> values(search.cells.size());
+  for (std::size_t c = 0; c < search.cells.size(); ++c) {
+    for (const Sample& sample : search.samples[c])
+      values[c].push_back(sample.value -
+                          microbatch_log(*search.wiring, sample.entry, of_cells, of_microbatches));
+    if (values[c].size() < 2) continue;
+    const double middle = median_of(values[c]);
+    const double count = static_cast<double>(values[c].size());
+    for (const double value : values[c])
+      deviations.push_back(std::abs(value - middle) * std::sqrt(count / (count - 1)));
+  }
+  search.sigma =
+      deviations.empty() ? kSmallestSigma : std::max(kSmallestSigma, 1.4826 * median_of(deviations));
+  for (std::size_t c = 0; c < search.cells.size(); ++c) {
+    if (values[c].empty()) continue;
+    const TrimmedMean mean = trimmed_mean(values[c], 3.5 * search.sigma);
+    search.cells[c].mean = mean.value;
+    search.cells[c].count = mean.count;
+  }
+}
+
+/// One state of the search on cells.
+struct Fit {
+  std::vector<OpCause> causes;
+  std::vector<double> left;  // [cell]: mean - log of the causes
+  double score = 0;          // less is better
+};
+
+struct CellSearch {
+  const Search& search;
+  std::vector<double> variance;  // [cell]
+  double price_of_count = 0;     // log of the candidates
+  double price_of_spread = 0;    // of the variances
+
+  [[nodiscard]] double price(const OpCause& cause) const {
+    return kPrice + price_of_count + (cause.ops.kind ? kPriceOfKind : 0) +
+           kPriceOfSize * std::abs(cause.log_factor) + (cause.log_factor < 0 ? kPriceOfFaster : 0);
+  }
+  [[nodiscard]] double loss(double left, std::size_t c) const {
+    return std::min(left * left / variance[c], kMostPerCell);
+  }
+  void rate(Fit& fit) const {
+    fit.score = 0;
+    fit.left.resize(search.cells.size());
+    for (std::size_t c = 0; c < search.cells.size(); ++c) {
+      if (search.cells[c].count == 0) continue;
+      fit.left[c] = search.cells[c].mean - log_of(*search.wiring, search.cells[c].first, fit.causes);
+      fit.score += loss(fit.left[c], c) / 2;
+    }
+    for (const OpCause& cause : fit.causes) fit.score += price(cause);
+  }
+  void refit(Fit& fit) const;
+  [[nodiscard]] std::optional<OpCause> best_addition(const Fit& fit) const;
+  void add_while_it_pays(Fit& fit) const;
+  void improve(Fit& fit) const;
+  bool exchange(Fit& fit) const;
+  bool leave_out(Fit& fit) const;
+};
+
+/// The weighted median, moved to the mean of what agrees with it.
+double agreed(const std::vector<Weighted>& values) {
+  const double middle = weighted_median(values);
+  double sum = 0;
+  double weights = 0;
+  for (const Weighted& value : values) {
+    const double z2 = (value.value - middle) * (value.value - middle) * value.weight;
+    const double weight = value.weight / (1 + z2 / 12);
+    sum += weight * value.value;
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+/// Least squares for all factors at once, cells that no cause can explain left out.
+void CellSearch::refit(Fit& fit) const {
+  const std::size_t n = fit.causes.size();
+  for (int round = 0; round < 5; ++round) {
+    rate(fit);
+    std::vector<double> matrix(n * n, 0);
+    std::vector<double> right(n, 0);
+    std::vector<double> slopes(n);
+    for (std::size_t c = 0; c < search.cells.size(); ++c) {
+      if (search.cells[c].count == 0) continue;
+      const double z2 = fit.left[c] * fit.left[c] / variance[c];
+      const double weight = 1 / variance[c] / (1 + z2 / 12);
+      for (std::size_t i = 0; i < n; ++i)
+        slopes[i] = slope_of(*search.wiring, search.cells[c].first, fit.causes, fit.causes[i]);
+      for (std::size_t i = 0; i < n; ++i) {
+        right[i] += weight * slopes[i] * fit.left[c];
+        for (std::size_t j = 0; j < n; ++j) matrix[i * n + j] += weight * slopes[i] * slopes[j];
+      }
+    }
+    const std::vector<double> step = solve(matrix, right);
+    double most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      fit.causes[i].log_factor += std::clamp(step[i], -1.5, 1.5);
+      fit.causes[i].sd = 1 / std::sqrt(std::max(matrix[i * n + i], 1e-12));
+      most = std::max(most, std::abs(step[i]));
+    }
+    if (most < 1e-6) break;
+  }
+  rate(fit);
+}
+
+std::optional<OpCause> CellSearch::best_addition(const Fit& fit) const {
+  std::optional<OpCause> best;
+  double best_gain = 0;
+  std::vector<Weighted> ratios;
+  std::vector<double> parts;
+  for (const Candidate& candidate : search.of_cells) {
+    const auto taken = [&](const OpCause& cause) { return cause.ops == candidate.ops; };
+    if (std::any_of(fit.causes.begin(), fit.causes.end(), taken)) continue;
+    ratios.clear();
+    parts.clear();
+    for (const Cover& cover : candidate.covers) {
+      const double part =
+          part_now(*search.wiring, search.cells[cover.index].first, fit.causes, cover, candidate.ops);
+      parts.push_back(part);
+      ratios.push_back({of_part(fit.left[cover.index], part), part * part / variance[cover.index]});
+    }
+    OpCause cause{.ops = candidate.ops, .equivalent = candidate.equivalent};
+    cause.log_factor = agreed(ratios);
+    if (std::abs(cause.log_factor) > 3) continue;
+    double gain = -price(cause);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::uint32_t c = candidate.covers[i].index;
+      gain += (loss(fit.left[c], c) - loss(fit.left[c] - of_whole(cause.log_factor, parts[i]), c)) / 2;
+    }
+    if (gain > best_gain) {
+      best_gain = gain;
+      best = cause;
+    }
+  }
+  return best;
+}
+
+void CellSearch::add_while_it_pays(Fit& fit) const {
+  while (fit.causes.size() < kMostCauses) {
+    const auto cause = best_addition(fit);
+    if (!cause) return;
+    Fit more = fit;
+    more.causes.push_back(*cause);
+    refit(more);
+    if (more.score >= fit.score) return;
+    fit = std::move(more);
+  }
+}
+
+/// Takes one or two causes out and looks what fits instead. True if that is better.
+bool CellSearch::leave_out(Fit& fit) const {
+  const std::size_t n = fit.causes.size();
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i; j < n; ++j) {
+      Fit less;
+      for (std::size_t k = 0; k < n; ++k)
+        if (k != i && k != j) less.causes.push_back(fit.causes[k]);
+      refit(less);
+      add_while_it_pays(less);
+      if (less.score >= fit.score - 1e-6) continue;
+      fit = std::move(less);
+      return true;
+    }
+  return false;
+}
+
+/// Puts a set that shares cells with a cause in its place, all factors fitted anew. True if that is better.
+bool CellSearch::exchange(Fit& fit) const {
+  for (std::size_t i = 0; i < fit.causes.size(); ++i)
+    for (const Candidate& candidate : search.of_cells) {
+      const auto taken = [&](const OpCause& cause) { return cause.ops == candidate.ops; };
+      const auto shared = [&](const Cover& cover) {
+        return part_covered(*search.wiring, search.cells[cover.index].first, fit.causes[i].ops) > 0.02;
+      };
+      if (std::any_of(fit.causes.begin(), fit.causes.end(), taken) ||
+          std::none_of(candidate.covers.begin(), candidate.covers.end(), shared))
+        continue;
+      Fit other = fit;
+      other.causes[i] = {
+          .ops = candidate.ops, .log_factor = fit.causes[i].log_factor, .equivalent = candidate.equivalent};
+      refit(other);
+      if (other.score >= fit.score - 1e-6) continue;
+      fit = std::move(other);
+      return true;
+    }
+  return false;
+}
+
+void CellSearch::improve(Fit& fit) const {
+  for (int round = 0; round < 20; ++round)
+    if (!leave_out(fit) && !exchange(fit)) return;
+}
+
+/// The search under one spread of wrong costs.
+CellSearch search_under(const Search& search, double cost_sigma) {
+  CellSearch cells{search, {}, std::log(static_cast<double>(search.of_cells.size()))};
+  for (const Cell& cell : search.cells) {
+    const double of_mean = search.sigma * search.sigma / std::max(cell.count, 1.0);
+    cells.variance.push_back(cost_sigma * cost_sigma + of_mean);
+    if (cell.count > 0) cells.price_of_spread += std::log(cells.variance.back()) / 2;
+  }
+  if (cost_sigma > 0) cells.price_of_spread += kPriceOfWrongCosts + kPriceOfSpread * cost_sigma;
+  return cells;
+}
+
+struct CostFit {
+  Fit fit;
+  double cost_sigma = 0;
+  double score = 0;
+};
+
+CostFit find_under(const Search& search, double cost_sigma) {
+  const CellSearch cells = search_under(search, cost_sigma);
+  CostFit found{{}, cost_sigma, 0};
+  cells.rate(found.fit);
+  cells.add_while_it_pays(found.fit);
+  found.score = found.fit.score + cells.price_of_spread;
+  return found;
+}
+
+/// The likeliest spread and its causes: greedily under all spreads, then thoroughly under the best few.
+CostFit find_on_cells(const Search& search) {
+  std::vector<CostFit> fits;
+  for (const double cost_sigma : kCostSigmas) fits.push_back(find_under(search, cost_sigma));
+  const auto better = [](const CostFit& a, const CostFit& b) { return a.score < b.score; };
+  std::stable_sort(fits.begin(), fits.end(), better);
+  fits.resize(std::min(fits.size(), kImproved));
+  for (CostFit& found : fits) {
+    const CellSearch cells = search_under(search, found.cost_sigma);
+    cells.improve(found.fit);
+    found.score = found.fit.score + cells.price_of_spread;
+  }
+  return std::move(*std::min_element(fits.begin(), fits.end(), better));
+}
+
+/// Microbatches, on what is left within cells.
+struct EntrySearch {
+  const Search& search;
+  std::span<const OpCause> of_cells;      // for how parts of groups share their time
+  std::vector<OpCause> causes;            // found so far
+  std::vector<std::vector<double>> left;  // [entry][repeat], logs
+
+  [[nodiscard]] double loss(double log_left) const {
+    return std::min(log_left * log_left / (search.sigma * search.sigma), kMostPerEntry);
+  }
+  void take_left();
+  [[nodiscard]] double gain(const Candidate& candidate, OpCause& cause) const;
+};
+
+void EntrySearch::take_left() {
+  left.assign(search.wiring->entries(), {});
+  for (std::size_t c = 0; c < search.cells.size(); ++c) {
+    if (search.samples[c].size() < 3) continue;
+    for (const Sample& sample : search.samples[c])
+      left[sample.entry].push_back(sample.value - search.cells[c].mean -
+                                   microbatch_log(*search.wiring, sample.entry, of_cells, causes));
+  }
+}
+
+double EntrySearch::gain(const Candidate& candidate, OpCause& cause) const {
+  std::vector<Weighted> ratios;
+  std::vector<double> parts;
+  std::vector<OpCause> all(of_cells.begin(), of_cells.end());
+  all.insert(all.end(), causes.begin(), causes.end());
+  for (const Cover& cover : candidate.covers) {
+    parts.push_back(part_now(*search.wiring, cover.index, all, cover, candidate.ops));
+    for (const double log_left : left[cover.index])
+      ratios.push_back({of_part(log_left, parts.back()), parts.back() * parts.back()});
+  }
+  if (ratios.empty()) return -1;
+  const double middle = weighted_median(ratios);
+  double sum = 0;
+  double weights = 0;
+  for (const Weighted& ratio : ratios) {
+    if (std::abs(ratio.value - middle) * std::sqrt(ratio.weight) > 3.5 * search.sigma) continue;
+    sum += ratio.weight * ratio.value;
+    weights += ratio.weight;
+  }
+  cause.log_factor = weights > 0 ? sum / weights : middle;
+  cause.sd = weights > 0 ? search.sigma / std::sqrt(weights) : search.sigma;
+  double gain = -kPrice - std::log(static_cast<double>(search.of_entries.size())) -
+                (cause.ops.kind ? kPriceOfKind : 0) - kPriceOfSize * std::abs(cause.log_factor) -
+                (cause.log_factor < 0 ? kPriceOfFaster : 0);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (const double log_left : left[candidate.covers[i].index])
+      gain += (loss(log_left) - loss(log_left - of_whole(cause.log_factor, parts[i]))) / 2;
+  return gain;
+}
+
+/// The causes of microbatches, from the start: greedy, each on what those before leave.
+std::vector<OpCause> find_on_entries(const Search& search, std::span<const OpCause> of_cells) {
+  EntrySearch entries{search, of_cells, {}, {}};
+  while (entries.causes.size() < kMostCauses) {
+    entries.take_left();
+    OpCause best;
+    double best_gain = 0;
+    for (const Candidate& candidate : search.of_entries) {
+      OpCause cause{.ops = candidate.ops, .equivalent = candidate.equivalent};
+      const double gain = entries.gain(candidate, cause);
+      if (gain <= best_gain) continue;
+      best_gain = gain;
+      best = cause;
+    }
+    if (best_gain <= 0) break;
+    entries.causes.push_back(best);
+  }
+  return std::move(entries.causes);
+}
+
+}  // namespace
+
+double log_factor_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes) {
+  return log_of(wiring, e, causes);
+}
+
+OpFindings find_op_causes(const Wiring& wiring, std::span<const Ticks> predicted,
+                          const std::vector<std::vector<Ticks>>& measured) {
+  Search search;
+  search.wiring = &wiring;
+  number_cells(search);
+  for (const std::vector<Ticks>& step : measured)
+    for (std::uint32_t e = 0; e < wiring.entries(); ++e)
+      if (predicted[e] > 0 && step[e] > 0)
+        search.samples[search.cell_of[e]].push_back(
+            {e, std::log(static_cast<double>(step[e]) / static_cast<double>(predicted[e]))});
+  take_means(search, {}, {});
+  list_candidates(search);
+  std::vector<OpCause> microbatches = find_on_entries(search, {});
+  for (int round = 0; round < 3 && !microbatches.empty(); ++round) {
+    take_means(search, {}, microbatches);
+    const std::vector<OpCause> of_cells = find_under(search, 0).fit.causes;
+    take_means(search, of_cells, microbatches);
+    std::vector<OpCause> found = find_on_entries(search, of_cells);
+    const bool same = found.size() == microbatches.size();
+    microbatches = std::move(found);
+    take_means(search, of_cells, microbatches);
+    if (same) break;
+  }
+  CostFit found = find_on_cells(search);
+  const Fit& best = found.fit;
+  OpFindings findings;
+  findings.cost_sigma = found.cost_sigma;
+  findings.causes = best.causes;
+  findings.causes.insert(findings.causes.end(), microbatches.begin(), microbatches.end());
+  findings.sigma = search.sigma;
+  findings.cell = search.cell_of;
+  findings.shift.assign(search.cells.size(), 0);
+  if (findings.cost_sigma > 0)
+    for (std::size_t c = 0; c < search.cells.size(); ++c)
+      if (search.cells[c].count > 0) {
+        const double wrong = findings.cost_sigma * findings.cost_sigma;
+        const double of_mean = search.sigma * search.sigma / search.cells[c].count;
+        findings.shift[c] = best.left[c] * wrong / (wrong + of_mean);
+      }
+  return findings;
+}
+
+}  // namespace pipeloom::study::explain

@@ -1,0 +1,199 @@
+#include "study/explain/waits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/explain/robust.hpp"
+
+namespace pipeloom::study::explain {
+namespace {
+
+/// What one link's messages say: how much later than predicted they came.
+struct LinkSamples {
+  std::vector<double> waited;  // of messages that an idle rank waited for
+  double smallest = 1e300;     // of all
+  double latency = 0;          // predicted, largest
+};
+
+/// The latency that a link adds, and how sure it is.
+struct Added {
+  double value = 0;
+  double error = 0;
+  bool known = false;
+};
+
+constexpr double kSmallPart = 0.002;  // of a usual op: less is none
+
+std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& base,
+                                      const std::vector<MeasuredStep>& steps, Ticks tau) {
+  std::vector<LinkSamples> samples(wiring.links.size());
+  const double small = kSmallPart * static_cast<double>(usual_time(steps));
+  for (const MeasuredStep& step : steps)
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      const std::uint32_t previous = step.order.previous[e];
+      const Ticks ready = step.times.start[e] - tau * wiring.receives[e] - base.late[e];
+      const Ticks lane =
+          previous == Wiring::kNone ? 0 : step.times.end[previous] + tau * wiring.sends[previous];
+      const bool waited = static_cast<double>(ready - lane) > small;
+      double least = 1e300;
+      std::uint32_t binding = 0;
+      for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i) {
+        const Message& message = wiring.messages[i];
+        const Ticks arrival =
+            step.times.end[message.producer] + tau * wiring.sends[message.producer] + message.latency;
+        const double late = static_cast<double>(ready - arrival);
+        LinkSamples& of = samples[message.link];
+        of.smallest = std::min(of.smallest, late);
+        of.latency = std::max(of.latency, static_cast<double>(message.latency));
+        if (late >= least) continue;
+        least = late;
+        binding = message.link;
+      }
+      if (waited && least < 1e300) samples[binding].waited.push_back(least);
+    }
+  return samples;
+}
+
+/// How far single latencies spread, as a part of them: the median over links.
+double spread_of(const std::vector<LinkSamples>& links) {
+  std::vector<double> spreads;
+  for (const LinkSamples& link : links) {
+    if (link.waited.size() < 4) continue;
+    const double middle = median_of(link.waited);
+    const double whole = middle + link.latency;
+    if (whole <= 0) continue;
+    std::vector<double> deviations;
+    for (const double late : link.waited) deviations.push_back(std::abs(late - middle));
+    spreads.push_back(1.4826 * median_of(deviations) / whole);
+  }
+  return median_of(spreads);
+}
+
+Added added_by(const LinkSamples& link, double spread, double small) {
+  Added added;
+  if (link.waited.empty()) return added;
+  const double whole = std::max(median_of(link.waited) + link.latency, 0.0);
+  const double width = std::max(small, 8 * spread * whole);
+  std::vector<double> cluster;
+  for (const double late : link.waited)
+    if (late <= link.smallest + width) cluster.push_back(late);
+  if (cluster.empty() || (cluster.size() == 1 && link.waited.size() > 1)) return added;
+  added.known = true;
+  added.value = median_of(cluster);
+  const double part = 1.25 * spread / std::sqrt(static_cast<double>(cluster.size()));
+  added.error = part * std::max(added.value + link.latency, 0.0);
+  if (std::abs(added.value) < std::max(5 * small, 5 * part * link.latency)) added.value = 0;
+  return added;
+}
+
+bool agree(const Added& a, const Added& b, double small) {
+  const double error = 3 * std::hypot(a.error, b.error);
+  return std::abs(a.value - b.value) <=
+         std::max({5 * small, error, 0.02 * std::max(std::abs(a.value), std::abs(b.value))});
+}
+
+/// One cause for all links, if nearly all agree.
+std::optional<LinkCause> common_cause(const std::vector<Added>& added, double small) {
+  std::vector<double> values;
+  for (const Added& of : added)
+    if (of.known) values.push_back(of.value);
+  if (values.size() < 4) return std::nullopt;
+  const Added middle{.value = median_of(values), .error = 0, .known = true};
+  if (middle.value == 0) return std::nullopt;
+  std::size_t same = 0;
+  for (const Added& of : added)
+    if (of.known && agree(of, middle, small)) ++same;
+  if (static_cast<double>(same) < 0.85 * static_cast<double>(values.size())) return std::nullopt;
+  return LinkCause{.link = std::nullopt, .both_ways = true, .added = std::llround(middle.value)};
+}
+
+}  // namespace
+
+Ticks usual_time(const std::vector<MeasuredStep>& steps) {
+  std::vector<double> times;
+  for (std::size_t e = 0; e < steps[0].times.start.size(); ++e)
+    times.push_back(static_cast<double>(steps[0].times.end[e] - steps[0].times.start[e]));
+  return std::max<Ticks>(1, std::llround(median_of(times)));
+}
+
+namespace {
+
+/// Per message, of entries that stand back to back; nothing where too few send or receive.
+std::optional<double> smallest_gap(const Wiring& wiring, const std::vector<MeasuredStep>& steps) {
+  std::vector<double> gaps;
+  for (const MeasuredStep& step : steps)
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      const std::uint32_t previous = step.order.previous[e];
+      if (previous == Wiring::kNone) continue;
+      const int count = wiring.sends[previous] + wiring.receives[e];
+      if (count > 0)
+        gaps.push_back(static_cast<double>(step.times.start[e] - step.times.end[previous]) / count);
+    }
+  if (gaps.size() < 8) return std::nullopt;
+  const auto place = static_cast<std::ptrdiff_t>(std::max<std::size_t>(2, gaps.size() / 40));
+  std::nth_element(gaps.begin(), gaps.begin() + place, gaps.end());
+  return std::max(0.0, gaps[static_cast<std::size_t>(place)]);
+}
+
+}  // namespace
+
+Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
+                     const std::vector<MeasuredStep>& predicted, Ticks rank_time) {
+  const auto found = smallest_gap(wiring, steps);
+  const auto before = smallest_gap(wiring, predicted);
+  if (!found || !before) return rank_time;
+  const auto known = static_cast<double>(rank_time);
+  const double value = std::max(0.0, *found - std::max(0.0, *before - known));
+  const double small = kSmallPart * static_cast<double>(usual_time(steps));
+  return std::abs(value - known) < small ? rank_time : std::llround(value);
+}
+
+std::vector<LinkCause> find_links(const Wiring& wiring, const Residuals& base,
+                                  const std::vector<MeasuredStep>& steps, Ticks tau) {
+  const std::vector<LinkSamples> samples = take_samples(wiring, base, steps, tau);
+  const double small = kSmallPart * static_cast<double>(usual_time(steps));
+  const double spread = spread_of(samples);
+  std::vector<Added> added;
+  for (const LinkSamples& link : samples) added.push_back(added_by(link, spread, small));
+  std::vector<LinkCause> causes;
+  if (const auto common = common_cause(added, small)) {
+    causes.push_back(*common);
+    for (Added& of : added) {
+      if (!of.known) continue;
+      const Added all{.value = static_cast<double>(common->added), .error = 0, .known = true};
+      of.value = agree(of, all, small) ? 0 : of.value - all.value;
+    }
+  }
+  std::vector<bool> done(added.size(), false);
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (done[i] || !added[i].known || added[i].value == 0) continue;
+    LinkCause cause{.link = wiring.links[i], .both_ways = false, .added = std::llround(added[i].value)};
+    const Link back{wiring.links[i].to, wiring.links[i].from};
+    const auto other = static_cast<std::size_t>(std::find(wiring.links.begin(), wiring.links.end(), back) -
+                                                wiring.links.begin());
+    if (other < added.size() && added[other].known && added[other].value != 0 &&
+        agree(added[i], added[other], small)) {
+      cause.both_ways = true;
+      cause.added = std::llround((added[i].value + added[other].value) / 2);
+      done[other] = true;
+    }
+    causes.push_back(cause);
+  }
+  return causes;
+}
+
+std::vector<Ticks> added_of(const Wiring& wiring, const std::vector<LinkCause>& causes, std::uint64_t on) {
+  std::vector<Ticks> added(wiring.links.size(), 0);
+  for (std::size_t c = 0; c < causes.size(); ++c) {
+    if ((on >> c & 1U) == 0) continue;
+    for (std::size_t i = 0; i < wiring.links.size(); ++i) {
+      const Link link = wiring.links[i];
+      const bool meant = !causes[c].link || *causes[c].link == link ||
+                         (causes[c].both_ways && *causes[c].link == Link{link.to, link.from});
+      if (meant) added[i] += causes[c].added;
+    }
+  }
+  return added;
+}
+
+}  // namespace pipeloom::study::explain

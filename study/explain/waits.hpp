@@ -1,0 +1,49 @@
+#pragma once
+
+// What messages take: of ranks (tau), on links, and pauses that nothing explains.
+
+#include <optional>
+#include <vector>
+
+#include <pipeloom/units.hpp>
+#include "study/explain/model.hpp"
+
+namespace pipeloom::study::explain {
+
+/// A measured step, aligned, in its own order.
+struct MeasuredStep {
+  Times times;
+  Order order;
+  bool reordered = false;     ///< some rank's order is not the predicted one
+  std::vector<Rank> ranks{};  ///< those
+};
+
+/// Latency on top of the predicted one.
+struct LinkCause {
+  std::optional<Link> link;  ///< none: all
+  bool both_ways = false;
+  Ticks added = 0;
+};
+
+struct WaitFindings {
+  Ticks rank_time = 0;
+  std::vector<LinkCause> links;
+};
+
+/// An entry's usual time: the scale that small and large are measured with.
+[[nodiscard]] Ticks usual_time(const std::vector<MeasuredStep>& steps);
+
+/// The time that a message takes of a rank: the smallest gaps between entries that stand back to back. `rank_time` is the predicted one;
+/// what the predicted times have besides (ranks that block) is taken off.
+[[nodiscard]] Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
+                                   const std::vector<MeasuredStep>& predicted, Ticks rank_time);
+
+/// Latencies that differ from the predicted ones, from messages that somebody waited for. `base` is what the prediction waits besides.
+[[nodiscard]] std::vector<LinkCause> find_links(const Wiring& wiring, const Residuals& base,
+                                                const std::vector<MeasuredStep>& steps, Ticks rank_time);
+
+/// [link]: what these add.
+[[nodiscard]] std::vector<Ticks> added_of(const Wiring& wiring, const std::vector<LinkCause>& causes,
+                                          std::uint64_t on);
+
+}  // namespace pipeloom::study::explain

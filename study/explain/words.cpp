@@ -1,0 +1,109 @@
+#include "study/explain/words.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace pipeloom::study::explain {
+namespace {
+
+constexpr std::array<std::string_view, kCauseKinds> kNames = {"rank",  "stage",        "microbatch", "op",
+                                                              "link",  "message_time", "order",      "hiccup",
+                                                              "costs", "noise",        "unexplained"};
+
+constexpr std::size_t kMostListed = 6;
+
+/// Four digits, the unit behind it.
+std::string time_text(Ticks ticks, TimeUnit unit) {
+  const std::string number = fmt::format("{:.4g}", to_double(ticks, unit));
+  return unit == TimeUnit::Unit ? number : fmt::format("{} {}", number, name_of(unit));
+}
+
+/// The first few of `list`, as `write` has them, and how many more there are.
+template <class List, class Write>
+std::string listed(const List& list, Write&& write) {
+  std::string text;
+  for (std::size_t i = 0; i < list.size() && i < kMostListed; ++i)
+    text += (i == 0 ? "" : ", ") + write(list[i]);
+  if (list.size() > kMostListed) text += fmt::format(" and {} more", list.size() - kMostListed);
+  return text;
+}
+
+std::string slower(double factor) {
+  const double percent = (factor - 1) * 100;
+  return fmt::format("is {} by {:.1f} %", percent >= 0 ? "slower" : "faster", std::abs(percent));
+}
+
+std::string link_text(const Cause& cause, TimeUnit unit) {
+  const char* const sign = *cause.added < 0 ? "less" : "more";
+  const std::string time = time_text(std::abs(*cause.added), unit);
+  if (!cause.from) return fmt::format("every message takes {} {} on its way", time, sign);
+  return fmt::format("each message from rank {} to {}{} takes {} {}", cause.from->value(), cause.to->value(),
+                     cause.both_ways ? " and back" : "", time, sign);
+}
+
+std::string hiccup_text(const Cause& cause, TimeUnit unit) {
+  return fmt::format("rank {} lost {} at {}", cause.rank->value(), time_text(*cause.added, unit),
+                     listed(cause.ops, [](Op op) { return to_text(op); }));
+}
+
+std::string costs_text(const Cause& cause) {
+  if (cause.equivalent.empty()) return "predicted costs that are wrong";
+  return "predicted costs that are wrong, and what is too small to name: " +
+         listed(cause.equivalent, [](const std::string& text) { return text; });
+}
+
+}  // namespace
+
+std::string_view name_of(CauseKind kind) {
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string text_of(const OpSet& ops) {
+  std::string text;
+  if (ops.rank) text = fmt::format("rank {}", ops.rank->value());
+  if (ops.stage) text = fmt::format("stage {}", ops.stage->value());
+  if (ops.microbatch) text = fmt::format("microbatch {}", ops.microbatch->value());
+  if (!ops.kind) return text.empty() ? "every op" : text;
+  const std::string letter(1, to_text(Op(*ops.kind, Stage(0), Microbatch(0)))[1]);
+  return text.empty() ? fmt::format("every {}", letter) : fmt::format("{} of {}", letter, text);
+}
+
+std::string text_of(const Cause& cause, TimeUnit unit) {
+  switch (cause.kind) {
+    case CauseKind::Rank:
+    case CauseKind::Stage:
+    case CauseKind::Microbatch:
+    case CauseKind::Op:
+      return fmt::format("{} {}", text_of(OpSet{cause.rank, cause.stage, cause.microbatch, cause.op_kind}),
+                         slower(*cause.factor));
+    case CauseKind::Link:
+      return link_text(cause, unit);
+    case CauseKind::MessageTime:
+      return fmt::format("each message takes {} {} of its sender and of its receiver",
+                         time_text(std::abs(*cause.added), unit), *cause.added < 0 ? "less" : "more");
+    case CauseKind::Order:
+      return fmt::format("the order of ops differs on rank {}",
+                         listed(cause.ranks, [](Rank rank) { return fmt::format("{}", rank.value()); }));
+    case CauseKind::Hiccup:
+      return hiccup_text(cause, unit);
+    case CauseKind::Costs:
+      return costs_text(cause);
+    case CauseKind::Noise:
+      return "noise of single ops";
+    case CauseKind::Unexplained:
+      break;
+  }
+  return "not explained";
+}
+
+std::string clock_warning(Ticks slack, TimeUnit unit) {
+  return fmt::format(
+      "messages arrive before they leave: the clocks of the ranks were aligned by their messages, to within "
+      "{}; "
+      "amounts sum to the aligned step",
+      time_text(slack / 2, unit));
+}
+
+}  // namespace pipeloom::study::explain

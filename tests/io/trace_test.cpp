@@ -1,0 +1,421 @@
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <pipeloom/error.hpp>
+#include <pipeloom/schedule.hpp>
+#include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/json_scanner.hpp"
+#include "sim/io/traces/range_names.hpp"
+#include "sim/io/traces/trace_reader.hpp"
+#include "sim/io/traces/trace_readers.hpp"
+#include "support/catch.hpp"
+#include "support/temporary.hpp"
+
+namespace trace_test {
+
+using namespace pipeloom;
+using namespace pipeloom::io;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() : path_(test::temporary_path("traces")) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directory(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
+  std::string put(const std::string& name, std::string_view text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+constexpr Ticks kMicrosecond = 1'000'000;
+
+/// Op q of a rank's queue runs from q 10 us + 3 us per rank on, for 7.125 us; steps are 1 ms apart.
+Timeline some_times(const std::string& orders, int steps) {
+  Timeline times;
+  times.schedule = std::make_shared<const Schedule>(parse_schedule(orders));
+  times.steps = steps;
+  times.unit = TimeUnit::Millisecond;
+  for (int step = 0; step < steps; ++step)
+    for (Rank rank(0); rank.value() < times.schedule->ranks(); ++rank)
+      for (std::size_t i = times.schedule->queue_begin(rank); i < times.schedule->queue_end(rank); ++i) {
+        const auto q = static_cast<Ticks>(i - times.schedule->queue_begin(rank));
+        times.start.push_back((step * 1000 + q * 10 + rank.value() * 3) * kMicrosecond);
+        times.end.push_back(times.start.back() + 7 * kMicrosecond + kMicrosecond / 8);
+      }
+  return times;
+}
+
+void require_equal(const Timeline& read, const Timeline& written) {
+  CHECK(*read.schedule == *written.schedule);
+  CHECK(read.steps == written.steps);
+  CHECK(read.start == written.start);
+  CHECK(read.end == written.end);
+}
+
+/// 1F1B of 2 ranks, 3 microbatches.
+const std::string kOrders = "0F0 0F1 0B0 0F2 0B1 0B2 | 1F0 1B0 1F1 1B1 1F2 1B2";
+
+std::string event(std::string_view category, const std::string& name, Ticks start, Ticks length, int id,
+                  int stream = 7) {
+  // 1.6e15 us: the clock of a profiler that counts from 1970.
+  return fmt::format(
+      R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 0, "tid": {}, "ts": 16{:013d}.{:03d}, "dur": {}, "args": {{"External id": {}, "note": "a \"quoted\" }} \\"}}}})",
+      category, name, stream, start / kMicrosecond, start % kMicrosecond / 1000,
+      format_ticks(length, TimeUnit::Microsecond), id);
+}
+
+/// Events of one rank: what the device did and, a little earlier and shorter, the host.
+std::vector<std::string> kineto_events(const Timeline& times, Rank rank, bool with_marks) {
+  std::vector<std::string> events;
+  int id = 0;
+  for (int step = 0; step < times.steps; ++step) {
+    if (with_marks)
+      events.push_back(event("user_annotation", fmt::format("ProfilerStep#{}", step + 5),
+                             step * 1000 * kMicrosecond, 900 * kMicrosecond, ++id, 1));
+    for (std::size_t i = times.schedule->queue_begin(rank); i < times.schedule->queue_end(rank); ++i) {
+      const std::string name = "PP:" + to_text(times.schedule->ops()[i]);
+      const Ticks start = times.start_of(i, step);
+      events.push_back(event("user_annotation", name, start, kMicrosecond, ++id, 1));
+      events.push_back(event("gpu_user_annotation", name, start, times.end_of(i, step) - start, id));
+      events.push_back(event("kernel", "gemm", start, kMicrosecond, id));
+    }
+  }
+  return events;
+}
+
+std::string kineto_text(int rank, const std::vector<std::string>& events) {
+  return fmt::format(
+      R"({{"schemaVersion": 1, "distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": 2}}, "traceEvents": [{}], "traceName": "t"}})",
+      rank, fmt::join(events, ",\n"));
+}
+
+TraceRun read(const std::string& path, const TraceOptions& options = {}) {
+  return assemble(read_trace({path}, options));
+}
+
+/// The message of the InputError that `work` throws.
+std::string error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const InputError& error) {
+    return error.line();
+  }
+  return "no error";
+}
+
+bool has(const std::string& text, std::string_view word) {
+  return text.find(word) != std::string::npos;
+}
+
+bool any_has(const std::vector<std::string>& texts, std::string_view word) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [word](const std::string& text) { return text.find(word) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("JSON is scanned block by block", "[traces]") {
+  const Folder folder;
+  // The string is longer than a block of 1 MiB, and all backslashes: one of its pairs lies across the edge of two blocks.
+  const std::string slashes(3U << 20, '\\');
+  const std::string path =
+      folder.put("a.json", "{\"skip\": {\"a\": [1, {\"b\": \"}\"}]}, \"long\": \"" + slashes +
+                               "\", \"list\": [1.5, \"x\", [2], {\"c\": 3}], \"n\": 7}");
+  ByteSource source(path);
+  JsonScanner json(source);
+  REQUIRE(json.enter('{'));
+  std::string key;
+  REQUIRE(json.next_key(key));
+  json.skip_value();
+  REQUIRE(json.next_key(key));
+  CHECK(json.take_value().size() == slashes.size() + 2);
+  REQUIRE(json.next_key(key));
+  CHECK(key == "list");
+  REQUIRE(json.enter('['));
+  std::vector<std::string> values;
+  while (json.next_element()) values.emplace_back(json.take_value());
+  CHECK(values == std::vector<std::string>{"1.5", "\"x\"", "[2]", "{\"c\": 3}"});
+  REQUIRE(json.next_key(key));
+  CHECK(json.take_value() == "7");
+  CHECK_FALSE(json.next_key(key));
+  CHECK_FALSE(json.is_truncated());
+}
+
+TEST_CASE("wherever a block of a file ends, its values are whole", "[traces]") {
+  // An odd number of bytes each, with the comma, so prime to a block's 2^20: block edges fall on other places of a value each time.
+  const Folder folder;
+  const std::string value = R"({"ab": "c,\"d}", "e": 1})";
+  std::string text = "[" + value;
+  std::size_t count = 1;
+  for (; text.size() < 40U << 20; ++count) text += "," + value;
+  ByteSource source(folder.put("blocks.json", text + "]"));
+  JsonScanner json(source);
+  REQUIRE(json.enter('['));
+  std::size_t equal = 0;
+  while (json.next_element()) equal += json.take_value() == value ? 1U : 0U;
+  CHECK(equal == count);
+  CHECK_FALSE(json.is_truncated());
+}
+
+TEST_CASE("JSON that ends early, or is none", "[traces]") {
+  const Folder folder;
+  const std::string whole = R"({"list": [{"a": "b\"c"}, {"d": [1, 2]}], "e": 1})";
+  for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+    ByteSource source(folder.put("cut.json", whole.substr(0, cut)));
+    JsonScanner json(source);
+    REQUIRE(json.enter('{'));
+    std::string key;
+    while (json.next_key(key)) json.skip_value();
+    CHECK(json.is_truncated());
+  }
+  const auto scan = [&folder](const std::string& text) {
+    return error_of([&] {
+      ByteSource source(folder.put("bad.json", text));
+      JsonScanner json(source);
+      std::string key;
+      if (json.enter('{'))
+        while (json.next_key(key)) json.skip_value();
+    });
+  };
+  CHECK(has(scan("{a: 1}"), "a key in quotes"));
+  CHECK(has(scan("{\"a\" 1}"), "':' behind a key"));
+  CHECK(has(scan("{\"a\": ,}"), "a value"));
+  CHECK(has(scan("{\"a\": " + std::string(1000, '[')), "nothing deeper"));
+}
+
+TEST_CASE("a Kineto trace is the run that wrote it, to the nanosecond", "[traces]") {
+  const Timeline times = some_times(kOrders, 3);
+  const bool with_marks = GENERATE(true, false);
+  const Folder folder;
+  for (const int rank : {1, 0}) {
+    auto events = kineto_events(times, Rank(rank), with_marks);
+    std::reverse(events.begin(), events.end());  // profilers write in no order
+    folder.put(fmt::format("r{}.json", rank), kineto_text(rank, events));
+  }
+  folder.put("notes.txt", "no trace");
+  CHECK(is_trace(folder.path()));
+  const TraceRun run = read(folder.path());
+  require_equal(run.timeline, times);
+  CHECK(run.steps == (with_marks ? std::vector<std::int32_t>{5, 6, 7} : std::vector<std::int32_t>{0, 1, 2}));
+  CHECK(run.warnings.empty());
+}
+
+TEST_CASE("a packed trace is the same trace", "[traces]") {
+  const Timeline times = some_times(kOrders, 2);
+  const Folder folder;
+  for (const int rank : {0, 1}) {
+    const std::string text = kineto_text(rank, kineto_events(times, Rank(rank), true));
+    gzFile file = ::gzopen((folder.path() + fmt::format("/r{}.json.gz", rank)).c_str(), "wb");
+    REQUIRE(::gzwrite(file, text.data(), static_cast<unsigned>(text.size())) ==
+            static_cast<int>(text.size()));
+    ::gzclose(file);
+  }
+  require_equal(read(folder.path()).timeline, times);
+}
+
+TEST_CASE("of a trace that ends early the whole steps are there", "[traces]") {
+  const Timeline times = some_times(kOrders, 3);
+  const Folder folder;
+  const std::string whole = kineto_text(1, kineto_events(times, Rank(1), true));
+  folder.put("r0.json", kineto_text(0, kineto_events(times, Rank(0), true)));
+  folder.put("r1.json", whole.substr(0, whole.size() * 9 / 10));  // in the last of three steps
+  const TraceRun run = read(folder.path());
+  require_equal(run.timeline, some_times(kOrders, 2));
+  CHECK(any_has(run.warnings, "r1.json: the file ends before its text does"));
+  CHECK(any_has(run.warnings, "partial steps were left out: step 7 (rank 1 has"));
+}
+
+TEST_CASE("a recording that starts within a step", "[traces]") {
+  const Timeline times = some_times(kOrders, 3);
+  const Folder folder;
+  for (const int rank : {0, 1}) {
+    auto events = kineto_events(times, Rank(rank), false);
+    events.erase(events.begin(), events.begin() + 3 * 3);  // three ops, each with two events beside it
+    folder.put(fmt::format("r{}.json", rank), kineto_text(rank, events));
+  }
+  const TraceRun run = read(folder.path());
+  CHECK(run.timeline.steps == 2);
+  CHECK(*run.timeline.schedule == *times.schedule);
+  CHECK(any_has(run.warnings, "partial steps were left out: the beginning (rank 0 has 3 of 6 ops)"));
+}
+
+TEST_CASE("an op without kernels takes no time", "[traces]") {
+  // Stage 0's I starts nothing on the device.
+  const Timeline times = some_times("0F0 0I0 0W0 | 1F0 1I0 1W0", 1);
+  const Folder folder;
+  auto events = kineto_events(times, Rank(0), false);
+  events.erase(events.begin() + 4);  // of 0I0 what the device did
+  folder.put("r0.json", kineto_text(0, events));
+  folder.put("r1.json", kineto_text(1, kineto_events(times, Rank(1), false)));
+  const TraceRun run = read(folder.path());
+  REQUIRE(*run.timeline.schedule == *times.schedule);
+  CHECK(run.timeline.start_of(1) == times.end_of(0));
+  CHECK(run.timeline.end_of(1) == times.end_of(0));
+}
+
+TEST_CASE("replicas, missing stages and unequal counts", "[traces]") {
+  const Timeline times = some_times(kOrders, 1);
+  const Folder folder;
+  const auto events = [&times](int rank) { return kineto_events(times, Rank(rank), false); };
+  folder.put("r0.json", kineto_text(0, events(0)));
+  folder.put("r1.json", kineto_text(1, events(0)));
+  CHECK_NOTHROW(read(folder.path() + "/r0.json"));
+  SECTION("ranks 1 and 3 are replicas") {
+    folder.put("r2.json", kineto_text(2, events(1)));
+    folder.put("r3.json", kineto_text(3, events(1)));
+    const TraceRun run = read(folder.path());
+    CHECK(run.ranks == std::vector<std::int32_t>{0, 2});
+    CHECK(*run.timeline.schedule == *times.schedule);
+    CHECK(any_has(run.warnings, "ranks 1, 3 run the same ops"));
+  }
+  SECTION("stage 0 is missing") {
+    CHECK(has(error_of([&] { (void)read(folder.put("only.json", kineto_text(1, events(1)))); }),
+              "stage 0 is missing"));
+  }
+  SECTION("one microbatch less on rank 1") {
+    auto less = events(1);
+    less.resize(less.size() - 6);  // 1F2 and 1B2
+    folder.put("r1.json", kineto_text(1, less));
+    CHECK(has(error_of([&] { (void)read(folder.path()); }),
+              "stage 0 on rank 0 has 3, stage 1 on rank 1 has 2"));
+  }
+  SECTION("two files of one rank") {
+    CHECK(has(error_of([&] {
+                (void)read_trace({folder.path() + "/r0.json", folder.path() + "/r0.json"});
+              }),
+              "rank 0 is in"));
+  }
+}
+
+TEST_CASE("a trace without ranges of a pipeline", "[traces]") {
+  const Folder folder;
+  CHECK(has(error_of([&] {
+              (void)read(folder.put("r0.json", kineto_text(0, {event("kernel", "gemm", 0, 1, 1)})));
+            }),
+            "no range of a pipeline"));
+  const std::string other = folder.put("other.json", "{\"ranks\": 4}");
+  CHECK_FALSE(is_trace(other));
+  CHECK(has(error_of([&] { (void)read_trace({other}); }), "no trace that is known"));
+}
+
+TEST_CASE("names of one's own", "[traces]") {
+  const auto parts = match_name("*/s{stage} {kind}?mb{microbatch}", "x/s1/s12 fwd-mb3");
+  REQUIRE(parts);
+  CHECK(parts->stage == 12);
+  CHECK(parts->kind == "fwd");
+  CHECK(parts->microbatch == 3);
+  CHECK_FALSE(match_name("mb{microbatch}", "mb"));
+  CHECK_FALSE(match_name("mb{microbatch}", "mb3x"));
+  CHECK_FALSE(match_name("a*b", "ac"));
+  CHECK(match_name("a*b*", "aXbYb"));
+
+  const Folder folder;
+  const std::string mapping = folder.put("map.json", R"({"chunks": "wave", "ranges": [
+      {"match": "c{chunk} {kind} {microbatch}", "kind": {"fwd": "F", "bwd": "B"}}]})");
+  const Timeline times = some_times("0F0 3F0 3B0 0B0 | 1F0 2F0 2B0 1B0", 1);
+  for (const int rank : {0, 1}) {
+    std::vector<std::string> events;
+    for (const Op op : times.schedule->queue(Rank(rank))) {
+      const std::size_t q = events.size();
+      const std::size_t i = times.schedule->queue_begin(Rank(rank)) + q;
+      events.push_back(
+          event("gpu_user_annotation",
+                fmt::format("c{} {} 0", op.stage().value() / 2, op.kind() == OpKind::Forward ? "fwd" : "bwd"),
+                times.start_of(i), times.end_of(i) - times.start_of(i), static_cast<int>(q)));
+    }
+    folder.put(fmt::format("r{}.json", rank), kineto_text(rank, events));
+  }
+  std::filesystem::create_directory(folder.path() + "/maps");
+  // Wave on 2 ranks: chunk 1 of rank 0 is stage 2 p - 1 - 0 = 3.
+  require_equal(read(folder.path(), {.from = "kineto", .mapping = mapping}).timeline, times);
+
+  const auto refuse = [&folder](const std::string& text) {
+    return error_of([&] { RangeNames{folder.put("bad.json", text)}; });
+  };
+  CHECK(has(refuse("{}"), "list \"ranges\""));
+  CHECK(has(refuse(R"({"ranges": [{"match": "a"}]})"), "needs match and kind"));
+  CHECK(has(refuse(R"({"ranges": [{"match": "a", "kind": "X"}]})"), "kind is"));
+  CHECK(has(refuse(R"({"ranges": [{"match": "{stag}", "kind": "F"}]})"), "part of match"));
+  CHECK(has(refuse(R"({"ranges": [{"match": "{kind}", "kind": "F"}]})"), "must say what it stands for"));
+}
+
+TEST_CASE("Megatron's times of chunks", "[traces]") {
+  // Two chunks on two ranks: stage = 2 chunk + rank.
+  const Timeline times = some_times("0F0 2F0 2B0 0B0 | 1F0 3F0 3B0 1B0", 1);
+  const Folder folder;
+  for (const int rank : {0, 1}) {
+    std::vector<std::string> members;
+    for (std::size_t i = times.schedule->queue_begin(Rank(rank)); i < times.schedule->queue_end(Rank(rank));
+         ++i) {
+      const Op op = times.schedule->ops()[i];
+      const std::string name = fmt::format("{}-{}-0", op.kind() == OpKind::Forward ? "forward" : "backward",
+                                           op.stage().value() / 2);
+      members.push_back(fmt::format(R"("{}-start": {}, "{}-end": {})", name,
+                                    format_ticks(times.start_of(i), TimeUnit::Millisecond), name,
+                                    format_ticks(times.end_of(i), TimeUnit::Millisecond)));
+    }
+    const std::string text = fmt::format("{{{}}}", fmt::join(members, ", "));
+    folder.put(fmt::format("event_times_PP2_VPP2_TPxCPxDP_rank_0_pp_rank_{0}_rank_{0}.json", rank), text);
+    folder.put(fmt::format("event_times_PP2_VPP2_TPxCPxDP_rank_1_pp_rank_{0}_rank_{1}.json", rank, rank + 2),
+               text);
+  }
+  const TraceRun run = read(folder.path());
+  require_equal(run.timeline, times);
+  std::filesystem::remove(folder.path() + "/event_times_PP2_VPP2_TPxCPxDP_rank_0_pp_rank_1_rank_1.json");
+  CHECK(has(error_of([&] { (void)read(folder.path()); }), "rank 1 is missing"));
+}
+
+TEST_CASE("Primus' lists in Megatron's order of chunks", "[traces]") {
+  // Two ranks, two chunks, groups of two microbatches: forwards of chunk 0, of chunk 1; backwards of chunk 1, of chunk 0.
+  const Timeline times = some_times("0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1 | 1F0 1F1 3F0 3F1 3B0 3B1 1B0 1B1", 1);
+  const Folder folder;
+  folder.put("config.json", R"({"pp_size": 2, "vp_size": 2, "num_mbs": 2})");
+  for (const int rank : {0, 1}) {
+    std::vector<std::string> lists[4];
+    for (std::size_t i = times.schedule->queue_begin(Rank(rank)); i < times.schedule->queue_end(Rank(rank));
+         ++i) {
+      const std::size_t at = times.schedule->ops()[i].kind() == OpKind::Forward ? 0 : 2;
+      lists[at].push_back(format_ticks(times.start_of(i), TimeUnit::Millisecond));
+      lists[at + 1].push_back(format_ticks(times.end_of(i), TimeUnit::Millisecond));
+    }
+    const std::string step = fmt::format(
+        R"({{"total": 1.0, "memory": 2.5, "fwd_start": [{}], "fwd_end": [{}], "bwd_start": [{}], "bwd_end": [{}]}})",
+        fmt::join(lists[0], ","), fmt::join(lists[1], ","), fmt::join(lists[2], ","),
+        fmt::join(lists[3], ","));
+    folder.put(fmt::format("pp_rank_{}.json", rank), fmt::format(R"({{"1": {}, "2": {}}})", step, step));
+  }
+  const TraceRun run = read(folder.path());
+  REQUIRE(*run.timeline.schedule == *times.schedule);
+  REQUIRE(run.timeline.steps == 2);
+  for (std::size_t i = 0; i < times.start.size(); ++i) {
+    CHECK(run.timeline.start_of(i) == times.start[i]);
+    // The clocks start anew: the second step is laid behind the last op of the first, 7 * 10 + 3 + 7.125 us.
+    CHECK(run.timeline.start_of(i, 1) == times.start[i] + 80 * kMicrosecond + kMicrosecond / 8);
+  }
+}
+
+TEST_CASE("a rank's number in a file's name", "[traces]") {
+  CHECK(number_in_name("rank9/pp_rank_3.json", "rank") == 3);
+  CHECK(number_in_name("x/rank12_trace.json", "rank") == 12);
+  CHECK(number_in_name("event_pp_rank_1_rank_7.json", "pp_rank") == 1);
+  CHECK_FALSE(number_in_name("rank3/trace.json", "rank"));
+  CHECK_FALSE(number_in_name("rank.json", "rank"));
+}
+
+}  // namespace trace_test

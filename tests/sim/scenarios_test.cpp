@@ -1,0 +1,117 @@
+#include "sim/engine/scenarios.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/simulator.hpp"
+#include "support/catch.hpp"
+#include "support/random_problem.hpp"
+#include "support/scenes.hpp"
+
+namespace pipeloom::scenarios_test {
+namespace {
+
+Noise lognormal(double sigma) {
+  return {.model = NoiseModel::Lognormal,
+          .sigma = static_cast<Scale>(sigma * static_cast<double>(kUnitScale))};
+}
+
+double mean_of(const std::vector<Ticks>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// F 1000, B 2000, hops 100: ticks enough that rounding does not show.
+Costs costs_of(const Schedule& schedule) {
+  return uniform_costs(schedule.placement(), {.forward = 1'000'000, .backward = 2'000'000, .delay = 100'000});
+}
+
+}  // namespace
+
+TEST_CASE("a scenario without noise is the simulation") {
+  const Noise none;
+  int run = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    INFO("seed " << seed);
+    auto [schedule, costs] = test::random_problem(5'000'000 + seed);
+    test::Random random(seed);
+    test::add_besides(random, *schedule, costs);
+    if (!Scenarios::supports(*schedule, costs)) continue;
+    ++run;
+    const ScenarioTimes times = Scenarios(*schedule, costs, none).run(3, seed);
+    const auto outcome = Simulator().evaluate(*schedule, costs, default_memory(schedule->placement()));
+    const Totals& totals = std::get<Totals>(outcome);
+    REQUIRE(times.makespan.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      // Scenarios count from the moment when ranks are ready, not from the first start.
+      REQUIRE(times.makespan[i] == *std::max_element(totals.last_end.begin(), totals.last_end.end()));
+      const double whole = static_cast<double>(times.makespan[i]) * schedule->ranks();
+      const Ticks busy = std::accumulate(totals.busy.begin(), totals.busy.end(), Ticks{0});
+      REQUIRE(times.bubble[i] == Approx(whole > 0 ? 1 - static_cast<double>(busy) / whole : 0));
+    }
+  }
+  CHECK(run > 200);
+}
+
+TEST_CASE("scenario i of a seed is the same whatever the count, and seeds differ") {
+  const auto schedule = test::one_f_one_b(4, 8);
+  const Costs costs = costs_of(*schedule);
+  const Noise noise = lognormal(0.1);
+  const Scenarios scenarios(*schedule, costs, noise);
+  const std::vector<Ticks> many = scenarios.run(21, 5).makespan;
+  const std::vector<Ticks> few = scenarios.run(10, 5).makespan;
+  CHECK(std::vector<Ticks>(many.begin(), many.begin() + 10) == few);
+  CHECK(scenarios.run(10, 6).makespan != few);
+  CHECK(many[0] != many[1]);
+}
+
+TEST_CASE("durations vary as they are said to") {
+  // 4,000 forwards one after another on one rank: their mean shows in the sum, to a standard error of sigma / sqrt(4000 * 64).
+  ScheduleBuilder builder(Placement::linear(1), 4'000);
+  builder.begin_rank(Rank(0));
+  for (int k = 0; k < 4'000; ++k) builder.add(forward(Stage(0), Microbatch(k)));
+  const auto schedule = std::make_shared<const Schedule>(std::move(builder).build());
+  const Costs costs = costs_of(*schedule);
+  const auto mean_factor = [&](const Noise& noise) {
+    return mean_of(Scenarios(*schedule, costs, noise).run(64, 1).makespan) / (4'000.0 * 1'000'000);
+  };
+  CHECK(mean_factor(lognormal(0.3)) == Approx(std::exp(0.3 * 0.3 / 2)).epsilon(0.003));
+  CHECK(mean_factor({.model = NoiseModel::Normal, .sigma = kUnitScale / 10}) == Approx(1.0).epsilon(0.002));
+  CHECK(mean_factor({.model = NoiseModel::Empirical, .factors = {kUnitScale, 2 * kUnitScale}}) ==
+        Approx(1.5).epsilon(0.005));
+  // Every 100 forwards' time one of 50 forwards more: of 150 forwards' time 100 are work.
+  const Noise hiccup{.model = NoiseModel::Hiccup, .period = 150'000'000, .time = 50'000'000};
+  CHECK(mean_factor(hiccup) == Approx(1.5).epsilon(0.02));
+  Noise elsewhere = hiccup;
+  elsewhere.ranks = {Rank(1)};
+  CHECK(mean_factor(elsewhere) == Approx(1.0));
+}
+
+TEST_CASE("what the step hangs on is what finite differences say") {
+  const auto schedule = test::one_f_one_b(4, 12);
+  const Costs costs = costs_of(*schedule);
+  const Noise noise = lognormal(0.05);
+  constexpr int kCount = 2'000;
+  const ScenarioTimes times = Scenarios(*schedule, costs, noise).run(kCount, 3);
+  const double mean = mean_of(times.makespan);
+  // The same draws, so that the difference of means has no noise of its own.
+  const auto relative_change = [&](const Costs& changed) {
+    return mean_of(Scenarios(*schedule, changed, noise).run(kCount, 3).makespan) / mean - 1;
+  };
+  for (const OpKind kind : {OpKind::Forward, OpKind::Backward})
+    for (std::size_t slot = 0; slot < 4; ++slot) {
+      Costs slower = costs;
+      slower.duration[index_of(kind)][slot] += slower.duration[index_of(kind)][slot] / 1000;
+      const double share = times.on_path[index_of(kind)][slot] / (mean * kCount);
+      CHECK(relative_change(slower) / 0.001 == Approx(share).epsilon(0.03).margin(0.001));
+    }
+  Costs later = costs;
+  later.forward_delay[2] += 1'000;  // 1 % of the hop from rank 1 to 2
+  const double share = times.link_on_path[1 * 4 + 2] / (mean * kCount);
+  CHECK(relative_change(later) / 0.01 == Approx(share).epsilon(0.03).margin(0.0001));
+}
+
+}  // namespace pipeloom::scenarios_test

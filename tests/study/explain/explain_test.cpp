@@ -1,0 +1,192 @@
+// Explanations: both ends exact, sums exact, and planted causes found by name.
+
+#include "study/explain/explain.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <pipeloom/error.hpp>
+#include "schedules/generator.hpp"
+#include "sim/engine/simulator.hpp"
+#include "study/explain/amounts.hpp"
+#include "support/catch.hpp"
+#include "support/planted.hpp"
+
+namespace pipeloom::study::explain::explain_test {
+namespace {
+
+std::shared_ptr<const Schedule> made(std::string_view name, int ranks, int microbatches, int chunks = 1) {
+  const Params params{.ranks = ranks, .microbatches = microbatches, .chunks = chunks};
+  return std::make_shared<const Schedule>(schedules::make(*schedules::find(name).generator, params));
+}
+
+Ticks sum_of(const Explanation& found) {
+  Ticks sum = 0;
+  for (const Cause& cause : found.causes) sum += cause.amount;
+  return sum;
+}
+
+const Cause* find_kind(const Explanation& found, CauseKind kind) {
+  const auto at =
+      std::find_if(found.causes.begin(), found.causes.end(), [&](const Cause& c) { return c.kind == kind; });
+  return at == found.causes.end() ? nullptr : &*at;
+}
+
+Costs with_per_op(const Schedule& schedule, const Costs& costs) {
+  Costs own = costs;
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i) own.per_op.push_back(costs.op_duration(schedule, i));
+  return own;
+}
+
+TEST_CASE("Shapley's values of two causes of which either is enough are halves", "[explain]") {
+  // Each alone adds 10, both add 10: the mean of 10 (first) and 0 (second).
+  CHECK(shapley(2, {100, 110, 110, 110}) == std::vector<Ticks>{5, 5});
+  // Nothing alone, 7 together: 3.5 each, and the odd tick goes to the first.
+  CHECK(shapley(2, {0, 0, 0, 7}) == std::vector<Ticks>{4, 3});
+}
+
+TEST_CASE("quotients keep their sum", "[explain]") {
+  // 10 / 3 = 3.33, 10 / 3, -5 / 3 = -1.67: together 15 / 3 = 5 = 3 + 4 - 2 or 4 + 3 - 2.
+  const std::vector<Ticks> means = divide_exactly({10, 10, -5}, 3);
+  CHECK(std::accumulate(means.begin(), means.end(), Ticks{0}) == 5);
+}
+
+TEST_CASE("the same times have no cause", "[explain]") {
+  const auto schedule = made("1f1b", 4, 8);
+  const Timeline timeline = simulate(schedule, default_costs(schedule->placement()));
+  const Explanation found = explain({.timeline = timeline}, timeline);
+  CHECK(found.causes.empty());
+  CHECK(found.hidden.empty());
+  CHECK(found.measured == found.predicted);
+}
+
+TEST_CASE("a slow rank has its whole effect", "[explain]") {
+  // Rank 3 of 1F1B is busy in the steady state, so that 20 % on it are 20 % of its F + B for each microbatch: 8 * 0.2 * 3.
+  const auto schedule = made("1f1b", 4, 8);
+  const Costs costs = default_costs(schedule->placement());
+  Costs slow = with_per_op(*schedule, costs);
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+    if (schedule->rank_of_op(i) == Rank(3)) slow.per_op[i] += slow.per_op[i] / 5;
+  const Predicted predicted{.timeline = simulate(schedule, costs),
+                            .costs = std::make_shared<const Costs>(costs)};
+  const Explanation found = explain(predicted, simulate(schedule, slow));
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].kind == CauseKind::Rank);
+  CHECK(found.causes[0].rank == Rank(3));
+  CHECK(found.causes[0].equivalent == std::vector<std::string>{"stage 3"});
+  CHECK(found.causes[0].amount == 8 * 3 * ticks_per(TimeUnit::Unit) / 5);
+}
+
+TEST_CASE("amounts sum to the difference, whatever the times are", "[explain]") {
+  // Any durations and delays at all: nothing but the sum is promised of them.
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const test::PlantedRun run = test::plant(seed, {.sigma = 0.4,
+                                                    .jitter = 0.5,
+                                                    .wrong_costs = 0.3,
+                                                    .clocks = seed % 2 == 0 ? 0.0 : 1.0,
+                                                    .steps = 1 + static_cast<int>(seed % 3)});
+    const Explanation found = explain(run.predicted, run.measured);
+    CAPTURE(seed, run.shape);
+    CHECK(sum_of(found) == found.measured - found.predicted);
+    if (run.measured.steps == 1 && !found.clocks_apart)
+      CHECK(found.measured == span_of(run.measured).length());
+  }
+}
+
+TEST_CASE("a timeline alone is a prediction too", "[explain]") {
+  const test::PlantedRun run = test::plant(3, {.sigma = 0.02});
+  const Explanation found = explain({.timeline = run.predicted.timeline}, run.measured);
+  CHECK(sum_of(found) == found.measured - found.predicted);
+  CHECK(found.predicted == span_of(run.predicted.timeline).length());
+}
+
+TEST_CASE("planted causes are named", "[explain]") {
+  struct World {
+    const char* name;
+    test::PlantedWorld world;
+    int right;  // of 60 at least
+  };
+  const std::vector<World> worlds = {{"noise 1 %", {.sigma = 0.01}, 59},
+                                     {"noise 3 %", {.sigma = 0.03}, 58},
+                                     {"clocks", {.sigma = 0.01, .clocks = 2}, 58},
+                                     {"latencies", {.sigma = 0.01, .jitter = 0.3}, 56},
+                                     {"wrong costs", {.sigma = 0.01, .wrong_costs = 0.03}, 50}};
+  for (const World& world : worlds) {
+    int right = 0;
+    std::string told;
+    for (std::uint64_t seed = 100; seed < 160; ++seed) {
+      const test::PlantedRun run = test::plant(seed, world.world);
+      const Explanation found = explain(run.predicted, run.measured);
+      REQUIRE(sum_of(found) == found.measured - found.predicted);
+      const test::Verdict verdict = test::judge(run, found);
+      right += verdict.right ? 1 : 0;
+      if (!verdict.right) told += test::told(run, found) + verdict.why;
+    }
+    INFO(world.name << "\n" << told);
+    CHECK(right >= world.right);
+  }
+}
+
+TEST_CASE("nothing planted, nothing named", "[explain]") {
+  for (const test::PlantedWorld& world : {test::PlantedWorld{.sigma = 0.03, .causes = 0},
+                                          test::PlantedWorld{.sigma = 0.01, .jitter = 0.3, .causes = 0},
+                                          test::PlantedWorld{.sigma = 0.01, .wrong_costs = 0.03, .causes = 0},
+                                          test::PlantedWorld{.sigma = 0.01, .clocks = 2, .causes = 0}}) {
+    int named = 0;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      const test::PlantedRun run = test::plant(seed, world);
+      named += test::judge(run, explain(run.predicted, run.measured)).false_name ? 1 : 0;
+    }
+    CHECK(named <= 1);
+  }
+}
+
+TEST_CASE("without causes the generator agrees with the simulator", "[explain]") {
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    const test::PlantedRun run = test::plant(seed, {.causes = 0});
+    CAPTURE(run.shape);
+    CHECK(run.measured.start == run.predicted.timeline.start);
+    CHECK(run.measured.end == run.predicted.timeline.end);
+  }
+}
+
+TEST_CASE("clocks that stand apart are aligned", "[explain]") {
+  // Rank 2's clock is 5 s ahead, far more than any message takes; latency is the same both ways.
+  const auto schedule = made("1f1b", 4, 8);
+  const Costs costs = uniform_costs(schedule->placement(), {.forward = 10, .backward = 20, .delay = 2});
+  const Predicted predicted{.timeline = simulate(schedule, costs),
+                            .costs = std::make_shared<const Costs>(costs)};
+  Timeline measured = predicted.timeline;
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+    if (schedule->rank_of_op(i) == Rank(2)) {
+      measured.start[i] += 5000;
+      measured.end[i] += 5000;
+    }
+  const Explanation found = explain(predicted, measured);
+  CHECK(found.clocks_apart);
+  CHECK(found.clock_offset == std::vector<Ticks>{0, 0, 5000, 0});
+  CHECK(found.causes.empty());
+}
+
+TEST_CASE("ops that are missing are named", "[explain]") {
+  const auto all = made("1f1b", 2, 4);
+  const auto fewer = made("1f1b", 2, 3);
+  const Costs costs = default_costs(all->placement());
+  const Predicted predicted{.timeline = simulate(all, costs)};
+  CHECK_THROWS_AS(explain(predicted, simulate(fewer, costs)), InputError);
+}
+
+TEST_CASE("an order that differs is a cause", "[explain]") {
+  // GPipe's queues against 1F1B's: equal costs give equal steps, so the order differs without effect.
+  const auto predicted = made("1f1b", 4, 8);
+  const auto measured = made("gpipe", 4, 8);
+  const Costs costs = default_costs(predicted->placement());
+  const Explanation found = explain({.timeline = simulate(predicted, costs)}, simulate(measured, costs));
+  CHECK(sum_of(found) == found.measured - found.predicted);
+  const bool hidden = std::any_of(found.hidden.begin(), found.hidden.end(),
+                                  [](const Cause& cause) { return cause.kind == CauseKind::Order; });
+  CHECK((hidden || find_kind(found, CauseKind::Order) != nullptr));
+}
+
+}  // namespace
+}  // namespace pipeloom::study::explain::explain_test

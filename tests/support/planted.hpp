@@ -1,0 +1,68 @@
+#pragma once
+
+// Measured steps whose causes are known: a schedule's predicted times, a few causes planted in it, and noise. Times come from a small
+// simulator of its own, so that the explainer's model is not its own judge; what can be said with Costs is checked against simulate().
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pipeloom/simulate.hpp>
+#include "study/explain/explain.hpp"
+
+namespace pipeloom::test {
+
+struct Planted {
+  study::explain::CauseKind kind = study::explain::CauseKind::Rank;
+  std::optional<Rank> rank = {};
+  std::optional<Stage> stage = {};
+  std::optional<Microbatch> microbatch = {};
+  std::optional<OpKind> op_kind = {};
+  std::optional<Rank> from = {};
+  std::optional<Rank> to = {};
+  double factor = 1;
+  Ticks added = 0;
+  std::vector<std::size_t> entries = {};  ///< of a hiccup; of an order the two that change places
+  double truth = 0;                       ///< Shapley's value among the planted causes, ticks
+  double sd = 0;                          ///< of its effect, under the planted noise
+  std::string text = {};
+};
+
+struct PlantedWorld {
+  double sigma = 0;        ///< of each op's log
+  double jitter = 0;       ///< of each message's log latency
+  double wrong_costs = 0;  ///< of each cell's log
+  double clocks = 0;       ///< largest offset of a rank, in forwards
+  int causes = -1;         ///< -1: one to three
+  double size = 1;         ///< of causes, against the usual ones
+  int steps = 1;
+};
+
+struct PlantedRun {
+  std::string shape;
+  study::explain::Predicted predicted;
+  Timeline measured;
+  std::vector<Planted> causes;
+  double step_sd = 0;  ///< of the step under the planted noise
+  Ticks forward = 0;
+};
+
+/// The same seed gives the same run on every machine but for the last bits of logarithms.
+[[nodiscard]] PlantedRun plant(std::uint64_t seed, const PlantedWorld& world);
+
+struct Verdict {
+  bool right =
+      true;  ///< named what was planted, larger first, and nothing else; other names that fit as well count
+  bool false_name = false;  ///< something was named that was not planted
+  int amounts = 0;          ///< of causes that should be and are named
+  int within_tenth = 0;     ///< their amount is within 10 % of the truth
+  int within = 0;           ///< or within 2 sd
+  std::string why = {};     ///< what was wrong
+};
+[[nodiscard]] Verdict judge(const PlantedRun& run, const study::explain::Explanation& found);
+
+/// "planted ...; named ...", for people.
+[[nodiscard]] std::string told(const PlantedRun& run, const study::explain::Explanation& found);
+
+}  // namespace pipeloom::test
