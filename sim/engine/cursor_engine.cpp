@@ -310,7 +310,8 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
   const bool forward_only = schedule.is_forward_only();
   extras_begin_ = kPlainKinds * static_cast<std::size_t>(placement.slots());
   actions_.assign(kOpKinds * static_cast<std::size_t>(placement.slots()), {});
-  for (const OpKind kind : kAllOpKinds)
+  for (const OpKind kind : kAllOpKinds) {
+    if (!schedule.contains(kind)) continue;
     for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
       Action& action = actions_[position_of(kind, slot.at())];
       const Stage stage = placement.stage_of(slot);
@@ -331,6 +332,7 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
       action.live_taken = static_cast<std::int8_t>(effect.live_taken);
       action.live_given = static_cast<std::int8_t>(effect.live_given);
     }
+  }
 }
 
 void CursorEngine::prepare_cursors(const Schedule& schedule, const std::vector<Ticks>& ready) {
@@ -397,6 +399,7 @@ void CursorEngine::double_rings() {
     if (cells_[i].microbatch != kEmpty)
       longer[(i / old_ring) * 2 * old_ring + place_of(cells_[i].microbatch)] = cells_[i];
   for (Action& action : actions_) {
+    if (action.input_ring == nullptr) continue;  // of a kind that the schedule has none of
     action.input_ring = longer.data() + 2 * (action.input_ring - cells_.data());
     action.output_ring = longer.data() + 2 * (action.output_ring - cells_.data());
   }
