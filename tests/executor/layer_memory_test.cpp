@@ -2,10 +2,7 @@
 
 #include "executor/layers/layer_memory.hpp"
 
-#include <functional>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <pipeloom/metrics.hpp>

@@ -2,7 +2,6 @@
 
 // Programs to run, and what must hold of every run.
 
-#include <memory>
 #include <string>
 #include <string_view>
 

@@ -1,12 +1,10 @@
 // The automatic zero-bubble orders: what the public scheduler was recorded to find, what the paper prints, and what holds for any
 // costs and limits.
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
