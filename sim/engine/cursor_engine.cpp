@@ -83,7 +83,8 @@ void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Ti
 
 /// Visits ranks until none can go on; each runs until an op's tensor is missing. Whatever changes lives in registers meanwhile,
 /// and the only branches are those that end a visit or wake a rank.
-/// One long function on purpose: cut into pieces, its state would travel through memory at every op.
+/// One long function on purpose: cut into pieces, its state would travel through memory at every op, and so it would in a caller that holds
+/// several of these loops.
 template <bool kTimes, bool kBytes, bool kReplicas, bool kPerOp>
 void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks* per_op) {
   const Op* const ops = schedule.ops().data();
