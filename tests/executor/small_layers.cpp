@@ -17,6 +17,15 @@ LayersConfig small(Arithmetic arithmetic) {
   return config;
 }
 
+LayersConfig tiny() {
+  LayersConfig config;
+  config.width = 5;
+  config.hidden = 7;
+  config.rows = 4;
+  config.seed = 3;
+  return config;
+}
+
 LayersConfig small_with_attention(int heads) {
   LayersConfig config = small(Arithmetic::Float);
   config.heads = heads;
