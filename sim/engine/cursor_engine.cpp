@@ -98,6 +98,7 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
     const std::size_t end = cursor.end;
     std::size_t next = cursor.next;
     fetch_ahead(ops, times, next);
+    // Copies of what the visit changes, so that it may live in registers: nobody else looks at them before the visit ends.
     Ticks clock = cursor.clock;
     Ticks busy = cursor.busy;
     std::int32_t live = cursor.live;
@@ -108,21 +109,26 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
       const Action& action = actions[slot * kPlainKinds + index_of(op.kind())];
       const std::int32_t microbatch = op.microbatch().value();
       const std::size_t place = op.microbatch().at() & mask;
+      // The cell names the microbatch that it holds: a later one shares the cell and may stand there instead. Both conditions are
+      // joined without a short circuit, so that one branch, which is nearly always taken the same way, decides.
       Cell& input = action.input_ring[place];
       if (static_cast<unsigned>(input.microbatch != microbatch) & static_cast<unsigned>(action.needs_input)) {
         cursor.waits_for = &input;
         break;
       }
+      // The ring is full: the consumer has not taken the microbatch that is one ring length older.
       Cell& output = action.output_ring[place];
       if (static_cast<unsigned>(output.microbatch != kEmpty) & static_cast<unsigned>(action.has_output)) {
         wait_for_space(output, cursor);
         break;
       }
+      // The op's only consumer has it, so the cell is free. An op without input empties a cell of its own row, and reads a time of 0 there.
       input.microbatch = kEmpty;
       const Ticks start = std::max(clock, input.produced + action.delay);
       const Ticks duration = kPerOp ? per_op[next] : action.duration;
       clock = start + duration;
       busy += duration;
+      // An op takes memory when it starts and gives memory back when it ends: the peak lies in between.
       live += action.live_taken;
       peak_live = std::max(peak_live, live);
       live -= action.live_given;
@@ -135,6 +141,8 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
         times.start[next] = start;
         times.end[next] = clock;
       }
+      // Publish the result. An op without output writes to a row that nobody reads. The consumer is asked for its cell and not looked at
+      // otherwise: it is woken only if it stands before this very tensor, and visited later.
       output.produced = clock;
       output.microbatch = microbatch;
       if (action.consumer->waits_for == &output) {
@@ -228,6 +236,7 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
       run_copy(schedule, costs, cursor, times);
       continue;
     }
+    // Every op of the entry must have its input and a free cell before any of them runs: an entry starts as one.
     std::size_t last = cursor.next;
     Ticks start = cursor.clock;
     Ticks sum = 0;
@@ -246,6 +255,7 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
       if (kExtended && !reload_end_.empty())
         start = std::max(start, reload_end_[pass_of(schedule, ops[last])]);
     } while (ops[last++].joined());
+    // Only now the inputs are taken: an entry that stopped above looks at all of them again.
     for (std::size_t i = cursor.next; i < last; ++i)
       action_of(schedule, ops[i]).input_ring[place_of(unit_of(schedule, ops[i]))].microbatch = kEmpty;
     const LaneTimes lane = kExtended ? lane_times(costs, schedule, cursor.next, last) : LaneTimes();
