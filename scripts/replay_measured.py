@@ -156,13 +156,17 @@ def zero_bubble_config(data, row, schedule, factor, rank_time_us):
 
 
 def fit_zero_bubble(step_of, row, measured):
-    """Factor and rank time with which 1F1B and interleaved 1F1B of this row take what was measured. Each has most to say about one of them, so
-    they are found in turns."""
-    factor, rank_time, probe = 1.0, 100.0, 50.0
-    for _ in range(12):
-        factor *= measured(row, "1f1b") / step_of(row, "1f1b", factor, rank_time)
-        now, more = (step_of(row, "interleaved-1f1b", factor, rank_time + extra) for extra in (0, probe))
-        rank_time = max(0.0, rank_time + (measured(row, "interleaved-1f1b") - now) * probe / (more - now))
+    """Factor and rank time with which 1F1B and interleaved 1F1B of this row take what was measured: Newton's method on two nearly linear steps."""
+    schedules = ("1f1b", "interleaved-1f1b")
+    factor, rank_time = 1.0, 200.0
+    for _ in range(4):
+        now = [step_of(row, schedule, factor, rank_time) for schedule in schedules]
+        by_factor = [(step_of(row, schedule, factor + 0.01, rank_time) - step) / 0.01 for schedule, step in zip(schedules, now)]
+        by_time = [(step_of(row, schedule, factor, rank_time + 10) - step) / 10 for schedule, step in zip(schedules, now)]
+        left = [measured(row, schedule) - step for schedule, step in zip(schedules, now)]
+        determinant = by_factor[0] * by_time[1] - by_factor[1] * by_time[0]
+        factor += (left[0] * by_time[1] - left[1] * by_time[0]) / determinant
+        rank_time += (by_factor[0] * left[1] - by_factor[1] * left[0]) / determinant
     return factor, rank_time
 
 
