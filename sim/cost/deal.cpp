@@ -379,6 +379,24 @@ void set_numbers(StageNumbers& numbers, Numbers dealt) {
   numbers.array = std::move(dealt);
 }
 
+/// Under FirstStage::Torch stage 0 was measured with I in its W. Its layers go to other stages too, which do I, so the two are told apart as
+/// on the other stages.
+void split_first_backward(NumbersByKind& measured) {
+  auto& input = measured[index_of(OpKind::BackwardInput)];
+  auto& weight = measured[index_of(OpKind::BackwardWeight)];
+  if (!input || !weight) return;
+  Wide of_input = 0;
+  Wide of_both = 0;
+  for (std::size_t s = 1; s < input->size(); ++s) {
+    of_input += (*input)[s];
+    of_both += Wide{(*input)[s]} + (*weight)[s];
+  }
+  if (of_both == 0) return;
+  const Wide both = Wide{input->front()} + weight->front();
+  input->front() = static_cast<std::int64_t>(share_of(both, of_input, of_both));
+  weight->front() = static_cast<std::int64_t>(both - input->front());
+}
+
 /// From a spec to that of another placement.
 class SpecDeal {
  public:
@@ -407,6 +425,7 @@ class SpecDeal {
       for (const CostRow& row : *spec_.table) rows.take_table(row);
     if (spec_.exceptions)
       for (const CostRow& row : *spec_.exceptions) rows.take_exception(row);
+    if (spec_.first_stage == FirstStage::Torch) split_first_backward(measured);
     NumbersByKind dealt;
     for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
       if (!measured[kind]) continue;

@@ -8,6 +8,7 @@
 //   ranks       the rest is the rank's: a stage takes the share of its layers in what all layers of its rank took.
 //   rows        a time or factor without a microbatch is the stage's own time and dealt likewise; so is each microbatch of costs.table.
 //               A time in costs.exceptions is so much more or less than the stage takes, and that stays whole on the rank's first stage.
+//   torch       under FirstStage::Torch the first stage's W was measured with its I; they are told apart as on the other stages.
 //   the others  entry, scales, noise and transfers are of entries, ranks and links and stay as they are.
 
 #include <optional>

@@ -64,7 +64,12 @@ Numbers dealt(const CostSpec& spec, const Placement& placement, OpKind kind = kF
   return deal_out(spec, placement).value().spec.duration[index_of(kind)]->array;
 }
 
-/// "F of stage 1, rank -, microbatch 0: 60": one line per row.
+/// `placement` outlives it.
+Shape shape_of_forwards(const Placement& placement) {
+  return {&placement, 1U << index_of(kF), 4};
+}
+
+/// "F s1 r- k0: 60" for a time of F on stage 1 in microbatch 0, on whatever rank.
 std::string text_of(const CostRows& of) {
   std::string out;
   const auto index = [](const std::optional<std::int32_t>& i) { return i ? std::to_string(*i) : "-"; };
@@ -202,8 +207,8 @@ TEST_CASE("what every entry takes and what links take is no layer's and stays") 
   spec.entry = 5;
   spec.transfer.link.latency = 7;
   spec.transfer.rank_time = 3;
-  const ResolvedCosts out =
-      resolve(spec, {&static_cast<const Placement&>(Placement::loop(4, 2)), 1U << index_of(kF), 4});
+  const Placement placement = Placement::loop(4, 2);
+  const ResolvedCosts out = resolve(spec, shape_of_forwards(placement));
   CHECK(out.costs.entry == 5);
   CHECK(out.costs.rank_time == 3);
   CHECK(out.costs.forward_delay == Numbers{0, 7, 7, 7, 7, 7, 7, 7});
@@ -216,6 +221,18 @@ TEST_CASE("an overlapped pair is dealt by the forward's stage, and what it saves
   CHECK(deal_out(spec, Placement::loop(2, 2))->spec.overlap->duration.array == Numbers{50, 50, 50, 50});
   spec.overlap = OverlapSpec{.rule = OverlapRule::Saving, .saving = 12};
   CHECK(deal_out(spec, Placement::loop(2, 2))->spec.overlap->saving == 6);
+}
+
+TEST_CASE("what PyTorch does of I in the first stage's W goes to stages that do I") {
+  CostSpec spec = measured({4, 4}, {40, 40});
+  spec.duration[index_of(OpKind::BackwardInput)] = numbers({0, 30}, "costs.backward_input");
+  spec.duration[index_of(OpKind::BackwardWeight)] = numbers({60, 30}, "costs.backward_weight");
+  spec.first_stage = FirstStage::Torch;
+  // Told apart 30 and 30, so each chunk takes 15 and 15, and stage 0 all of it in W again.
+  const Placement placement = Placement::loop(2, 2);
+  const ResolvedCosts out = resolve(spec, shape_of_forwards(placement));
+  CHECK(out.stage_duration[index_of(OpKind::BackwardInput)] == Numbers{0, 15, 15, 15});
+  CHECK(out.stage_duration[index_of(OpKind::BackwardWeight)] == Numbers{30, 15, 15, 15});
 }
 
 TEST_CASE("one warning names what cannot be dealt") {
