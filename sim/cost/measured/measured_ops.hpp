@@ -22,9 +22,12 @@ struct DurationSample {
 /// Sorts `durations`. The middle of an even number is the lower of the two.
 [[nodiscard]] DurationSample sample_of(std::vector<Ticks> durations);
 
+/// Whether any of them, [stage], has a duration.
+[[nodiscard]] bool was_seen(const std::vector<DurationSample>& samples);
+
 /// How long the ops of a timeline took.
 struct MeasuredOps {
-  /// [kind][stage], of ops that ran alone. count = 0: none did.
+  /// [kind][stage], of ops that ran alone. count = 0: none did. Where sequences are sliced, of whole passes: the sums over their slices.
   std::array<std::vector<DurationSample>, kOpKinds> op;
   /// The same, of ops that ran in groups: the group's time in equal shares, which is no op's own time.
   std::array<std::vector<DurationSample>, kOpKinds> share;
