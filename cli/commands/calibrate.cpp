@@ -10,7 +10,7 @@
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
@@ -36,6 +36,7 @@ struct CalibrateOptions {
   std::optional<std::string> costs_file;
   std::optional<std::string> timeline_file;
   std::optional<std::string> layers;
+  std::string unit = "unit";
   bool force = false;
 };
 
@@ -53,9 +54,10 @@ MeasuredRun read_times(const CalibrateOptions& options) {
     throw InputError(Where{file}, "a timeline is a whole run; give it alone, or only files of one trace");
   const std::string text = io::read_file(file, io::kMaxTimelineBytes);
   if (!options.input.from && !io::looks_like_timeline(text))
-    throw InputError(Where{file},
-                     "it is no trace and no timeline of a run; `pipeloom calibrate --help` lists what is read");
-  io::TimelineFile read = io::read_timeline(text, file);
+    throw InputError(
+        Where{file},
+        "it is no trace and no timeline of a run; `pipeloom calibrate --help` lists what is read");
+  io::TimelineFile read = io::read_timeline(text, file, *time_unit_named(options.unit));
   options.output.warn(read.warnings);
   return {.timeline = std::move(read.timeline)};
 }
@@ -64,7 +66,8 @@ MeasuredRun read_run(const CalibrateOptions& options) {
   const auto& from = options.input.from;
   const bool names_trace = from && io::is_trace_format(*from);
   if (from && !names_trace && !io::find_format(*from, Where{"--from"}).read_timeline)
-    throw InputError(Where{"--from"}, fmt::format("the format {} has no times of ops; give a trace's or timeline", *from));
+    throw InputError(Where{"--from"},
+                     fmt::format("the format {} has no times of ops; give a trace's or timeline", *from));
   const bool is_trace =
       names_trace || (!from && std::any_of(options.files.begin(), options.files.end(), io::is_trace));
   if (!is_trace) return read_times(options);
@@ -171,10 +174,9 @@ std::string row_text(const cost::CostRow& row, TimeUnit unit) {
   if (row.stage) out += fmt::format(" of stage {}", *row.stage);
   if (row.microbatch) out += fmt::format(", microbatch {}", *row.microbatch);
   if (row.slice) out += fmt::format(", slice {}", *row.slice);
-  return row.is_factor
-             ? fmt::format("{}: {:.4g} times", out,
-                           static_cast<double>(row.number) / static_cast<double>(kUnitScale))
-             : fmt::format("{}: {}", out, time_text(row.number, unit));
+  return row.is_factor ? fmt::format("{}: {:.4g} times", out,
+                                     static_cast<double>(row.number) / static_cast<double>(kUnitScale))
+                       : fmt::format("{}: {}", out, time_text(row.number, unit));
 }
 
 std::string exception_lines(const Calibration& calibration, TimeUnit unit, bool all) {
@@ -217,10 +219,11 @@ std::string cause_lines(const Calibration& calibration, TimeUnit unit) {
   if (!calibration.replay || !calibration.replay->explanation) return "";
   const auto& explanation = *calibration.replay->explanation;
   if (explanation.causes.empty()) return "";
+  constexpr std::size_t kLongestCause = 160;
   std::string out = "\nwhat these costs do not say:\n";
   for (const auto& cause : explanation.causes)
-    out += fmt::format("  {:>10}  {}\n",
-                       (cause.amount > 0 ? "+" : "") + time_text(cause.amount, unit), cause.text);
+    out += fmt::format("  {:>10}  {}\n", (cause.amount > 0 ? "+" : "") + time_text(cause.amount, unit),
+                       shortened(cause.text, kLongestCause));
   return out;
 }
 
@@ -250,10 +253,12 @@ void write_timeline(const CalibrateOptions& options, const Timeline& timeline) {
 
 ExitCode run_calibrate(const CalibrateOptions& options) {
   const bool json = options.print.is("json");
+  require_choice("--unit", options.unit, {"unit", "s", "ms", "us", "ns"});
   for (const auto& file : {options.costs_file, options.timeline_file}) {
     if (file) require_free(*file, options.force);
     if (file == "-" && json)
-      throw InputError(Where{"--json"}, "standard output takes one of --json and a file; give the file a name");
+      throw InputError(Where{"--json"},
+                       "standard output takes one of --json and a file; give the file a name");
   }
   const MeasuredRun run = read_run(options);
   const Timeline& timeline = run.timeline;
@@ -264,9 +269,8 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
   options.output.warn(calibration.warnings);
   if (options.timeline_file) write_timeline(options, timeline);
   if (options.costs_file)
-    io::write_file(*options.costs_file, overwrite_if(options.force), [&](std::ostream& out) {
-      study::calibrate::write_costs(out, calibration.measured);
-    });
+    io::write_file(*options.costs_file, overwrite_if(options.force),
+                   [&](std::ostream& out) { study::calibrate::write_costs(out, calibration.measured); });
   const bool has_stdout = options.costs_file == "-" || options.timeline_file == "-";
   if (json)
     print(study::calibrate::calibration_json(calibration, timeline, run.partial));
@@ -276,8 +280,10 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
 }
 
 constexpr const char* kCalibrateFooter =
-    "\nThe costs are medians over steps and microbatches, exceptions for single ops that differ for sure, what\n"
-    "messages take of ranks (read from ops that stand back to back) and on their way (read from idle ranks),\n"
+    "\nThe costs are medians over steps and microbatches, exceptions for single ops that differ for sure, "
+    "what\n"
+    "messages take of ranks (read from ops that stand back to back) and on their way (read from idle "
+    "ranks),\n"
     "and how much ops vary. The order that ran is then simulated with them and compared.\n\n"
     "Examples:\n"
     "  pipeloom calibrate trace/ -o costs.json\n"
@@ -298,6 +304,8 @@ Run calibrate(OptionList& list) {
   list.option("--timeline", options->timeline_file, "FILE", "Write the timeline of the trace (JSON lines)");
   list.option("--layers", options->layers, "N[,N...]",
               "Layers of each stage, or of the model if stages share them equally: goes into the costs");
+  list.option("--unit", options->unit, "UNIT",
+              "Of a timeline that does not say its own: s, ms, us or ns; default: unit");
   list.flag("--force", options->force, "Overwrite existing files");
   add_print_options(list, options->print, {"table", "json"}, "What is printed");
   add_output_options(list, options->output);

@@ -73,8 +73,8 @@ Measurements measured(const executor::RunResult& result) {
   return study::calibrate::measure(result.timeline, {.transfers = executor::measured_transfers(result)});
 }
 
-void write_files(const RunArguments& arguments, const Timeline& timeline,
-                 const Measurements& costs, const cost::CostSpec& rules) {
+void write_files(const RunArguments& arguments, const Timeline& timeline, const Measurements& costs,
+                 const cost::CostSpec& rules) {
   if (arguments.timeline_file)
     io::write_file(*arguments.timeline_file, overwrite_if(arguments.force), [&](std::ostream& out) {
       out << fmt::format("{{\"time_unit\":\"{}\"}}\n", name_of(timeline.unit));

@@ -101,8 +101,7 @@ std::string transfers_page(const cost::MeasuredTransfers& transfers, bool pairs,
     columns.push_back({"spread", Align::Right});
   }
   Table table(std::move(columns));
-  const auto add = [&](std::string from, std::string to,
-                       const cost::MeasuredTransfers::Samples& samples) {
+  const auto add = [&](std::string from, std::string to, const cost::MeasuredTransfers::Samples& samples) {
     std::vector<std::string> row = {std::move(from), std::move(to), std::to_string(samples.transfer.count)};
     for (const DurationSample& sample : {samples.waiting, samples.overhead, samples.transfer}) {
       row.push_back(rounded(sample.median));

@@ -20,7 +20,6 @@ void put_on_clock(io::Config& config, Ticks unit);
 
 /// What messages did with their time, in ms: of all, with `pairs` also between each two ranks, and the link that a waiting rank sees. "" if
 /// there were none.
-[[nodiscard]] std::string transfers_page(const cost::MeasuredTransfers& transfers, bool pairs,
-                                         bool colour);
+[[nodiscard]] std::string transfers_page(const cost::MeasuredTransfers& transfers, bool pairs, bool colour);
 
 }  // namespace pipeloom::cli

@@ -83,8 +83,10 @@ MeasuredTransfers measured_transfers(const RunResult& run) {
     pair.link = link_of(run, table, [&](const MeasuredMessage& message, const MessageInfo& info) {
       return message.waited && info.from_rank == pair.from && info.to_rank == pair.to;
     });
-  out.link = link_of(run, table, [](const MeasuredMessage& message, const MessageInfo&) { return message.waited; });
-  if (!out.link) out.link = link_of(run, table, [](const MeasuredMessage&, const MessageInfo&) { return true; });
+  out.link =
+      link_of(run, table, [](const MeasuredMessage& message, const MessageInfo&) { return message.waited; });
+  if (!out.link)
+    out.link = link_of(run, table, [](const MeasuredMessage&, const MessageInfo&) { return true; });
   return out;
 }
 

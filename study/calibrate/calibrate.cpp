@@ -87,8 +87,8 @@ std::optional<Run> simulated(const Timeline& timeline, const cost::CostSpec& cos
 std::optional<explain::Explanation> explained(const Run& run, const Timeline& timeline) {
   const bool too_large = timeline.start.size() > kMostExplained || timeline.schedule->has_copies();
   if (too_large) return std::nullopt;
-  return explain::explain(
-      {.timeline = run.timeline, .costs = run.costs, .rank_time = run.costs->rank_time}, timeline);
+  return explain::explain({.timeline = run.timeline, .costs = run.costs, .rank_time = run.costs->rank_time},
+                          timeline);
 }
 
 std::optional<Replay> replay_of(const Timeline& timeline, Calibration& calibration) {
@@ -110,7 +110,8 @@ void warn(Calibration& calibration, const Timeline& timeline) {
     say(fmt::format("{} ops that differ from their stage's are left out: the {} largest are exceptions",
                     measured.single.left_out, kMostExceptions));
   if (timeline.steps == 1 && !measured.single.rows.empty())
-    say("one step was measured: what single ops took more may be of this step alone; measure several to tell");
+    say("one step was measured: what single ops took more may be of this step alone; measure several to "
+        "tell");
   if (timeline.schedule->has_copies())
     say("copies run beside the queues, so that gaps say nothing about messages: their time is left out");
   const bool has_links = !measured.waits.links.empty();
@@ -120,7 +121,8 @@ void warn(Calibration& calibration, const Timeline& timeline) {
   if (!clocks.loose.empty()) {
     std::vector<int> ranks;
     for (const Rank rank : clocks.loose) ranks.push_back(rank.value());
-    say(fmt::format("no messages both ways tie the clocks of ranks {} to that of rank 0", fmt::join(ranks, ", ")));
+    say(fmt::format("no messages both ways tie the clocks of ranks {} to that of rank 0",
+                    fmt::join(ranks, ", ")));
   }
 }
 

@@ -49,14 +49,38 @@ std::vector<std::size_t> stages_from(const cost::MeasuredOps& measured, OpKind k
   return out;
 }
 
-/// Of stages whose forwards were in no group: their F and longest backward one after another.
+/// F and the longest backward one after another: what is said of a pair that never ran.
+Ticks in_turn(const cost::MeasuredOps& measured, std::size_t forward, std::size_t backward) {
+  return time_of(measured, OpKind::Forward, forward) +
+         std::max(time_of(measured, OpKind::Backward, backward),
+                  time_of(measured, OpKind::BackwardInput, backward));
+}
+
+/// Of stages whose forwards were in no group: as of a pair of their own.
 std::vector<Ticks> group_medians(const cost::MeasuredOps& measured) {
   std::vector<Ticks> out;
   for (const DurationSample& sample : measured.group) out.push_back(sample.median);
   for (std::size_t s = 0; s < out.size(); ++s)
-    if (measured.group[s].count == 0)
-      out[s] = time_of(measured, OpKind::Forward, s) +
-               std::max(time_of(measured, OpKind::Backward, s), time_of(measured, OpKind::BackwardInput, s));
+    if (measured.group[s].count == 0) out[s] = in_turn(measured, s, s);
+  return out;
+}
+
+/// Whether some forwards ran with backwards of several stages.
+bool has_pairs(const cost::MeasuredOps& measured) {
+  const auto same_forward = [](const auto& a, const auto& b) { return a.first.first == b.first.first; };
+  return std::adjacent_find(measured.pairs.begin(), measured.pairs.end(), same_forward) !=
+         measured.pairs.end();
+}
+
+/// [stage of the forward][stage of the backward].
+std::vector<std::vector<Ticks>> pair_medians(const cost::MeasuredOps& measured) {
+  const std::size_t stages = measured.group.size();
+  std::vector<std::vector<Ticks>> out(stages, std::vector<Ticks>(stages));
+  for (std::size_t f = 0; f < stages; ++f)
+    for (std::size_t b = 0; b < stages; ++b) {
+      const auto seen = measured.pairs.find({f, b});
+      out[f][b] = seen != measured.pairs.end() ? seen->second.median : in_turn(measured, f, b);
+    }
   return out;
 }
 
@@ -228,7 +252,10 @@ cost::CostSpec costs_of(const Measurements& measured, const cost::CostSpec& rule
   if (was_seen(measured.group)) {
     spec.overlap.emplace();
     spec.overlap->rule = OverlapRule::Explicit;
-    spec.overlap->duration = array_of(group_medians(measured), "costs.overlapped");
+    if (has_pairs(measured))
+      spec.overlap->pairs = pair_medians(measured);
+    else
+      spec.overlap->duration = array_of(group_medians(measured), "costs.overlapped");
   } else if (is_sequential(rules)) {
     spec.overlap = rules.overlap;
   }
@@ -249,10 +276,10 @@ void write_costs(std::ostream& stream, const Measurements& measured, const cost:
   if (!measured.layers.empty()) out.line(2).member("layers", measured.layers);
   for (const OpKind kind : kAllOpKinds)
     if (has_kind(measured, kind)) write_numbers(out.line(2).key(name_of(kind)), measured, kind);
-  if (was_seen(measured.group))
+  if (was_seen(measured.group) && !has_pairs(measured))
     write_times(out.line(2).key("overlapped"), group_medians(measured), measured.unit);
-  else if (is_sequential(rules))
-    out.line(2).member("overlapped", "sequential");
+  else if (config.costs.overlap)
+    out.line(2).key("overlapped").raw(io::changed_text("costs.overlapped", config));
   for (const std::string_view name :
        std::initializer_list<std::string_view>{"exceptions", "entry", "noise", "transfer"})
     if (const std::string json = io::changed_text(fmt::format("costs.{}", name), config); !json.empty())

@@ -89,13 +89,14 @@ bool gives(const Generator& generator, const Params& params, const Schedule& wan
 }  // namespace
 
 std::vector<KnownOrder> known_orders(const Schedule& schedule) {
-  const Schedule wanted = schedule.is_extended() && !schedule.is_forward_only() ? without_extras(schedule) : schedule;
+  const Schedule wanted =
+      schedule.is_extended() && !schedule.is_forward_only() ? without_extras(schedule) : schedule;
   std::vector<KnownOrder> found;
   for (const Generator& generator : schedules::all()) {
     if (!may_be(generator, wanted)) continue;
     const std::vector<Params> all = candidates(generator, wanted);
-    const auto fits =
-        std::find_if(all.begin(), all.end(), [&](const Params& params) { return gives(generator, params, wanted); });
+    const auto fits = std::find_if(all.begin(), all.end(),
+                                   [&](const Params& params) { return gives(generator, params, wanted); });
     if (fits != all.end()) found.push_back({generator.name, *fits});
   }
   return found;

@@ -16,7 +16,7 @@ namespace {
 
 using explain::median_of;
 
-constexpr double kOfNormal = 1.4826;     // sigma / median absolute deviation
+constexpr double kOfNormal = 1.4826;  // sigma / median absolute deviation
 constexpr double kAgree = 0.75;
 
 /// Repeats of one microbatch in a cell, by step.
@@ -99,8 +99,8 @@ void take_logs(std::vector<Cell>& cells) {
   for (Cell& cell : cells)
     for (Repeats& of : cell.microbatches)
       for (const Ticks duration : of.durations)
-        of.logs.push_back(std::log(static_cast<double>(std::max<Ticks>(duration, 1)) /
-                                   static_cast<double>(cell.median)));
+        of.logs.push_back(
+            std::log(static_cast<double>(std::max<Ticks>(duration, 1)) / static_cast<double>(cell.median)));
 }
 
 std::vector<double> logs_of(const Cell& cell) {
@@ -125,8 +125,7 @@ double set_sigmas(std::vector<Cell>& cells) {
 
 /// Whether three quarters lie on the side of `value`, at least half as far.
 bool agree(const std::vector<double>& logs, double value) {
-  const auto there = std::count_if(logs.begin(), logs.end(),
-                                   [&](double log) { return log / value >= 0.5; });
+  const auto there = std::count_if(logs.begin(), logs.end(), [&](double log) { return log / value >= 0.5; });
   return static_cast<double>(there) >= kAgree * static_cast<double>(logs.size());
 }
 

@@ -23,16 +23,15 @@ using explain::MeasuredStep;
 using explain::Message;
 using explain::Wiring;
 
-constexpr double kSmallPart = 0.002;     // of a usual op: less is no idle time
-constexpr double kQuartiles = 1.349;     // quartile distance / sigma of a normal distribution
+constexpr double kSmallPart = 0.002;  // of a usual op: less is no idle time
+constexpr double kQuartiles = 1.349;  // quartile distance / sigma of a normal distribution
 
 /// Entries, and what they wait for, with no latency yet.
 Wiring wire(const Timeline& timeline) {
-  return explain::wire(
-      *timeline.schedule,
-      {.timeline = timeline,
-       .costs = std::make_shared<const Costs>(
-           uniform_costs(timeline.schedule->placement(), {.forward = 1, .backward = 1, .delay = 0}))});
+  return explain::wire(*timeline.schedule,
+                       {.timeline = timeline,
+                        .costs = std::make_shared<const Costs>(uniform_costs(
+                            timeline.schedule->placement(), {.forward = 1, .backward = 1, .delay = 0}))});
 }
 
 std::vector<MeasuredStep> steps_of(const Timeline& timeline, const Wiring& wiring) {
@@ -80,10 +79,9 @@ void guess_latencies(Wiring& wiring, const std::vector<MeasuredStep>& steps) {
     const explain::Link back{wiring.links[i].to, wiring.links[i].from};
     const auto other = std::find(wiring.links.begin(), wiring.links.end(), back);
     if (other == wiring.links.end()) continue;
-    both.push_back(
-        (static_cast<double>(smallest[i]) +
-         static_cast<double>(smallest[static_cast<std::size_t>(other - wiring.links.begin())])) /
-        2);
+    both.push_back((static_cast<double>(smallest[i]) +
+                    static_cast<double>(smallest[static_cast<std::size_t>(other - wiring.links.begin())])) /
+                   2);
   }
   const Ticks usual = std::max<Ticks>(0, std::llround(explain::median_of(std::move(both))));
   for (Message& message : wiring.messages) message.latency = usual;
@@ -169,13 +167,12 @@ Ticks time_per_message(const std::vector<BackToBack>& found, Ticks between) {
 void find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
   const std::vector<Ticks> smallest = smallest_gaps(wiring, steps);
   Gaps gaps;
-  for_each_back_to_back(wiring, steps, smallest,
-                        [&](std::size_t e, std::uint32_t previous, Ticks gap) {
-                          const int messages = wiring.sends[previous] + wiring.receives[e];
-                          const OpKind before = wiring.parts_of(previous).back().op.kind();
-                          const OpKind after = wiring.parts_of(e).front().op.kind();
-                          gaps[{before, after, messages}].push_back(gap);
-                        });
+  for_each_back_to_back(wiring, steps, smallest, [&](std::size_t e, std::uint32_t previous, Ticks gap) {
+    const int messages = wiring.sends[previous] + wiring.receives[e];
+    const OpKind before = wiring.parts_of(previous).back().op.kind();
+    const OpKind after = wiring.parts_of(e).front().op.kind();
+    gaps[{before, after, messages}].push_back(gap);
+  });
   for (auto& [name, found] : gaps) {
     const auto& [before, after, messages] = name;
     out.back_to_back.push_back({before, after, messages, sample_of(std::move(found))});
@@ -224,8 +221,7 @@ double usual_spread(const std::vector<LinkSamples>& links) {
 }
 
 void find_latencies(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
-  const auto small =
-      static_cast<Ticks>(kSmallPart * static_cast<double>(explain::usual_time(steps)));
+  const auto small = static_cast<Ticks>(kSmallPart * static_cast<double>(explain::usual_time(steps)));
   std::vector<LinkSamples> samples = latency_samples(wiring, steps, out, small);
   const auto width = std::max(small, static_cast<Ticks>(8 * usual_spread(samples)));
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -275,8 +271,7 @@ std::vector<LinkLatency> unusual_links(const std::vector<LinkLatency>& links, Ti
     const bool known = link.latency.count > 0;
     const Ticks found = known ? link.latency.median : std::min(usual, link.most);
     const double sigma = static_cast<double>(link.latency.spread) / kQuartiles;
-    const double error =
-        known ? median_error(sigma, static_cast<double>(link.latency.count)) : 0;
+    const double error = known ? median_error(sigma, static_cast<double>(link.latency.count)) : 0;
     const double least = std::max({static_cast<double>(small), 0.02 * static_cast<double>(usual), z * error});
     if (static_cast<double>(std::abs(found - usual)) <= least) continue;
     out.push_back(link);

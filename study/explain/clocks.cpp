@@ -107,8 +107,8 @@ Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
   Clocks clocks;
   clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
   const std::vector<LinkGap> gaps = gaps_of(wiring, steps, rank_time);
-  clocks.apart = known_apart ||
-                 std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
+  clocks.apart =
+      known_apart || std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
   if (clocks.apart) follow_tree(pairs_of(wiring, gaps), clocks);
   return clocks;
 }

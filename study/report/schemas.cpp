@@ -94,7 +94,7 @@ std::string report_schema(std::span<const Metric> table) {
 }
 
 std::vector<std::string> schema_names() {
-  return {"config", "report",       "schedule", "suite", "baseline",   "comparison",
+  return {"config", "report",       "schedule", "suite", "baseline",    "comparison",
           "grid",   "sweep-result", "check",    "run",   "explanation", "calibration"};
 }
 

@@ -1,9 +1,10 @@
 // What messages did with their time, and the link that follows from it.
 
+#include "executor/measure/measured_transfers.hpp"
+
 #include <memory>
 
 #include <pipeloom/schedule.hpp>
-#include "executor/measure/measured_transfers.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::measured_transfers_test {

@@ -22,6 +22,7 @@ struct CollectedOps {
   std::array<Samples, kOpKinds> alone;
   std::array<Samples, kOpKinds> shared;
   Samples group;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Ticks>> pairs;
 };
 
 void collect_entry(const Timeline& timeline, int step, std::size_t first, std::size_t last,
@@ -33,11 +34,14 @@ void collect_entry(const Timeline& timeline, int step, std::size_t first, std::s
   for (std::size_t i = first; i < last; ++i) {
     auto& samples = together ? out.shared : out.alone;
     const Ticks share = together ? duration(i) / static_cast<Ticks>(last - first) : duration(i);
-    samples[index_of(ops[i].kind())][ops[i].stage().at() * out.slices +
-                                     static_cast<std::size_t>(ops[i].slice())]
-        .push_back(share);
+    samples[index_of(ops[i].kind())]
+           [ops[i].stage().at() * out.slices + static_cast<std::size_t>(ops[i].slice())]
+               .push_back(share);
     if (together && ops[i].kind() == OpKind::Forward) out.group[ops[i].stage().at()].push_back(duration(i));
   }
+  const bool is_pair = together && last - first == 2 && ops[first].kind() == OpKind::Forward &&
+                       ops[first + 1].kind() != OpKind::Forward;
+  if (is_pair) out.pairs[{ops[first].stage().at(), ops[first + 1].stage().at()}].push_back(duration(first));
 }
 
 /// Of the whole passes of each stage: a pass takes what its slices take.
@@ -94,6 +98,7 @@ MeasuredOps measured_ops(const Timeline& timeline) {
   }
   if (schedule.has_groups())
     for (auto& samples : found.group) out.group.push_back(sample_of(std::move(samples)));
+  for (auto& [stages, samples] : found.pairs) out.pairs.emplace(stages, sample_of(std::move(samples)));
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <pipeloom/simulate.hpp>
@@ -33,6 +35,8 @@ struct MeasuredOps {
   std::array<std::vector<DurationSample>, kOpKinds> share;
   /// [stage of the forward] of groups of one forward and others; empty without groups.
   std::vector<DurationSample> group;
+  /// (stage of the forward, stage of the other) of groups of one forward and one other op.
+  std::map<std::pair<std::size_t, std::size_t>, DurationSample> pairs;
 };
 
 /// How long one op takes alone, as far as a run says so.

@@ -77,7 +77,8 @@ Timeline timeline_of(const ScheduleIn& schedule, const std::string& more) {
 
 }  // namespace
 
-TEST_CASE("every schedule with unequal stages, messages that take time of ranks, and a slow link", "[calibrate]") {
+TEST_CASE("every schedule with unequal stages, messages that take time of ranks, and a slow link",
+          "[calibrate]") {
   const std::string messages =
       R"(, "transfer": {"latency": 0.4, "rank_time": 0.05, "links": [{"from": 1, "to": 2, "latency": 1.2}]})";
   for (const schedules::Generator& generator : schedules::all()) {
@@ -162,7 +163,9 @@ TEST_CASE("steps with noise of 2 % give its size and no exceptions", "[calibrate
   Ticks offset = 0;
   for (int step = 0; step < measured.steps; ++step) {
     io::Config config = io::read_run_config(
-        io::Document::parse("{\"costs\": " + unequal(4, R"(, "transfer": {"latency": 0.4, "rank_time": 0.05})") + "}", "c").root(),
+        io::Document::parse(
+            "{\"costs\": " + unequal(4, R"(, "transfer": {"latency": 0.4, "rank_time": 0.05})") + "}", "c")
+            .root(),
         io::Needs::CostsOnly);
     auto rows = std::make_shared<std::vector<cost::CostRow>>();
     for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
@@ -190,7 +193,8 @@ TEST_CASE("steps with noise of 2 % give its size and no exceptions", "[calibrate
   CHECK(found.costs.transfer.rank_time == kMs / 20);
   // Medians of 64 have an error of 1.25 * 2 % / 8 = 0.3 %; steps under noise are longer than without.
   REQUIRE(found.replay);
-  const auto share = static_cast<double>(found.replay->simulated) / static_cast<double>(found.replay->measured);
+  const auto share =
+      static_cast<double>(found.replay->simulated) / static_cast<double>(found.replay->measured);
   CHECK(share > 0.97);
   CHECK(share < 1.005);
 }

@@ -76,8 +76,7 @@ TEST_CASE("measured costs as a file, and in the place of others") {
     const std::string out = file_of(costs);
     CHECK(out.find(R"("transfer": {"latency": 0.1, "bandwidth_gbps": 2.5, "bytes": 4096})") !=
           std::string::npos);
-    const std::string text =
-        R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "costs": )" + out + "}";
+    const std::string text = R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "costs": )" + out + "}";
     const io::Config read = io::read_run_config(io::Document::parse(text, "c.json").root());
     CHECK(read.costs.transfer.link.latency == kMs / 10);
     CHECK(read.costs.transfer.link.bits_per_second == 2'500'000'000);
@@ -121,9 +120,8 @@ TEST_CASE("measured costs keep the rules of messages and groups that were run") 
   rules.overlap.emplace();
   rules.overlap->rule = OverlapRule::Sequential;
   const std::string out = file_of(costs, rules);
-  CHECK(out.find(
-            "\"overlapped\": \"sequential\",\n  \"transfer\": {\"model\": \"async\", \"latency\": 0.1, "
-            "\"queue\": \"per-rank\", \"plan\": \"ahead\", \"ahead\": 2}") != std::string::npos);
+  CHECK(out.find("\"overlapped\": \"sequential\",\n  \"transfer\": {\"model\": \"async\", \"latency\": 0.1, "
+                 "\"queue\": \"per-rank\", \"plan\": \"ahead\", \"ahead\": 2}") != std::string::npos);
   const cost::CostSpec spec = costs_of(costs, rules);
   CHECK(spec.overlap->rule == OverlapRule::Sequential);
   CHECK(spec.transfer.queue == "per-rank");

@@ -76,9 +76,8 @@ TEST_CASE("a first forward that is longer in every step is one", "[calibrate]") 
 }
 
 TEST_CASE("a difference of less than half a percent is none", "[calibrate]") {
-  const Timeline timeline = steps_of(2, [](int, int microbatch, OpKind) -> Ticks {
-    return microbatch == 3 ? 100'400 : 100'000;
-  });
+  const Timeline timeline =
+      steps_of(2, [](int, int microbatch, OpKind) -> Ticks { return microbatch == 3 ? 100'400 : 100'000; });
   CHECK(find_single_ops(timeline).rows.empty());
 }
 
