@@ -111,7 +111,7 @@ std::string head(const Calibration& calibration, const Timeline& timeline) {
   for (std::size_t i = 1; i < calibration.orders.size(); ++i)
     name += (i == 1 ? " (also " : ", ") + calibration.orders[i].name;
   if (calibration.orders.size() > 1) name += ")";
-  return fmt::format("{} of {}, {}, {}; {}\n", name,
+  return fmt::format("{}: {}, {}, {}; {}\n", name,
                      count_text(static_cast<std::size_t>(schedule.ranks()), "rank"),
                      count_text(static_cast<std::size_t>(schedule.stages()), "stage"),
                      count_text(static_cast<std::size_t>(schedule.microbatches()), "microbatch"),

@@ -99,6 +99,10 @@ std::vector<KnownOrder> known_orders(const Schedule& schedule) {
                                    [&](const Params& params) { return gives(generator, params, wanted); });
     if (fits != all.end()) found.push_back({generator.name, *fits});
   }
+  // Of several at one size the one that is made for these chunks is meant.
+  std::stable_partition(found.begin(), found.end(), [](const KnownOrder& order) {
+    return schedules::find(order.name).generator->requirements.default_chunks == order.params.chunks;
+  });
   return found;
 }
 

@@ -15,8 +15,8 @@ struct KnownOrder {
   Params params;  ///< with the options that it takes to be this order
 };
 
-/// Every schedule of the registry that makes this very order for its ranks, stages, microbatches and slices, in the order of the registry;
-/// recomputation, copies and, of a forward pass, missing backwards aside. Those whose order depends on costs are not asked. Each schedule whose
+/// Every schedule of the registry that makes this very order for its ranks, stages, microbatches and slices, those first whose default chunks these
+/// are, else in the order of the registry; recomputation, copies and, of a forward pass, missing backwards aside. Those whose order depends on costs are not asked. Each schedule whose
 /// placement fits is made once for each variant: O(ops) for each.
 [[nodiscard]] std::vector<KnownOrder> known_orders(const Schedule& schedule);
 
