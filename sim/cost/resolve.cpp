@@ -76,9 +76,11 @@ std::optional<std::int64_t> scaled(Wide a, Wide b, Wide c) {
 }
 
 std::vector<Ticks> per_slot(const std::vector<Ticks>& by_stage, const Placement& placement) {
-  std::vector<Ticks> out(static_cast<std::size_t>(placement.slots()));
-  for (std::size_t slot = 0; slot < out.size(); ++slot)
-    out[slot] = by_stage[slot % static_cast<std::size_t>(placement.stages())];
+  const auto slots = static_cast<std::size_t>(placement.slots());
+  std::vector<Ticks> out;
+  out.reserve(slots);
+  // Slots count the stages of one replica after the other.
+  while (out.size() < slots) out.insert(out.end(), by_stage.begin(), by_stage.end());
   return out;
 }
 
@@ -119,6 +121,7 @@ void apply_scale(Scale scale, const Where& where, const char* key, Rank rank, Ti
 /// stage_scale, then rank_scale.
 void apply_scales(const CostSpec& spec, const ResolvedCosts& found, const Placement& placement,
                   std::vector<Ticks>& by_slot) {
+  if (found.stage_scale.empty() && found.rank_scale.empty()) return;
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
     const Rank rank = placement.rank_of(slot);
     Ticks& ticks = by_slot[slot.at()];
@@ -338,8 +341,13 @@ Hop hop_over(const Links& links, Rank from, Rank to, int ranks) {
 void resolve_transfers(const CostSpec& spec, const Links* links, const Placement& placement, Costs& costs) {
   const TransferSpec& transfer = spec.transfer;
   require_links_fit(transfer, placement.ranks());
+  const bool all_alike = placement.ranks() > 1 && links == nullptr && !transfer.ranks_per_node &&
+                         transfer.matrix.latency.empty() && transfer.matrix.bits_per_second.empty() &&
+                         transfer.links.empty();
+  const Hop any = all_alike ? Wire{transfer.link, transfer.bytes}.hop(spec.where) : Hop{};
   const auto hop = [&](Rank from, Rank to) -> Hop {
     if (from == to) return {};
+    if (all_alike) return any;
     if (links != nullptr) return hop_over(*links, from, to, placement.ranks());
     return wire_between(transfer, from, to).hop(spec.where);
   };
