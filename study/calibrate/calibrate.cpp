@@ -14,7 +14,7 @@
 namespace pipeloom::study::calibrate {
 namespace {
 
-/// What explain looks at takes seconds beyond this many times.
+/// Starts and ends of more ops than this take explain() seconds.
 constexpr std::size_t kMostExplained = 50'000;
 
 /// Durations of one kind on one stage.
@@ -83,7 +83,7 @@ std::optional<Run> simulated(const Timeline& timeline, const cost::CostSpec& cos
   return std::nullopt;
 }
 
-/// An explanation is worth a line less where it cannot be had.
+/// Nothing where it would take too long, or copies run beside the queues.
 std::optional<explain::Explanation> explained(const Run& run, const Timeline& timeline) {
   const bool too_large = timeline.start.size() > kMostExplained || timeline.schedule->has_copies();
   if (too_large) return std::nullopt;

@@ -87,6 +87,39 @@ TEST_CASE("measured costs as a file, and in the place of others") {
   }
 }
 
+TEST_CASE("links that differ from the others have rows, both ways where these agree") {
+  Measurements costs = two_stages();
+  costs.transfers = ten_messages();
+  const auto pair = [](int from, int to, Ticks latency) {
+    return cost::MeasuredTransfers::Pair{
+        Rank(from),
+        Rank(to),
+        {{10, 0, 0}, {10, 0, 0}, {10, latency, 0}},
+        cost::MeasuredTransfers::Link{
+            .fit = {.latency = latency, .bits_per_second = {}}, .overhead = 0, .bytes = 4096}};
+  };
+  costs.transfers.pairs = {pair(0, 1, kMs / 10),     pair(1, 0, kMs / 10), pair(1, 2, 3 * kMs / 10),
+                           pair(2, 1, 3 * kMs / 10), pair(2, 3, kMs / 5),  pair(3, 2, kMs / 10)};
+  CHECK(
+      file_of(costs).find(
+          R"("transfer": {"latency": 0.1, "links": [{"from": 1, "to": 2, "latency": 0.3}, {"from": 2, "to": 3, "latency": 0.2, "oneway": true}]})") !=
+      std::string::npos);
+  SECTION("by less than chance they do not") {
+    // A link's median of ten with a spread of 0.4 ms has an error of 1.25 * 0.4 / 1.35 / sqrt(10) = 0.12 ms.
+    for (cost::MeasuredTransfers::Pair& one : costs.transfers.pairs)
+      one.samples.transfer.spread = 2 * kMs / 5;
+    CHECK(costs_of(costs).transfer.links.empty());
+  }
+}
+
+TEST_CASE("forwards that ran with backwards of several stages have a time for each pair") {
+  Measurements costs = two_stages();
+  costs.group = {{2, 5 * kMs, 0}, {1, 6 * kMs, 0}};
+  costs.pairs = {{{0, 0}, {1, 4 * kMs, 0}}, {{0, 1}, {1, 5 * kMs, 0}}, {{1, 1}, {1, 6 * kMs, 0}}};
+  // Stage 1's forward never ran with stage 0's backward: 2 + 3.
+  CHECK(file_of(costs).find(R"("overlapped": {"pairs": [[4.0, 5.0], [5.0, 6.0]]})") != std::string::npos);
+}
+
 TEST_CASE("what never ran alone is not written as if it had") {
   Measurements costs = two_stages();
   for (auto& samples : costs.share) samples.resize(2);
