@@ -79,10 +79,10 @@ MeasuredRun read_run(const CalibrateOptions& options) {
 }
 
 /// "4,4,4,3", or one number for the whole model where stages have the same.
-std::vector<int> parse_layers(const std::optional<std::string>& text, int stages) {
+std::vector<std::int32_t> parse_layers(const std::optional<std::string>& text, int stages) {
   if (!text) return {};
   constexpr int kMost = 1'000'000;
-  std::vector<int> layers;
+  std::vector<std::int32_t> layers;
   std::string_view rest = *text;
   for (;;) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
@@ -262,7 +262,7 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
   }
   const MeasuredRun run = read_run(options);
   const Timeline& timeline = run.timeline;
-  const std::vector<int> layers = parse_layers(options.layers, timeline.schedule->stages());
+  const std::vector<std::int32_t> layers = parse_layers(options.layers, timeline.schedule->stages());
   const Calibration calibration = study::at_place(options.files.front(), [&] {
     return study::calibrate::calibrate(timeline, {.clocks_by_step = run.clocks_by_step}, layers);
   });

@@ -8,6 +8,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/cost/bind.hpp"
 #include "sim/cost/cost_spec.hpp"
+#include "sim/cost/deal.hpp"
 #include "sim/cost/exceptions.hpp"
 #include "sim/cost/source.hpp"
 #include "sim/cost/spread.hpp"
@@ -385,13 +386,8 @@ void warn_about_transfer(const TransferSpec& spec, std::vector<std::string>& war
     warnings.emplace_back("costs.transfer.bandwidth_gbps has no effect without costs.transfer.bytes");
 }
 
-}  // namespace
-
-ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
-  return resolve(spec, shape, sources());
-}
-
-ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
+/// What `from` says of the shape, whose stages the numbers are of.
+ResolvedCosts resolve_stated(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
   const Placement& placement = *shape.placement;
   ResolvedCosts out;
   out.rank_scale = expand_scales(spec.rank_scale, placement.ranks(), "costs.rank_scale", "rank");
@@ -400,6 +396,8 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
       expand_scales(spec.microbatch_scale, shape.microbatches, "costs.microbatch_scale", "microbatch");
   out.costs.unit = spec.unit;
   Stated said = ask(from, spec, shape);
+  out.layers = spec.layers;
+  out.stage_ranks = spec.stage_ranks;
   out.table = rows_per_pass(spec.table, spec.per, placement);
   out.exceptions = rows_per_pass(spec.exceptions, spec.per, placement);
   std::vector<OpCost> ops = std::move(said.ops);
@@ -421,6 +419,22 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
   if (spec.per != Per::Stage)
     out.origins.emplace_back("costs.per", fmt::format("divided: given per {}", name_of(spec.per)));
   return out;
+}
+
+}  // namespace
+
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
+  return resolve(spec, shape, sources());
+}
+
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
+  if (std::optional<DealtCosts> dealt = deal_out(spec, *shape.placement)) {
+    ResolvedCosts out = resolve_stated(dealt->spec, shape, from);
+    out.origins.insert(out.origins.end(), dealt->origins.begin(), dealt->origins.end());
+    out.warnings.insert(out.warnings.end(), dealt->warnings.begin(), dealt->warnings.end());
+    return out;
+  }
+  return resolve_stated(spec, shape, from);
 }
 
 ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule) {

@@ -102,6 +102,17 @@ std::optional<Replay> replay_of(const Timeline& timeline, Calibration& calibrati
   return out;
 }
 
+/// Empty where stage s is on rank s mod p, or on two ranks.
+std::vector<std::int32_t> stage_ranks(const Placement& placement) {
+  std::vector<std::int32_t> ranks;
+  bool in_turn = true;
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
+    ranks.push_back(placement.rank_of(stage).value());
+    in_turn = in_turn && ranks.back() == stage.value() % placement.ranks();
+  }
+  return in_turn || placement.replicas() > 1 ? std::vector<std::int32_t>() : ranks;
+}
+
 void warn(Calibration& calibration, const Timeline& timeline) {
   const Measurements& measured = calibration.measured;
   const auto say = [&](std::string line) { calibration.warnings.push_back(std::move(line)); };
@@ -128,9 +139,10 @@ void warn(Calibration& calibration, const Timeline& timeline) {
 
 }  // namespace
 
-Calibration calibrate(const Timeline& timeline, const KnownOfRun& known, std::vector<int> layers) {
+Calibration calibrate(const Timeline& timeline, const KnownOfRun& known, std::vector<std::int32_t> layers) {
   Calibration out;
   out.measured = measure(timeline, known);
+  if (!layers.empty()) out.measured.stage_ranks = stage_ranks(timeline.schedule->placement());
   out.measured.layers = std::move(layers);
   out.costs = costs_of(out.measured);
   out.orders = known_orders(*timeline.schedule);

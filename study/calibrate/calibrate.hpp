@@ -42,6 +42,6 @@ struct Calibration {
 
 /// Throws InputError where the times cannot have been.
 [[nodiscard]] Calibration calibrate(const Timeline& timeline, const KnownOfRun& known = {},
-                                    std::vector<int> layers = {});
+                                    std::vector<std::int32_t> layers = {});
 
 }  // namespace pipeloom::study::calibrate

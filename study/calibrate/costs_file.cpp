@@ -246,6 +246,8 @@ void write_measured(io::JsonWriter& out, const Measurements& measured) {
 cost::CostSpec costs_of(const Measurements& measured, const cost::CostSpec& rules) {
   cost::CostSpec spec;
   spec.unit = measured.unit;
+  spec.layers.counts = measured.layers;
+  spec.stage_ranks.counts = measured.stage_ranks;
   for (const OpKind kind : kAllOpKinds)
     if (has_kind(measured, kind))
       spec.duration[index_of(kind)] = array_of(times_of(measured, kind), std::string(row_of(kind).cost_key));
@@ -273,17 +275,19 @@ void write_costs(std::ostream& stream, const Measurements& measured, const cost:
   io::TextWriter text(stream);
   io::JsonWriter out(text);
   out.object().line(2).member("time_unit", name_of(measured.unit));
-  if (!measured.layers.empty()) out.line(2).member("layers", measured.layers);
+  const auto add = [&](std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names)
+      if (const std::string json = io::changed_text(fmt::format("costs.{}", name), config); !json.empty())
+        out.line(2).key(name).raw(json);
+  };
+  add({"layers", "stage_ranks"});
   for (const OpKind kind : kAllOpKinds)
     if (has_kind(measured, kind)) write_numbers(out.line(2).key(name_of(kind)), measured, kind);
   if (was_seen(measured.group) && !has_pairs(measured))
     write_times(out.line(2).key("overlapped"), group_medians(measured), measured.unit);
   else if (config.costs.overlap)
     out.line(2).key("overlapped").raw(io::changed_text("costs.overlapped", config));
-  for (const std::string_view name :
-       std::initializer_list<std::string_view>{"exceptions", "entry", "noise", "transfer"})
-    if (const std::string json = io::changed_text(fmt::format("costs.{}", name), config); !json.empty())
-      out.line(2).key(name).raw(json);
+  add({"exceptions", "entry", "noise", "transfer"});
   write_measured(out.line(2).key("measured"), measured);
   out.close(0);
   text << '\n';

@@ -3,7 +3,7 @@
 // Everything that a measured run says about costs. `pipeloom calibrate` and `pipeloom run` go through here both: the one has a timeline, the
 // other knows besides how large its messages were and who waited for them.
 
-#include <optional>
+#include <cstdint>
 #include <vector>
 
 #include <pipeloom/simulate.hpp>
@@ -22,8 +22,10 @@ struct Measurements : cost::MeasuredOps {
   SingleOps single = {};
   /// What a usual entry takes: differences of a small part of it are none.
   Ticks usual_entry = 0;
-  /// Layers of the model on each stage, as whoever ran it says; may be empty.
-  std::vector<int> layers = {};
+  /// Layers of the model on each stage, as whoever ran it says; may be empty. Where they are known, the rank that ran each, unless stage s
+  /// was on rank s mod p.
+  std::vector<std::int32_t> layers = {};
+  std::vector<std::int32_t> stage_ranks = {};
 };
 
 /// What is known of a run besides its times.

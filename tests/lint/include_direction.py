@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "sim/base": [],
     "sim": ["sim/base"],
     "sim/engine": ["sim", "sim/base"],
-    "sim/cost": ["sim", "sim/base"],
+    "sim/cost": ["sim", "sim/base", "sim/layout"],
     "sim/cost/measured": ["sim", "sim/base"],
     "sim/layout": ["sim", "sim/base"],
     "sim/torch": ["sim", "sim/base"],

@@ -240,6 +240,20 @@ TEST_CASE("layers go into the file, one number for each stage", "[calibrate]") {
   CHECK(file_of(found).find("\"layers\": [8, 8, 8, 7]") != std::string::npos);
 }
 
+TEST_CASE("costs with layers go to a schedule with other stages", "[calibrate]") {
+  // ZBV's stages of 4 layers on ranks 0 1 2 2 1 0: 1F1B's 3 stages have 8 each, and rank r the ops of both of its stages. Only a V's file says
+  // which ranks these were.
+  const ScheduleIn zbv = made("zbv", {.ranks = 3, .microbatches = 6, .chunks = 2});
+  const Calibration found = calibrate(
+      run_with(zbv, R"({"time_unit": "ms", "forward": 5, "backward_input": 6, "backward_weight": 4})").timeline, {},
+      {4, 4, 4, 4, 4, 4});
+  CHECK(file_of(found).find("\"stage_ranks\": [0, 1, 2, 2, 1, 0]") != std::string::npos);
+  const Run dealt = run_with(made("1f1b", {.ranks = 3, .microbatches = 6}), file_of(found));
+  for (const Ticks forward : dealt.costs->duration[index_of(OpKind::Forward)]) CHECK(forward == 2 * 5 * kMs);
+  for (const Ticks backward : dealt.costs->duration[index_of(OpKind::Backward)])
+    CHECK(backward == 2 * (6 + 4) * kMs);
+}
+
 TEST_CASE("an order without backwards on one stage is calibrated, and not simulated", "[calibrate]") {
   Timeline half;
   half.schedule = std::make_shared<const Schedule>(parse_schedule("0F0 0F1 0B0 0B1 | 1F0 1F1 1B0"));
