@@ -47,6 +47,7 @@ MAY_INCLUDE = {
     "study/compare": ["sim/*", "study/report", "study/run", "study/text"],
     "study/suite": ["sim/*", "study/report", "study/run", "study/text"],
     "study/explain": ["sim", "sim/base", "sim/io/json", "study/text"],
+    "study/calibrate": ["sim/*", "schedules", "study/run", "study/explain", "study/text"],
     "study/document": ["sim", "sim/base", "sim/analysis", "sim/draw", "study/text"],
     "study/gate": ["sim", "sim/base", "sim/io/json", "study/suite", "study/document", "study/text"],
     "study/sweep/grid": ["sim/*", "schedules", "study/report", "study/run", "study/text"],
