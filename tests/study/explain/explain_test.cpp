@@ -51,6 +51,17 @@ TEST_CASE("quotients keep their sum", "[explain]") {
   CHECK(std::accumulate(means.begin(), means.end(), Ticks{0}) == 5);
 }
 
+TEST_CASE("times with gaps below the rank's time per message have no cause where they are predicted",
+          "[explain]") {
+  const auto schedule = made("1f1b", 4, 8);
+  // Entries stand 1 apart where a message takes 5 of a rank: another model of transfers made these times.
+  const Timeline timeline = simulate(
+      schedule, uniform_costs(schedule->placement(), {.forward = 10'000, .backward = 20'000, .delay = 1}));
+  const Explanation found = explain({.timeline = timeline, .rank_time = 5'000}, timeline);
+  CHECK(found.measured == found.predicted);
+  CHECK(found.causes.empty());
+}
+
 TEST_CASE("the same times have no cause", "[explain]") {
   const auto schedule = made("1f1b", 4, 8);
   const Timeline timeline = simulate(schedule, default_costs(schedule->placement()));
