@@ -30,7 +30,7 @@ constexpr std::string_view kKindName = "kind";
 constexpr std::string_view kTimeName = "time";
 constexpr std::string_view kFactorName = "factor";
 constexpr std::size_t kShownCell = 40;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // that spreadsheets put before UTF-8
+constexpr std::string_view kRowsByteOrderMark = "\xEF\xBB\xBF";  // that spreadsheets put before UTF-8
 
 std::string kinds_allowed() {
   std::string out;
@@ -277,7 +277,7 @@ cost::CostRows rows_of_file(const Value& name, const ReadContext& context) {
     throw InputError(name.where(), fmt::format("{} names the file '{}': {}", context.key.path,
                                                shortened(path, 64), error.what()));
   }
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (text.starts_with(kRowsByteOrderMark)) text.erase(0, kRowsByteOrderMark.size());
   if (path.ends_with(".csv")) {
     OneWarning warning(context);
     auto rows = std::make_shared<std::vector<CostRow>>(CsvRows(path, warning.context()).read(text));
