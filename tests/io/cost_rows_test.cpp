@@ -133,6 +133,20 @@ TEST_CASE("a time with a unit in a table's file sets the unit of the configurati
   CHECK(read("{\"table\": \"t.csv\"}", plain.config).costs.unit == TimeUnit::Unit);
 }
 
+TEST_CASE("factors of noise come from a file") {
+  for (const auto& [name, text] :
+       {std::pair("noise.json", "[0.9, 1.2]"), std::pair("noise.txt", "0.9\n1.2\n")}) {
+    const Folder folder(name, text);
+    const Config config =
+        read(R"({"noise": {"model": "empirical", "file": ")" + std::string(name) + "\"}}", folder.config);
+    CHECK(config.costs.noise->factors == std::vector<Scale>{kUnitScale / 10 * 9, kUnitScale / 10 * 12});
+  }
+  CHECK(error_of(R"({"noise": {"model": "empirical"}})")
+            .ends_with("costs.noise of the model empirical needs \"factors\" or \"file\", one of the two"));
+  CHECK(error_of(R"({"noise": {"model": "empirical", "file": "nowhere.txt"}})")
+            .find("costs.noise.file names the file 'nowhere.txt'") != std::string::npos);
+}
+
 TEST_CASE("a wrong link is named with its place") {
   CHECK(error_of(R"({"transfer": {"links": [{"from": 1, "latency": 2}]}})")
             .ends_with("a link needs \"from\" and \"to\", two different ranks"));
