@@ -8,6 +8,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/cost/bind.hpp"
 #include "sim/cost/cost_spec.hpp"
+#include "sim/cost/deal.hpp"
 #include "sim/cost/exceptions.hpp"
 #include "sim/cost/source.hpp"
 #include "sim/cost/spread.hpp"
@@ -76,9 +77,11 @@ std::optional<std::int64_t> scaled(Wide a, Wide b, Wide c) {
 }
 
 std::vector<Ticks> per_slot(const std::vector<Ticks>& by_stage, const Placement& placement) {
-  std::vector<Ticks> out(static_cast<std::size_t>(placement.slots()));
-  for (std::size_t slot = 0; slot < out.size(); ++slot)
-    out[slot] = by_stage[slot % static_cast<std::size_t>(placement.stages())];
+  const auto slots = static_cast<std::size_t>(placement.slots());
+  std::vector<Ticks> out;
+  out.reserve(slots);
+  // Slots count the stages of one replica after the other.
+  while (out.size() < slots) out.insert(out.end(), by_stage.begin(), by_stage.end());
   return out;
 }
 
@@ -119,6 +122,7 @@ void apply_scale(Scale scale, const Where& where, const char* key, Rank rank, Ti
 /// stage_scale, then rank_scale.
 void apply_scales(const CostSpec& spec, const ResolvedCosts& found, const Placement& placement,
                   std::vector<Ticks>& by_slot) {
+  if (found.stage_scale.empty() && found.rank_scale.empty()) return;
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
     const Rank rank = placement.rank_of(slot);
     Ticks& ticks = by_slot[slot.at()];
@@ -338,8 +342,13 @@ Hop hop_over(const Links& links, Rank from, Rank to, int ranks) {
 void resolve_transfers(const CostSpec& spec, const Links* links, const Placement& placement, Costs& costs) {
   const TransferSpec& transfer = spec.transfer;
   require_links_fit(transfer, placement.ranks());
+  const bool all_alike = placement.ranks() > 1 && links == nullptr && !transfer.ranks_per_node &&
+                         transfer.matrix.latency.empty() && transfer.matrix.bits_per_second.empty() &&
+                         transfer.links.empty();
+  const Hop any = all_alike ? Wire{transfer.link, transfer.bytes}.hop(spec.where) : Hop{};
   const auto hop = [&](Rank from, Rank to) -> Hop {
     if (from == to) return {};
+    if (all_alike) return any;
     if (links != nullptr) return hop_over(*links, from, to, placement.ranks());
     return wire_between(transfer, from, to).hop(spec.where);
   };
@@ -377,13 +386,8 @@ void warn_about_transfer(const TransferSpec& spec, std::vector<std::string>& war
     warnings.emplace_back("costs.transfer.bandwidth_gbps has no effect without costs.transfer.bytes");
 }
 
-}  // namespace
-
-ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
-  return resolve(spec, shape, sources());
-}
-
-ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
+/// What `from` says of the shape, whose stages the numbers are of.
+ResolvedCosts resolve_stated(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
   const Placement& placement = *shape.placement;
   ResolvedCosts out;
   out.rank_scale = expand_scales(spec.rank_scale, placement.ranks(), "costs.rank_scale", "rank");
@@ -392,6 +396,8 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
       expand_scales(spec.microbatch_scale, shape.microbatches, "costs.microbatch_scale", "microbatch");
   out.costs.unit = spec.unit;
   Stated said = ask(from, spec, shape);
+  out.layers = spec.layers;
+  out.stage_ranks = spec.stage_ranks;
   out.table = rows_per_pass(spec.table, spec.per, placement);
   out.exceptions = rows_per_pass(spec.exceptions, spec.per, placement);
   std::vector<OpCost> ops = std::move(said.ops);
@@ -413,6 +419,22 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
   if (spec.per != Per::Stage)
     out.origins.emplace_back("costs.per", fmt::format("divided: given per {}", name_of(spec.per)));
   return out;
+}
+
+}  // namespace
+
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
+  return resolve(spec, shape, sources());
+}
+
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
+  if (std::optional<DealtCosts> dealt = deal_out(spec, *shape.placement)) {
+    ResolvedCosts out = resolve_stated(dealt->spec, shape, from);
+    out.origins.insert(out.origins.end(), dealt->origins.begin(), dealt->origins.end());
+    out.warnings.insert(out.warnings.end(), dealt->warnings.begin(), dealt->warnings.end());
+    return out;
+  }
+  return resolve_stated(spec, shape, from);
 }
 
 ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule) {

@@ -144,6 +144,7 @@ void Scenarios::evaluate(Batch& batch) const {
       const Ticks start = std::max(previous[lane], producer[lane] + record.delay);
       if constexpr (kHiccups) {
         Ticks& hiccup = batch.next_hiccup[record.rank * kLanes + lane];
+        // A pause that begins while the op runs makes it longer, so that the next pause may fall into it too. Pauses in idle time pass.
         for (; duration > 0 && start + duration > hiccup; hiccup += noise_.period)
           if (hiccup >= start) duration += noise_.time;
       }
@@ -165,6 +166,7 @@ void Scenarios::walk_path(const Batch& batch, std::size_t lane, std::size_t posi
     const Ticks arrival = end_at(record.producer) + record.delay;
     const Ticks start = std::max(end_at(record.previous), arrival);
     rows[record.row] += static_cast<double>(end_at(position) - start - record.lane);
+    // The path goes to whichever end the start waited for; to the rank's own record if both came at once.
     const bool waited = arrival > end_at(record.previous);
     if (waited && record.delay > 0) {
       const std::uint32_t from = records_[record.producer - first].rank;

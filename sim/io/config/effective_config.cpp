@@ -41,6 +41,8 @@ cost::LinkSpec link_or(const cost::LinkSpec& link, const cost::LinkSpec& otherwi
 void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, const Costs& found,
                 const EffectiveConfig& config) {
   costs.per = cost::Per::Stage;
+  costs.layers = resolved.layers;
+  costs.stage_ranks = resolved.stage_ranks;
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     costs.duration[kind].reset();
     if (is_shown(config, kAllOpKinds[kind])) costs.duration[kind] = by_stage(resolved.stage_duration[kind]);
@@ -51,7 +53,7 @@ void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, cons
                                     .duration = by_stage(resolved.stage_overlap),
                                     .factor = overlap.factor,
                                     .saving = overlap.saving};
-  costs.overlap->pairs = std::move(pairs);
+  if (!overlap.pairs.empty()) costs.overlap->pairs = std::move(pairs);
   costs.table = resolved.table;
   costs.exceptions = resolved.exceptions;
   costs.rank_scale = scales(resolved.rank_scale);

@@ -73,6 +73,12 @@ std::string slices_schema(const Key& key) {
       key.minimum, key.maximum);
 }
 
+std::string counts_schema(const Key& key) {
+  return fmt::format(
+      R"("type": "array", "minItems": 1, "items": {{"type": "integer", "minimum": {}, "maximum": {}}})",
+      key.minimum, key.maximum);
+}
+
 /// A word for all and one for nothing, or an object.
 template <Literal all>
 std::string word_or_object(const Key& key) {
@@ -182,6 +188,11 @@ const Form Slices::kForm = {.help = "a whole number, or an array of whole weight
                             .is_number = true,
                             .is_whole = true,
                             .schema = slices_schema};
+const Form Counts::kForm = {.help = "an array of whole numbers",
+                            .kinds = value_kinds({K::Array}),
+                            .kinds_text = "an array of whole numbers, one for each stage that was measured",
+                            .is_place = is_index,
+                            .schema = counts_schema};
 const Form Exceptions::kForm = {
     .help =
         "an array of {\"kind\", \"stage\", \"rank\", \"microbatch\", \"slice\": any of these, and "
