@@ -13,9 +13,9 @@
 #include "cli/options.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
-#include "study/explain/explain_json.hpp"
-#include "study/explain/explain_runs.hpp"
-#include "study/explain/explain_table.hpp"
+#include "study/explain/shown/explain_json.hpp"
+#include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
 #include "study/text/at_place.hpp"
 #include "study/text/numbers.hpp"
 

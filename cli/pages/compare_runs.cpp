@@ -10,9 +10,9 @@
 #include "sim/memory.hpp"
 #include "sim/text.hpp"
 #include "study/compare/compare.hpp"
-#include "study/explain/explain_json.hpp"
-#include "study/explain/explain_runs.hpp"
-#include "study/explain/explain_table.hpp"
+#include "study/explain/shown/explain_json.hpp"
+#include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
 
 namespace pipeloom::cli {
 namespace {

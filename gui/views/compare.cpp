@@ -12,7 +12,7 @@
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
 #include "sim/memory.hpp"
-#include "study/explain/explain_table.hpp"
+#include "study/explain/shown/explain_table.hpp"
 
 namespace pipeloom::gui::views {
 namespace {

@@ -138,7 +138,7 @@ std::optional<Ticks> added_by_factor(const Wiring& wiring, const std::vector<OpC
 }
 
 /// What some entries take more than predicted: as a factor, and in ticks.
-struct Excess {
+struct MoreTime {
   double least = 1e300;  // of the log factors
   double most = -1e300;
   double ticks = 0;
@@ -154,7 +154,7 @@ struct Excess {
 
 /// Whether members of each group take the same factor more.
 template <class Key>
-bool are_alike(const std::map<Key, Excess>& groups) {
+bool are_alike(const std::map<Key, MoreTime>& groups) {
   return std::all_of(groups.begin(), groups.end(),
                      [](const auto& group) { return group.second.most - group.second.least < 1e-6; });
 }
@@ -168,8 +168,8 @@ std::string seen_apart(const Wiring& wiring, const std::vector<OpCause>& all, co
   for (const OpCause& other : all)
     if (&other != &found && share_ops(wiring, found, other)) meeting.push_back(other);
   if (meeting.size() < 2) return {};
-  std::map<OpKind, Excess> kinds;
-  std::map<Stage, Excess> stages;
+  std::map<OpKind, MoreTime> kinds;
+  std::map<Stage, MoreTime> stages;
   for (std::size_t e = 0; e < wiring.entries(); ++e) {
     const Part& part = wiring.parts_of(e).front();
     if (wiring.predicted[e] == 0 || !found.ops.has(wiring.rank[e], part.op)) continue;
@@ -181,12 +181,11 @@ std::string seen_apart(const Wiring& wiring, const std::vector<OpCause>& all, co
   std::string text;
   const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
   if (are_alike(kinds)) {
-    for (const auto& [kind, excess] : kinds)
-      add(more_each(std::llround(excess.ticks / excess.count), kind, unit));
+    for (const auto& [kind, more] : kinds) add(more_each(std::llround(more.ticks / more.count), kind, unit));
   } else if (are_alike(stages)) {
-    for (const auto& [stage, excess] : stages)
-      if (excess.most != 0)
-        add(fmt::format("stage {} by {:.1f} %", stage.value(), 100 * std::expm1(excess.most)));
+    for (const auto& [stage, more] : stages)
+      if (more.most != 0)
+        add(fmt::format("stage {} by {:.1f} %", stage.value(), 100 * std::expm1(more.most)));
   }
   return text;
 }

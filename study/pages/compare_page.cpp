@@ -7,8 +7,8 @@
 #include <set>
 
 #include <pipeloom/schedule.hpp>
-#include "study/explain/explain_runs.hpp"
-#include "study/explain/explain_table.hpp"
+#include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
 #include "study/pages/charts.hpp"
 #include "study/pages/findings.hpp"
 #include "study/pages/run_page.hpp"

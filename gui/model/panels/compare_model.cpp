@@ -11,7 +11,7 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "study/explain/explain_runs.hpp"
+#include "study/explain/shown/explain_runs.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::gui {

@@ -10,7 +10,7 @@
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
 #include "study/explain/amounts.hpp"
-#include "study/explain/explain_runs.hpp"
+#include "study/explain/shown/explain_runs.hpp"
 #include "support/catch.hpp"
 #include "support/planted.hpp"
 

@@ -1,4 +1,4 @@
-#include "study/explain/explain_runs.hpp"
+#include "study/explain/shown/explain_runs.hpp"
 
 #include <pipeloom/error.hpp>
 #include "sim/io/config/effective_config.hpp"

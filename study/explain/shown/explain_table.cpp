@@ -1,4 +1,4 @@
-#include "study/explain/explain_table.hpp"
+#include "study/explain/shown/explain_table.hpp"
 
 #include <fmt/format.h>
 

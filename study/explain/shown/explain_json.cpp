@@ -1,4 +1,4 @@
-#include "study/explain/explain_json.hpp"
+#include "study/explain/shown/explain_json.hpp"
 
 #include <array>
 #include <cmath>
