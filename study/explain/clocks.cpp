@@ -102,11 +102,13 @@ void follow_tree(const std::vector<Pair>& pairs, Clocks& clocks) {
 
 }  // namespace
 
-Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks rank_time) {
+Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks rank_time,
+                   bool known_apart) {
   Clocks clocks;
   clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
   const std::vector<LinkGap> gaps = gaps_of(wiring, steps, rank_time);
-  clocks.apart = std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
+  clocks.apart =
+      known_apart || std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
   if (clocks.apart) follow_tree(pairs_of(wiring, gaps), clocks);
   return clocks;
 }

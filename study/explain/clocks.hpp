@@ -13,7 +13,7 @@
 namespace pipeloom::study::explain {
 
 struct Clocks {
-  /// Messages arrive before they leave: the clocks cannot be one.
+  /// Messages arrive before they leave, so that the clocks cannot be one; or whoever asked knows that they are not.
   bool apart = false;
   /// [rank]: what its clock is ahead of the first rank's; all 0 where `apart` is not set.
   std::vector<Ticks> offset;
@@ -24,9 +24,10 @@ struct Clocks {
 };
 
 /// `steps` as the files have them; `rank_time` is what a message takes of a rank. Where somebody waited for messages one way only, these
-/// took what is predicted, and the others more: half of the difference would make a slow link of ranks that are busy.
+/// took what is predicted, and the others more: half of the difference would make a slow link of ranks that are busy. `known_apart`: clocks
+/// are not one, whatever messages say.
 [[nodiscard]] Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
-                                 Ticks rank_time);
+                                 Ticks rank_time, bool known_apart = false);
 
 /// Takes the offsets off, and lets every step begin at 0.
 void align(const Wiring& wiring, const Clocks& clocks, std::vector<MeasuredStep>& steps);

@@ -48,6 +48,7 @@ MAY_INCLUDE = {
     "study/suite": ["sim/*", "study/report", "study/run", "study/text"],
     "study/explain": ["sim", "sim/base"],
     "study/explain/shown": ["sim", "sim/base", "sim/io/config", "sim/io/json", "study/explain", "study/text"],
+    "study/calibrate": ["sim/*", "schedules", "study/run", "study/explain", "study/text"],
     "study/document": ["sim", "sim/base", "sim/analysis", "sim/draw", "study/text"],
     "study/gate": ["sim", "sim/base", "sim/io/json", "study/suite", "study/document", "study/text"],
     "study/sweep/grid": ["sim/*", "schedules", "study/report", "study/run", "study/text"],

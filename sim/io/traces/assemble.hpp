@@ -21,6 +21,10 @@ struct TraceRun {
   std::vector<std::int32_t> ranks;
   /// What the trace calls each step of the timeline: the number of its mark, or counted from 0.
   std::vector<std::int32_t> steps;
+  /// Steps that some rank did not run in full were left out, or a file ended before its text did.
+  bool is_partial = false;
+  /// In each step every rank's clock begins anew (Trace::has_step_clocks).
+  bool has_step_clocks = false;
   /// Lines for stderr, those of the trace first.
   std::vector<std::string> warnings;
 };
