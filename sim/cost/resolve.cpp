@@ -176,13 +176,16 @@ void check_products(const CostSpec& spec, const Costs& costs, const std::vector<
     throw InputError(
         spec.where,
         "costs.exceptions: a factor makes a duration overflow; use smaller numbers or a larger time unit");
+  // A B follows from its halves where these are said: its own time, and by how much each differs.
+  const Ticks summand = std::max(*larger, said);
+  const Wide longest_op = ops.empty() ? Wide{summand} : Wide{3} * summand;
   const Scale largest = costs.microbatch_scale.empty()
                             ? kUnitScale
                             : *std::max_element(costs.microbatch_scale.begin(), costs.microbatch_scale.end());
-  if (!scaled(std::max(*larger, said), largest, kUnitScale))
-    throw InputError(
-        spec.microbatch_scale.where,
-        "costs.microbatch_scale makes a duration overflow; use smaller numbers or a larger time unit");
+  const auto product = scaled(longest_op, largest, kUnitScale);
+  if (!product || (!ops.empty() && *product + spec.entry >= kMaxTicks))
+    throw InputError(ops.empty() ? spec.microbatch_scale.where : spec.where,
+                     "a duration overflows with its factors; use smaller numbers or a larger time unit");
 }
 
 /// A saving for a whole rank or model is divided like the durations that it shortens.
@@ -198,8 +201,9 @@ Ticks saving_per_pass(const CostSpec& spec, const Placement& placement) {
   return 0;
 }
 
-/// Durations of pairs by slot, [slot of F * slots + slot of B].
-std::vector<Ticks> pair_table(const OverlapSpec& spec, const Placement& placement) {
+/// Durations of pairs by slot, [slot of F * slots + slot of B], with the factors of F's stage and rank.
+std::vector<Ticks> pair_table(const CostSpec& costs, const ResolvedCosts& found, const Placement& placement) {
+  const OverlapSpec& spec = *costs.overlap;
   const auto stages = static_cast<std::size_t>(placement.stages());
   const auto slots = static_cast<std::size_t>(placement.slots());
   const bool square =
@@ -208,12 +212,17 @@ std::vector<Ticks> pair_table(const OverlapSpec& spec, const Placement& placemen
   if (!square)
     throw InputError(
         spec.pairs_where,
-        fmt::format("costs.overlapped.pairs has {} rows, but the schedule has {} stages; give a row "
-                    "per stage of the forward, with an entry per stage of the backward",
-                    spec.pairs.size(), stages));
+        fmt::format(
+            "costs.overlapped.pairs must have {0} rows of {0} entries: a row per stage of the forward, "
+            "with an entry per stage of the backward",
+            stages));
   std::vector<Ticks> out(slots * slots);
-  for (std::size_t f = 0; f < slots; ++f)
-    for (std::size_t b = 0; b < slots; ++b) out[f * slots + b] = spec.pairs[f % stages][b % stages];
+  std::vector<Ticks> of_forward(slots);
+  for (std::size_t b = 0; b < slots; ++b) {
+    for (std::size_t f = 0; f < slots; ++f) of_forward[f] = spec.pairs[f % stages][b % stages];
+    apply_scales(costs, found, placement, of_forward);
+    for (std::size_t f = 0; f < slots; ++f) out[f * slots + b] = of_forward[f];
+  }
   return out;
 }
 
@@ -228,7 +237,7 @@ void resolve_overlap(const CostSpec& spec, const Placement& placement, ResolvedC
   overlap.saving = saving_per_pass(spec, placement);
   if (overlap.rule != OverlapRule::Explicit) return;
   if (!spec.overlap->pairs.empty()) {
-    overlap.pairs = pair_table(*spec.overlap, placement);
+    overlap.pairs = pair_table(spec, out, placement);
     return;
   }
   out.stage_overlap = spread(spec.overlap->duration, spec.per, placement);
@@ -323,11 +332,9 @@ void require_links_fit(const TransferSpec& spec, int ranks) {
                           return row.size() == size;
                         });
     if (!square)
-      throw InputError(
-          spec.matrix.where,
-          fmt::format("costs.transfer.links.{} has {} rows, but the schedule has {} ranks; give {} "
-                      "rows of {} entries",
-                      name, rows.size(), ranks, ranks, ranks));
+      throw InputError(spec.matrix.where, fmt::format("costs.transfer.links.{0} must have {1} rows of {1} "
+                                                      "entries, one for each of the schedule's ranks",
+                                                      name, ranks));
   };
   require_square(spec.matrix.latency, "latency");
   require_square(spec.matrix.bits_per_second, "bandwidth_gbps");
