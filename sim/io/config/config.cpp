@@ -6,6 +6,7 @@
 
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/io/config/cost_rows.hpp"
 #include "sim/io/config/value_reading.hpp"
 #include "sim/io/json/file.hpp"
 
