@@ -15,11 +15,11 @@
 #include <map>
 
 #include "bench/schedules_for_bench.hpp"
-#include "sim/analysis/dag.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/engine/fixed_order.hpp"
 #include "sim/engine/scenarios.hpp"
 #include "sim/engine/simulator.hpp"
+#include "tests/support/dag_paths.hpp"
 
 namespace pipeloom::bench {
 namespace {
@@ -109,7 +109,7 @@ void reference(benchmark::State& state) {
   const Costs costs = default_costs(schedule.placement());
   measure(state, 1, [&] {
     const Dag dag(schedule);
-    benchmark::DoNotOptimize(longest_paths(dag, dag.lags(costs)));
+    benchmark::DoNotOptimize(test::longest_paths(dag, test::lags_of(dag, costs)));
   });
 }
 

@@ -35,7 +35,7 @@ constexpr std::string_view kAfter =
     ".TP\n.B NO_COLOR\nif set, output has no colours.\n";
 
 /// Text in which roff sees nothing of its own.
-std::string plain(std::string_view text) {
+std::string roff_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\')
@@ -58,9 +58,10 @@ std::string synopsis_of(const SubCommand& command) {
 }
 
 std::string entry_of(const Argument& option) {
-  std::string out = fmt::format(".TP\n\\fB{}\\fR", plain(join(option.names, ", ")));
-  if (!option.is_positional && option.takes_value()) out += fmt::format(" \\fI{}\\fR", plain(option.type));
-  return out + "\n" + plain(option.help) + "\n";
+  std::string out = fmt::format(".TP\n\\fB{}\\fR", roff_text(join(option.names, ", ")));
+  if (!option.is_positional && option.takes_value())
+    out += fmt::format(" \\fI{}\\fR", roff_text(option.type));
+  return out + "\n" + roff_text(option.help) + "\n";
 }
 
 /// What help says below the options, line by line.
@@ -70,7 +71,7 @@ std::string footer_of(const OptionList& list) {
   std::string out = ".PP\n.nf\n";
   for (std::size_t begin = text.front() == '\n' ? 1 : 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    out += plain(std::string_view(text).substr(begin, end - begin)) + "\n";
+    out += roff_text(std::string_view(text).substr(begin, end - begin)) + "\n";
     begin = end + 1;
   }
   return out + ".fi\n";
@@ -83,10 +84,10 @@ std::string man_page(const CommandLine& line) {
   out += kBefore;
   out += ".SH COMMANDS\n";
   for (const SubCommand& command : line.commands)
-    out += fmt::format(".TP\n.B {}\n{}.\n", command.name, plain(command.summary));
+    out += fmt::format(".TP\n.B {}\n{}.\n", command.name, roff_text(command.summary));
   out += ".SH OPTIONS\n";
   for (const SubCommand& command : line.commands) {
-    out += fmt::format(".SS {}\n", plain(synopsis_of(command)));
+    out += fmt::format(".SS {}\n", roff_text(synopsis_of(command)));
     for (const Argument& option : command.options.all()) out += entry_of(option);
     out += footer_of(command.options);
   }

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <memory>
-#include <string>
 
 #include "gui/model/session/keys.hpp"
 #include "gui/model/session/session.hpp"
@@ -20,7 +19,7 @@ class FrameTimes {
  public:
   void add(double milliseconds);
   [[nodiscard]] std::size_t count() const { return count_; }
-  /// Of the latest 200 frames; 0 before the first.
+  /// Both are over the latest 200 frames; 0 before the first.
   [[nodiscard]] double p95() const;
   [[nodiscard]] double max() const;
   void clear() { count_ = 0; }

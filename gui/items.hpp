@@ -22,7 +22,7 @@ struct ItemRect {
 
 class Items {
  public:
-  /// Off by default: recording costs a string per widget, and only scripts and state dumps look.
+  /// Switches recording, which is off by default: it costs a string per widget, and only scripts and state dumps look.
   void record(bool on) { recording_ = on; }
   [[nodiscard]] bool recording() const { return recording_; }
   void begin_frame() { current_.clear(); }

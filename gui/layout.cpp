@@ -258,4 +258,20 @@ void draw_layout(Ui& ui) {
     if (view.dock == View::Dock::Overlay) view.draw(ui);
 }
 
+namespace views {
+#define PIPELOOM_VIEW(function, id, title, dock, open, weight) void function(Ui& ui);
+#include "gui/views.def"
+#undef PIPELOOM_VIEW
+}  // namespace views
+
+std::span<const View> all_views() {
+  static const std::vector<View> all = {
+#define PIPELOOM_VIEW(function, id, title, dock, open, weight) \
+  View{id, title, View::Dock::dock, open, weight, views::function},
+#include "gui/views.def"
+#undef PIPELOOM_VIEW
+  };
+  return all;
+}
+
 }  // namespace pipeloom::gui

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include <charconv>
 #include <map>
 #include <vector>
 
@@ -88,12 +87,12 @@ std::string default_count(Ui& ui, const io::Key& key) {
 void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
   const std::string given = config(ui).value(std::string(key.path));
   const std::string now = given.empty() ? default_count(ui, key) : given;
-  int value = 0;
-  const auto [end, error] = std::from_chars(now.data(), now.data() + now.size(), value);
-  if (error != std::errc{} || end != now.data() + now.size()) {
+  const auto count = number_in<int>(now);
+  if (!count) {
     draw_text(ui, field_id(key), key.path, std::string(key.default_text), help);
     return;
   }
+  int value = *count;
   const bool resets = !given.empty() && !key.default_text.empty();
   const float cross = ImGui::GetFrameHeight();
   if (resets)

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pipeloom/error.hpp>
 #include "gui/model/session/keys.hpp"
+#include "gui/ui.hpp"
 
 namespace pipeloom::gui {
 
@@ -28,5 +31,9 @@ namespace pipeloom::gui {
 
 /// Where a script's file goes: relative names below PIPELOOM_OUT, if that is set. Its folder is made.
 [[nodiscard]] std::filesystem::path output_path(const std::string& name);
+
+/// Where `op:RANK/0F7`, `gap:RANK/N` or `legend:F` of the active run was in the frame drawn last. No value if the chart does not show it;
+/// nothing is scrolled or zoomed. Throws InputError for an op or gap that the run does not have.
+[[nodiscard]] std::optional<ItemRect> resolve_target(Ui& ui, std::string_view target);
 
 }  // namespace pipeloom::gui

@@ -32,7 +32,7 @@ struct Skin {
   Rgba memory_limit = 0;
 };
 
-/// Of a theme at a scale; fonts are left null.
+/// The skin of a theme at a scale; its fonts are null.
 [[nodiscard]] Skin make_skin(bool dark, float scale);
 /// Opaque.
 [[nodiscard]] Rgba to_rgba(draw::Colour colour);

@@ -14,7 +14,7 @@ namespace pipeloom::gui {
 /// Fills the rest of the panel. Hover says who wins a cell and by how much, a click opens its best point. REQUIRES: scene.map().
 void draw_winner_map(Ui& ui, SweepModel& model, const SweepScene& scene);
 
-/// In the small font, at its upper left corner.
+/// Draws a text in the small font; `at` is its upper left corner.
 void draw_small_text(const Ui& ui, ImVec2 at, Rgba colour, const std::string& text);
 [[nodiscard]] ImVec2 small_text_size(const Ui& ui, const std::string& text);
 

@@ -178,4 +178,15 @@ void wrapped_text(std::string_view text) {
   ImGui::PopTextWrapPos();
 }
 
+void begin_overlay(const Ui& ui, const char* title, float width, float top, int flags, bool* open) {
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const float fits = std::min(width * ui.skin.scale, display.x * 0.9F);
+  ImGui::SetNextWindowPos(ImVec2((display.x - fits) / 2, display.y * top));
+  ImGui::SetNextWindowSize(ImVec2(fits, 0));
+  ImGui::SetNextWindowBgAlpha(1);
+  constexpr ImGuiWindowFlags kFixed =
+      ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings;
+  ImGui::Begin(title, open, kFixed | flags);
+}
+
 }  // namespace pipeloom::gui

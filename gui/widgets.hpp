@@ -37,4 +37,8 @@ void muted_text(const Ui& ui, std::string_view text);
 void problem_text(const Ui& ui, std::string_view text);
 void wrapped_text(std::string_view text);
 
+/// Begins a window over the others, in the middle, that people neither move nor resize: `width` pixels at scale 1 (or what there is
+/// room for), its top at this share of the display's height. `flags` are further ImGuiWindowFlags. Ends with ImGui::End().
+void begin_overlay(const Ui& ui, const char* title, float width, float top, int flags, bool* open = nullptr);
+
 }  // namespace pipeloom::gui

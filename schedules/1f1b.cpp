@@ -82,11 +82,7 @@ Generator one_f_one_b() {
       .closed_forms = closed_forms(),
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
-      .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
-                     MessageStyle style) -> std::optional<Program> {
-        if (style != MessageStyle::Blocking) return std::nullopt;
-        return megatron_1f1b_blocking(std::move(schedule));
-      },
+      .messages = blocking_only(megatron_1f1b_blocking),
   };
 }
 

@@ -69,10 +69,10 @@ std::vector<Line> without_weights(std::vector<Line> lines) {
   return lines;
 }
 
-using Passes = std::vector<Pass>;
+using RankPasses = std::vector<Pass>;
 
 /// Whether [begin, begin + period) has each pass once, and the same stands before and after it.
-bool repeats_around(const Passes& order, std::size_t begin, std::size_t period) {
+bool repeats_around(const RankPasses& order, std::size_t begin, std::size_t period) {
   if (begin < period || begin + 2 * period > order.size()) return false;
   std::array<int, kPasses> seen = {};
   for (std::size_t i = begin; i < begin + period; ++i) {
@@ -117,7 +117,7 @@ std::vector<Line> split_lines(std::vector<Line> lines, int m) {
   return all_with_weights(without_weights(std::move(lines)), true);
 }
 
-using Orders = std::shared_ptr<const std::vector<Passes>>;
+using Orders = std::shared_ptr<const std::vector<RankPasses>>;
 
 /// block_orders(), and for as many microbatches as are drawn out the ones of the thread's last call again if they are the same and
 /// small: a sweep over m asks for them at each m.
@@ -133,7 +133,7 @@ Orders orders_for(const BuildingBlock& block, int microbatches) {
   if (drawn_out && last.orders != nullptr && last.block.slots == block.slots &&
       last.block.backward == block.backward)
     return last.orders;
-  auto orders = std::make_shared<const std::vector<Passes>>(block_orders(block, microbatches));
+  auto orders = std::make_shared<const std::vector<RankPasses>>(block_orders(block, microbatches));
   if (drawn_out && ranks * orders->front().size() <= kMostPasses) last = {block, orders};
   return orders;
 }
@@ -151,7 +151,7 @@ DrawnOut drawn_out(const BuildingBlock& block, int microbatches) {
   DrawnOut out{.orders = orders_for(block, made)};
   out.middle = out.orders->front().size() / 2;
   out.period = out.orders->front().size() / static_cast<std::size_t>(made);
-  const bool repeats = std::all_of(out.orders->begin(), out.orders->end(), [&](const Passes& order) {
+  const bool repeats = std::all_of(out.orders->begin(), out.orders->end(), [&](const RankPasses& order) {
     return repeats_around(order, out.middle, out.period);
   });
   if (repeats) {
@@ -164,13 +164,13 @@ DrawnOut drawn_out(const BuildingBlock& block, int microbatches) {
 
 }  // namespace
 
-std::vector<Passes> block_orders(const BuildingBlock& block, int microbatches) {
+std::vector<RankPasses> block_orders(const BuildingBlock& block, int microbatches) {
   auto lines = stamped(block, microbatches);
   lines = block.backward == BlockBackward::Split ? split_lines(std::move(lines), microbatches)
                                                  : moved_earlier(lines, microbatches, Weights::Fused);
-  std::vector<Passes> orders;
+  std::vector<RankPasses> orders;
   for (const Line& line : lines) {
-    Passes& order = orders.emplace_back();
+    RankPasses& order = orders.emplace_back();
     for (const Placed& placed : line) order.push_back(placed.pass);
   }
   return orders;
@@ -182,7 +182,7 @@ Schedule emit_block(const BuildingBlock& block, int microbatches) {
   ScheduleBuilder out(Placement::wave(p, 2), microbatches);
   out.reserve(op_count(p, microbatches, static_cast<int>(period)));
   for (Rank rank{0}; rank < Rank(p); ++rank) {
-    const Passes& order = (*orders)[rank.at()];
+    const RankPasses& order = (*orders)[rank.at()];
     PassWriter write(out.begin_rank(rank), rank, block.backward);
     for (std::size_t i = 0; i < middle; ++i) write.add(order[i]);
     for (int k = 0; k < more; ++k)

@@ -94,11 +94,7 @@ Generator dualpipe() {
       .closed_forms = closed_forms(),
       .placement = bidirectional_placement,
       .emit = whatever_the_costs(emit),
-      .messages = [](const Params&, std::shared_ptr<const Schedule> schedule,
-                     MessageStyle style) -> std::optional<Program> {
-        if (style != MessageStyle::Blocking) return std::nullopt;
-        return dualpipe_blocking(std::move(schedule));
-      },
+      .messages = blocking_only(dualpipe_blocking),
   };
 }
 

@@ -109,7 +109,7 @@ struct Generator {
 /// Every schedule, in the order of registry.def.
 [[nodiscard]] const std::vector<Generator>& all();
 
-/// By name or alias: first as spelt (case ignored), then with '-' and '_' ignored where that is unique.
+/// A generator found by name or alias: first as spelt (case ignored), then with '-' and '_' ignored where that is unique.
 /// `alias` is null for the schedule's own name.
 struct Found {
   const Generator* generator = nullptr;
@@ -136,6 +136,13 @@ void complete(const Generator& generator, Params& params, std::optional<int> chu
 /// The emit() of a schedule that is the same whatever its ops cost.
 [[nodiscard]] inline auto whatever_the_costs(Schedule (*emit)(const Params&)) {
   return [emit](const Params& params, const Terms&, Emission&) { return emit(params); };
+}
+
+/// The messages() of a schedule whose framework has blocking groups and nothing else.
+[[nodiscard]] inline auto blocking_only(Program (*plan)(std::shared_ptr<const Schedule>)) {
+  return [plan](const Params&, std::shared_ptr<const Schedule> schedule, MessageStyle style) {
+    return style == MessageStyle::Blocking ? std::optional(plan(std::move(schedule))) : std::nullopt;
+  };
 }
 
 /// Makes the schedule under these terms. Throws ScheduleError with refusal()'s text, or with emit()'s.

@@ -20,8 +20,6 @@
 // p v (F + B) + (m v - p(v - 1) - 1) X if N = p divides m and m >= 2p; peak_live
 // min(m v, 2(p - r) + (v - 1) N) chunk passes, any N.
 
-#include <algorithm>
-
 #include "schedules/closed_form.hpp"
 #include "schedules/interleaved_order.hpp"
 #include "schedules/megatron_groups.hpp"

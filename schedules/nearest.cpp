@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace pipeloom::schedules {
 
 std::vector<int> nearest(int value, Interval interval, const std::function<bool(int)>& legal) {

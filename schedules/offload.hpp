@@ -9,7 +9,7 @@ namespace pipeloom::schedules {
 
 /// The same order with O(s,k) behind the forward of every offloaded pass, and L(s,k) in front of the entry that stands
 /// so many entries before its R, B or I, but never before its O.
-/// Of each rank's chunks the first go (OffloadOption::chunks): a pass of a lower chunk lives longer, as its backward comes last, so the
+/// The first chunks of each rank go (OffloadOption::chunks): a pass of a lower chunk lives longer, as its backward comes last, so the
 /// longest-lived activations go first: the selective rule of PipeOffload (2025, arXiv 2503.01328, section 3.2). A pass stays where its
 /// copies would not hide, between a forward and a backward that stand too close.
 /// REQUIRES: no structural errors, no O or L yet, not forward-only; no number of the rule is negative. O(ops).

@@ -22,8 +22,6 @@
 // Closed forms, equal stages, no transfers: makespan (m u + p - 1)(F + B), idle (p - 1)(F + B), bubble_overhead
 // (p - 1)/(m u); peak_live p - r.
 
-#include <algorithm>
-
 #include "schedules/closed_form.hpp"
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"

@@ -75,9 +75,8 @@ std::vector<ClosedForm> closed_forms() {
                       const std::int64_t p = params.ranks;
                       const std::int64_t m = params.microbatches;
                       const auto k = whole_passes(params);
-                      const bool equal =
-                          costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
-                      if (!k || *k <= p || *k > 2 * p || m < 2 * p || !equal) return std::nullopt;
+                      if (!k || *k <= p || *k > 2 * p || m < 2 * p || !equal_passes(costs))
+                        return std::nullopt;
                       return (6 * m + std::max<std::int64_t>(0, 6 * p - 3 * *k - 1)) * costs.forward;
                     })};
 }

@@ -40,10 +40,6 @@ Schedule emit(const Params& params) {
   return emit_block(block(params.ranks), params.microbatches);
 }
 
-bool equal_passes(const UniformCosts& costs) {
-  return costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
-}
-
 std::vector<ClosedForm> closed_forms() {
   return {
       time_form("makespan", "(6m + 3p - 7) F for even p, (6m + 3p - 4) F for odd p",
@@ -73,11 +69,7 @@ Generator v_half() {
       .when_to_use =
           "Memory is short and F, I and W are alike: two chunks per rank need half of 1f1b's activations, "
           "the same on every rank. Twice the transfers. Unequal F and I leave idle time in every microbatch.",
-      .requirements = {.min_chunks = 2,
-                       .max_chunks = 2,
-                       .default_chunks = 2,
-                       .splits_backward = true,
-                       .text = "any ranks, any microbatches, chunks = 2"},
+      .requirements = split_v_requirements(),
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),

@@ -40,10 +40,6 @@ Schedule emit(const Params& params) {
   return emit_block(block(params.ranks), params.microbatches);
 }
 
-bool equal_passes(const UniformCosts& costs) {
-  return costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
-}
-
 std::vector<ClosedForm> closed_forms() {
   return {
       time_form("makespan", "(6m + 4p - 5) F, (6m + 4p - 7) F if 3 divides p",
@@ -73,11 +69,7 @@ Generator v_min() {
       .when_to_use =
           "Nothing else fits: two chunks per rank need a third of 1f1b's activations. Only where F and I "
           "take the same time; otherwise every microbatch leaves idle time.",
-      .requirements = {.min_chunks = 2,
-                       .max_chunks = 2,
-                       .default_chunks = 2,
-                       .splits_backward = true,
-                       .text = "any ranks, any microbatches, chunks = 2"},
+      .requirements = split_v_requirements(),
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),

@@ -103,17 +103,6 @@ PassOrders without_weights(const PassOrders& orders) {
   return out;
 }
 
-PassOrders first_microbatches(const PassOrders& orders, int microbatches) {
-  PassOrders out;
-  for (const auto& order : orders) {
-    std::array<int, kPassKinds> seen = {};
-    auto& kept = out.emplace_back();
-    for (const Pass pass : order)
-      if (seen[index_of(pass)]++ < microbatches) kept.push_back(pass);
-  }
-  return out;
-}
-
 PassOrders orders_of(const Schedule& schedule) {
   PassOrders out;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {

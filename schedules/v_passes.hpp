@@ -85,9 +85,8 @@ struct Receiver {
 /// Whether no rank ever holds more than its limit. With `weights_at_once`, as if each W ran right after its I, wherever it stands.
 [[nodiscard]] bool fits(const VProblem& problem, const PassOrders& orders, bool weights_at_once);
 
-/// Without the weight passes, or without the passes of microbatches from `microbatches` on.
+/// The orders without the weight passes.
 [[nodiscard]] PassOrders without_weights(const PassOrders& orders);
-[[nodiscard]] PassOrders first_microbatches(const PassOrders& orders, int microbatches);
 
 /// From and to schedules on Placement::wave(p, 2) with split backward whose passes come in microbatch order.
 [[nodiscard]] PassOrders orders_of(const Schedule& schedule);

@@ -16,7 +16,7 @@ struct PlayRule {
   int other_late = 0;
   /// What comes next may be late as long as it starts by its latest start.
   bool uses_latest = false;
-  /// Of the passes that can start, the one that is due first runs, not the first in the order.
+  /// The pass that is due first runs among those that can start, not the first in the order.
   bool by_latest = false;
 };
 

@@ -39,10 +39,6 @@ Schedule emit(const Params& params) {
   return emit_block(block(params.ranks), params.microbatches);
 }
 
-bool equal_passes(const UniformCosts& costs) {
-  return costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
-}
-
 std::vector<ClosedForm> closed_forms() {
   return {
       time_form("max_window", "6m F", "equal stages, no transfers, F = I = W, m >= 2p",
@@ -78,11 +74,7 @@ Generator v_zb() {
       .when_to_use =
           "As zbv, from a fixed rule: the order does not look at times. Best with the post-validation step "
           "rule, where each rank starts its next step on its own.",
-      .requirements = {.min_chunks = 2,
-                       .max_chunks = 2,
-                       .default_chunks = 2,
-                       .splits_backward = true,
-                       .text = "any ranks, any microbatches, chunks = 2"},
+      .requirements = split_v_requirements(),
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),

@@ -122,17 +122,16 @@ std::optional<std::int64_t> whole_microbatches(const Params& params) {
 }
 
 std::vector<ClosedForm> closed_forms() {
-  return {time_form(
-      "max_window", "max(3m + max(0, 2p - 1 - k), 2m + 2p - 1) F",
-      "equal stages, no transfers, F = I = W, a limit of k >= p microbatches (p by default)",
-      [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-        const std::int64_t p = params.ranks;
-        const std::int64_t m = params.microbatches;
-        const auto k = whole_microbatches(params);
-        const bool equal = costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
-        if (!k || *k < p || !equal) return std::nullopt;
-        return std::max(3 * m + std::max<std::int64_t>(0, 2 * p - 1 - *k), 2 * m + 2 * p - 1) * costs.forward;
-      })};
+  return {time_form("max_window", "max(3m + max(0, 2p - 1 - k), 2m + 2p - 1) F",
+                    "equal stages, no transfers, F = I = W, a limit of k >= p microbatches (p by default)",
+                    [](const Params& params, const UniformCosts& costs, Rank) -> Value {
+                      const std::int64_t p = params.ranks;
+                      const std::int64_t m = params.microbatches;
+                      const auto k = whole_microbatches(params);
+                      if (!k || *k < p || !equal_passes(costs)) return std::nullopt;
+                      return std::max(3 * m + std::max<std::int64_t>(0, 2 * p - 1 - *k), 2 * m + 2 * p - 1) *
+                             costs.forward;
+                    })};
 }
 
 std::vector<std::string> variants() {

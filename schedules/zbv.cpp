@@ -182,9 +182,8 @@ std::vector<ClosedForm> closed_forms() {
                    "equal stages, m >= 2p - 1, F = I = W, transfers of L <= F/2",
                    [](const Params& params, const UniformCosts& costs, Rank) -> Value {
                      const auto busy = work(params, costs);
-                     const bool same =
-                         costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
-                     if (!busy || !same || 2 * costs.delay > costs.forward) return std::nullopt;
+                     if (!busy || !equal_passes(costs) || 2 * costs.delay > costs.forward)
+                       return std::nullopt;
                      return *busy + std::max(0, 6 * params.ranks - 8) * costs.delay;
                    }),
       order_form("peak_live", "2p", "m >= 2p - 1",
@@ -207,11 +206,7 @@ Generator zbv() {
           "F, I and W about equal and fast links: no idle time inside a rank's window, and no rank holds "
           "more than p microbatches. The first rank holds both the embedding and the head. Wants m >= 2p - "
           "1.",
-      .requirements = {.min_chunks = 2,
-                       .max_chunks = 2,
-                       .default_chunks = 2,
-                       .splits_backward = true,
-                       .text = "2 chunks; any ranks, any microbatches"},
+      .requirements = split_v_requirements("2 chunks; any ranks, any microbatches"),
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),

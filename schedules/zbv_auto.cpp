@@ -98,9 +98,7 @@ std::vector<ClosedForm> closed_forms() {
                     [](const Params& params, const UniformCosts& costs, Rank) -> Value {
                       const std::int64_t p = params.ranks;
                       const std::int64_t m = params.microbatches;
-                      const bool equal =
-                          costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
-                      if (m < p || !equal) return std::nullopt;
+                      if (m < p || !equal_passes(costs)) return std::nullopt;
                       return std::max(6 * m, 5 * m + 2 * p - 1) * costs.forward;
                     })};
 }

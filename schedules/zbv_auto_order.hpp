@@ -28,7 +28,7 @@ struct ZbvAutoSetting {
   friend bool operator==(const ZbvAutoSetting&, const ZbvAutoSetting&) = default;
 };
 
-/// In the order in which they are tried.
+/// The settings, in the order in which they are tried.
 inline constexpr std::array<ZbvAutoSetting, 4> kZbvAutoSettings = {
     {{.fill_backward = true, .fill_forward = true},
      {.fill_backward = true, .fill_forward = false},
@@ -112,7 +112,7 @@ class ZbvAutoRun {
   /// the worst rank idled longer than this one, this one may idle without a W being put first.
   bool play(ZbvAutoSetting setting, ZbvWarmUp how, std::span<const Ticks> approved, Ticks bound);
 
-  /// Of the last run: ZbvAutoTrial::bubble, and the passes, [rank * 6 m + position].
+  /// What the last run came to: ZbvAutoTrial::bubble, and the passes, [rank * 6 m + position].
   [[nodiscard]] Ticks bubble() const { return bubble_; }
   [[nodiscard]] const std::vector<ZbvPass>& order() const { return order_; }
   /// [rank], from the first op to the last, less what the rank has less to do than the busiest one.

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Replays measured pipelines: their own op times and their links' message times go in, the simulated step comes out.
 
-    replay_measured.py PIPELOOM DIR [--most PERCENT]
+    replay_measured.py PIPELOOM DIR [--most LIMITS] [--median LIMITS]
 
-DIR holds measured runs as JSON, one data set a file (tests/golden/measured/README.md says what is in them). Prints a line per data set:
-how many pipelines, and median and largest distance of the simulated from the measured step. With --most, exits 1 where one is larger.
+DIR holds measured runs as JSON, one data set a file (tests/golden/measured/README.md says what is in them). Prints a line per question: how
+many numbers, and their median and largest distance from what was measured. Limits are {"name of the line": percent}; exits 1 where a distance
+is larger.
 """
 
 import argparse
 import json
+import math
 import pathlib
 import statistics
 import subprocess
@@ -17,12 +19,17 @@ import tempfile
 
 
 def simulate(program, config):
-    """The makespan, in the time unit of the configuration."""
+    """The report, with times in the time unit of the configuration."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(config, file)
         file.flush()
         report = subprocess.run([program, "simulate", file.name, "--json"], capture_output=True, check=True, text=True)
-    return json.loads(report.stdout)["makespan"]
+    return json.loads(report.stdout)
+
+
+def percent(found, measured):
+    """By how much more than was measured was found."""
+    return 100 * (found / measured - 1)
 
 
 def rows_of(kind, place, times):
@@ -85,35 +92,114 @@ def vocabulary(data):
                row["iteration_ms"] * 1000)
 
 
-def forecast(data):
-    """The interleaved run of `primus` from its 1F1B run alone, and its measured step in ms.
+def replayed(reader):
+    """Distances of simulated steps from the measured ones that `reader` gives with their configurations."""
+    def errors(program, data):
+        return [percent(simulate(program, config)["makespan"], measured) for config, measured in reader(data)]
+    return errors
 
-    Half of a rank's median op times for each chunk; what the last rank takes more than the fastest other is the head and stays whole on
-    the last chunk; each rank's first forward takes what it took more than its median.
+
+def costs_of_1f1b(run):
+    """The costs file of the 1F1B run of `primus`: median times of each rank, what its first forward took, and the layers that all of it is of."""
+    ranks = range(run["ranks"])
+    first = [statistics.median(step["f_end"][rank][0] - step["f_start"][rank][0] for step in run["steps"]) for rank in ranks]
+    return {"time_unit": "ms", "layers": [run["layers"] // run["ranks"] for _ in ranks],
+            "forward": run["forward_median_ms"], "backward": run["backward_median_ms"],
+            "exceptions": [{"kind": "F", "stage": rank, "microbatch": 0, "time": round(first[rank], 6)} for rank in ranks],
+            "transfer": {"latency": HOP_MS, "rank_time": RANK_TIME_MS["1f1b"]}}
+
+
+def shape_of(run):
+    return {"schedule": run["schedule"], "ranks": run["ranks"], "microbatches": run["microbatches"], "chunks": run["chunks_per_rank"]}
+
+
+def forecast(program, data):
+    """The interleaved run of `primus` from its 1F1B run alone, which the program deals out to two chunks a rank."""
+    known, asked = data["runs"]["1f1b"], data["runs"]["interleaved-1f1b"]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(costs_of_1f1b(known), file)
+        file.flush()
+        report = simulate(program, {**shape_of(asked), "costs": file.name})
+    return [percent(report["makespan"], asked["step_window_median_ms"])]
+
+
+GIB = 2**30
+
+
+def memory_forecast(program, data):
+    """What each rank of the interleaved run of `primus` holds at most, from its 1F1B run alone.
+
+    Ranks but for the ends, which hold embedding and head, differ in 1F1B by the microbatches that are live: one costs what a rank holds more
+    than the next, in the mean. The rest of each rank's peak does not depend on the order.
     """
     known, asked = data["runs"]["1f1b"], data["runs"]["interleaved-1f1b"]
-    ranks = known["ranks"]
-    durations = {}
-    for kind in ("forward", "backward"):
-        median = known[kind + "_median_ms"]
-        head = median[-1] - min(median[:-1])
-        halves = [median[stage % ranks] / 2 for stage in range(2 * ranks)]
-        halves[ranks - 1] -= head / 2
-        halves[-1] += head / 2
-        durations[kind] = halves
-    starts = [[end - start for start, end in zip(step["f_start"][rank], step["f_end"][rank])][0]
-              for step in known["steps"] for rank in range(ranks)]
-    excess = [statistics.median(starts[rank::ranks]) - known["forward_median_ms"][rank] for rank in range(ranks)]
-    first = [{"kind": "F", "stage": rank, "microbatch": 0, "time": round(durations["forward"][rank] + excess[rank], 6)}
-             for rank in range(ranks)]
-    costs = {"time_unit": "ms", "forward": [round(time, 6) for time in durations["forward"]],
-             "backward": [round(time, 6) for time in durations["backward"]], "exceptions": first,
-             "transfer": {"latency": HOP_MS, "rank_time": RANK_TIME_MS["1f1b"]}}
-    return ({"schedule": "interleaved-1f1b", "ranks": ranks, "microbatches": known["microbatches"], "chunks": 2,
-             "costs": costs}, asked["step_window_median_ms"])
+    live = [rank["peak_live"] for rank in simulate(program, shape_of(known))["ranks"]]
+    first, last = 1, known["ranks"] - 2
+    activation = round(GIB * (known["memory_gib"][first] - known["memory_gib"][last]) / (live[first] - live[last]))
+    static = [round(peak * GIB) - activation * passes for peak, passes in zip(known["memory_gib"], live)]
+    report = simulate(program, {**shape_of(asked), "memory": {"per": "rank", "activation_bytes": activation, "static_bytes": static}})
+    return [percent((rank["peak_activation_bytes"] + held) / GIB, peak)
+            for rank, held, peak in zip(report["ranks"], static, asked["memory_gib"])]
 
 
-READERS = {"stragglers": stragglers, "primus": primus, "vocabulary": vocabulary}
+def zero_bubble_config(data, row, schedule, factor, rank_time_us):
+    """A row of the zero-bubble paper: op times as profiled alone times `factor`, messages that take of both compute lanes."""
+    chunks = row["chunks"] if schedule == "interleaved-1f1b" else 1
+    costs = {"time_unit": "us", "transfer": {"latency": row["hop_us"], "rank_time": round(rank_time_us, 6)}}
+    for kind in ("forward", "backward_input", "backward_weight"):
+        costs[kind] = round(row[kind + "_us"] * factor / chunks, 6)
+    shares = data["activation_shares"]
+    memory = {"activation_bytes": shares["held_until_input"],
+              "released_at_input": shares["held_until_input"] - shares["of_it_until_weight"]}
+    return {"schedule": schedule, "ranks": row["ranks"], "microbatches": row["microbatches"], "chunks": chunks,
+            "costs": costs, "memory": memory}
+
+
+def fit_zero_bubble(step_of, row, measured):
+    """Factor and rank time with which 1F1B and interleaved 1F1B of this row take what was measured: Newton's method on two nearly linear steps."""
+    schedules = ("1f1b", "interleaved-1f1b")
+    factor, rank_time = 1.0, 200.0
+    for _ in range(4):
+        now = [step_of(row, schedule, factor, rank_time) for schedule in schedules]
+        by_factor = [(step_of(row, schedule, factor + 0.01, rank_time) - step) / 0.01 for schedule, step in zip(schedules, now)]
+        by_time = [(step_of(row, schedule, factor, rank_time + 10) - step) / 10 for schedule, step in zip(schedules, now)]
+        left = [measured(row, schedule) - step for schedule, step in zip(schedules, now)]
+        determinant = by_factor[0] * by_time[1] - by_factor[1] * by_time[0]
+        factor += (left[0] * by_time[1] - left[1] * by_time[0]) / determinant
+        rank_time += (by_factor[0] * left[1] - by_factor[1] * left[0]) / determinant
+    return factor, rank_time
+
+
+def zero_bubble(program, data):
+    """Table 4 of the zero-bubble paper: how much faster than 1F1B its schedules are. Of each model the row with most microbatches gives two
+    constants and is left out where it gave them."""
+    def step_of(row, schedule, factor, rank_time):
+        report = simulate(program, zero_bubble_config(data, row, schedule, factor, rank_time))
+        return report["max_window" if schedule.startswith("zb") else "makespan"]
+
+    def measured(row, schedule):
+        return 1e6 * row["microbatches"] * row["samples_per_microbatch"] / (row["ranks"] * row["samples_per_gpu_s"][schedule])
+
+    errors = []
+    for model in dict.fromkeys(row["model"] for row in data["rows"]):
+        rows = [row for row in data["rows"] if row["model"] == model]
+        largest = max(rows, key=lambda row: row["microbatches"])
+        constants = fit_zero_bubble(step_of, largest, measured)
+        for row in rows:
+            base = step_of(row, "1f1b", *constants) / measured(row, "1f1b")
+            errors += [percent(base, step_of(row, schedule, *constants) / measured(row, schedule))
+                       for schedule in ("interleaved-1f1b", "zb-1p", "zb-2p")
+                       if not (row is largest and schedule == "interleaved-1f1b")]
+    return errors
+
+
+# What is asked of a data set, by how its file's name begins: the name of each line's end, and what gives its errors in percent.
+QUESTIONS = {
+    "stragglers": {"": replayed(stragglers)},
+    "primus": {"": replayed(primus), " forecast": forecast, " memory": memory_forecast},
+    "vocabulary": {"": replayed(vocabulary)},
+    "zero_bubble": {" ratios": zero_bubble},
+}
 
 
 def main():
@@ -122,24 +208,19 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--most", type=json.loads, default={},
                         help="largest distances in percent that are fine: {\"primus\": 0.1, ..}")
+    parser.add_argument("--median", type=json.loads, default={}, help="the same of medians without their signs")
     arguments = parser.parse_args()
     failed = False
-    print(f"{'data set':18} {'pipelines':>9} {'median %':>9} {'largest %':>9}")
+    print(f"{'data set':18} {'numbers':>9} {'median %':>9} {'largest %':>9} {'median |%|':>10}")
     for path in sorted(arguments.folder.glob("*.json")):
-        reader = next((READERS[name] for name in READERS if path.stem.startswith(name)), None)
-        if reader is None:
-            continue
-        errors = [100 * (simulate(arguments.program, config) / measured - 1)
-                  for config, measured in reader(json.loads(path.read_text()))]
-        lines = [(path.stem, errors)]
-        if reader is primus:
-            config, measured = forecast(json.loads(path.read_text()))
-            lines.append(("primus forecast", [100 * (simulate(arguments.program, config) / measured - 1)]))
-        for name, of_line in lines:
-            largest = max(of_line, key=abs)
-            print(f"{name:18} {len(of_line):9} {statistics.median(of_line):9.2f} {largest:9.2f}")
-            most = arguments.most.get(name, arguments.most.get(name.split("_")[0])) if arguments.most else None
-            failed = failed or (most is not None and abs(largest) > most)
+        questions = next((QUESTIONS[name] for name in QUESTIONS if path.stem.startswith(name)), {})
+        for end, errors_of in questions.items():
+            name, errors = path.stem + end, errors_of(arguments.program, json.loads(path.read_text()))
+            largest = max(errors, key=abs)
+            middle = statistics.median(map(abs, errors))
+            print(f"{name:18} {len(errors):9} {statistics.median(errors):9.2f} {largest:9.2f} {middle:10.2f}")
+            failed = failed or abs(largest) > arguments.most.get(name, math.inf)
+            failed = failed or middle > arguments.median.get(name, math.inf)
     return 1 if failed else 0
 
 

@@ -17,35 +17,12 @@ constexpr std::string_view kGroupSuffix = "OVERLAP_F_B";
 /// How a blank cell is spelt where cells are separated by spaces.
 constexpr std::string_view kIdleWord = "-";
 
-constexpr std::array<std::string_view, kActionKinds> kNames = {"F",
-                                                               "B",
-                                                               "I",
-                                                               "W",
-                                                               "R",
-                                                               "O",
-                                                               "L",
-                                                               "SEND_F",
-                                                               "RECV_F",
-                                                               "SEND_B",
-                                                               "RECV_B",
-                                                               "UNSHARD",
-                                                               "RESHARD",
-                                                               "REDUCE_GRAD",
-                                                               "WAIT_SEND_F",
-                                                               "WAIT_SEND_B",
-                                                               "WAIT_REDUCE_GRAD",
-                                                               ""};
-
-/// A number below kMaxIndex without leading zeros, taken off the front of `text`.
-std::optional<std::int32_t> take_index(std::string_view& text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || text[0] == '-' || value >= kMaxIndex) return std::nullopt;
-  const auto length = static_cast<std::size_t>(end - text.data());
-  if (length > 1 && text[0] == '0') return std::nullopt;
-  text.remove_prefix(length);
-  return value;
-}
+constexpr std::array<std::string_view, kActionKinds> kNames = [] {
+  std::array<std::string_view, kActionKinds> names;
+  for (const KindRow& row : kKinds) names[index_of(row.kind)] = {&row.letter, 1};
+  for (const auto& [kind, name] : kTorchActions) names[static_cast<std::size_t>(kind)] = name;
+  return names;
+}();
 
 /// The kind whose name is the whole of `text` up to its digits, taken off.
 std::optional<ActionKind> take_kind(std::string_view& text) {
@@ -87,11 +64,8 @@ char* write_action(char* out, Action action) {
   out = std::to_chars(out, out + 8, action.stage().value()).ptr;
   const std::string_view name = name_of(action.kind());
   out = std::copy(name.begin(), name.end(), out);
-  if (!action.has_microbatch()) return out;
-  out = std::to_chars(out, out + 8, action.microbatch().value()).ptr;
-  if (!action.is_sliced()) return out;
-  *out++ = '.';
-  return std::to_chars(out, out + 8, action.slice()).ptr;
+  return action.has_microbatch() ? write_op_number(out, action.as(ActionKind::Forward, action.stage()).op())
+                                 : out;
 }
 
 std::string to_text(Action action) {
@@ -124,16 +98,8 @@ std::optional<Action> parse_action(std::string_view text) {
   const auto kind = take_kind(text);
   if (!kind || is_of_stage(*kind) != text.empty()) return std::nullopt;
   if (text.empty()) return Action(*kind, Stage(*stage));
-  const auto microbatch = take_index(text);
-  if (!microbatch) return std::nullopt;
-  const Action action(*kind, Stage(*stage), Microbatch(*microbatch));
-  if (text.empty()) return action;
-  if (text[0] != '.' || text.size() == 1) return std::nullopt;
-  text.remove_prefix(1);
-  const auto slice = take_index(text);
-  if (!slice || !text.empty() || *slice >= kMaxSlices) return std::nullopt;
-  const Op sliced = Op(OpKind::Forward, Stage(*stage), Microbatch(*microbatch)).with_slice(*slice);
-  return Action(sliced).as(*kind, Stage(*stage));
+  const auto op = parse_op_number(OpKind::Forward, Stage(*stage), text);
+  return op ? std::optional(Action(*op).as(*kind, Stage(*stage))) : std::nullopt;
 }
 
 std::vector<Action> parse_cell(std::string_view text) {
@@ -145,13 +111,10 @@ std::vector<Action> parse_cell(std::string_view text) {
   const auto close = text.find(')');
   if (close == std::string_view::npos || text.substr(close + 1) != kGroupSuffix) return {};
   std::vector<Action> parts;
-  for (std::string_view inner = text.substr(1, close - 1);;) {
-    const auto end = std::min(inner.find(';'), inner.size());
-    const auto part = parse_action(inner.substr(0, end));
+  for (const std::string& inner : split(text.substr(1, close - 1), ';')) {
+    const auto part = parse_action(inner);
     if (!part) return {};
     parts.push_back(part->with_joined(true));
-    if (end == inner.size()) break;
-    inner.remove_prefix(end + 1);
   }
   parts.back() = parts.back().with_joined(false);
   return parts;
@@ -221,20 +184,7 @@ Schedule to_schedule(const ActionLists& lists) {
       if (queue.size() > begin) queue.back() = queue.back().with_joined(false);
     });
   }
-  InferredPlacement inferred = infer_placement(queues);
-  ScheduleBuilder out(std::move(inferred.placement), inferred.microbatches,
-                      std::move(inferred.replica_of_microbatch), inferred.slices);
-  for (std::size_t r = 0; r < queues.size(); ++r) {
-    out.begin_rank(Rank(static_cast<std::int32_t>(r)));
-    const std::span<const Op> queue(queues[r]);
-    for (std::size_t first = 0; first < queue.size();) {
-      std::size_t last = first + 1;
-      while (queue[last - 1].joined()) ++last;
-      out.add_group(queue.subspan(first, last - first));
-      first = last;
-    }
-  }
-  return std::move(out).build();
+  return build_schedule(queues);
 }
 
 IdleCells idle_cells(const ActionLists& lists) {

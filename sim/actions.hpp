@@ -102,7 +102,7 @@ class Action {
   /// REQUIRES: 0 <= stage, microbatch < kMaxIndex.
   constexpr Action(ActionKind kind, Stage stage, Microbatch microbatch)
       : bits_(word(kind, stage) | static_cast<std::uint64_t>(microbatch.value())) {}
-  /// For no microbatch: 1UNSHARD.
+  /// An action of no microbatch: 1UNSHARD.
   constexpr Action(ActionKind kind, Stage stage) : bits_(word(kind, stage) | kNoMicrobatchBit) {}
   constexpr explicit Action(Op op) : Action(static_cast<ActionKind>(op.kind()), op.stage(), op.microbatch()) {
     if (op.is_sliced()) bits_ |= static_cast<std::uint64_t>(op.slice() + 1) << kSliceShift;

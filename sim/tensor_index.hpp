@@ -7,7 +7,7 @@
 //   [0, U)                 model inputs, always there: what F of stage 0 waits for
 //   U + s U + u            output of F(s,u)
 //   U + (S + s) U + u      gradient that B or I of (s,u) sends back
-//   U + 2 S U + u          results nobody waits for (W, R, O, L)
+//   U + 2 S U + u          results that no op waits for (W, R, O, L)
 //
 // Every op waits for one tensor and writes one; both are `base + unit` with a base that depends on the op's kind and stage alone.
 // What else an op waits for stands before it in its own rank's queue (its own F, its neighbour slice), except that a backward
@@ -82,7 +82,7 @@ class TensorIndex {
     return op.microbatch().at() * slices_ + static_cast<std::size_t>(op.slice());
   }
   [[nodiscard]] std::size_t activation(std::size_t s) const { return (1 + s) * units_; }
-  /// The row of tensors that ops of stage 0 would have; rows follow as stages do. The row of nobody's tensors where there is none.
+  /// The row of tensors that ops of stage 0 would have; rows follow as stages do. The row of tensors without a reader where there is none.
   [[nodiscard]] std::size_t row_at(TensorAt tensor) const {
     const int from_before = 1 + static_cast<int>(tensor.stage);
     const auto step = static_cast<std::size_t>(from_before);

@@ -14,17 +14,6 @@
 namespace pipeloom {
 namespace {
 
-/// A number below kMaxIndex without leading zeros, taken off the front of `text`.
-std::optional<std::int32_t> take_index(std::string_view& text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || text[0] == '-' || value >= kMaxIndex) return std::nullopt;
-  const auto length = static_cast<std::size_t>(end - text.data());
-  if (length > 1 && text[0] == '0') return std::nullopt;
-  text.remove_prefix(length);
-  return value;
-}
-
 bool is_forward_backward_pair(std::span<const Op> ops) {
   return ops.size() == 2 && ops[0].kind() == OpKind::Forward && ops[1].kind() == OpKind::Backward;
 }
@@ -127,6 +116,16 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
 
 }  // namespace
 
+std::optional<std::int32_t> take_index(std::string_view& text) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || text[0] == '-' || value >= kMaxIndex) return std::nullopt;
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if (length > 1 && text[0] == '0') return std::nullopt;
+  text.remove_prefix(length);
+  return value;
+}
+
 char* write_op(char* out, Op op) {
   out = std::to_chars(out, out + 8, op.stage().value()).ptr;
   *out++ = letter_of(op.kind());
@@ -171,10 +170,13 @@ std::optional<Op> parse_op(std::string_view text) {
   if (!stage || text.empty()) return std::nullopt;
   const auto kind = kind_of_letter(text[0]);
   text.remove_prefix(1);
-  if (!kind || text.empty()) return std::nullopt;
+  return kind ? parse_op_number(*kind, Stage(*stage), text) : std::nullopt;
+}
+
+std::optional<Op> parse_op_number(OpKind kind, Stage stage, std::string_view text) {
   const auto microbatch = take_index(text);
   if (!microbatch) return std::nullopt;
-  const Op op(*kind, Stage(*stage), Microbatch(*microbatch));
+  const Op op(kind, stage, Microbatch(*microbatch));
   if (text.empty()) return op;
   if (text[0] != '.' || text.size() == 1) return std::nullopt;
   text.remove_prefix(1);
@@ -218,32 +220,39 @@ InferredPlacement infer_placement(const std::vector<std::vector<Op>>& queues) {
   return {Placement::custom(ranks, stages, 1, std::move(rank_of_slot)), {}, microbatches, slices};
 }
 
+Schedule build_schedule(const Queues& queues) {
+  InferredPlacement inferred = infer_placement(queues);
+  ScheduleBuilder out(std::move(inferred.placement), inferred.microbatches,
+                      std::move(inferred.replica_of_microbatch), inferred.slices);
+  for (std::size_t r = 0; r < queues.size(); ++r) {
+    out.begin_rank(Rank(static_cast<std::int32_t>(r)));
+    const std::span<const Op> queue(queues[r]);
+    for (std::size_t first = 0; first < queue.size();) {
+      std::size_t last = first + 1;
+      while (queue[last - 1].joined()) ++last;
+      out.add_group(queue.subspan(first, last - first));
+      first = last;
+    }
+  }
+  return std::move(out).build();
+}
+
 Schedule parse_schedule(std::string_view text) {
-  std::vector<std::vector<std::vector<Op>>> entries;
   Queues queues;
   for (const std::string& row : split(text, '|')) {
-    auto& row_entries = entries.emplace_back();
     auto& queue = queues.emplace_back();
     for (const std::string& word : split(row, ' ')) {
       if (word.empty()) continue;
-      auto ops = parse_entry(word);
+      const auto ops = parse_entry(word);
       if (ops.empty())
         throw InputError(fmt::format(
             "'{}' on rank {} is no op; write <stage><F|B|I|W><microbatch>, such as 2F0, or a group "
             "such as (0F1;1B0)OVERLAP_F_B",
             shortened(word, 64), queues.size() - 1));
-      queue.insert(queue.end(), ops.begin(), ops.end());
-      row_entries.push_back(std::move(ops));
+      for (const Op& op : ops) queue.push_back(op.with_joined(&op != &ops.back()));
     }
   }
-  auto inferred = infer_placement(queues);
-  ScheduleBuilder out(std::move(inferred.placement), inferred.microbatches,
-                      std::move(inferred.replica_of_microbatch), inferred.slices);
-  for (std::size_t r = 0; r < entries.size(); ++r) {
-    out.begin_rank(Rank(static_cast<std::int32_t>(r)));
-    for (const auto& group : entries[r]) out.add_group(group);
-  }
-  return std::move(out).build();
+  return build_schedule(queues);
 }
 
 }  // namespace pipeloom

@@ -17,6 +17,11 @@ inline constexpr int kMaxOpText = 32;
 /// Its last part alone: microbatch, and slice where there are any ("7", "7.3").
 char* write_op_number(char* out, Op op);
 
+/// The op whose last part, to the end of `text`, write_op_number() wrote. Nothing for other text.
+[[nodiscard]] std::optional<Op> parse_op_number(OpKind kind, Stage stage, std::string_view text);
+/// Takes a number below kMaxIndex, without leading zeros, off the front of `text`. Nothing if none stands there.
+[[nodiscard]] std::optional<std::int32_t> take_index(std::string_view& text);
+
 /// "3I7", or "(0F7;7B3)OVERLAP_F_B" for the entry of op indices [first, last). A group that is not one
 /// forward and one full backward is written with the suffix OVERLAP.
 [[nodiscard]] std::string entry_text(const Schedule& schedule, std::size_t first, std::size_t last);
@@ -35,5 +40,7 @@ struct InferredPlacement {
   int slices = 1;
 };
 [[nodiscard]] InferredPlacement infer_placement(const std::vector<std::vector<Op>>& queues);
+/// The schedule of the same queues, whose joined ops are groups. Throws as infer_placement().
+[[nodiscard]] Schedule build_schedule(const std::vector<std::vector<Op>>& queues);
 
 }  // namespace pipeloom

@@ -19,10 +19,12 @@
 #include "cli/run/run_launch.hpp"
 #include "cli/run/run_progress.hpp"
 #include "cli/run/run_work.hpp"
+#include "executor/measure/measured_transfers.hpp"
 #include "executor/process/process_run.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/formats/timeline_jsonl.hpp"
 #include "sim/messages/message_plans.hpp"
+#include "study/calibrate/costs_file.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/text/at_place.hpp"
 #include "study/text/fingerprint.hpp"
@@ -30,6 +32,8 @@
 
 namespace pipeloom::cli::commands {
 namespace {
+
+using study::calibrate::Measurements;
 
 /// Each is a thread or a process of this machine, or of many.
 constexpr int kMostRanks = 1024;
@@ -64,8 +68,13 @@ void tell(const RunArguments& arguments, const Launch& launch, const executor::R
     keep_partial(failure, *arguments.timeline_file);
 }
 
-void write_files(const RunArguments& arguments, const Timeline& timeline,
-                 const executor::MeasuredCosts& costs, const cost::CostSpec& rules) {
+/// As `pipeloom calibrate` would read the timeline, and what the executor alone knows of its messages.
+Measurements measured(const executor::RunResult& result) {
+  return study::calibrate::measure(result.timeline, {.transfers = executor::measured_transfers(result)});
+}
+
+void write_files(const RunArguments& arguments, const Timeline& timeline, const Measurements& costs,
+                 const cost::CostSpec& rules) {
   if (arguments.timeline_file)
     io::write_file(*arguments.timeline_file, overwrite_if(arguments.force), [&](std::ostream& out) {
       out << fmt::format("{{\"time_unit\":\"{}\"}}\n", name_of(timeline.unit));
@@ -73,7 +82,7 @@ void write_files(const RunArguments& arguments, const Timeline& timeline,
     });
   if (arguments.costs_file)
     io::write_file(*arguments.costs_file, overwrite_if(arguments.force),
-                   [&](std::ostream& out) { write_costs(out, costs, rules); });
+                   [&](std::ostream& out) { study::calibrate::write_costs(out, costs, rules); });
 }
 
 void require_backend(const RunArguments& arguments) {
@@ -85,7 +94,7 @@ void require_backend(const RunArguments& arguments) {
 
 /// What people read of a run.
 std::string page_of(const RunArguments& arguments, const Screen& screen, const pipeloom::Run& run,
-                    const executor::RunResult& result, const executor::MeasuredCosts& costs) {
+                    const executor::RunResult& result, const Measurements& costs) {
   std::string out;
   if (arguments.output.verbose) out += "\n" + steps_page(result.timeline);
   out += "\nop times in ms: median and spread (interquartile range) per stage\n" +
@@ -110,20 +119,20 @@ struct Session {
   pipeloom::Run run;
 
   /// How long layers take is known only now: the prediction is what the simulator makes of their medians.
-  void predict_from(const executor::MeasuredCosts& costs) {
+  void predict_from(const Measurements& costs) {
     if (!arguments.work.is_layers()) return;
-    take_costs(input.config, costs);
+    input.config.costs = study::calibrate::costs_of(costs, input.config.costs);
     run = evaluate(input, arguments.input.limits());
   }
 
-  void print_json(const executor::RunResult& result, const executor::MeasuredCosts& costs, bool stopped) {
+  void print_json(const executor::RunResult& result, const Measurements& costs, bool stopped) {
     const std::string comparison = arguments.compare ? comparison_json(run, result.timeline) : "";
     print(run_json(run, result, costs, memory_of_work(arguments.work, *run.schedule), comparison, stopped));
   }
 
   /// Everything that is written and printed behind a run.
   void report(executor::RunResult& result, const std::string& clocks) {
-    const executor::MeasuredCosts costs = measured_costs(result);
+    const Measurements costs = measured(result);
     predict_from(costs);
     result.timeline.unit = run.timeline.unit;
     write_files(arguments, result.timeline, costs, input.config.costs);
@@ -145,7 +154,7 @@ struct Session {
                                  (result->timeline.steps == 1 ? " was" : " were")
                            : "nothing was"));
     if (!result || arguments.timeline_file == "-") return;
-    const executor::MeasuredCosts costs = measured_costs(*result);
+    const Measurements costs = measured(*result);
     predict_from(costs);
     if (arguments.print.is("json")) return print_json(*result, costs, true);
     if (!arguments.output.quiet)

@@ -9,7 +9,7 @@ namespace pipeloom::cli {
 namespace {
 
 constexpr int kMinWidth = 120;
-constexpr int kMaxWidth = 32'767;
+constexpr int kMaxPictureWidth = 32'767;
 
 Ticks parse_side(std::string_view text, std::string_view whole, TimeUnit unit, Ticks fallback) {
   if (text.empty()) return fallback;
@@ -48,7 +48,7 @@ Span parse_range(std::string_view text, TimeUnit unit, Span all) {
 
 draw::SceneOptions PictureOptions::scene_options(const Timeline& timeline) const {
   draw::SceneOptions out;
-  if (width) out.width = parse_count("--width", *width, kMinWidth, kMaxWidth);
+  if (width) out.width = parse_count("--width", *width, kMinWidth, kMaxPictureWidth);
   if (range) out.range = parse_range(*range, timeline.unit, {0, span_of(timeline, timeline.steps - 1).end});
   if (colour_by) {
     require_choice("--colour-by", *colour_by, {"kind", "stage", "microbatch", "rank"});

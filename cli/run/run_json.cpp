@@ -22,7 +22,7 @@ void write_sample_members(io::JsonWriter& out, const DurationSample& one) {
   out.member("count", one.count).key("median").raw(ms(one.median)).key("spread").raw(ms(one.spread));
 }
 
-void write_op_times(io::JsonWriter& out, const executor::MeasuredCosts& costs) {
+void write_op_times(io::JsonWriter& out, const cost::MeasuredOps& costs) {
   out.array();
   const auto add = [&out](std::string_view kind, const std::vector<DurationSample>& samples) {
     for (std::size_t stage = 0; stage < samples.size(); ++stage) {
@@ -37,17 +37,17 @@ void write_op_times(io::JsonWriter& out, const executor::MeasuredCosts& costs) {
   out.close(2);
 }
 
-void write_messages(io::JsonWriter& out, const executor::MeasuredTransfers& transfers) {
+void write_messages(io::JsonWriter& out, const cost::MeasuredTransfers& transfers) {
   const auto add = [&out](const char* name, const DurationSample& one) {
     write_sample_members(out.key(name).object(), one);
     out.close();
   };
   out.array();
-  for (const auto& [from, to, samples] : transfers.pairs) {
-    out.line(4).object().member("from", from.value()).member("to", to.value());
-    add("waiting", samples.waiting);
-    add("overhead", samples.overhead);
-    add("transfer", samples.transfer);
+  for (const cost::MeasuredTransfers::Pair& pair : transfers.pairs) {
+    out.line(4).object().member("from", pair.from.value()).member("to", pair.to.value());
+    add("waiting", pair.samples.waiting);
+    add("overhead", pair.samples.overhead);
+    add("transfer", pair.samples.transfer);
     out.close();
   }
   out.close(2);
@@ -71,7 +71,7 @@ void write_peaks(io::JsonWriter& out, const pipeloom::Run& run, const std::vecto
 }  // namespace
 
 std::string run_json(const pipeloom::Run& run, const executor::RunResult& result,
-                     const executor::MeasuredCosts& costs, const std::optional<MemoryModel>& memory,
+                     const study::calibrate::Measurements& costs, const std::optional<MemoryModel>& memory,
                      const std::string& comparison, bool stopped) {
   const std::vector<Ticks> steps = study::step_makespans(result.timeline);
   std::vector<Ticks> sorted = steps;

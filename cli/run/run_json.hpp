@@ -6,8 +6,8 @@
 #include <string>
 
 #include <pipeloom/costs.hpp>
-#include "executor/measure/measured_costs.hpp"
 #include "executor/run/run.hpp"
+#include "study/calibrate/measurements.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::cli {
@@ -15,7 +15,7 @@ namespace pipeloom::cli {
 /// Times in ms. `memory` is what the simulator can predict of the work's activations, if anything; `comparison` is a JSON value, or "" for
 /// none; `stopped` says that the run was interrupted and these are the steps that ended before.
 [[nodiscard]] std::string run_json(const pipeloom::Run& run, const executor::RunResult& result,
-                                   const executor::MeasuredCosts& costs,
+                                   const study::calibrate::Measurements& costs,
                                    const std::optional<MemoryModel>& memory, const std::string& comparison,
                                    bool stopped);
 

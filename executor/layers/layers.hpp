@@ -108,7 +108,7 @@ class LayerRank : public RankWork {
   Payload run(Op op, int step, Payload input) override;
   /// Throws std::runtime_error if a pass was begun and not ended.
   void end_step(int step) override;
-  /// Of what passes keep from one op to the next; what an op needs only while it runs is not counted.
+  /// The most that passes kept from one op to the next; what an op needs only while it runs is not counted.
   [[nodiscard]] std::size_t peak_bytes() const override { return account_.peak(); }
 
   [[nodiscard]] std::span<float> weight_gradient(std::size_t local) override {
@@ -118,7 +118,7 @@ class LayerRank : public RankWork {
 
   /// Slots of this rank as Placement::slots_of() lists them.
   [[nodiscard]] const std::vector<Slot>& slots() const { return table_.slots(); }
-  /// Of the step that was run last; elements as stage_parameters() has them. `local` is an index of slots().
+  /// The gradient of the step that was run last; elements as stage_parameters() has them. `local` is an index of slots().
   [[nodiscard]] std::span<const float> gradient(std::size_t local) const { return stages_[local].gradient; }
   /// Loss of every unit whose last F this rank ran, else 0; [unit].
   [[nodiscard]] std::span<const double> losses() const { return losses_; }
@@ -146,7 +146,7 @@ class LayerRank : public RankWork {
   [[nodiscard]] Pass& claim(Op op, int step);
   /// Counts what it holds now, and what the op has changed in shared_bytes().
   void release(Op op, Pass& pass, std::ptrdiff_t more_shared);
-  /// Of the keys up to the op's slice that are not its pass's alone, where the op may change them.
+  /// Bytes of the keys up to the op's slice that other passes use too, where the op may change them.
   [[nodiscard]] static std::size_t shared_bytes(Op op, const Pass& pass);
   void begin_step(int step);
   [[nodiscard]] PassState state_of(Op op) const { return table_.state_of(table_.pass_of(op)); }

@@ -72,7 +72,7 @@ struct Attended {
 /// Whether the slice behind has gone backward, and has added its gradients.
 [[nodiscard]] bool may_go_backward(const StageKeys& keys, int slice);
 
-/// Of the tensors of slices 0 .. `slice`, all blocks.
+/// Bytes of the tensors of slices 0 .. `slice`, in all blocks.
 [[nodiscard]] std::size_t bytes_up_to(const StageKeys& keys, int slice);
 /// Frees all tensors: no slice will attend to them, or they will be made again.
 void discard_all(StageKeys& keys);
@@ -91,7 +91,7 @@ struct RowRange {
 [[nodiscard]] Tensor input_rows(const LayersConfig& config, Microbatch microbatch, RowRange rows);
 [[nodiscard]] Tensor target_rows(const LayersConfig& config, Microbatch microbatch, RowRange rows);
 
-/// Of one stage for one microbatch in so many slices: none is there yet.
+/// The keys of one stage for one microbatch in so many slices, before any is there.
 [[nodiscard]] StageKeys no_keys_yet(const LayersConfig& config, int slices);
 
 /// A stage's blocks in turn; one tape per block. Slices of a microbatch go forward in order and backward in the opposite order.

@@ -44,7 +44,7 @@ struct NormTape {
   Tensor standardized;       ///< xhat [rows][width]
   Tensor inverse_deviation;  ///< 1 / sqrt(variance + 1e-5) [rows]
   Tensor normed;             ///< n [rows][width]
-  Tensor normed_gradient;    ///< dn [rows][width]; whoever goes backward puts it here
+  Tensor normed_gradient;    ///< dn [rows][width]; the backward pass puts it here
 };
 
 /// Calls fn(tensor) for each of them, in a fixed order. `Tape` is NormTape or const NormTape.

@@ -1,10 +1,9 @@
 #pragma once
 
-// One thread that reads and writes many connections, so that nobody who computes ever waits for the network.
+// One thread that reads and writes many connections, so that no thread that computes waits for the network.
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,7 +22,7 @@ class Loop {
     /// Every frame, in the order of its sender. What it throws closes the connection with what() as the reason.
     std::function<void(Frame)> on_frame;
     /// Once, after the last frame, unless the destructor ended the connection: why it ended, "the connection was closed" or the
-    /// system's words. While the connection is paused nobody learns of its end.
+    /// system's words. The end of a paused connection goes unnoticed.
     std::function<void(const std::string&)> on_end;
     /// For every frame that was handed to the system whole, in the order of send(); may be empty.
     std::function<void()> on_sent = {};

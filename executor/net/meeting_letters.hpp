@@ -12,7 +12,6 @@
 //                        Reject    at any time: the meeting has failed, why
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

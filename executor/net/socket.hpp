@@ -51,7 +51,7 @@ class Socket {
 /// taken: "port 29500 is taken: Address already in use; set MASTER_PORT to a free one".
 [[nodiscard]] Socket listen_on(std::uint16_t port);
 [[nodiscard]] std::uint16_t port_of(const Socket& listener);
-/// A port that nobody listened at a moment ago, for somebody who will. From 20000 to 29999: below what Linux gives to callers
+/// A port at which no process listened a moment ago, for one that will. From 20000 to 29999: below what Linux gives to callers
 /// (ip_local_port_range), so that no outgoing connection takes it meanwhile. Throws NetworkError if all are taken.
 [[nodiscard]] std::uint16_t unused_port();
 
@@ -70,7 +70,7 @@ void receive_all(const Socket& socket, std::span<std::byte> bytes, Deadline dead
 
 // What waits for sockets inside this room needs.
 
-/// Milliseconds until `deadline` as poll() takes them: rounded up, so that nobody wakes too early and asks again; 0 once it has come.
+/// Milliseconds until `deadline` as poll() takes them: rounded up, so that no caller wakes too early and asks again; 0 once it has come.
 [[nodiscard]] int poll_timeout(Deadline deadline);
 
 /// Whether poll() says something of `events` (or an error) before the deadline.

@@ -66,7 +66,7 @@ struct Frame {
   std::uint8_t kind = 0;
   Bytes body;
 };
-/// Larger ones are refused: whoever speaks another protocol would otherwise ask for gigabytes.
+/// Larger frames are refused: a peer that speaks another protocol would otherwise ask for gigabytes.
 inline constexpr std::uint32_t kMostFrameBytes = (1U << 30) + (1U << 20);
 
 /// What stands in front of the body: length and kind.
@@ -95,7 +95,7 @@ class FrameCutter {
   std::uint32_t missing_ = 0;  // bytes of its body
 };
 
-/// One frame to or from a socket that nobody else reads. Throws NetworkError as receive_all(), MalformedBytes for a frame above `most` bytes.
+/// One frame to or from a socket that the caller alone reads. Throws NetworkError as receive_all(), MalformedBytes for a frame above `most` bytes.
 void send_frame(const Socket& socket, const Frame& frame, Deadline deadline);
 [[nodiscard]] Frame receive_frame(const Socket& socket, Deadline deadline, std::uint32_t most);
 

@@ -2,11 +2,9 @@
 
 // Which rank this process is and where the others are, as launchers say it in the environment, and the first meeting of all.
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "executor/net/socket.hpp"
@@ -21,7 +19,7 @@ struct World {
   int size = 1;
   int local_rank = 0;  ///< among the processes of this machine: which GPU to take
   Address master;      ///< rank 0, as every rank may reach it
-  /// Called by meet() when all have met; empty: nobody wants to know.
+  /// Called by meet() when all have met; may be empty.
   std::function<void()> met = {};
 };
 
@@ -38,7 +36,7 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 ///   srun              SLURM_PROCID          SLURM_STEP_NUM_TASKS  SLURM_LOCALID               all, where SLURM_STEP_NUM_NODES is 1
 ///
 /// The master is MASTER_ADDR; else 127.0.0.1 where the ranks of this machine are all ranks; else under srun SLURM_LAUNCH_NODE_IPADDR;
-/// else 127.0.0.1 where nobody says how many are of this machine. Its port is MASTER_PORT, else 29500, and the next one where
+/// else 127.0.0.1 where the launcher does not say how many are on this machine. Its port is MASTER_PORT, else 29500, and the next one where
 /// TORCHELASTIC_USE_AGENT_STORE is "True": torchrun's agent then listens at MASTER_PORT itself.
 ///
 /// Nothing if no launcher says a rank; SLURM_PROCID alone says none, since Slurm sets it in batch scripts too. Throws InputError naming

@@ -28,7 +28,7 @@
 
 namespace pipeloom::executor {
 
-/// In crews of so many everybody knows where everybody is; in larger ones only the coordinator does.
+/// In crews of up to so many every rank knows where all are; in larger ones only the coordinator does.
 inline constexpr int kSmallCrew = 16;
 
 /// How often ranks say that they live, where silence of `silence` is death: eight times in it, and not more than ten times a second. The
@@ -50,7 +50,7 @@ class Crew {
   [[nodiscard]] bool is_coordinator() const { return rank() == Rank(0); }
 
   /// Heartbeats carry where the rank of `state` is, failures go both ways. REQUIRES: before the loop starts; the loop ends before
-  /// `state` does. Without a run nobody hears of a process that ends.
+  /// `state` does. Without a run the end of a process goes unnoticed.
   void attach(RunState& state);
 
   /// Another rank cannot be reached. Only the coordinator can judge why, and ends the run; where it cannot be reached either, that
@@ -64,7 +64,7 @@ class Crew {
   /// How far the coordinator's clock is ahead of this process's, by so many round trips, which need not be the same number everywhere;
   /// with none it is taken for the same clock.
   [[nodiscard]] std::optional<ClockOffset> align(int rounds);
-  /// At the coordinator what each rank gave, [rank]; empty at the others.
+  /// What each rank gave, [rank], at the coordinator; empty at the others.
   [[nodiscard]] std::optional<std::vector<net::Bytes>> gather(net::Bytes own);
   /// What the coordinator gave.
   [[nodiscard]] std::optional<net::Bytes> broadcast(net::Bytes own);
@@ -140,7 +140,7 @@ class Crew {
     changed_.wait_for(lock, most, [&] { return is_wanted(mail_); });
   }
 
-  // On the loop's thread.
+  // Called on the loop's thread.
 
   void receive(Rank from, const net::Frame& frame);
   void receive_piece(Mail::Share& share, const net::Bytes& body);

@@ -56,7 +56,7 @@ struct Complaint {
 [[nodiscard]] Complaint read_complaint(const net::Bytes& body, int ranks);
 [[nodiscard]] Failure read_failure(const net::Bytes& body, int ranks);
 
-/// A rank's record, on its way to the coordinator. Times of the rank's own ops and messages only: nobody else's are in its record.
+/// A rank's record, on its way to the coordinator. It has the times of the rank's own ops and messages only.
 [[nodiscard]] net::Bytes to_bytes(const RankRecord& record, const RunPlan& plan, Rank rank);
 
 /// Throws net::MalformedBytes for anything that to_bytes() would not write for this plan and rank.

@@ -44,9 +44,9 @@ class ProcessEngine {
 
 /// What one process of a run returns.
 struct ProcessResult {
-  /// At rank 0: of all ranks, on rank 0's clock. RunResult::gradients[r] is of rank r.
+  /// The result of all ranks on rank 0's clock, at rank 0 only. RunResult::gradients[r] belongs to rank r.
   std::optional<RunResult> all;
-  /// At rank 0: [rank] how far rank 0's clock was ahead of its, at the end of the run.
+  /// How far rank 0's clock was ahead of each rank's at the end of the run, [rank]; at rank 0 only.
   std::vector<ClockOffset> clocks;
 };
 

@@ -64,7 +64,7 @@ class Exchange {
   virtual void stop() = 0;
 
   /// [step * messages + id], of all steps; what this process does not see of a message is -1.
-  /// REQUIRES: nobody posts or waits any more, or the run was stopped.
+  /// REQUIRES: no rank posts or waits any more, or the run was stopped.
   [[nodiscard]] virtual std::vector<MeasuredMessage> measured() const = 0;
 };
 

@@ -4,7 +4,6 @@
 // tensors.
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include <pipeloom/schedule.hpp>

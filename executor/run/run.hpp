@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,7 +80,7 @@ class RunFailed : public SystemError {
   /// All steps that were begun, warm-up steps included. An op that did not end has start -1 and end -1.
   [[nodiscard]] const Timeline& partial() const { return partial_; }
   /// "rank 2: step 1, in 2F3; before it: wait [r1F3<1], post [s2F2>3], 2F2", latest first, one per rank; messages as program_text().
-  /// Of many ranks that are processes, each but rank 0 knows of rank 0 and itself at most.
+  /// Where ranks are processes, every rank but 0 knows of rank 0 and itself at most.
   [[nodiscard]] const std::vector<std::string>& last_actions() const { return last_actions_; }
 
  private:

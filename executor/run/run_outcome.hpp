@@ -1,6 +1,6 @@
 #pragma once
 
-// From what each rank wrote down to what a run returns.
+// Makes what a run returns of what each rank wrote down.
 
 #include <functional>
 #include <vector>

@@ -35,9 +35,9 @@ struct Progress {
       kNoCopy;  // the instruction of the copy that is under way beside, in the same step
   std::atomic<Ticks> copy_since = 0;  // when it began, or the last one ended
 
-  /// Of a rank of another process: when it was heard of last. What is older than half a timeout says nothing about now.
+  /// When a rank of another process was heard of last. What is older than half a timeout says nothing about now.
   static constexpr Ticks kOwn = -1;
-  static constexpr Ticks kUnknown = -2;  // nobody says
+  static constexpr Ticks kUnknown = -2;  // not known
   std::atomic<Ticks> heard = kOwn;
 };
 

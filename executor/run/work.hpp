@@ -3,11 +3,8 @@
 // What ops compute. A back end runs instruction lists and moves tensors; what happens between receiving and sending is a Work:
 // real layers (executor/layers/layers.hpp) or time that passes (executor/run/busy_work.hpp).
 
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <pipeloom/schedule.hpp>

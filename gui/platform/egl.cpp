@@ -5,7 +5,6 @@
 #include <EGL/eglext.h>
 #include <GL/glcorearb.h>
 
-#include <array>
 #include <memory>
 
 #include "gui/platform/gl_renderer.hpp"

@@ -3,7 +3,6 @@
 // DejaVuSans.ttf, carried in the program since its build. DejaVu's licence (Bitstream Vera's, with changes in the public domain) lets
 // programs embed it.
 
-#include <cstddef>
 #include <span>
 
 namespace pipeloom::gui {

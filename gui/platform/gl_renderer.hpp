@@ -24,7 +24,7 @@ class GlRenderer {
   void begin_frame();
   /// Clears and draws the framebuffer that is bound.
   void draw(ImDrawData& data, PixelSize size);
-  /// Of the framebuffer that is bound: row by row from the top, RGBA, opaque.
+  /// Reads the framebuffer that is bound: row by row from the top, RGBA, opaque.
   [[nodiscard]] std::vector<std::uint8_t> read_pixels(PixelSize size);
 
   [[nodiscard]] std::uintptr_t make_texture();

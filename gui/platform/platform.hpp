@@ -35,7 +35,7 @@ class Platform {
 
   /// "glfw", "egl" or "null".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Of what is drawn, in pixels.
+  /// The size of what is drawn, in pixels.
   [[nodiscard]] virtual PixelSize size() const = 0;
   virtual void resize(PixelSize size) = 0;
   /// What the display says about its density: 1 is 96 dots per inch.

@@ -9,9 +9,9 @@ namespace pipeloom::gui {
 
 class WakeUp {
  public:
-  /// From any thread. A wake-up before the wait ends the next one at once.
+  /// Any thread may call it. A wake-up before the wait ends the next one at once.
   void wake();
-  /// For at most `seconds`; without end if negative.
+  /// Waits for at most `seconds`; without end if negative.
   void wait(double seconds);
 
  private:

@@ -2,7 +2,6 @@
 
 #include <imgui.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -53,14 +52,7 @@ void write(Ui& ui, ExportPart& part, io::Overwrite overwrite) {
 void export_dialog(Ui& ui) {
   auto& part = ui.session.part<ExportPart>();
   if (!part.dialog_open) return;
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float width = std::min(kExportWidth * ui.skin.scale, display.x * 0.9F);
-  ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.15F));
-  ImGui::SetNextWindowSize(ImVec2(width, 0));
-  ImGui::SetNextWindowBgAlpha(1);
-  constexpr ImGuiWindowFlags kFlags =
-      ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings;
-  ImGui::Begin("Export", &part.dialog_open, kFlags);
+  begin_overlay(ui, "Export", kExportWidth, 0.15F, ImGuiWindowFlags_None, &part.dialog_open);
   (void)live_text_field(ui, "export/path", part.path, "picture.svg, .png, .pdf, or rows.csv");
   (void)checkbox(ui, "export/view", "Only what is in view", part.options.view_only,
                  "The time range and the ranks that are on screen");

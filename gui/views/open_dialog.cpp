@@ -72,14 +72,7 @@ void draw_recent(Ui& ui, FileDialog& dialog) {
 void open_dialog(Ui& ui) {
   auto& dialog = ui.session.part<FileDialog>();
   if (!dialog.is_open()) return;
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float width = std::min(kDialogWidth * ui.skin.scale, display.x * 0.9F);
-  ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.1F));
-  ImGui::SetNextWindowSize(ImVec2(width, 0));
-  ImGui::SetNextWindowBgAlpha(1);
-  constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove |
-                                      ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings;
-  ImGui::Begin("open file", nullptr, kFlags);
+  begin_overlay(ui, "open file", kDialogWidth, 0.1F, ImGuiWindowFlags_NoTitleBar);
   ImGui::TextUnformatted(dialog.folder().c_str());
   draw_filter(ui, dialog);
   draw_entries(ui, dialog);

@@ -87,16 +87,9 @@ void draw_entries(Ui& ui, PaletteModel& model) {
 void palette(Ui& ui) {
   auto& model = ui.session.part<PaletteModel>();
   if (!model.is_open()) return;
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float width = std::min(kPaletteWidth * ui.skin.scale, display.x * 0.9F);
-  ImGui::SetNextWindowPos(ImVec2((display.x - width) / 2, display.y * 0.12F));
-  ImGui::SetNextWindowSize(ImVec2(width, 0));
-  ImGui::SetNextWindowBgAlpha(1);
   if (ui.session.focus_request == "palette") ImGui::SetNextWindowFocus();
-  constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove |
-                                      ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings |
-                                      ImGuiWindowFlags_NoScrollbar;
-  ImGui::Begin("palette", nullptr, kFlags);
+  begin_overlay(ui, "palette", kPaletteWidth, 0.12F,
+                ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoScrollbar);
   draw_field(ui, model);
   draw_entries(ui, model);
   const bool left = !ImGui::IsWindowFocused() && !ImGui::IsWindowAppearing() && ImGui::IsMouseClicked(0);

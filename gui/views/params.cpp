@@ -196,10 +196,7 @@ void params(Ui& ui) {
     draw_group(ui, config, io::KeyClass::Option, stages);
   if (section(ui, "Costs", "params/costs", true)) draw_group(ui, config, io::KeyClass::Cost, stages);
   if (section(ui, "Stragglers", "params/stragglers", false)) {
-    int ranks = 1;
-    const std::string text = config.value("ranks");
-    std::from_chars(text.data(), text.data() + text.size(), ranks);
-    draw_stragglers(ui, config, std::max(ranks, 1));
+    draw_stragglers(ui, config, std::max(number_in<int>(config.value("ranks")).value_or(1), 1));
   }
   if (section(ui, "Transfers", "params/transfers", false))
     draw_group(ui, config, io::KeyClass::Transfer, stages);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gui/model/chart/navigation.hpp"
-#include "gui/model/panels/marks.hpp"
+#include "gui/model/panels/notes.hpp"
 #include "gui/model/panels/range_stats.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // The dependency graph of a schedule: the independent reference for the engine and for what walks the queues (bounds, critical path, slack
-// in sim/analysis/entry_edges.hpp), and what cycle witnesses and DOT pictures are computed on.
+// in sim/analysis/entry_edges.hpp), which tests compare with paths over it, and what DOT pictures show.
 //
 // Vertices 0 .. E-1 are the entries in queue order, rank by rank; E is the source, E+1 the sink. Edges: source ->
 // first entry of each rank, entry -> next entry of its rank, last entry -> sink, and producer -> consumer for each
@@ -13,7 +13,6 @@
 #include <span>
 #include <vector>
 
-#include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
 
 namespace pipeloom {
@@ -58,13 +57,6 @@ class Dag {
         .subspan(out_begin_[v], out_begin_[v + 1] - out_begin_[v]);
   }
 
-  /// How long every entry lasts, [entry].
-  [[nodiscard]] std::vector<Ticks> durations(const Costs& costs) const;
-  /// lag[e]: least time between the start of e's source and the start of e's target.
-  [[nodiscard]] std::vector<Ticks> lags(const Costs& costs) const { return lags(costs, durations(costs)); }
-  /// The same from durations(costs).
-  [[nodiscard]] std::vector<Ticks> lags(const Costs& costs, const std::vector<Ticks>& durations) const;
-
  private:
   void add_in_edges();
   void index_out_edges();
@@ -76,18 +68,6 @@ class Dag {
   std::vector<std::uint32_t> out_begin_;  // V + 1
   std::vector<std::uint32_t> out_edges_;
 };
-
-/// A cycle of the graph as vertices, each depending on the one before it, the first on the last; empty if there is none.
-/// Boost.Graph depth_first_search.
-[[nodiscard]] std::vector<Vertex> find_cycle(const Dag& dag);
-
-/// Entries in an order that respects every edge. Boost.Graph topological_sort. Throws ScheduleError on a cycle.
-[[nodiscard]] std::vector<Vertex> topological_order(const Dag& dag);
-
-/// Earliest start of every vertex as the longest path from the source, [vertex]; the sink's is the makespan. Boost.Graph
-/// dag_shortest_paths with the order reversed. `parent`, if given, receives the predecessor on one longest path.
-[[nodiscard]] std::vector<Ticks> longest_paths(const Dag& dag, const std::vector<Ticks>& lags,
-                                               std::vector<Vertex>* parent = nullptr);
 
 /// Graphviz text: the ops of a rank in one row, queue edges dotted, transfers between ranks bold. Boost.Graph write_graphviz.
 [[nodiscard]] std::string to_dot(const Dag& dag);

@@ -1,9 +1,7 @@
 #pragma once
 
-// Dag as a Boost.Graph graph: models of VertexListGraph, EdgeListGraph, BidirectionalGraph (and so IncidenceGraph). The
-// functions are found by argument-dependent look-up; include this only in .cpp files that run Boost's algorithms.
-//
-// An edge descriptor is the edge's number; its lag is weight_map[number].
+// Dag as a Boost.Graph graph: models of VertexListGraph, EdgeListGraph and IncidenceGraph. Argument-dependent look-up finds the
+// functions; include this only in .cpp files that run Boost's algorithms. An edge descriptor is the edge's number.
 
 #include <boost/graph/graph_traits.hpp>
 #include <boost/graph/properties.hpp>
@@ -55,11 +53,10 @@ struct graph_traits<pipeloom::Dag> {
 
   using vertex_iterator = counting_iterator<vertex_descriptor>;
   using out_edge_iterator = EdgeIterator<const std::uint32_t*>;
-  using in_edge_iterator = EdgeIterator<counting_iterator<std::uint32_t>>;
-  using edge_iterator = in_edge_iterator;
+  using edge_iterator = EdgeIterator<counting_iterator<std::uint32_t>>;
   using directed_category = directed_tag;
   using edge_parallel_category = allow_parallel_edge_tag;
-  struct traversal_category : bidirectional_graph_tag, vertex_list_graph_tag, edge_list_graph_tag {};
+  struct traversal_category : incidence_graph_tag, vertex_list_graph_tag, edge_list_graph_tag {};
   using vertices_size_type = std::uint32_t;
   using edges_size_type = std::uint32_t;
   using degree_size_type = std::uint32_t;
@@ -99,18 +96,6 @@ inline std::pair<DagTraits::out_edge_iterator, DagTraits::out_edge_iterator> out
 inline std::uint32_t out_degree(Vertex v, const Dag& dag) {
   return static_cast<std::uint32_t>(dag.out(v).size());
 }
-inline std::pair<DagTraits::in_edge_iterator, DagTraits::in_edge_iterator> in_edges(Vertex v,
-                                                                                    const Dag& dag) {
-  using Number = boost::counting_iterator<std::uint32_t>;
-  return {DagTraits::in_edge_iterator(Number(dag.in_begin(v))),
-          DagTraits::in_edge_iterator(Number(dag.in_begin(v + 1)))};
-}
-inline std::uint32_t in_degree(Vertex v, const Dag& dag) {
-  return dag.in_begin(v + 1) - dag.in_begin(v);
-}
-inline std::uint32_t degree(Vertex v, const Dag& dag) {
-  return in_degree(v, dag) + out_degree(v, dag);
-}
 
 /// Vertex descriptors are their own index.
 inline boost::typed_identity_property_map<Vertex> get(boost::vertex_index_t, const Dag&) {
@@ -119,20 +104,6 @@ inline boost::typed_identity_property_map<Vertex> get(boost::vertex_index_t, con
 inline Vertex get(boost::vertex_index_t, const Dag&, Vertex v) {
   return v;
 }
-
-/// lag[e] as a readable property map over edges.
-class LagMap {
- public:
-  using key_type = DagTraits::edge_descriptor;
-  using value_type = Ticks;
-  using reference = Ticks;
-  using category = boost::readable_property_map_tag;
-  explicit LagMap(const std::vector<Ticks>& lags) : lags_(lags.data()) {}
-  friend Ticks get(const LagMap& map, key_type e) { return map.lags_[e.number]; }
-
- private:
-  const Ticks* lags_;
-};
 
 }  // namespace pipeloom
 

@@ -162,9 +162,19 @@ struct ScaleSpec {
   Where where;
 };
 
+/// A whole number for each stage that costs were measured on. Empty: not given.
+struct StageCounts {
+  std::vector<std::int32_t> counts = {};
+  Where where = {};
+};
+
 struct CostSpec {
   TimeUnit unit = TimeUnit::Unit;
   Per per = Per::Stage;
+  /// Decoder layers of the stages that the numbers below are of, and the rank that ran each (not given: stage s on rank s mod p). Where the
+  /// schedule has other stages, the numbers are dealt out to them (sim/cost/deal.hpp).
+  StageCounts layers;
+  StageCounts stage_ranks;
   /// [kind]: F, B, I, W as far as they are given.
   std::array<std::optional<StageNumbers>, kOpKinds> duration;
   std::optional<OverlapSpec> overlap;

@@ -9,8 +9,6 @@ namespace pipeloom::cost {
 namespace {
 
 using StageTicks = std::vector<Ticks>;
-using Given = std::array<std::optional<StageTicks>, kOpKinds>;
-
 constexpr std::size_t kB = index_of(OpKind::Backward);
 constexpr std::size_t kI = index_of(OpKind::BackwardInput);
 constexpr std::size_t kW = index_of(OpKind::BackwardWeight);
@@ -54,43 +52,58 @@ StageTicks half_of(const StageTicks& whole) {
   return out;
 }
 
+/// What is known of each kind, from others or from here.
+class Given {
+ public:
+  explicit Given(const Stated& known) : known_(known) {}
+
+  /// Nothing if nobody says it.
+  [[nodiscard]] const StageTicks* operator[](std::size_t kind) const {
+    const auto& ticks = known_.duration[kind] ? known_.duration[kind] : derived_.duration[kind];
+    return ticks ? &*ticks : nullptr;
+  }
+  void derive(std::size_t kind, StageTicks ticks, std::string how) {
+    derived_.duration[kind] = std::move(ticks);
+    derived_.origins.emplace_back(key_of(kind), std::move(how));
+  }
+  [[nodiscard]] Stated take() { return std::move(derived_); }
+
+ private:
+  const Stated& known_;
+  Stated derived_;
+};
+
 /// B, I and W from each other, as far as two of them, or B alone, are there.
-void derive_backwards(const CostSpec& spec, Given& given, std::vector<Origin>& origins) {
-  const auto derived = [&](std::size_t kind, StageTicks ticks, const char* how) {
-    given[kind] = std::move(ticks);
-    origins.emplace_back(key_of(kind), how);
-  };
-  if (!given[kB] && given[kI] && given[kW])
-    derived(kB, sum_of(*given[kI], *given[kW], spec), "derived: backward_input + backward_weight");
-  if (!given[kB]) return;
-  if (!given[kI] && !given[kW])
-    derived(kW, half_of(*given[kB]), "derived: half of backward, rounded down to the tick");
-  if (!given[kI])
-    derived(kI, rest_of(*given[kB], *given[kW], spec, kW), "derived: backward - backward_weight");
-  if (!given[kW])
-    derived(kW, rest_of(*given[kB], *given[kI], spec, kI), "derived: backward - backward_input");
+void derive_backwards(const CostSpec& spec, Given& given) {
+  if (given[kB] == nullptr && given[kI] != nullptr && given[kW] != nullptr)
+    given.derive(kB, sum_of(*given[kI], *given[kW], spec), "derived: backward_input + backward_weight");
+  if (given[kB] == nullptr) return;
+  if (given[kI] == nullptr && given[kW] == nullptr)
+    given.derive(kW, half_of(*given[kB]), "derived: half of backward, rounded down to the tick");
+  if (given[kI] == nullptr)
+    given.derive(kI, rest_of(*given[kB], *given[kW], spec, kW), "derived: backward - backward_weight");
+  if (given[kW] == nullptr)
+    given.derive(kW, rest_of(*given[kB], *given[kI], spec, kI), "derived: backward - backward_input");
 }
 
 /// R from F, and L from O.
-void derive_extras(Given& given, std::vector<Origin>& origins) {
+void derive_extras(Given& given) {
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     const KindRow& row = kKinds[kind];
-    if (!row.extra || given[kind]) continue;
+    if (!row.extra || given[kind] != nullptr) continue;
     for (const KindRow& from : kKinds)
-      if (row.derived_from.has(from.kind) && given[index_of(from.kind)]) {
-        given[kind] = given[index_of(from.kind)];
-        origins.emplace_back(key_of(kind), fmt::format("derived: {}", name_of(from.kind)));
-      }
+      if (row.derived_from.has(from.kind) && given[index_of(from.kind)] != nullptr)
+        given.derive(kind, *given[index_of(from.kind)], fmt::format("derived: {}", name_of(from.kind)));
   }
 }
 
 }  // namespace
 
 std::optional<Stated> derived(const CostSpec& spec, const Shape& /*shape*/, const Stated& known) {
-  Stated out;
-  out.duration = known.duration;
-  derive_backwards(spec, out.duration, out.origins);
-  derive_extras(out.duration, out.origins);
+  Given given(known);
+  derive_backwards(spec, given);
+  derive_extras(given);
+  Stated out = given.take();
   if (out.origins.empty()) return std::nullopt;
   return out;
 }

@@ -8,6 +8,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/cost/bind.hpp"
 #include "sim/cost/cost_spec.hpp"
+#include "sim/cost/deal.hpp"
 #include "sim/cost/exceptions.hpp"
 #include "sim/cost/source.hpp"
 #include "sim/cost/spread.hpp"
@@ -76,9 +77,11 @@ std::optional<std::int64_t> scaled(Wide a, Wide b, Wide c) {
 }
 
 std::vector<Ticks> per_slot(const std::vector<Ticks>& by_stage, const Placement& placement) {
-  std::vector<Ticks> out(static_cast<std::size_t>(placement.slots()));
-  for (std::size_t slot = 0; slot < out.size(); ++slot)
-    out[slot] = by_stage[slot % static_cast<std::size_t>(placement.stages())];
+  const auto slots = static_cast<std::size_t>(placement.slots());
+  std::vector<Ticks> out;
+  out.reserve(slots);
+  // Slots count the stages of one replica after the other.
+  while (out.size() < slots) out.insert(out.end(), by_stage.begin(), by_stage.end());
   return out;
 }
 
@@ -119,6 +122,7 @@ void apply_scale(Scale scale, const Where& where, const char* key, Rank rank, Ti
 /// stage_scale, then rank_scale.
 void apply_scales(const CostSpec& spec, const ResolvedCosts& found, const Placement& placement,
                   std::vector<Ticks>& by_slot) {
+  if (found.stage_scale.empty() && found.rank_scale.empty()) return;
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
     const Rank rank = placement.rank_of(slot);
     Ticks& ticks = by_slot[slot.at()];
@@ -172,13 +176,16 @@ void check_products(const CostSpec& spec, const Costs& costs, const std::vector<
     throw InputError(
         spec.where,
         "costs.exceptions: a factor makes a duration overflow; use smaller numbers or a larger time unit");
+  // A B follows from its halves where these are said: its own time, and by how much each differs.
+  const Ticks summand = std::max(*larger, said);
+  const Wide longest_op = ops.empty() ? Wide{summand} : Wide{3} * summand;
   const Scale largest = costs.microbatch_scale.empty()
                             ? kUnitScale
                             : *std::max_element(costs.microbatch_scale.begin(), costs.microbatch_scale.end());
-  if (!scaled(std::max(*larger, said), largest, kUnitScale))
-    throw InputError(
-        spec.microbatch_scale.where,
-        "costs.microbatch_scale makes a duration overflow; use smaller numbers or a larger time unit");
+  const auto product = scaled(longest_op, largest, kUnitScale);
+  if (!product || (!ops.empty() && *product + spec.entry >= kMaxTicks))
+    throw InputError(ops.empty() ? spec.microbatch_scale.where : spec.where,
+                     "a duration overflows with its factors; use smaller numbers or a larger time unit");
 }
 
 /// A saving for a whole rank or model is divided like the durations that it shortens.
@@ -194,8 +201,9 @@ Ticks saving_per_pass(const CostSpec& spec, const Placement& placement) {
   return 0;
 }
 
-/// Durations of pairs by slot, [slot of F * slots + slot of B].
-std::vector<Ticks> pair_table(const OverlapSpec& spec, const Placement& placement) {
+/// Durations of pairs by slot, [slot of F * slots + slot of B], with the factors of F's stage and rank.
+std::vector<Ticks> pair_table(const CostSpec& costs, const ResolvedCosts& found, const Placement& placement) {
+  const OverlapSpec& spec = *costs.overlap;
   const auto stages = static_cast<std::size_t>(placement.stages());
   const auto slots = static_cast<std::size_t>(placement.slots());
   const bool square =
@@ -204,12 +212,17 @@ std::vector<Ticks> pair_table(const OverlapSpec& spec, const Placement& placemen
   if (!square)
     throw InputError(
         spec.pairs_where,
-        fmt::format("costs.overlapped.pairs has {} rows, but the schedule has {} stages; give a row "
-                    "per stage of the forward, with an entry per stage of the backward",
-                    spec.pairs.size(), stages));
+        fmt::format(
+            "costs.overlapped.pairs must have {0} rows of {0} entries: a row per stage of the forward, "
+            "with an entry per stage of the backward",
+            stages));
   std::vector<Ticks> out(slots * slots);
-  for (std::size_t f = 0; f < slots; ++f)
-    for (std::size_t b = 0; b < slots; ++b) out[f * slots + b] = spec.pairs[f % stages][b % stages];
+  std::vector<Ticks> of_forward(slots);
+  for (std::size_t b = 0; b < slots; ++b) {
+    for (std::size_t f = 0; f < slots; ++f) of_forward[f] = spec.pairs[f % stages][b % stages];
+    apply_scales(costs, found, placement, of_forward);
+    for (std::size_t f = 0; f < slots; ++f) out[f * slots + b] = of_forward[f];
+  }
   return out;
 }
 
@@ -224,7 +237,7 @@ void resolve_overlap(const CostSpec& spec, const Placement& placement, ResolvedC
   overlap.saving = saving_per_pass(spec, placement);
   if (overlap.rule != OverlapRule::Explicit) return;
   if (!spec.overlap->pairs.empty()) {
-    overlap.pairs = pair_table(*spec.overlap, placement);
+    overlap.pairs = pair_table(spec, out, placement);
     return;
   }
   out.stage_overlap = spread(spec.overlap->duration, spec.per, placement);
@@ -319,11 +332,9 @@ void require_links_fit(const TransferSpec& spec, int ranks) {
                           return row.size() == size;
                         });
     if (!square)
-      throw InputError(
-          spec.matrix.where,
-          fmt::format("costs.transfer.links.{} has {} rows, but the schedule has {} ranks; give {} "
-                      "rows of {} entries",
-                      name, rows.size(), ranks, ranks, ranks));
+      throw InputError(spec.matrix.where, fmt::format("costs.transfer.links.{0} must have {1} rows of {1} "
+                                                      "entries, one for each of the schedule's ranks",
+                                                      name, ranks));
   };
   require_square(spec.matrix.latency, "latency");
   require_square(spec.matrix.bits_per_second, "bandwidth_gbps");
@@ -338,8 +349,13 @@ Hop hop_over(const Links& links, Rank from, Rank to, int ranks) {
 void resolve_transfers(const CostSpec& spec, const Links* links, const Placement& placement, Costs& costs) {
   const TransferSpec& transfer = spec.transfer;
   require_links_fit(transfer, placement.ranks());
+  const bool all_alike = placement.ranks() > 1 && links == nullptr && !transfer.ranks_per_node &&
+                         transfer.matrix.latency.empty() && transfer.matrix.bits_per_second.empty() &&
+                         transfer.links.empty();
+  const Hop any = all_alike ? Wire{transfer.link, transfer.bytes}.hop(spec.where) : Hop{};
   const auto hop = [&](Rank from, Rank to) -> Hop {
     if (from == to) return {};
+    if (all_alike) return any;
     if (links != nullptr) return hop_over(*links, from, to, placement.ranks());
     return wire_between(transfer, from, to).hop(spec.where);
   };
@@ -377,13 +393,8 @@ void warn_about_transfer(const TransferSpec& spec, std::vector<std::string>& war
     warnings.emplace_back("costs.transfer.bandwidth_gbps has no effect without costs.transfer.bytes");
 }
 
-}  // namespace
-
-ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
-  return resolve(spec, shape, sources());
-}
-
-ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
+/// What `from` says of the shape, whose stages the numbers are of.
+ResolvedCosts resolve_stated(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
   const Placement& placement = *shape.placement;
   ResolvedCosts out;
   out.rank_scale = expand_scales(spec.rank_scale, placement.ranks(), "costs.rank_scale", "rank");
@@ -392,6 +403,8 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
       expand_scales(spec.microbatch_scale, shape.microbatches, "costs.microbatch_scale", "microbatch");
   out.costs.unit = spec.unit;
   Stated said = ask(from, spec, shape);
+  out.layers = spec.layers;
+  out.stage_ranks = spec.stage_ranks;
   out.table = rows_per_pass(spec.table, spec.per, placement);
   out.exceptions = rows_per_pass(spec.exceptions, spec.per, placement);
   std::vector<OpCost> ops = std::move(said.ops);
@@ -413,6 +426,22 @@ ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const 
   if (spec.per != Per::Stage)
     out.origins.emplace_back("costs.per", fmt::format("divided: given per {}", name_of(spec.per)));
   return out;
+}
+
+}  // namespace
+
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape) {
+  return resolve(spec, shape, sources());
+}
+
+ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
+  if (std::optional<DealtCosts> dealt = deal_out(spec, *shape.placement)) {
+    ResolvedCosts out = resolve_stated(dealt->spec, shape, from);
+    out.origins.insert(out.origins.end(), dealt->origins.begin(), dealt->origins.end());
+    out.warnings.insert(out.warnings.end(), dealt->warnings.begin(), dealt->warnings.end());
+    return out;
+  }
+  return resolve_stated(spec, shape, from);
 }
 
 ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule) {

@@ -10,6 +10,7 @@
 //   per model           divided by S; remainder ticks to the first stages. Only a single number makes sense.
 //   stage_scale         times the factor of the slot's stage, rounded to the nearest tick; after all of the above.
 //   rank_scale          times the factor of the rank that holds the slot, rounded to the nearest tick; after stage_scale.
+//   layers              numbers of other stages than the schedule's are dealt out to these first (sim/cost/deal.hpp).
 //   transfers           latency + 8 bytes / bandwidth between different ranks, 0 within one.
 
 #include <array>
@@ -35,6 +36,9 @@ struct ResolvedCosts {
   /// One factor for each, tables written out; empty where none is given. costs.microbatch_scale is the third.
   std::vector<Scale> rank_scale;
   std::vector<Scale> stage_scale;
+  /// Those of CostSpec, for the schedule's own stages.
+  StageCounts layers;
+  StageCounts stage_ranks;
   /// CostSpec::table and exceptions with times of one chunk pass.
   CostRows table;
   CostRows exceptions;

@@ -27,6 +27,10 @@ namespace {
 
 template <class Items>
 void append(Items&& from, Items& to) {
+  if (to.empty()) {
+    to = std::move(from);
+    return;
+  }
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 

@@ -18,7 +18,7 @@ class OpColours {
   [[nodiscard]] Colour of(Op op, Rank rank) const;
   /// Which of its rank's stages of the same replica the op's stage is.
   [[nodiscard]] Chunk chunk_of(Op op) const { return chunk_of_slot_[schedule_->slot_of(op).at()]; }
-  /// Of its kind's shades: those of the first replica's chunks come first.
+  /// Which shade of its kind an op has: those of the first replica's chunks come first.
   [[nodiscard]] int shade_of(Op op) const { return shade_of_slot_[schedule_->slot_of(op).at()]; }
 
   /// Most chunks that a rank has of one replica.

@@ -131,7 +131,7 @@ struct Scene {
 };
 
 struct SceneOptions {
-  /// Of the whole picture; 0 chooses: wide enough for the numbers of the shortest ops where that stays within 480 to
+  /// Width of the whole picture. 0 chooses: wide enough for the numbers of the shortest ops where that stays within 480 to
   /// 1600 pixels.
   double width = 0;
   /// 0 chooses from the number of ranks. Rows share what is left beside axis and legend; below one pixel per rank, ranks

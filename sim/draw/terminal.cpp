@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
-#include <string_view>
 #include <vector>
 
 #include <pipeloom/error.hpp>

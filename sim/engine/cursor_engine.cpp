@@ -83,7 +83,8 @@ void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Ti
 
 /// Visits ranks until none can go on; each runs until an op's tensor is missing. Whatever changes lives in registers meanwhile,
 /// and the only branches are those that end a visit or wake a rank.
-/// One long function on purpose: cut into pieces, its state would travel through memory at every op.
+/// One long function on purpose: cut into pieces, its state would travel through memory at every op, and so it would in a caller that holds
+/// several of these loops.
 template <bool kTimes, bool kBytes, bool kReplicas, bool kPerOp>
 void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks* per_op) {
   const Op* const ops = schedule.ops().data();
@@ -97,6 +98,7 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
     const std::size_t end = cursor.end;
     std::size_t next = cursor.next;
     fetch_ahead(ops, times, next);
+    // Copies of what the visit changes, so that it may live in registers: nobody else looks at them before the visit ends.
     Ticks clock = cursor.clock;
     Ticks busy = cursor.busy;
     std::int32_t live = cursor.live;
@@ -107,21 +109,26 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
       const Action& action = actions[slot * kPlainKinds + index_of(op.kind())];
       const std::int32_t microbatch = op.microbatch().value();
       const std::size_t place = op.microbatch().at() & mask;
+      // The cell names the microbatch that it holds: a later one shares the cell and may stand there instead. Both conditions are
+      // joined without a short circuit, so that one branch, which is nearly always taken the same way, decides.
       Cell& input = action.input_ring[place];
       if (static_cast<unsigned>(input.microbatch != microbatch) & static_cast<unsigned>(action.needs_input)) {
         cursor.waits_for = &input;
         break;
       }
+      // The ring is full: the consumer has not taken the microbatch that is one ring length older.
       Cell& output = action.output_ring[place];
       if (static_cast<unsigned>(output.microbatch != kEmpty) & static_cast<unsigned>(action.has_output)) {
         wait_for_space(output, cursor);
         break;
       }
+      // The op's only consumer has it, so the cell is free. An op without input empties a cell of its own row, and reads a time of 0 there.
       input.microbatch = kEmpty;
       const Ticks start = std::max(clock, input.produced + action.delay);
       const Ticks duration = kPerOp ? per_op[next] : action.duration;
       clock = start + duration;
       busy += duration;
+      // An op takes memory when it starts and gives memory back when it ends: the peak lies in between.
       live += action.live_taken;
       peak_live = std::max(peak_live, live);
       live -= action.live_given;
@@ -134,6 +141,8 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
         times.start[next] = start;
         times.end[next] = clock;
       }
+      // Publish the result. An op without output writes to a row that nobody reads. The consumer is asked for its cell and not looked at
+      // otherwise: it is woken only if it stands before this very tensor, and visited later.
       output.produced = clock;
       output.microbatch = microbatch;
       if (action.consumer->waits_for == &output) {
@@ -227,6 +236,7 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
       run_copy(schedule, costs, cursor, times);
       continue;
     }
+    // Every op of the entry must have its input and a free cell before any of them runs: an entry starts as one.
     std::size_t last = cursor.next;
     Ticks start = cursor.clock;
     Ticks sum = 0;
@@ -245,6 +255,7 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
       if (kExtended && !reload_end_.empty())
         start = std::max(start, reload_end_[pass_of(schedule, ops[last])]);
     } while (ops[last++].joined());
+    // Only now the inputs are taken: an entry that stopped above looks at all of them again.
     for (std::size_t i = cursor.next; i < last; ++i)
       action_of(schedule, ops[i]).input_ring[place_of(unit_of(schedule, ops[i]))].microbatch = kEmpty;
     const LaneTimes lane = kExtended ? lane_times(costs, schedule, cursor.next, last) : LaneTimes();
@@ -309,7 +320,8 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
   const bool forward_only = schedule.is_forward_only();
   extras_begin_ = kPlainKinds * static_cast<std::size_t>(placement.slots());
   actions_.assign(kOpKinds * static_cast<std::size_t>(placement.slots()), {});
-  for (const OpKind kind : kAllOpKinds)
+  for (const OpKind kind : kAllOpKinds) {
+    if (!schedule.contains(kind)) continue;
     for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
       Action& action = actions_[position_of(kind, slot.at())];
       const Stage stage = placement.stage_of(slot);
@@ -330,6 +342,7 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
       action.live_taken = static_cast<std::int8_t>(effect.live_taken);
       action.live_given = static_cast<std::int8_t>(effect.live_given);
     }
+  }
 }
 
 void CursorEngine::prepare_cursors(const Schedule& schedule, const std::vector<Ticks>& ready) {
@@ -396,6 +409,7 @@ void CursorEngine::double_rings() {
     if (cells_[i].microbatch != kEmpty)
       longer[(i / old_ring) * 2 * old_ring + place_of(cells_[i].microbatch)] = cells_[i];
   for (Action& action : actions_) {
+    if (action.input_ring == nullptr) continue;  // of a kind that the schedule has none of
     action.input_ring = longer.data() + 2 * (action.input_ring - cells_.data());
     action.output_ring = longer.data() + 2 * (action.output_ring - cells_.data());
   }

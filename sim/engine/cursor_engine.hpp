@@ -118,7 +118,7 @@ class CursorEngine {
     space_waits_[num_space_waits_++] = {&cell, &cursor};
   }
   template <bool kTimes, bool kBytes, bool kReplicas, bool kPerOp>
-  void run_plain(const Schedule& schedule, Times times, const Ticks* per_op);
+  [[gnu::noinline]] void run_plain(const Schedule& schedule, Times times, const Ticks* per_op);
   void note_first_start(const Schedule& schedule, Cursor& cursor) const;
   template <bool kExtended>
   void run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times);

@@ -127,27 +127,32 @@ void FixedOrder::run(std::span<const Costs* const, kCount> costs, std::vector<Ti
 /// end[position * kCount + lane]; positions as Record describes.
 template <bool kPerOp, std::size_t kCount>
 void FixedOrder::run_records(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const {
-  struct Row {
-    std::array<Ticks, kCount> delay;
-    std::array<Ticks, kCount> duration = {};
-  };
-  std::vector<Row> table(rows_.size());
+  std::vector<RowTimes<kCount>> table(rows_.size());
   for (std::size_t row = 0; row < rows_.size(); ++row)
     for (std::size_t lane = 0; lane < kCount; ++lane) {
       table[row].delay[lane] = arrival_delay(*costs[lane], rows_[row].kind, rows_[row].slot);
       if (!rows_[row].parts.empty() && costs[lane]->per_op.empty())
         table[row].duration[lane] = costs[lane]->parts_duration(rows_[row].parts);
     }
+  // In front of the records' ends: one end of 0 for each rank, which is before its first record, and one long ago, which stands for the
+  // producer of a record that waits for none.
   const auto first = static_cast<std::size_t>(ranks_) + 1;
   end.resize((first + records_.size()) * kCount);
   std::fill_n(end.begin(), (first - 1) * kCount, Ticks{0});
   std::fill_n(end.begin() + static_cast<std::ptrdiff_t>((first - 1) * kCount), kCount, -kMaxTicks);
-  Ticks* const ends = end.data();
-  Ticks* out = ends + first * kCount;
+  follow_records<kPerOp, kCount>(costs, table.data(), end.data());
+}
+
+/// In a function of its own, so that all that its loop needs stays in registers.
+template <bool kPerOp, std::size_t kCount>
+void FixedOrder::follow_records(std::span<const Costs* const, kCount> costs, const RowTimes<kCount>* table,
+                                Ticks* ends) const {
+  Ticks* out = ends + (static_cast<std::size_t>(ranks_) + 1) * kCount;
   for (const Record& record : records_) {
-    const Row& row = table[record.cost];
+    const RowTimes<kCount>& row = table[record.cost];
     const Ticks* const previous = ends + record.previous * kCount;
     const Ticks* const producer = ends + record.producer * kCount;
+    // Records stand behind those that they wait for, so both ends are there. Lanes lie side by side for vector instructions.
     for (std::size_t lane = 0; lane < kCount; ++lane) {
       Ticks duration = row.duration[lane];
       if constexpr (kPerOp)

@@ -10,6 +10,7 @@
 //
 // An entry that waits for several tensors (an overlapped group) is a chain of records, the earlier ones without duration.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -84,11 +85,20 @@ class FixedOrder {
     friend auto operator<=>(const CostRow&, const CostRow&) = default;
   };
   class Builder;
+  /// A CostRow in ticks, [lane].
+  template <std::size_t kCount>
+  struct RowTimes {
+    std::array<Ticks, kCount> delay;
+    std::array<Ticks, kCount> duration = {};
+  };
 
   template <std::size_t kCount>
   void run(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const;
   template <bool kPerOp, std::size_t kCount>
   void run_records(std::span<const Costs* const, kCount> costs, std::vector<Ticks>& end) const;
+  template <bool kPerOp, std::size_t kCount>
+  [[gnu::noinline]] void follow_records(std::span<const Costs* const, kCount> costs,
+                                        const RowTimes<kCount>* table, Ticks* ends) const;
   [[nodiscard]] Ticks duration_of(std::size_t record, const Costs& costs) const;
 
   int ranks_ = 0;

@@ -1,15 +1,19 @@
 #include "sim/engine/scenarios.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
 
 namespace pipeloom {
 namespace {
 
 constexpr int kFactorBits = 12;
+constexpr double kMaxPauses = 1e10;
 constexpr std::size_t kFactors = std::size_t{1} << kFactorBits;
 
 /// The value that a standard normal variable is below in a share `p` of draws. Acklam's rational approximation, relative error 1.2e-9.
@@ -126,6 +130,29 @@ Scenarios::Scenarios(const Schedule& schedule, const Costs& costs, const Noise& 
   }
 }
 
+/// Pauses make an op longer by their share of time, rounded up to a whole pause.
+void Scenarios::require_fit(int count) const {
+  const double factor = *std::max_element(factors_.begin(), factors_.end());
+  const bool pauses = noise_.model == NoiseModel::Hiccup;
+  const auto period = static_cast<double>(noise_.period);
+  const auto pause = pauses ? static_cast<double>(noise_.time) : 0.0;
+  double busy = 0;
+  double others = 0;
+  for (const Record& record : records_) {
+    busy += record.duration * factor + pause;
+    others += static_cast<double>(record.delay) + static_cast<double>(record.lane);
+  }
+  if (pauses) busy /= 1 - pause / period;
+  if (busy + others >= static_cast<double>(kMaxTicks))
+    throw InputError(
+        "with costs.noise a step may take more than 2^62 ticks; use less noise or a larger time unit");
+  if (pauses && busy / period * count > kMaxPauses)
+    throw InputError(
+        fmt::format("costs.noise means {:.1e} pauses in all scenarios; at most {:.0e} are simulated: use a "
+                    "longer period or fewer scenarios",
+                    busy / period * count, kMaxPauses));
+}
+
 /// The branch-free loop: what varies between lanes lies side by side.
 template <bool kHiccups>
 void Scenarios::evaluate(Batch& batch) const {
@@ -144,8 +171,9 @@ void Scenarios::evaluate(Batch& batch) const {
       const Ticks start = std::max(previous[lane], producer[lane] + record.delay);
       if constexpr (kHiccups) {
         Ticks& hiccup = batch.next_hiccup[record.rank * kLanes + lane];
-        for (; duration > 0 && start + duration > hiccup; hiccup += noise_.period)
-          if (hiccup >= start) duration += noise_.time;
+        // A pause that begins while the op runs makes it longer, so that the next pause may fall into it too. Pauses in idle time pass.
+        if (hiccup < start) hiccup += (start - hiccup + noise_.period - 1) / noise_.period * noise_.period;
+        for (; duration > 0 && start + duration > hiccup; hiccup += noise_.period) duration += noise_.time;
       }
       busy[lane] += static_cast<double>(duration);
       out[lane] = start + duration + record.lane;
@@ -165,6 +193,7 @@ void Scenarios::walk_path(const Batch& batch, std::size_t lane, std::size_t posi
     const Ticks arrival = end_at(record.producer) + record.delay;
     const Ticks start = std::max(end_at(record.previous), arrival);
     rows[record.row] += static_cast<double>(end_at(position) - start - record.lane);
+    // The path goes to whichever end the start waited for; to the rank's own record if both came at once.
     const bool waited = arrival > end_at(record.previous);
     if (waited && record.delay > 0) {
       const std::uint32_t from = records_[record.producer - first].rank;
@@ -209,6 +238,7 @@ void Scenarios::share_rows(const std::vector<double>& rows, ScenarioTimes& out) 
 }
 
 ScenarioTimes Scenarios::run(int count, std::uint64_t seed) const {
+  require_fit(count);
   const auto ranks = static_cast<std::size_t>(schedule_.ranks());
   ScenarioTimes out;
   out.on_path.assign(kOpKinds, std::vector<double>(static_cast<std::size_t>(schedule_.placement().slots())));

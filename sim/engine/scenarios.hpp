@@ -37,7 +37,8 @@ class Scenarios {
   /// period; Empirical: factors.
   Scenarios(const Schedule& schedule, const Costs& costs, const Noise& noise);
 
-  /// O(records * count). REQUIRES: count >= 0.
+  /// O(records * count). Throws InputError where a step may take more than kMaxTicks, and where pauses are so many that they would take minutes.
+  /// REQUIRES: count >= 0.
   [[nodiscard]] ScenarioTimes run(int count, std::uint64_t seed) const;
 
  private:
@@ -52,6 +53,7 @@ class Scenarios {
   };
   struct Batch;
 
+  void require_fit(int count) const;
   template <bool kHiccups>
   void evaluate(Batch& batch) const;
   void finish(const Batch& batch, std::size_t lane, ScenarioTimes& out, std::vector<double>& rows) const;

@@ -30,7 +30,7 @@ inline constexpr std::int64_t kMaxLayoutLetters = std::int64_t{1} << 20;
 /// A layout, expanded: one text of letters per stage, {"Ettt", "tt", .., "m", "L"}. Never without a stage.
 struct MegatronLayout {
   std::vector<std::string> stages;
-  /// Of a layout that was read: where from, and the columns of its letters and of the | between stages, in order. Else empty.
+  /// Where the layout was read from, and the columns of its letters and of the | between stages, in order. Empty if it was not read.
   std::string source = {};
   std::vector<int> columns = {};
 

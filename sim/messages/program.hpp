@@ -11,13 +11,12 @@
 //   Wait   until every message of a batch is done
 //
 // A blocking group is a Post with its Wait behind it; an asynchronous receive is a Post with a Wait in front of its consumer; an
-// asynchronous send is a Post that nobody waits for.
+// asynchronous send is a Post without a Wait.
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
@@ -85,7 +84,6 @@ class Program {
     return std::span<const Instruction>(instructions_)
         .subspan(rank_begin_[rank.at()], rank_begin_[rank.at() + 1] - rank_begin_[rank.at()]);
   }
-  [[nodiscard]] std::size_t num_instructions() const { return instructions_.size(); }
   /// Batches are numbered over all ranks, in the order in which they were posted rank by rank.
   [[nodiscard]] std::size_t num_batches() const { return batch_begin_.size() - 1; }
   [[nodiscard]] std::span<const Endpoint> batch(std::uint32_t number) const {

@@ -21,7 +21,7 @@ struct Lifetime {
 };
 
 struct RankLiveness {
-  /// In the order in which they begin.
+  /// All lifetimes, in the order in which they begin.
   std::vector<Lifetime> lifetimes;
   /// How many slots are needed: the most that are alive at once.
   std::int32_t slots = 0;

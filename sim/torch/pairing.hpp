@@ -12,7 +12,7 @@
 
 namespace pipeloom::torch {
 
-/// Of one pair of ranks the first message that is received as another one.
+/// The first message between two ranks that is received as another one.
 struct SwappedMessage {
   Rank from;
   Rank to;

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include <pipeloom/error.hpp>
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/verdict.hpp"

@@ -54,7 +54,7 @@ class BlockSums {
     }
   }
 
-  /// Of things [0, i). REQUIRES: i <= size.
+  /// The sums of things [0, i). REQUIRES: i <= size.
   template <class Add>
   [[nodiscard]] Sums up_to(std::size_t i, Add&& add) const {
     if (i == 0) return {};

@@ -94,7 +94,7 @@ class TimelineIndex {
   [[nodiscard]] std::size_t position(const Row& row, std::size_t i) const {
     return position_of(row, row.order.empty() ? i : row.order[i]);
   }
-  /// Of step * queue + place in the queue.
+  /// The position in timeline.start of step * queue + place in the queue.
   [[nodiscard]] std::size_t position_of(const Row& row, std::size_t counted) const {
     if (timeline_->steps == 1) return row.first_op + counted;
     return timeline_->index(static_cast<int>(counted / row.queue), row.first_op + counted % row.queue);

@@ -41,7 +41,7 @@ class MessageTrack final : public Track {
 
   [[nodiscard]] std::size_t rows() const override { return rows_.size(); }
   [[nodiscard]] std::size_t channels() const override { return 2; }
-  /// Of bars(row): the first that is still under way at the start of the range up to the last that starts before its end.
+  /// A slice of bars(row): the first that is still under way at the start of the range up to the last that starts before its end.
   [[nodiscard]] Slice visible(std::size_t row, TimeRange range) const override;
   /// O(bins).
   void shares(std::size_t row, TimeRange range, int bins, std::span<float> out) const override;

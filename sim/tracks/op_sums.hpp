@@ -27,7 +27,7 @@ struct DrawnGroup {
   std::size_t first = 0;
   std::size_t last = 0;
 };
-/// Of the op at this position in timeline.start. O(ops of the group).
+/// The group of the op at this position in timeline.start. O(ops of the group).
 [[nodiscard]] DrawnGroup group_of(const Timeline& timeline, std::size_t op);
 
 /// Ops of a rank's lane in one step, which run one after another.

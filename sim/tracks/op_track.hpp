@@ -7,9 +7,7 @@
 // (sim/tracks/pyramid.hpp) about as fine as four ops per bin, and where even that is too coarse from the ops. Exact sums come from those
 // of every 64th op. All of it together takes about 2 to 8 bytes per op.
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

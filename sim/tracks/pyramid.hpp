@@ -92,7 +92,7 @@ class BinAdder {
   void finish(std::span<const std::uint8_t> places);
 
  private:
-  /// In bins from the start of the range, within it.
+  /// Where a time stands, in bins from the start of the range and within it.
   [[nodiscard]] double place_of(double time) const {
     const double place = (time - range_.start) * per_tick_;
     return place < 0 ? 0 : place > bins_ ? bins_ : place;

@@ -69,10 +69,12 @@ std::vector<ClockPair> pairs_of(const Wiring& wiring, const std::vector<LinkGap>
 
 }  // namespace
 
-Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks rank_time) {
+Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks rank_time,
+                   bool known_apart) {
   Clocks clocks;
   const std::vector<LinkGap> gaps = gaps_of(wiring, steps, rank_time);
-  clocks.apart = std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
+  clocks.apart =
+      known_apart || std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
   if (clocks.apart)
     static_cast<ClockOffsets&>(clocks) = follow_pairs(wiring.ranks, pairs_of(wiring, gaps));
   else

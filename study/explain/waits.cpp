@@ -143,7 +143,7 @@ Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& step
   const auto before = smallest_gap(wiring, predicted);
   if (!found || !before) return rank_time;
   const auto known = static_cast<double>(rank_time);
-  const double value = std::max(0.0, *found - std::max(0.0, *before - known));
+  const double value = std::max(0.0, known + *found - *before);
   const double small = kSmallPart * static_cast<double>(usual_time(steps));
   return std::abs(value - known) < small ? rank_time : std::llround(value);
 }

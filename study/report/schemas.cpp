@@ -19,6 +19,7 @@ extern const std::string_view kSweepResultSchema;
 extern const std::string_view kCheckSchema;
 extern const std::string_view kRunSchema;
 extern const std::string_view kExplanationSchema;
+extern const std::string_view kCalibrationSchema;
 }  // namespace embedded
 
 namespace {
@@ -93,8 +94,8 @@ std::string report_schema(std::span<const Metric> table) {
 }
 
 std::vector<std::string> schema_names() {
-  return {"config", "report",       "schedule", "suite", "baseline",   "comparison",
-          "grid",   "sweep-result", "check",    "run",   "explanation"};
+  return {"config", "report",       "schedule", "suite", "baseline",    "comparison",
+          "grid",   "sweep-result", "check",    "run",   "explanation", "calibration"};
 }
 
 std::string schema_text(std::string_view name) {
@@ -109,6 +110,7 @@ std::string schema_text(std::string_view name) {
   if (name == "check") return std::string(embedded::kCheckSchema);
   if (name == "run") return std::string(embedded::kRunSchema);
   if (name == "explanation") return std::string(embedded::kExplanationSchema);
+  if (name == "calibration") return std::string(embedded::kCalibrationSchema);
   throw InputError::unknown_name({}, "schema", name, schema_names());
 }
 

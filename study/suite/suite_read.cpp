@@ -303,6 +303,9 @@ std::string input_fingerprint(const SuiteCase& one, const std::string& schedule)
   input.add(one.config.root().canonical_text());
   input.add(std::string_view("\n"));
   input.add(schedule);
+  const io::Value& config = one.config.root();
+  if (const io::Value* costs = config.is(io::ValueKind::Object) ? config.find("costs") : nullptr)
+    for (const std::string& table : io::named_files(*costs, "costs")) input.add(io::read_file(table));
   return input.text();
 }
 

@@ -13,13 +13,13 @@ import json
 import subprocess
 import sys
 import tempfile
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 RANKS = 2
 MICROBATCHES = 4
-# Of the kinds that zb-h1 has: keys of the costs file.
-KINDS = ("forward", "backward_input", "backward_weight")
+# Of the kinds that zb-h1 has: keys of the costs file, and their letters.
+KINDS = {"forward": "F", "backward_input": "I", "backward_weight": "W"}
 
 
 class Session:
@@ -46,6 +46,20 @@ def expect(what, found, wanted):
         sys.exit(f"{what}: {found}, not {wanted}")
 
 
+def time_of(costs, kind, stage, microbatch):
+    """What one op takes by a costs file: its stage's time or that of the last exception that names it, and what every entry takes."""
+    time = costs[kind][stage]
+    for row in costs.get("exceptions", []):
+        if row.get("kind", KINDS[kind]) == KINDS[kind] and row.get("stage", stage) == stage and row["microbatch"] == microbatch:
+            time = row["time"] if "time" in row else to_ticks(costs[kind][stage] * row["factor"])
+    return time + costs.get("entry", 0)
+
+
+def to_ticks(time):
+    """Milliseconds to the nearest tick, 1e-9 of them, halves up."""
+    return time.quantize(Decimal("1e-9"), ROUND_HALF_UP)
+
+
 def check_loop(session, work):
     """`run --costs-out`, `simulate` with that file, `compare` of the two."""
     shape = {"schedule": "zb-h1", "ranks": RANKS, "microbatches": MICROBATCHES}
@@ -62,10 +76,14 @@ def check_loop(session, work):
         expect(kind, effective if isinstance(effective, list) else [effective] * RANKS, costs[kind])
     latency = costs.get("transfer", {}).get("latency", Decimal(0))
     expect("latency", report["config"]["costs"]["transfer"]["latency"], latency)
+    for key in ("rank_time", "links"):
+        wanted = costs.get("transfer", {}).get(key)
+        if wanted is not None:
+            expect(key, report["config"]["costs"]["transfer"][key], wanted)
     for rank in report["ranks"]:
         stage = int(rank["stages"][0])
         expect(f"busy time of rank {rank['rank']}", rank["busy"],
-               MICROBATCHES * sum(costs[kind][stage] for kind in KINDS))
+               sum(time_of(costs, kind, stage, microbatch) for kind in KINDS for microbatch in range(MICROBATCHES)))
     same = session.json_of("simulate", "plain.json", "--set", "costs=costs.json", "--json")
     expect("makespan with --set", same["makespan"], report["makespan"])
 

@@ -11,19 +11,11 @@
 #include "executor/in_doubles.hpp"
 #include "executor/layers/model.hpp"
 #include "executor/layers/tensor_math.hpp"
+#include "executor/small_layers.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::block_test {
 namespace {
-
-LayersConfig tiny() {
-  LayersConfig config;
-  config.width = 5;
-  config.hidden = 7;
-  config.rows = 4;
-  config.seed = 3;
-  return config;
-}
 
 Tensor numbers(const LayersConfig& config, int which) {
   return input_rows(config, Microbatch(which), {0, static_cast<std::size_t>(config.rows)});

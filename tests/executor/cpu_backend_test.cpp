@@ -38,16 +38,11 @@ template <class Fn>
 int for_each_program(int p, Fn&& fn) {
   int runs = 0;
   for (const schedules::Generator& generator : schedules::all())
-    for (const int m : {p, 2 * p, 2 * p + 2})
-      for (int v = generator.requirements.min_chunks; v <= std::min(generator.requirements.max_chunks, 2);
-           ++v)
-        for (const auto& params :
-             schedules::flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0})) {
-          if (!schedules::refusal(generator, params).empty()) continue;
-          INFO(schedules::describe(generator, params));
-          fn(async_program(generator, params));
-          ++runs;
-        }
+    for (const auto& params : schedules::small_flavours(generator, p, {p, 2 * p, 2 * p + 2})) {
+      INFO(schedules::describe(generator, params));
+      fn(async_program(generator, params));
+      ++runs;
+    }
   return runs;
 }
 

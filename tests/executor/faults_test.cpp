@@ -13,14 +13,6 @@
 namespace pipeloom::executor::faults_test {
 namespace {
 
-Costs one_ms(const Program& program) {
-  return uniform_costs(program.schedule().placement(), {.forward = 1'000'000'000,
-                                                        .backward = 2'000'000'000,
-                                                        .backward_input = 1'000'000'000,
-                                                        .backward_weight = 1'000'000'000,
-                                                        .unit = TimeUnit::Millisecond});
-}
-
 /// Runs what must fail.
 RunFailed failure_of(const Program& program, const RunOptions& options) {
   BusyWork work(one_ms(program), {.message_elements = 4});

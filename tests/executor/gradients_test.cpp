@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <functional>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <pipeloom/schedule.hpp>
 #include "executor/in_order.hpp"

@@ -10,20 +10,12 @@
 
 #include <pipeloom/schedule.hpp>
 #include "executor/in_order.hpp"
+#include "executor/small_layers.hpp"
 #include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::layers_test {
 namespace {
-
-LayersConfig tiny() {
-  LayersConfig config;
-  config.width = 5;
-  config.hidden = 7;
-  config.rows = 4;
-  config.seed = 3;
-  return config;
-}
 
 Payload numbers(const LayersConfig& config, int which) {
   return {input_rows(config, Microbatch(which), {0, static_cast<std::size_t>(config.rows)})};

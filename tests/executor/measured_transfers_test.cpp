@@ -1,12 +1,19 @@
 // What messages did with their time, and the link that follows from it.
 
+#include "executor/measure/measured_transfers.hpp"
+
 #include <memory>
 
 #include <pipeloom/schedule.hpp>
-#include "executor/measure/measured_costs.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::executor::measured_transfers_test {
+
+using cost::fit_link;
+using cost::LinkFit;
+using cost::MeasuredTransfers;
+using cost::TransferPoint;
+
 namespace {
 
 constexpr Ticks kUs = 1'000'000;
@@ -48,6 +55,11 @@ TEST_CASE("transfers: waiting, overhead and transfer, over all and by pair of ra
   CHECK(transfers.pairs[1].from == Rank(1));
   CHECK(transfers.pairs[1].samples.transfer.count == 1);
   CHECK(transfers.pairs[1].samples.transfer.median == 6);
+  // The links by themselves, of messages that were waited for.
+  REQUIRE(transfers.pairs[0].link);
+  CHECK(transfers.pairs[0].link->latency() == 5);  // 4, and 1 after both were posted
+  REQUIRE(transfers.pairs[1].link);
+  CHECK(transfers.pairs[1].link->latency() == 6);
 }
 
 TEST_CASE("transfers: the link is what a waiting rank sees, or if none waits what there is") {

@@ -42,6 +42,14 @@ std::string out_of_turn(const Timeline& timeline, Rank rank, int step) {
 
 }  // namespace
 
+Costs one_ms(const Program& program) {
+  return uniform_costs(program.schedule().placement(), {.forward = 1'000'000'000,
+                                                        .backward = 2'000'000'000,
+                                                        .backward_input = 1'000'000'000,
+                                                        .backward_weight = 1'000'000'000,
+                                                        .unit = TimeUnit::Millisecond});
+}
+
 std::string disorder(const Timeline& timeline) {
   const Schedule& schedule = *timeline.schedule;
   const DependencyMap needs(schedule);

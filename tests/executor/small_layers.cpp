@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -15,6 +14,15 @@ LayersConfig small(Arithmetic arithmetic) {
   config.rows = 6;
   config.seed = 7;
   config.arithmetic = arithmetic;
+  return config;
+}
+
+LayersConfig tiny() {
+  LayersConfig config;
+  config.width = 5;
+  config.hidden = 7;
+  config.rows = 4;
+  config.seed = 3;
   return config;
 }
 

@@ -13,7 +13,10 @@ namespace pipeloom::executor {
 /// 6 rows: 1, 2 or 3 slices of the same size.
 [[nodiscard]] LayersConfig small(Arithmetic arithmetic);
 
-/// The same with attention, in floats. REQUIRES: heads is 1 or 3.
+/// 4 rows of width 5, hidden 7.
+[[nodiscard]] LayersConfig tiny();
+
+/// small() with attention, in floats. REQUIRES: heads is 1 or 3.
 [[nodiscard]] LayersConfig small_with_attention(int heads);
 
 /// Made once for all schedules of the same size. REQUIRES: `config` differs from small() in arithmetic, blocks and heads only.

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "executor/net/socket.hpp"

@@ -1,8 +1,5 @@
 #include "gui/model/panels/causes.hpp"
 
-#include <chrono>
-#include <thread>
-
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/part_state.hpp"
@@ -13,24 +10,7 @@ namespace causes_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
-using pipeloom::test::kOne;
-using pipeloom::test::open_in;
-using pipeloom::test::run_of;
-using pipeloom::test::whole_units;
-
-namespace {
-
-// Rank 0: 0F0 0-1, 0F1 1-2, idle 2-4, 0B0 4-6, idle 6-7, 0B1 7-9. Rank 1: idle 0-1, 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7, idle 7-9.
-constexpr const char* kScene = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
-
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!session.idle());
-}
-
-}  // namespace
+using namespace pipeloom::test;
 
 TEST_CASE("idle time by cause, in total and per rank") {
   const RunPtr run = run_of(kScene);

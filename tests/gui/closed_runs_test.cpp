@@ -1,8 +1,5 @@
 #include "gui/model/panels/closed_runs.hpp"
 
-#include <chrono>
-#include <thread>
-
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/panels/schedule_table.hpp"
@@ -14,18 +11,7 @@ namespace closed_runs_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
-
-namespace {
-
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!session.idle());
-  session.update();
-}
-
-}  // namespace
+using namespace pipeloom::test;
 
 TEST_CASE("the only run is closed and brought back as it was") {
   Session session;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -12,20 +11,15 @@
 #include "study/run/evaluate.hpp"
 #include "study/run/input.hpp"
 #include "support/catch.hpp"
+#include "support/window_scenes.hpp"
 
 namespace config_model_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
+using namespace pipeloom::test;
 
 namespace {
-
-void settle(Session& session) {
-  while (!session.idle()) {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
 
 Ticks makespan(const Session& session) {
   REQUIRE(session.active_run() != nullptr);

@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <thread>
-
 #include <pipeloom/metrics.hpp>
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/command.hpp"
@@ -17,14 +15,9 @@ namespace details_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
-using pipeloom::test::kOne;
-using pipeloom::test::open_in;
-using pipeloom::test::run_of;
+using namespace pipeloom::test;
 
 namespace {
-
-// 0F0 0-1, 0F1 1-2, 0B0 4-6, 0B1 7-9 on rank 0; 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7 on rank 1.
-constexpr const char* kScene = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
 
 /// A simulated configuration.
 RunPtr configured(const std::string& text) {
@@ -41,15 +34,6 @@ std::string fact(const Details& details, const std::string& name) {
   for (const DetailLine& line : details.facts)
     if (line.name == name) return line.value;
   return "none";
-}
-
-/// Frames until nothing is under way.
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::yield();
-  } while (!session.idle());
-  session.update();
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "gui/model/files/export.hpp"
 
-#include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include <pipeloom/error.hpp>
 #include "gui/model/session/command.hpp"
@@ -16,6 +14,7 @@ namespace export_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
+using namespace pipeloom::test;
 
 namespace {
 
@@ -41,13 +40,6 @@ std::uint32_t png_number(const std::string& bytes, std::size_t at) {
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < 4; ++i) number = number << 8U | static_cast<unsigned char>(bytes[at + i]);
   return number;
-}
-
-void settle(Session& session) {
-  while (!session.idle()) {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 }  // namespace

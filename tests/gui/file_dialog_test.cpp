@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <string>
 
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

@@ -9,14 +9,9 @@ namespace navigation_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
-using pipeloom::test::kOne;
-using pipeloom::test::open_in;
-using pipeloom::test::run_of;
+using namespace pipeloom::test;
 
 namespace {
-
-// 1F1B of two ranks, two microbatches: 0F0 0-1, 0F1 1-2, 0B0 4-6, 0B1 7-9 on rank 0; 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7 on rank 1.
-constexpr const char* kScene = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
 
 /// A session that shows the scene, with a clock that tests turn.
 struct Scene {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include <pipeloom/error.hpp>
-#include "gui/model/panels/marks.hpp"
 #include "sim/io/json/file.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"

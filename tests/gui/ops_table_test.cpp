@@ -1,9 +1,7 @@
 #include "gui/model/panels/ops_table.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
-#include <thread>
 
 #include <pipeloom/schedule.hpp>
 #include "gui/model/session/command.hpp"
@@ -14,23 +12,9 @@ namespace ops_table_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
-using pipeloom::test::kOne;
-using pipeloom::test::open_in;
-using pipeloom::test::run_of;
-using pipeloom::test::scene;
-using pipeloom::test::whole_units;
+using namespace pipeloom::test;
 
 namespace {
-
-// Rank 0: 0F0 0-1, 0F1 1-2, 0B0 4-6, 0B1 7-9. Rank 1: 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7.
-constexpr const char* kScene = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
-
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!session.idle());
-}
 
 std::string rows_of(const OpsTable& table) {
   std::string text;

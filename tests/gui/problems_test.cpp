@@ -1,10 +1,8 @@
 #include "gui/model/panels/problems.hpp"
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
@@ -18,6 +16,7 @@ namespace problems_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
+using namespace pipeloom::test;
 
 namespace {
 
@@ -32,14 +31,6 @@ struct File {
   }
   ~File() { std::filesystem::remove(path); }
 };
-
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!session.idle());
-  session.update();
-}
 
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -2,10 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include <pipeloom/schedule.hpp>
 #include "gui/model/run/build_run.hpp"
@@ -16,11 +14,13 @@
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
+#include "support/window_scenes.hpp"
 
 namespace schedule_editor_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
+using namespace pipeloom::test;
 
 namespace {
 
@@ -32,14 +32,6 @@ RunPtr simulated(const std::string& text, const std::string& assignment = "") {
   if (!assignment.empty()) document.set_option(assignment);
   const io::Config config = io::read_run_config(document.root(), io::Needs::CostsOnly);
   return build_run(study::evaluate_schedule(schedule, "test", config), "test", RunSource::ScheduleFile, "");
-}
-
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!session.idle());
-  session.update();
 }
 
 nlohmann::json state(Session& session) {

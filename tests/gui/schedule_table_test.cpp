@@ -12,23 +12,18 @@
 #include "sim/kinds.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/window_scenes.hpp"
 
 namespace schedule_table_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
+using namespace pipeloom::test;
 
 namespace {
 
 constexpr Ticks kUnit = 1'000'000'000;
 const Assignments kRun = {{"schedule", "\"1f1b\""}, {"ranks", "4"}, {"microbatches", "8"}};
-
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!session.idle());
-}
 
 const ScheduleRow& row_of(const ScheduleTable& table, const std::string& name) {
   const auto found = std::find_if(table.rows().begin(), table.rows().end(),

@@ -1,8 +1,5 @@
 #include "gui/model/panels/search.hpp"
 
-#include <chrono>
-#include <thread>
-
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
@@ -16,15 +13,9 @@ namespace search_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
-using pipeloom::test::kOne;
-using pipeloom::test::open_in;
-using pipeloom::test::run_of;
-using pipeloom::test::whole_units;
+using namespace pipeloom::test;
 
 namespace {
-
-// Rank 0: 0F0 0-1, 0F1 1-2, 0B0 4-6, 0B1 7-9. Rank 1: 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7.
-constexpr const char* kScene = "0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1";
 
 std::string texts_of(const RunModel& run, const std::vector<std::size_t>& found) {
   std::string text;
@@ -44,13 +35,6 @@ std::string error_of(const std::string& text, TimeUnit unit = TimeUnit::Unit) {
     return error.line();
   }
   return "";
-}
-
-void settle(Session& session) {
-  do {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while (!session.idle());
 }
 
 }  // namespace

@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include <pipeloom/schedule.hpp>
 #include "gui/model/run/run_model.hpp"

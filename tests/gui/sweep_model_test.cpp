@@ -2,18 +2,18 @@
 
 #include <nlohmann/json.hpp>
 
-#include <thread>
-
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
+#include "support/window_scenes.hpp"
 
 namespace sweep_model_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
+using namespace pipeloom::test;
 using test::table_of;
 
 namespace {
@@ -45,14 +45,6 @@ SweepScene::Table diagonal(std::size_t points) {
     table.add(line, {});
   }
   return shared(std::move(table));
-}
-
-void settle(Session& session) {
-  for (int i = 0; i < 2000 && !session.idle(); ++i) {
-    session.update();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  session.update();
 }
 
 nlohmann::json state(Session& session) {

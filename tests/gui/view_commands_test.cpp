@@ -10,8 +10,7 @@ namespace view_commands_test {
 
 using namespace pipeloom;
 using namespace pipeloom::gui;
-using pipeloom::test::open_in;
-using pipeloom::test::run_of;
+using namespace pipeloom::test;
 
 namespace {
 

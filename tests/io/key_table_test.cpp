@@ -52,6 +52,8 @@ std::vector<std::string> values_of(const Key& key) {
       return {"true"};
     case KeyType::Count:
       return {std::to_string(key.minimum + 1), std::to_string(key.maximum)};
+    case KeyType::Counts:
+      return {"[4, 0, 8]"};
     case KeyType::Slices:
       return {"[1, 2]"};
     case KeyType::Scales:

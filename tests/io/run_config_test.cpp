@@ -134,8 +134,8 @@ TEST_CASE("a wrong configuration gets one exact line") {
       {with(R"("costs": {"forward": {"stages": {"03": 1}}})"),
        "c:2:34: error: '03' is no stage; the keys of costs.forward.stages are numbers such as \"3\""},
       {with(R"("costs": {"foward": 1})"),
-       "c:2:11: error: unknown key of costs 'foward'; did you mean 'forward'? valid: time_unit, per, "
-       "forward, backward, "
+       "c:2:11: error: unknown key of costs 'foward'; did you mean 'forward'? valid: time_unit, per, layers, "
+       "stage_ranks, forward, backward, "
        "backward_input, backward_weight, recompute, offload, reload, overlapped, first_stage, rank_scale, "
        "stage_scale, microbatch_scale, exceptions, table, entry, noise, transfer"},
       {with(R"("costs": {"time_unit": "min"})"),
@@ -177,6 +177,13 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "c:2:18: error: unknown step.rule 'barier'; did you mean 'barrier'? valid: barrier, post-validation"},
       {with(R"("step": {"count": 0})"),
        "c:2:19: error: step.count is 0; it must be a whole number from 1 to 1048576"},
+      {with(R"("costs": {"layers": 8})"),
+       "c:2:21: error: costs.layers is 8; it must be an array of whole numbers, one for each stage that was "
+       "measured"},
+      {with(R"("costs": {"layers": [8, 1.5]})"),
+       "c:2:25: error: costs.layers is 1.5; it must be a whole number from 0 to 1048576"},
+      {with(R"("costs": {"stage_ranks": [-1]})"),
+       "c:2:27: error: costs.stage_ranks is -1; it must be a whole number from 0 to 1048576"},
       {with(R"("costs": "no/such/costs.json")"),
        "c:2:10: error: costs names the file 'no/such/costs.json': cannot read it: No such file or directory; "
        "check the path and its permissions"},

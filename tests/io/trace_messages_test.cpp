@@ -128,6 +128,17 @@ TEST_CASE("times that no clocks explain are left alone and said", "[traces]") {
   CHECK(line_with(run.warnings, "no offsets of the ranks' clocks explain") != "");
 }
 
+TEST_CASE("a step far longer than the others is kept and named", "[traces]") {
+  Timeline times = test::simulated_times("0F0 0B0 | 1F0 1B0", 5);
+  // The last backward of step 2 takes 40 us instead of 20: its step 80.5 us instead of 60.5.
+  const std::size_t last = times.schedule->queue_end(Rank(0)) - 1;
+  times.end[times.index(2, last)] += 20 * kMicrosecond;
+  const io::TraceRun run = read("kineto", times, {});
+  CHECK(run.timeline.end == times.end);
+  CHECK(run.outliers == std::vector<int>{2});
+  CHECK(line_with(run.warnings, "longer than the median step of 0.0605 ms: step 7 by 33.1 %") != "");
+}
+
 TEST_CASE("offsets leave no message early where offsets exist", "[clocks]") {
   const auto gap = [](int from, int to, Ticks least) { return ClockGap{Rank(from), Rank(to), least}; };
   // Rank 1 is 100 ahead of rank 0: messages of 3 look like 103 and -97. Half their difference is 100.

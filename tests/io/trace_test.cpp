@@ -242,6 +242,7 @@ TEST_CASE("of a trace that ends early the whole steps are there", "[traces]") {
   require_equal(run.timeline, some_times(kOrders, 2));
   CHECK(any_has(run.warnings, "r1.json: the file ends before its text does"));
   CHECK(any_has(run.warnings, "partial steps were left out: step 7 (rank 1 has"));
+  CHECK(run.is_partial);
 }
 
 TEST_CASE("a recording that starts within a step", "[traces]") {
@@ -256,6 +257,7 @@ TEST_CASE("a recording that starts within a step", "[traces]") {
   CHECK(run.timeline.steps == 2);
   CHECK(*run.timeline.schedule == *times.schedule);
   CHECK(any_has(run.warnings, "partial steps were left out: the beginning (rank 0 has 3 of 6 ops)"));
+  CHECK(run.is_partial);
 }
 
 TEST_CASE("an op without kernels takes no time", "[traces]") {

@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 import counted_names
+import equal_names
 import include_direction
 import message_text
 import text_rules
@@ -119,6 +120,41 @@ class IncludeDirection(unittest.TestCase):
 
     def test_a_folder_must_have_a_row(self):
         self.expect({"extra/new.hpp": "#pragma once\n"}, "extra/new.hpp:1: in no room")
+
+
+class EqualNames(unittest.TestCase):
+    CMAKE = "pipeloom_layer(sim\n  SOURCES\n    a.cpp\n    b.cpp\n  PEERS\n    c.cpp)\n"
+
+    def expect(self, a, b, *shown):
+        """What `b` has in common with `a`, both in the namespace without a name of another; c.cpp is compiled by itself."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "sim").mkdir()
+            (root / "sim/CMakeLists.txt").write_text(self.CMAKE)
+            for name, text in (("a", a), ("b", b), ("c", a + b)):
+                (root / f"sim/{name}.cpp").write_text(f"namespace pipeloom {{\nnamespace {{\n\n{text}\n}}  // namespace\n}}  // namespace pipeloom\n")
+            found = equal_names.violations(root)
+        self.assertEqual(len(found), len(shown), found)
+        for line, start in zip(found, shown):
+            self.assertTrue(line.startswith(start), line)
+
+    def test_different_names_pass(self):
+        self.expect("int one() {\n  return 1;\n}\n", "constexpr int kOne = 1;\n")
+
+    def test_constants_types_and_functions(self):
+        self.expect("constexpr int kMost = 1;\n", "constexpr double kMost = 2;\n", "sim/b.cpp:4: kMost stands in sim/a.cpp:4")
+        self.expect("struct Place {\n  int x;\n};\n", "\nclass Place {};\n", "sim/b.cpp:5: Place stands in sim/a.cpp:4")
+        self.expect("int f(int a) {\n  return a;\n}\n", "/* int */\ndouble f(int b) {\n  return b;\n}\n", "sim/b.cpp:5: f(int) stands")
+
+    def test_overloads_pass(self):
+        self.expect("int f(int a) {\n  return a;\n}\n", "int f(long a,\n      int b) {\n  return b;\n}\n")
+
+    def test_aliases_of_one_type_pass(self):
+        self.expect("using Wide = long;\n", "using Wide = long;\n")
+        self.expect("using Wide = long;\n", "using Wide = int;\n", "sim/b.cpp:4: Wide stands")
+
+    def test_what_stands_in_bodies_and_comments_passes(self):
+        self.expect("int f() {\n  const int k = 1;\n  return k;\n}\n// int g();\n", 'int g() {\n  const int k = 2;\n  return k;\n}\nint h = 0;\n')
 
 
 class MessageText(unittest.TestCase):

@@ -2,8 +2,6 @@
 
 #include "schedules/building_block.hpp"
 
-#include <array>
-
 #include "schedules/generator.hpp"
 #include "support/catch.hpp"
 

@@ -1,7 +1,5 @@
 // What every registered schedule owes, over a grid of parameters.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>

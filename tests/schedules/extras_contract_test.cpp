@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include <pipeloom/schedule.hpp>
 #include <pipeloom/simulate.hpp>

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,18 @@ inline std::vector<Params> flavours(const Generator& generator, const Params& pl
           all.push_back(params);
         }
   return all;
+}
+
+/// The legal ones on p ranks for each of these m and for one chunk and two, as far as the schedule takes them.
+inline std::vector<Params> small_flavours(const Generator& generator, int p,
+                                          const std::vector<int>& microbatches) {
+  const Requirements& needs = generator.requirements;
+  std::vector<Params> legal;
+  for (const int m : microbatches)
+    for (int v = needs.min_chunks; v <= std::min(needs.max_chunks, 2); ++v)
+      for (const Params& params : flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0}))
+        if (refusal(generator, params).empty()) legal.push_back(params);
+  return legal;
 }
 
 }  // namespace pipeloom::schedules

@@ -238,4 +238,19 @@ Totals evaluate(const Schedule& schedule, const Costs& costs) {
   return std::get<Totals>(outcome);
 }
 
+Bytes most_held(const MemoryModel& memory, std::span<const Op> queue) {
+  Bytes held = 0;
+  Bytes most = 0;
+  for (const Op op : queue) {
+    const Bytes all = memory.activation[op.stage().at()];
+    const Bytes released = memory.released_at_input[op.stage().at()];
+    if (op.kind() == OpKind::Forward) held += all;
+    if (op.kind() == OpKind::BackwardInput) held -= released;
+    if (op.kind() == OpKind::BackwardWeight) held -= all - released;
+    most = std::max(most, held);
+  }
+  CHECK(held == 0);
+  return most;
+}
+
 }  // namespace pipeloom::recorded

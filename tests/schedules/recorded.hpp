@@ -3,6 +3,7 @@
 // Recorded orders and times of other programs, as the tests of schedules/ read them.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,5 +57,8 @@ std::string sha256(const std::string& text);
 Schedule make_named(const std::string& name, Params params);
 /// Evaluates and fails the test if it hangs.
 Totals evaluate(const Schedule& schedule, const Costs& costs);
+
+/// The most that a rank holds at any time of its queue of F, I and W, which must leave nothing.
+Bytes most_held(const MemoryModel& memory, std::span<const Op> queue);
 
 }  // namespace pipeloom::recorded

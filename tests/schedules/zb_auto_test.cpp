@@ -1,12 +1,10 @@
 // The automatic zero-bubble orders: what the public scheduler was recorded to find, what the paper prints, and what holds for any
 // costs and limits.
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
@@ -73,22 +71,6 @@ Ticks cost_of(const Schedule& schedule, const Costs& costs) {
   return *std::max_element(window.begin(), window.end());
 }
 
-/// The most that the rank holds at any time of its queue.
-Bytes most_held(const MemoryModel& memory, std::span<const Op> queue) {
-  Bytes held = 0;
-  Bytes most = 0;
-  for (const Op op : queue) {
-    const Bytes all = memory.activation[op.stage().at()];
-    const Bytes released = memory.released_at_input[op.stage().at()];
-    if (op.kind() == OpKind::Forward) held += all;
-    if (op.kind() == OpKind::BackwardInput) held -= released;
-    if (op.kind() == OpKind::BackwardWeight) held -= all - released;
-    most = std::max(most, held);
-  }
-  CHECK(held == 0);
-  return most;
-}
-
 /// The paper's rate, 1 - m (F + I + W) / cost, as it prints it.
 double printed_rate(const nlohmann::json& row, const std::string& name) {
   const int p = row["p"];
@@ -129,7 +111,7 @@ Terms random_terms(Random& random, const Placement& placement) {
 void check_sound(const Schedule& schedule, const Terms& terms, const std::vector<Bytes>& limit) {
   REQUIRE(validate(schedule).empty());
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
-    CHECK(most_held(terms.memory, schedule.queue(rank)) <= limit[rank.at()]);
+    CHECK(recorded::most_held(terms.memory, schedule.queue(rank)) <= limit[rank.at()]);
   const auto rank_of = [&](Stage stage, Microbatch) { return schedule.placement().rank_of(stage); };
   CHECK(test::mispaired(torch::lower(schedule), rank_of).empty());
 }
@@ -185,7 +167,8 @@ TEST_CASE("zb-auto: recorded orders of unequal stages") {
     CHECK(totals.makespan == one["makespan"].get<Ticks>());
     CHECK(windows_of(totals) == one["stage_window"].get<std::vector<Ticks>>());
     for (Rank rank{0}; rank < Rank(p); ++rank)
-      CHECK(most_held(terms.memory, made.schedule.queue(rank)) == one["peak_mem"][rank.at()].get<Bytes>());
+      CHECK(recorded::most_held(terms.memory, made.schedule.queue(rank)) ==
+            one["peak_mem"][rank.at()].get<Bytes>());
   }
 }
 

@@ -79,22 +79,6 @@ Bytes bytes_of(const Terms& terms, int ranks, int rank, int microbatches) {
   return microbatches * (memory.activation[down] + memory.activation[up]) + kept;
 }
 
-/// The most that the rank holds before, between or after ops of its queue.
-Bytes most_held(const Terms& terms, std::span<const Op> queue) {
-  Bytes held = 0;
-  Bytes most = 0;
-  for (const Op op : queue) {
-    const Bytes all = terms.memory.activation[op.stage().at()];
-    const Bytes released = terms.memory.released_at_input[op.stage().at()];
-    if (op.kind() == OpKind::Forward) held += all;
-    if (op.kind() == OpKind::BackwardInput) held -= released;
-    if (op.kind() == OpKind::BackwardWeight) held -= all - released;
-    most = std::max(most, held);
-  }
-  CHECK(held == 0);
-  return most;
-}
-
 void check_sound(const Terms& terms, int ranks, int microbatches, const std::vector<Bytes>& limit) {
   const ZbvAutoResult result = order_of(terms, ranks, microbatches, limit);
   const Schedule& schedule = result.schedule;
@@ -102,7 +86,7 @@ void check_sound(const Terms& terms, int ranks, int microbatches, const std::vec
   CHECK(schedule.placement() == Placement::wave(ranks, 2));
   CHECK(schedule.num_ops() == std::size_t{6} * static_cast<std::size_t>(ranks * microbatches));
   for (Rank rank{0}; rank < Rank(ranks); ++rank)
-    CHECK(most_held(terms, schedule.queue(rank)) <= limit[rank.at()]);
+    CHECK(recorded::most_held(terms.memory, schedule.queue(rank)) <= limit[rank.at()]);
 
   const Totals totals = recorded::evaluate(schedule, terms.costs);
   Ticks cost = 0;

@@ -1,7 +1,6 @@
 #include "sim/analysis/bounds.hpp"
 
 #include <algorithm>
-#include <string>
 #include <variant>
 #include <vector>
 

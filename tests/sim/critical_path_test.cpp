@@ -1,14 +1,13 @@
 #include "sim/analysis/critical_path.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/analysis/dag.hpp"
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
+#include "support/dag_paths.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
@@ -73,7 +72,7 @@ TEST_CASE("the path is as long as the makespan, each entry waits for the one bef
     REQUIRE_FALSE(path.entries.empty());
     REQUIRE(timeline.start_of(path.entries.front()) == 0);
     const Dag dag(*schedule);
-    const auto lags = dag.lags(costs);
+    const auto lags = test::lags_of(dag, costs);
     for (std::size_t i = 1; i < path.entries.size(); ++i)
       REQUIRE(binds(dag, lags, timeline, path.entries[i - 1], path.entries[i]));
     const auto slacks = slack(timeline, costs);
@@ -112,12 +111,12 @@ TEST_CASE("an entry may start later by its slack, groups and all microbatches in
     const Ticks makespan = span_of(timeline).length();
     const auto slacks = slack(timeline, costs);
     const Dag dag(*schedule);
-    auto lags = dag.lags(costs);
+    auto lags = test::lags_of(dag, costs);
     for (Vertex v = 0; v < dag.source(); ++v) {
       // Starting later by d is the same as everything that follows coming d later.
       const auto makespan_if_later = [&](Ticks d) {
         for (const std::uint32_t e : dag.out(v)) lags[e] += d;
-        const Ticks result = longest_paths(dag, lags)[dag.sink()];
+        const Ticks result = test::longest_paths(dag, lags)[dag.sink()];
         for (const std::uint32_t e : dag.out(v)) lags[e] -= d;
         return result;
       };

@@ -1,9 +1,7 @@
 // Rings of the cursor engine: a rank that waits for space changes no time, a standstill for want of space is no hang, and a hang is told in
 // the same words however long the rings are.
 
-#include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 

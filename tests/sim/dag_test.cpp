@@ -1,6 +1,7 @@
 #include "sim/analysis/dag.hpp"
 
 #include <boost/concept/assert.hpp>
+#include <boost/graph/exception.hpp>
 #include <boost/graph/graph_concepts.hpp>
 #include <boost/range/iterator_range.hpp>
 
@@ -10,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include <pipeloom/error.hpp>
 #include "sim/analysis/dag_boost.hpp"
 #include "sim/text.hpp"
 #include "support/catch.hpp"
+#include "support/dag_paths.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
@@ -23,8 +24,6 @@ namespace {
 BOOST_CONCEPT_ASSERT((boost::VertexListGraphConcept<Dag>));
 BOOST_CONCEPT_ASSERT((boost::EdgeListGraphConcept<Dag>));
 BOOST_CONCEPT_ASSERT((boost::IncidenceGraphConcept<Dag>));
-BOOST_CONCEPT_ASSERT((boost::BidirectionalGraphConcept<Dag>));
-BOOST_CONCEPT_ASSERT((boost::ReadablePropertyMapConcept<LagMap, DagTraits::edge_descriptor>));
 
 using test::scene;
 
@@ -73,17 +72,16 @@ TEST_CASE("edges in and out of a vertex are the same edges") {
     std::size_t into = 0;
     std::size_t out_of = 0;
     for (const Vertex v : boost::make_iterator_range(vertices(dag))) {
-      for (const auto e : boost::make_iterator_range(in_edges(v, dag))) REQUIRE(target(e, dag) == v);
+      for (auto e = dag.in_begin(v); e < dag.in_begin(v + 1); ++e) REQUIRE(dag.edge(e).target == v);
       for (const auto e : boost::make_iterator_range(out_edges(v, dag))) REQUIRE(source(e, dag) == v);
-      into += in_degree(v, dag);
+      into += dag.in_begin(v + 1) - dag.in_begin(v);
       out_of += out_degree(v, dag);
-      REQUIRE(degree(v, dag) == in_degree(v, dag) + out_degree(v, dag));
     }
     REQUIRE(into == dag.num_edges());
     REQUIRE(out_of == dag.num_edges());
     REQUIRE(std::distance(edges(dag).first, edges(dag).second) ==
             static_cast<std::ptrdiff_t>(dag.num_edges()));
-    REQUIRE(in_degree(dag.source(), dag) == 0);
+    REQUIRE(dag.in_begin(dag.source()) == dag.in_begin(dag.sink()));
     REQUIRE(out_degree(dag.sink(), dag) == 0);
   }
 }
@@ -102,14 +100,14 @@ TEST_CASE("a topological order has every entry after what it depends on") {
     const auto problem = test::random_problem(2'200'000 + seed);
     const Dag dag(*problem.schedule);
     INFO("seed " << seed);
-    const auto order = topological_order(dag);
+    const auto order = test::topological_order(dag);
     REQUIRE(order.size() == dag.num_entries());
     std::vector<std::size_t> place(dag.num_vertices(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i + 1;
     REQUIRE(std::count(place.begin(), place.begin() + dag.source(), 0U) == 0);
     for (const auto& edge : dag.edges())
       if (edge.target != dag.sink()) REQUIRE(place[edge.source] < place[edge.target]);
-    REQUIRE(find_cycle(dag).empty());
+    REQUIRE(test::find_cycle(dag).empty());
   }
 }
 
@@ -117,22 +115,22 @@ TEST_CASE("a cycle is found and is one") {
   const auto schedule = scene("0F0 0B0 0F1 0B1 | 1F0 1F1 1B0 1B1");
   const Dag dag(*schedule);
   std::set<std::string> names;
-  for (const Vertex v : find_cycle(dag)) names.insert(name_of(dag, v));
+  for (const Vertex v : test::find_cycle(dag)) names.insert(name_of(dag, v));
   // 0B0 waits for 1B0, behind 1F1, which waits for 0F1, behind 0B0.
   CHECK(names == std::set<std::string>{"0B0", "0F1", "1F1", "1B0"});
-  CHECK_THROWS_AS(topological_order(dag), ScheduleError);
+  CHECK_THROWS_AS(test::topological_order(dag), boost::not_a_dag);
 }
 
 TEST_CASE("an entry that needs its own result is a cycle of one") {
   const auto schedule = scene("(0F0;1F0)OVERLAP");
-  CHECK(find_cycle(Dag(*schedule)).size() == 1);
+  CHECK(test::find_cycle(Dag(*schedule)).size() == 1);
 }
 
 TEST_CASE("lags are durations, plus the delay of the hop for tensors") {
   const auto schedule = scene("0F0 0B0 | 1F0 1B0");
   const Dag dag(*schedule);
   const auto lags =
-      dag.lags(uniform_costs(schedule->placement(), {.forward = 2, .backward = 3, .delay = 10}));
+      test::lags_of(dag, uniform_costs(schedule->placement(), {.forward = 2, .backward = 3, .delay = 10}));
   for (std::uint32_t e = 0; e < dag.num_edges(); ++e) {
     const auto& edge = dag.edge(e);
     const std::string name = name_of(dag, edge.source) + ">" + name_of(dag, edge.target);
@@ -149,8 +147,8 @@ TEST_CASE("a sequential group's first part is visible before its last") {
   const Dag dag(*schedule);
   Overlap sequential;
   sequential.rule = OverlapRule::Sequential;
-  const auto lags =
-      dag.lags(uniform_costs(schedule->placement(), {.forward = 2, .backward = 3, .overlap = sequential}));
+  const auto lags = test::lags_of(
+      dag, uniform_costs(schedule->placement(), {.forward = 2, .backward = 3, .overlap = sequential}));
   for (std::uint32_t e = 0; e < dag.num_edges(); ++e) {
     const auto& edge = dag.edge(e);
     if (name_of(dag, edge.source) != "(0F1;0B0)OVERLAP_F_B") continue;

@@ -5,10 +5,10 @@
 #include <utility>
 #include <variant>
 
-#include "sim/analysis/dag.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
+#include "support/dag_paths.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"
 
@@ -39,7 +39,7 @@ ReferenceTimes engine_times(Simulator& simulator, const Schedule& schedule, cons
 /// Earliest starts of entries by Boost.Graph, given to each entry's first op.
 bool graph_agrees(const Schedule& schedule, const Costs& costs, const ReferenceTimes& times) {
   const Dag dag(schedule);
-  const auto start = longest_paths(dag, dag.lags(costs));
+  const auto start = test::longest_paths(dag, test::lags_of(dag, costs));
   Ticks last = 0;
   for (Vertex v = 0; v < dag.source(); ++v) {
     if (start[v] != times.start[dag.first_op(v)]) return false;
@@ -150,7 +150,7 @@ TEST_CASE("an order hangs in the engine exactly if its graph has a cycle") {
     if (!validate_structure(schedule).empty()) continue;  // the engine may rely on the structure
     INFO("seed " << seed);
     const Dag dag(schedule);
-    const auto cycle = find_cycle(dag);
+    const auto cycle = test::find_cycle(dag);
     const auto outcome = simulator.evaluate(schedule, problem.costs, default_memory(schedule.placement()));
     const auto* hang = std::get_if<ScheduleHang>(&outcome);
     REQUIRE((hang != nullptr) == !cycle.empty());

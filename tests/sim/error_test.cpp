@@ -1,5 +1,4 @@
 #include <string>
-#include <vector>
 
 #include <pipeloom/error.hpp>
 #include "support/catch.hpp"

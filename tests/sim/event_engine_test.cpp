@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"

@@ -6,11 +6,11 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include <pipeloom/simulate.hpp>
-#include "sim/analysis/dag.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/memory.hpp"
 #include "support/catch.hpp"
+#include "support/dag_paths.hpp"
 #include "support/event_engine.hpp"
 #include "support/random_problem.hpp"
 #include "support/reference_times.hpp"
@@ -145,7 +145,7 @@ TEST_CASE("cursors, events, recursion and graph agree on random schedules with e
     const auto events = simulate_events(schedule, costs, network);
     REQUIRE(std::get<Timeline>(events).end == expected->end);
     const Dag dag(*schedule);
-    const auto starts = longest_paths(dag, dag.lags(costs));
+    const auto starts = test::longest_paths(dag, test::lags_of(dag, costs));
     for (Vertex v = 0; v < dag.source(); ++v) REQUIRE(starts[v] == expected->start[dag.first_op(v)]);
 
     MemoryModel model = test::random_memory(random, schedule->placement());

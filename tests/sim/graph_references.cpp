@@ -5,6 +5,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "sim/kinds.hpp"
+#include "support/dag_paths.hpp"
 
 namespace pipeloom::test {
 namespace {
@@ -38,8 +39,8 @@ std::vector<std::vector<ChainJob>> chain_jobs(const Schedule& schedule, const Co
 
 std::vector<std::vector<ChainJob>> graph_chain_jobs(const Schedule& schedule, const Costs& costs) {
   const Dag dag(schedule);
-  const auto durations = dag.durations(costs);
-  const auto lags = dag.lags(costs, durations);
+  const auto durations = durations_of(dag, costs);
+  const auto lags = lags_of(dag, costs);
   const auto order = data_order(dag);
   std::vector<Ticks> head(dag.num_entries(), 0);
   std::vector<Ticks> tail(dag.num_entries(), 0);
@@ -72,7 +73,7 @@ std::vector<std::vector<ChainJob>> graph_chain_jobs(const Schedule& schedule, co
 
 CriticalPath graph_critical_path(const Timeline& timeline, const Costs& costs) {
   const Dag dag(*timeline.schedule);
-  const auto lags = dag.lags(costs);
+  const auto lags = lags_of(dag, costs);
   const auto ready = [&](std::uint32_t e) {
     const Vertex from = dag.edge(e).source;
     return lags[e] + (from == dag.source() ? 0 : timeline.start_of(dag.first_op(from)));
@@ -97,7 +98,7 @@ CriticalPath graph_critical_path(const Timeline& timeline, const Costs& costs) {
 
 std::vector<Ticks> graph_slack(const Schedule& schedule, const Costs& costs) {
   const Dag dag(schedule);
-  const auto lags = dag.lags(costs);
+  const auto lags = lags_of(dag, costs);
   const auto earliest = longest_paths(dag, lags);
   std::vector<Ticks> latest(dag.num_vertices(), earliest[dag.sink()]);
   const auto order = topological_order(dag);

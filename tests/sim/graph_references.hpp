@@ -7,7 +7,6 @@
 #include <pipeloom/metrics.hpp>
 #include "sim/analysis/bounds.hpp"
 #include "sim/analysis/critical_path.hpp"
-#include "sim/analysis/dag.hpp"
 
 namespace pipeloom::test {
 

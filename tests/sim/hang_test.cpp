@@ -1,6 +1,5 @@
 #include "sim/analysis/hang.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include <pipeloom/schedule.hpp>

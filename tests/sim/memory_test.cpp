@@ -1,7 +1,6 @@
 #include "sim/memory.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include <pipeloom/metrics.hpp>

@@ -1,7 +1,5 @@
 #include "sim/analysis/metrics.hpp"
 
-#include <algorithm>
-#include <string>
 #include <vector>
 
 #include <pipeloom/metrics.hpp>

@@ -1,7 +1,5 @@
 // Overlapped groups: when they start, how long they take, when their results are there.
 
-#include <vector>
-
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/scenes.hpp"

@@ -5,12 +5,12 @@
 
 #include <pipeloom/metrics.hpp>
 #include "sim/analysis/critical_path.hpp"
-#include "sim/analysis/dag.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/engine/fixed_order.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "support/catch.hpp"
+#include "support/dag_paths.hpp"
 #include "support/eager_program.hpp"
 #include "support/event_engine.hpp"
 #include "support/random_problem.hpp"
@@ -91,7 +91,7 @@ TEST_CASE("cursors, events, recursion, graph, fixed orders and programs agree on
     LatencyNetwork network(costs);
     REQUIRE(std::get<Timeline>(simulate_events(schedule, costs, network)).end == expected->end);
     const Dag dag(*schedule);
-    const auto starts = longest_paths(dag, dag.lags(costs));
+    const auto starts = test::longest_paths(dag, test::lags_of(dag, costs));
     for (Vertex v = 0; v < dag.source(); ++v) REQUIRE(starts[v] == expected->start[dag.first_op(v)]);
     // A program sends behind the whole group, a fixed order has no extras: neither takes parts one after another.
     if (costs.overlap.rule == OverlapRule::Sequential) continue;

@@ -1,7 +1,6 @@
 // Message plans on schedules small enough to write the program next to them, and programs that are wrong in one way.
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

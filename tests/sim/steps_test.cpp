@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <vector>
 
 #include <pipeloom/costs.hpp>
 #include "sim/engine/simulator.hpp"

@@ -1,6 +1,5 @@
 #include "sim/analysis/validate.hpp"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

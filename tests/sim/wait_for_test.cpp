@@ -1,6 +1,5 @@
 #include "sim/engine/wait_for.hpp"
 
-#include <optional>
 #include <string>
 
 #include <pipeloom/schedule.hpp>

@@ -64,6 +64,23 @@ TEST_CASE("1F1B with the default costs") {
   CHECK(report["timeline"][0] == Json::parse(R"({"rank": 0, "op": "0F0", "start": 0.0, "end": 1.0})"));
 }
 
+TEST_CASE("costs of a measured 1F1B predict its interleaved run, and the report gives that run again") {
+  // Two chunks of half a stage each: (m v + p - 1)(F + B) = (4 * 2 + 1) * (1 + 2) = 27 in halves of 2 and 4.
+  const char* const kCosts = R"("costs": {"layers": [6, 6], "forward": [2, 2], "backward": [4, 4]})";
+  const auto text = [&](const std::string& schedule) {
+    return R"({"schedule": ")" + schedule + R"(", "ranks": 2, "microbatches": 4, )" + kCosts + "}";
+  };
+  CHECK(Json::parse(report_text(run(text("1f1b"))))["makespan"] == 30.0);  // (m + p - 1)(F + B)
+  const Json report = Json::parse(report_text(run(text("interleaved-1f1b"))));
+  CHECK(report["makespan"] == 27.0);
+  const Json& config = report["config"];
+  CHECK(config["costs"]["layers"] == Json::parse("[3, 3, 3, 3]"));
+  CHECK(config["costs"]["forward"] == 1.0);  // on every stage
+  CHECK(config["origin"]["costs.layers"] == "dealt out from 2 stages");
+  CHECK(config["origin"]["costs.backward"] == "dealt out from 2 stages");
+  CHECK(Json::parse(report_text(run(config.dump())))["makespan"] == 27.0);
+}
+
 TEST_CASE("the report's keys come in the documented order") {
   const Json report = Json::parse(report_text(run(kSeed), {true, true}));
   std::vector<std::string> keys;

@@ -1,7 +1,6 @@
 #include "support/torch_run.hpp"
 
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>

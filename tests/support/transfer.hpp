@@ -5,8 +5,6 @@
 // Under the `latency` model the arrival of a tensor is a table look-up, and the cursor engine needs no clock. Where messages share
 // links, the event engine (tests/support/event_engine.hpp) provides the time order and leaves every decision to a Network.
 
-#include <cstdint>
-
 #include <pipeloom/costs.hpp>
 #include <pipeloom/op.hpp>
 

@@ -57,7 +57,7 @@ class DeviceWork {
   /// Elements of the tensor that a message carries, and bytes of one of them.
   [[nodiscard]] virtual std::size_t message_elements(const Schedule& schedule, Op producer) const = 0;
   [[nodiscard]] virtual Precision precision() const = 0;
-  /// On the current device. REQUIRES: the DeviceWork outlives it.
+  /// The rank's work, on the current device. REQUIRES: the DeviceWork outlives it.
   [[nodiscard]] virtual std::unique_ptr<DeviceRankWork> rank_work(const Schedule& schedule, Rank rank) = 0;
 };
 

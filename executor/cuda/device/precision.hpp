@@ -1,6 +1,6 @@
 #pragma once
 
-// Of which type activations and weights are on a GPU, and which layers a GPU takes.
+// The type that activations and weights have on a GPU, and the layers that a GPU takes.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pipeloom::executor::cuda {
 
-/// Of activations and weights; gradients of weights, losses and sums are always fp32.
+/// The type of activations and weights; gradients of weights, losses and sums are always fp32.
 enum class Precision : std::uint8_t { Fp32, Bf16 };
 [[nodiscard]] constexpr std::size_t bytes_of(Precision precision) {
   return precision == Precision::Fp32 ? 4 : 2;

@@ -52,7 +52,7 @@ class StepClock {
   [[nodiscard]] const Anchor& anchor() const { return anchor_; }
 
  private:
-  /// At least so many, since a thread switch may fall into one, and more while all were wide.
+  /// A reading is tried this often at least, since a thread switch may fall into a try, and on as long as all were wide.
   static constexpr int kTries = 3;
   static constexpr int kMostTries = 40;
   static constexpr Ticks kTightEnough = 50'000'000;  // 50 us

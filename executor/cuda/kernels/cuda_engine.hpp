@@ -40,7 +40,7 @@ class CudaEngine {
   void copy(void* to, const void* from, std::size_t bytes, Stream stream);
   void clear(void* to, std::size_t bytes, Stream stream);
   [[nodiscard]] Stream own_stream() const { return own_.get(); }
-  /// On the engine's own stream, which the buffer must not outlive unless free_on() gives it another.
+  /// A copy on the engine's own stream, which the buffer must not outlive unless free_on() gives it another.
   [[nodiscard]] Buffer upload(const void* data, std::size_t bytes);
   /// REQUIRES: what writes it has ended.
   void download(void* to, const void* from, std::size_t bytes);

@@ -11,7 +11,6 @@
 // adds j = l, l + 32, ..., then lanes are added in pairs 16, 8, 4, 2 and 1 apart.
 
 #include <cstddef>
-#include <utility>
 
 #include "executor/cuda/kernels/numbers.hpp"
 

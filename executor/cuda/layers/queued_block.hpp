@@ -125,7 +125,7 @@ class QueuedBlock {
   [[nodiscard]] Buffer tensor(std::size_t columns) {
     return engine_.allocate(rows_ * columns * sizeof(T), stream_);
   }
-  /// In the order of this stream, which is not always the one that it was made on.
+  /// Frees in the order of this stream, which is not always the one that the buffer was made on.
   void free(Buffer& buffer) {
     buffer.free_on(stream_);
     buffer = Buffer();

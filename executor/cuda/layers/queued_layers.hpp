@@ -9,14 +9,8 @@
 // Between devices, a message may hold up a stream until a rank elsewhere has come to it. What could make the host wait for the device
 // (a kernel's first launch, pinned memory) happens before the first op, by a rehearsal: else two ranks could wait for each other.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
-#include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include <pipeloom/schedule.hpp>

@@ -128,7 +128,7 @@ auto QueuedLayers<Engine, T>::backward(Op op, StageCopy& stage, Pass& pass, Buff
   return e;
 }
 
-/// Of the last of the blocks, whose tape it frees.
+/// Adds the gradient of the last of the blocks, whose tape it frees.
 template <class Engine, class T>
 void QueuedLayers<Engine, T>::add_weight_gradient(Op op, StageCopy& stage, std::vector<Tape>& tapes,
                                                   Stream stream) {
@@ -280,7 +280,7 @@ template <class Engine, class T>
 void QueuedLayers<Engine, T>::take_host_memory(std::span<const Op> queue, std::size_t tape_bytes) {
   const std::size_t tensor =
       rows_of_slice(config_, sizes_.slices - 1, sizes_.slices).size() * shape_.width * sizeof(T);
-  // Of passes whose input alone is kept, and of the others: most that are away at once.
+  // The most passes that are away at once: those whose input alone is kept, and the others.
   std::array<std::size_t, 2> now{};
   std::array<std::size_t, 2> most{};
   std::vector<bool> is_whole(passes_.size());

@@ -45,7 +45,7 @@ class DeviceRanks : public Work {
     return work_.message_elements(schedule, producer);
   }
   [[nodiscard]] std::size_t element_bytes() const override { return bytes_of(work_.precision()); }
-  /// On the current device.
+  /// The rank's work, on the current device.
   [[nodiscard]] std::unique_ptr<RankWork> rank_work(const Schedule& schedule, Rank rank) override {
     return std::make_unique<DeviceRank>(work_.rank_work(schedule, rank));
   }

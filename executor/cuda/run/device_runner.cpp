@@ -2,7 +2,6 @@
 
 #include <nvtx3/nvToolsExt.h>
 
-#include <array>
 #include <chrono>
 #include <string>
 #include <thread>

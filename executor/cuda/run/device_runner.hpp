@@ -9,7 +9,6 @@
 //   compute stream   and behind them the sums over replicas (executor/cuda/run/device_reduction.hpp)
 //   exchange         messages (executor/cuda/exchange/device_exchange.hpp)
 
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>

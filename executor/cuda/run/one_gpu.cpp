@@ -1,7 +1,6 @@
 // All ranks on one GPU, as threads of this process.
 
 #include <memory>
-#include <utility>
 
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/exchange/local_exchange.hpp"

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -28,20 +27,20 @@ using Rgba = std::uint32_t;
 /// By the name of a draw::Palette; unknown names are the default. Theme: colours that vanish on one background have another version there.
 [[nodiscard]] draw::Colour kind_colour(std::string_view palette, draw::Theme theme, OpKind kind,
                                        int shade = 0, int shades = 1);
-/// Of gaps; greys in "greyscale".
+/// The colour of gaps with this cause; a grey in "greyscale".
 [[nodiscard]] draw::Colour gap_colour(std::string_view palette, draw::Theme theme, IdleCause cause);
 [[nodiscard]] inline draw::Theme theme_of(const Preferences& preferences) {
   return preferences.dark ? draw::Theme::Dark : draw::Theme::Light;
 }
-/// Of messages under way.
+/// The colour of messages under way.
 [[nodiscard]] draw::Colour message_colour(std::string_view palette, draw::Theme theme, bool gradient);
 
 /// How an op is painted.
 struct OpPaint {
   Rgba fill = 0;
-  /// Of its label: at least 4.5 : 1.
+  /// The colour of its label: the contrast is at least 4.5 : 1.
   Rgba text = 0;
-  /// Of the line to the next op.
+  /// The colour of the line to the next op.
   Rgba edge = 0;
 };
 
@@ -63,20 +62,20 @@ class ChartColours {
 
   /// By kind, chunk, stage or microbatch. O(1).
   [[nodiscard]] const OpPaint& of(Op op) const;
-  /// Of GanttColour::Slack: 0 critical .. 255 any time. REQUIRES: Key::by is Slack, and not Key::has_tint.
+  /// The paint for GanttColour::Slack: 0 critical .. 255 any time. REQUIRES: Key::by is Slack, and not Key::has_tint.
   [[nodiscard]] const OpPaint& of_slack(std::uint8_t level) const { return ramp_[level]; }
-  /// Of a comparison: grey for equal, one hue for shorter, another for longer. REQUIRES: Key::has_tint.
+  /// The paint for a comparison: grey for equal, one hue for shorter, another for longer. REQUIRES: Key::has_tint.
   [[nodiscard]] const OpPaint& of_tint(std::int8_t level) const {
     return ramp_[static_cast<std::uint8_t>(level)];
   }
   /// How many stages, microbatches or chunks there are to colour, where Key::by is one of them, and the paint of forward `index`.
   [[nodiscard]] std::size_t series() const { return series_; }
   [[nodiscard]] const OpPaint& of_series(std::size_t index) const { return paints_[index]; }
-  /// Of a kind that the legend switched off, or an op that a search left out.
+  /// The paint of a kind that the legend switched off, or of an op that a search left out.
   [[nodiscard]] const OpPaint& dimmed() const { return dimmed_; }
   /// What a pixel that many ops share is mixed from: the kind's own colour without shades.
   [[nodiscard]] Rgba kind_fill(OpKind kind) const { return kind_fills_[index_of(kind)]; }
-  /// Of the durations of the first work op of each kind, the least: says whether labels have room for letters.
+  /// The shortest duration among the first work ops of all kinds: it says whether labels have room for letters.
   [[nodiscard]] Ticks shortest() const { return shortest_; }
   [[nodiscard]] bool is_hidden(OpKind kind) const { return (key_.hidden_kinds >> index_of(kind) & 1U) != 0; }
 

@@ -1,7 +1,6 @@
 // What is at a point of the chart, and where a thing of the chart is.
 
 #include <algorithm>
-#include <cmath>
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_layout.hpp"

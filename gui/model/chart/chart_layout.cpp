@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "gui/model/chart/chart_words.hpp"
 #include "sim/draw/scene.hpp"

@@ -96,7 +96,7 @@ enum class ChartArea : std::uint8_t {
   Overview,   ///< Hit::share of the rows' height
   ScrollBar,  ///< Hit::share of the rows' height
 };
-/// Of a row header.
+/// The buttons of a row header.
 enum class HeaderButton : std::uint8_t { None, Pin, Collapse };
 
 struct HeaderButtons {
@@ -107,13 +107,13 @@ struct HeaderButtons {
 /// What is at a point.
 struct Hit {
   ChartArea area = ChartArea::None;
-  /// Of ChartLayout::blocks.
+  /// An index of ChartLayout::blocks.
   std::optional<std::size_t> block;
   std::optional<Rank> rank;
   ChartLane lane = ChartLane::Work;
   std::optional<OpRef> op;
   std::optional<GapRef> gap;
-  /// Of RunModel::message_bars.
+  /// An index of RunModel::message_bars.
   std::optional<std::size_t> message;
   std::optional<OpKind> kind;
   HeaderButton button = HeaderButton::None;
@@ -161,7 +161,7 @@ struct ChartLayout {
     return range.start + (x - plot.x0) / plot.width() * range.length();
   }
   [[nodiscard]] double ticks_per_pixel() const { return range.length() / plot.width(); }
-  /// On the minimap.
+  /// Where a time stands on the minimap.
   [[nodiscard]] double minimap_x_of(double time) const {
     return minimap.x0 + (time - span.start) / span.length() * minimap.width();
   }
@@ -177,7 +177,7 @@ struct ChartLayout {
   /// What of a strip of `row` is inside the plot.
   [[nodiscard]] Box clipped(const ChartRow& row, const Strip& strip) const;
 
-  /// Of a row's header; empty boxes where the row is too thin.
+  /// The buttons of a row's header; their boxes are empty where the row is too thin.
   [[nodiscard]] HeaderButtons header_buttons(const ChartRow& row) const;
 
   /// O(log ops) in the rows, else O(rows).

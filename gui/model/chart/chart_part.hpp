@@ -15,7 +15,7 @@ namespace pipeloom::gui {
 class ChartColours;
 
 /// How an op compares with its counterpart: -127 much shorter .. 0 equal .. 127 much longer; kNoCounterpart where there is none.
-/// By position in timeline.start.
+/// Indexed by position in timeline.start.
 using OpTints = std::shared_ptr<const std::vector<std::int8_t>>;
 inline constexpr std::int8_t kNoCounterpart = -128;
 
@@ -29,7 +29,7 @@ class ChartPart : public Part {
  public:
   explicit ChartPart(Session&) {}
 
-  /// Of the frame drawn last: what commands such as "page down" and "fit the rank" measure with.
+  /// The layout of the frame drawn last: what commands such as "page down" and "fit the rank" measure with.
   ChartLayout layout;
   /// By RunModel::id; while a run is in here, its ops are coloured by it instead of by ViewState::colour.
   std::map<std::uint64_t, OpTints> tints;

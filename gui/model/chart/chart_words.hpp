@@ -3,7 +3,6 @@
 // Short texts of the chart.
 
 #include <string>
-#include <string_view>
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/op.hpp>
@@ -12,7 +11,7 @@
 
 namespace pipeloom::gui {
 
-/// Of the legend: "F forward".
+/// The legend's words for a kind: "F forward".
 [[nodiscard]] std::string legend_text(OpKind kind);
 /// A duration with a unit that suits it and at most four digits: "12.5 ms", "3 units".
 [[nodiscard]] std::string duration_text(TickSum ticks, TimeUnit unit);

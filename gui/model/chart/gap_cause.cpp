@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/text.hpp"
 
@@ -35,18 +35,11 @@ std::size_t last_op(const RunModel& run) {
   return last;
 }
 
-std::optional<int> whole_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && number >= 0 ? std::optional(number)
-                                                                                 : std::nullopt;
-}
-
 /// "2/rest": the rank and the rest; the rank is -1 where there is none.
 std::pair<int, std::string_view> split_rank(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return {-1, text};
-  const auto rank = whole_number(text.substr(0, slash));
+  const auto rank = count_in(text.substr(0, slash));
   return {rank ? *rank : -2, text.substr(slash + 1)};
 }
 
@@ -168,7 +161,7 @@ std::size_t find_op(const RunModel& run, std::string_view text) {
 
 GapRef find_gap(const RunModel& run, std::string_view text) {
   const auto [rank, name] = split_rank(text);
-  const auto number = whole_number(name);
+  const auto number = count_in(name);
   if (rank < 0 || rank >= run.ranks() || !number)
     refuse(text, fmt::format("RANK/N with a rank from 0 to {}", run.ranks() - 1));
   const std::size_t gaps = run.idle[static_cast<std::size_t>(rank)].size();

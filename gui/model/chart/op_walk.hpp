@@ -37,7 +37,7 @@ struct Neighbour {
   Link link = Link::Queue;
   /// When what the later op waits for is there: end of the earlier one, plus the transfer where costs are known.
   Ticks arrival = 0;
-  /// Of predecessors: nothing else that the op's entry waited for came later.
+  /// A predecessor is binding if nothing else that the op's entry waited for came later.
   bool binding = false;
 };
 

@@ -3,6 +3,14 @@
 #include <algorithm>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/chart/navigation.hpp"
+#include "gui/model/chart/select.hpp"
+#include "gui/model/edit/config_model.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/files/file_dialog.hpp"
+#include "gui/model/panels/search.hpp"
+#include "gui/model/panels/sweep_model.hpp"
+#include "gui/model/session/palette.hpp"
 #include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
@@ -11,10 +19,12 @@ namespace pipeloom::gui {
 namespace commands {
 #define PIPELOOM_UI_COMMAND(function, title, group, keys, argument) \
   void function(Session& session, std::string_view text);
+#define PIPELOOM_UI_CALL(name, title, group, keys, argument, statement)
 #define PIPELOOM_UI_HELD_COMMAND(function, title, group, keys) \
   void function(Session& session, std::string_view text);
 #include "gui/model/commands/commands.def"
 #undef PIPELOOM_UI_COMMAND
+#undef PIPELOOM_UI_CALL
 #undef PIPELOOM_UI_HELD_COMMAND
 }  // namespace commands
 
@@ -40,14 +50,22 @@ std::vector<Chord> chords_of(std::string_view text) {
   return chords;
 }
 
+void flip(bool& on) {
+  on = !on;
+}
+
 std::vector<Command> make_commands() {
   std::vector<Command> all;
 #define PIPELOOM_UI_COMMAND(function, title, group, keys, argument) \
   all.push_back({id_of(#function), title, group, chords_of(keys), argument, false, commands::function});
+#define PIPELOOM_UI_CALL(name, title, group, keys, argument, statement)        \
+  all.push_back({id_of(#name), title, group, chords_of(keys), argument, false, \
+                 [](Session& session, [[maybe_unused]] std::string_view text) { statement; }});
 #define PIPELOOM_UI_HELD_COMMAND(function, title, group, keys) \
   all.push_back({id_of(#function), title, group, chords_of(keys), "", true, commands::function});
 #include "gui/model/commands/commands.def"
 #undef PIPELOOM_UI_COMMAND
+#undef PIPELOOM_UI_CALL
 #undef PIPELOOM_UI_HELD_COMMAND
   return all;
 }

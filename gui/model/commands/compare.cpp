@@ -1,12 +1,12 @@
 // Commands that compare runs.
 
-#include <charconv>
 #include <string>
 
 #include <pipeloom/error.hpp>
 #include "gui/model/files/open_file.hpp"
 #include "gui/model/panels/compare_model.hpp"
 #include "gui/model/panels/schedule_table.hpp"
+#include "gui/model/session/command.hpp"
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
 
@@ -39,12 +39,11 @@ void next_run(Session& session, std::string_view) {
 }
 
 void set_baseline(Session& session, std::string_view text) {
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc{} || end != text.data() + text.size())
+  const auto index = number_in<std::size_t>(text);
+  if (!index)
     throw InputError(Where{"set-baseline"},
                      "found '" + shortened(text, 40) + "'; allowed is the number of a run, from 0");
-  session.part<CompareModel>().set_baseline(session, index);
+  session.part<CompareModel>().set_baseline(session, *index);
 }
 
 void toggle_difference(Session& session, std::string_view) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,17 +10,11 @@
 #include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/may_replace.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {
-
-std::optional<std::size_t> parse_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 InputError unreadable(const char* command, std::string_view text, const char* wanted) {
   return {Where{command}, fmt::format("found '{}'; allowed is {}", shortened(text, 60), wanted)};
@@ -31,7 +23,8 @@ InputError unreadable(const char* command, std::string_view text, const char* wa
 /// "2/0F7".
 std::pair<Rank, Op> parse_place(const char* command, std::string_view text) {
   const auto slash = text.find('/');
-  const auto rank = slash == std::string_view::npos ? std::nullopt : parse_number(text.substr(0, slash));
+  const auto rank =
+      slash == std::string_view::npos ? std::nullopt : number_in<std::size_t>(text.substr(0, slash));
   const auto op = slash == std::string_view::npos ? std::nullopt : parse_op(text.substr(slash + 1));
   if (!rank || *rank >= static_cast<std::size_t>(kMaxIndex) || !op)
     throw unreadable(command, text, "a rank and one of its ops, such as 2/0F7");
@@ -52,7 +45,8 @@ struct PlaceAndPosition {
 
 PlaceAndPosition parse_move(const char* command, std::string_view text) {
   const auto blank = text.rfind(' ');
-  const auto position = blank == std::string_view::npos ? std::nullopt : parse_number(text.substr(blank + 1));
+  const auto position =
+      blank == std::string_view::npos ? std::nullopt : number_in<std::size_t>(text.substr(blank + 1));
   if (!position) throw unreadable(command, text, "a rank, an op and a position from 0, such as 2/0F7 5");
   const auto [rank, op] = parse_place(command, text.substr(0, blank));
   return {rank, op, *position};
@@ -105,22 +99,6 @@ void split_group(Session& session, std::string_view text) {
 void join_next(Session& session, std::string_view text) {
   const auto [rank, op] = place_or_selected(session, "join-next", text);
   session.part<ScheduleEditor>().join_next(session, rank, op);
-}
-
-void apply_remedy(Session& session, std::string_view) {
-  session.part<ScheduleEditor>().apply_remedy(session);
-}
-
-void undo_edit(Session& session, std::string_view) {
-  session.part<ScheduleEditor>().undo(session);
-}
-
-void redo_edit(Session& session, std::string_view) {
-  session.part<ScheduleEditor>().redo(session);
-}
-
-void discard_edits(Session& session, std::string_view) {
-  session.part<ScheduleEditor>().discard(session);
 }
 
 void save_schedule(Session& session, std::string_view text) {

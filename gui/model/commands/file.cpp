@@ -39,10 +39,6 @@ void reload(Session& session, std::string_view) {
   open_path(session, run->file, session.runs[session.active].compared);
 }
 
-void open_dialog(Session& session, std::string_view) {
-  session.part<FileDialog>().show(session);
-}
-
 void watch_files(Session& session, std::string_view) {
   auto& watch = session.part<FileWatch>();
   watch.on = !watch.on;

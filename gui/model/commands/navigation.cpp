@@ -3,12 +3,12 @@
 #include "gui/model/chart/navigation.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/select.hpp"
-#include "gui/model/panels/marks.hpp"
+#include "gui/model/panels/notes.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
@@ -62,22 +62,9 @@ void pan_right_fast(Session& session, std::string_view) {
   pan_by(session, kFast * kPanShare);
 }
 
-void fit(Session& session, std::string_view) {
-  fit_all(session);
-}
-
-void focus_selection(Session& session, std::string_view) {
-  gui::focus_selection(session);
-}
-
 void zoom_to(Session& session, std::string_view text) {
-  const std::size_t blank = std::min(text.find(' '), text.size());
-  const Ticks start = parse_time(session, text.substr(0, blank));
-  const Ticks end = parse_time(session, text.substr(std::min(blank + 1, text.size())));
-  if (end <= start)
-    throw InputError(Where{"zoom-to"},
-                     "found '" + shortened(text, 40) + "'; the end must be after the start");
-  show_range(session, {static_cast<double>(start), static_cast<double>(end)});
+  const Span span = parse_span(session, "zoom-to", text);
+  show_range(session, {static_cast<double>(span.start), static_cast<double>(span.end)});
 }
 
 void zoom_to_range(Session& session, std::string_view) {
@@ -85,53 +72,6 @@ void zoom_to_range(Session& session, std::string_view) {
     fit_span(session, {session.range->start, session.range->end});
   else
     session.say("no range is measured: drag over the rows, or press R for the selection");
-}
-
-void history_back(Session& session, std::string_view) {
-  gui::history_back(session);
-}
-void history_forward(Session& session, std::string_view) {
-  gui::history_forward(session);
-}
-void page_up(Session& session, std::string_view) {
-  scroll_pages(session, -1);
-}
-void page_down(Session& session, std::string_view) {
-  scroll_pages(session, 1);
-}
-
-void next_op(Session& session, std::string_view) {
-  step_in_queue(session, true);
-}
-void previous_op(Session& session, std::string_view) {
-  step_in_queue(session, false);
-}
-void follow_back(Session& session, std::string_view) {
-  step_along_dependency(session, false);
-}
-void follow_forward(Session& session, std::string_view) {
-  step_along_dependency(session, true);
-}
-void next_of_microbatch(Session& session, std::string_view) {
-  step_in_microbatch(session, true);
-}
-void previous_of_microbatch(Session& session, std::string_view) {
-  step_in_microbatch(session, false);
-}
-void rank_up(Session& session, std::string_view) {
-  step_to_rank(session, -1);
-}
-void rank_down(Session& session, std::string_view) {
-  step_to_rank(session, 1);
-}
-void next_gap(Session& session, std::string_view) {
-  step_to_gap(session, true);
-}
-void previous_gap(Session& session, std::string_view) {
-  step_to_gap(session, false);
-}
-void select_largest_gap(Session& session, std::string_view) {
-  select_longest_gap(session);
 }
 
 void select_op(Session& session, std::string_view text) {
@@ -145,12 +85,11 @@ void select_gap(Session& session, std::string_view text) {
 }
 
 void select_run(Session& session, std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number >= session.runs.size())
+  const auto number = number_in<std::size_t>(text);
+  if (!number || *number >= session.runs.size())
     throw InputError(Where{"select-run"}, "found '" + shortened(text, 40) + "'; allowed is a number below " +
                                               std::to_string(session.runs.size()) + ", the runs on screen");
-  session.active = number;
+  session.active = *number;
 }
 
 void clear(Session& session, std::string_view) {

@@ -1,10 +1,11 @@
 // Commands of the program as a whole.
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/session/command.hpp"
+#include "gui/model/session/palette.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/base/text_tools.hpp"
 
@@ -24,14 +25,6 @@ double scale_now(const Session& session) {
 }
 
 }  // namespace
-
-void quit(Session& session, std::string_view) {
-  session.quit = true;
-}
-
-void stop(Session& session, std::string_view) {
-  session.stop();
-}
 
 void toggle_panel(Session& session, std::string_view text) {
   const std::string id(text);
@@ -56,20 +49,14 @@ void colours(Session& session, std::string_view text) {
   session.preferences.palette = text;
 }
 
-void toggle_hatching(Session& session, std::string_view) {
-  session.preferences.hatching = !session.preferences.hatching;
-}
-
 void toggle_wheel(Session& session, std::string_view) {
   session.preferences.wheel_zooms = !session.preferences.wheel_zooms;
   session.say(session.preferences.wheel_zooms ? "the wheel zooms" : "the wheel scrolls, with Ctrl it zooms");
 }
 
 void scale(Session& session, std::string_view text) {
-  double factor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (error != std::errc{} || end != text.data() + text.size() ||
-      !(factor >= kSmallest && factor <= kLargest))
+  const double factor = number_in<double>(text).value_or(0);
+  if (!(factor >= kSmallest && factor <= kLargest))
     throw InputError(Where{"scale"},
                      "found '" + shortened(text, 40) + "'; allowed is a factor from 0.5 to 4");
   set_scale(session, factor);
@@ -81,6 +68,20 @@ void scale_up(Session& session, std::string_view) {
 
 void scale_down(Session& session, std::string_view) {
   set_scale(session, scale_now(session) / kStep);
+}
+
+void palette(Session& session, std::string_view) {
+  auto& model = session.part<PaletteModel>();
+  if (model.is_open())
+    model.close();
+  else
+    model.open(session);
+}
+
+void sheet(Session& session, std::string_view) {
+  auto& model = session.part<PaletteModel>();
+  model.close();
+  model.sheet_open = !model.sheet_open;
 }
 
 }  // namespace pipeloom::gui::commands

@@ -1,7 +1,6 @@
 // Commands that change how the runs are drawn.
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/select.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 
@@ -22,13 +22,6 @@ constexpr double kTaller = 1.25;
 
 [[noreturn]] void refuse(const char* command, std::string_view text, const std::string& allowed) {
   throw InputError(Where{command}, "found '" + shortened(text, 40) + "'; allowed is " + allowed);
-}
-
-std::optional<int> number_in(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && number >= 0 ? std::optional(number)
-                                                                                 : std::nullopt;
 }
 
 OpKind kind_in(const char* command, std::string_view text) {
@@ -50,7 +43,7 @@ int rank_in(const Session& session, const char* command, std::string_view text) 
     if (const auto rank = selected_rank(session)) return rank->value();
     throw InputError(Where{command}, "nothing is selected; name a rank, or select an op");
   }
-  const auto rank = number_in(text);
+  const auto rank = count_in(text);
   if (!rank || *rank >= ranks) refuse(command, text, "a rank below " + std::to_string(ranks));
   return *rank;
 }
@@ -68,8 +61,8 @@ std::vector<bool> parse_ranks(std::string_view text, int ranks) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view word = rest.substr(0, comma);
     const std::size_t dash = word.find('-');
-    const auto first = number_in(word.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : number_in(word.substr(dash + 1));
+    const auto first = count_in(word.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : count_in(word.substr(dash + 1));
     if (!first || !last || *last < *first || *last >= ranks) refuse("filter-ranks", text, allowed);
     for (int rank = *first; rank <= *last; ++rank) shown[static_cast<std::size_t>(rank)] = true;
     rest.remove_prefix(std::min(comma + 1, rest.size()));
@@ -109,36 +102,8 @@ void colour(Session& session, std::string_view text) {
   throw InputError::unknown_name(Where{"colour"}, "colour", text, names);
 }
 
-void toggle_critical(Session& session, std::string_view) {
-  session.view.show_critical = !session.view.show_critical;
-}
-void toggle_idle(Session& session, std::string_view) {
-  session.view.show_idle = !session.view.show_idle;
-}
-void toggle_memory(Session& session, std::string_view) {
-  session.view.show_memory = !session.view.show_memory;
-}
-void toggle_messages(Session& session, std::string_view) {
-  session.view.show_messages = !session.view.show_messages;
-}
-void toggle_copies(Session& session, std::string_view) {
-  session.view.show_copies = !session.view.show_copies;
-}
-void toggle_arrows(Session& session, std::string_view) {
-  session.view.show_arrows = !session.view.show_arrows;
-}
-void toggle_minimap(Session& session, std::string_view) {
-  session.view.show_minimap = !session.view.show_minimap;
-}
-void toggle_overview(Session& session, std::string_view) {
-  session.view.show_overview = !session.view.show_overview;
-}
-
 void hide_kind(Session& session, std::string_view text) {
   session.view.hidden_kinds ^= 1U << index_of(kind_in("hide-kind", text));
-}
-void show_all_kinds(Session& session, std::string_view) {
-  session.view.hidden_kinds = 0;
 }
 void select_kind(Session& session, std::string_view text) {
   session.selection.kind = kind_in("select-kind", text);
@@ -173,7 +138,7 @@ void lower_rows(Session& session, std::string_view) {
   set_height(session, height_now(session) / kTaller);
 }
 void row_height(Session& session, std::string_view text) {
-  const auto height = number_in(text);
+  const auto height = count_in(text);
   if (!height) refuse("row-height", text, "a number of pixels, 0 to fit all ranks");
   session.view.row_height = *height == 0 ? 0 : std::clamp(static_cast<double>(*height), kLowest, kTallest);
 }

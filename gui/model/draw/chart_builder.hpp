@@ -118,6 +118,7 @@ class ChartListBuilder {
   void add_minimap_window(const Box& inner);
   void add_overview();
   void begin_map(ChartPicture& picture, const Box& box, std::uint64_t print);
+  static void add_map_strips(ChartPicture& picture, const Box& box);
   void add_map_rows(ChartPicture& picture, const ChartBlock& block, int columns, int rows);
 
   // Shapes.

@@ -198,7 +198,7 @@ struct ChartList {
   /// The layout that is drawn: that of the window, moved by half a pixel at most so that time 0 is a whole number of pixels away.
   /// Nothing flickers while the view moves, and strips can be kept.
   ChartLayout layout;
-  /// Of `rows` and of memory curves, from frame to frame.
+  /// Strips of `rows` and of memory curves, which frames keep from one to the next.
   StripCache<Rgba> kept_texels;
   StripCache<Extent> kept_extents;
 

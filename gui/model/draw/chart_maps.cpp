@@ -274,6 +274,16 @@ void ChartListBuilder::begin_map(ChartPicture& picture, const Box& box, std::uin
   picture.texels.clear();
 }
 
+/// Strips of one picture lie below each other in the order of their rows.
+void ChartListBuilder::add_map_strips(ChartPicture& picture, const Box& box) {
+  const double height = box.height() / std::max(1, picture.rows);
+  for (int row = 0; row < picture.rows; ++row) {
+    const double y = box.y0 + height * row;
+    picture.strips.push_back({static_cast<float>(box.x0), static_cast<float>(y), static_cast<float>(box.x1),
+                              static_cast<float>(y + height), row, picture.width});
+  }
+}
+
 void ChartListBuilder::add_minimap() {
   const Box& box = layout_.minimap;
   if (box.empty() || layout_.blocks.empty()) return;
@@ -289,12 +299,7 @@ void ChartListBuilder::add_minimap() {
       add_map_rows(picture, block, picture.width, std::min(each, block.run->ranks()));
   }
   quad(list_.ground, inner, ink_.row);
-  const double height = inner.height() / std::max(1, picture.rows);
-  for (int row = 0; row < picture.rows; ++row) {
-    const double y = inner.y0 + height * row;
-    picture.strips.push_back({static_cast<float>(box.x0), static_cast<float>(y), static_cast<float>(box.x1),
-                              static_cast<float>(y + height), row, picture.width});
-  }
+  add_map_strips(picture, inner);
   add_minimap_window(inner);
 }
 
@@ -323,13 +328,7 @@ void ChartListBuilder::add_overview() {
                    std::clamp(static_cast<int>(height), 1, block.run->ranks()));
   }
   quad(list_.ground, box, ink_.row);
-  // Strips of one picture lie below each other in the order of their rows.
-  const double each = box.height() / std::max(1, picture.rows);
-  for (int row = 0; row < picture.rows; ++row) {
-    const double y = box.y0 + each * row;
-    picture.strips.push_back({static_cast<float>(box.x0), static_cast<float>(y), static_cast<float>(box.x1),
-                              static_cast<float>(y + each), row, picture.width});
-  }
+  add_map_strips(picture, box);
   const double top = box.y0 + layout_.scroll / layout_.content_height * box.height();
   const double bottom = top + layout_.body.height / layout_.content_height * box.height();
   const Rgba veil = (ink_.background & 0x00FFFFFFU) | 0xA0000000U;

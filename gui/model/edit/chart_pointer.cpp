@@ -12,10 +12,6 @@
 namespace pipeloom::gui {
 namespace {
 
-Ticks rounded(double time) {
-  return static_cast<Ticks>(std::llround(time));
-}
-
 /// The end of a range that is further from `time`.
 double far_end(const MeasuredRange& range, double time) {
   const auto start = static_cast<double>(range.start);
@@ -25,7 +21,7 @@ double far_end(const MeasuredRange& range, double time) {
 
 /// Both in ticks, in any order.
 MeasuredRange measured_between(double a, double b) {
-  return {rounded(std::min(a, b)), rounded(std::max(a, b))};
+  return {nearest_tick(std::min(a, b)), nearest_tick(std::max(a, b))};
 }
 
 void click_header(Session& session, const ChartLayout& layout, const Hit& at) {
@@ -37,7 +33,7 @@ void click_header(Session& session, const ChartLayout& layout, const Hit& at) {
   } else {
     const RunModel& run = *layout.blocks[*at.block].run;
     const double middle = (layout.range.start + layout.range.end) / 2;
-    const std::size_t op = op_near(run, *at.rank, rounded(middle));
+    const std::size_t op = op_near(run, *at.rank, nearest_tick(middle));
     if (op != OpWalk::kNone) select_op(session, {run.id, op}, Reveal::No);
   }
 }

@@ -2,7 +2,6 @@
 
 // Ctrl+Z and Ctrl+Shift+Z: parameters, queues and closed runs each keep their own steps, and here is whose step came last.
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,7 +31,7 @@ class EditHistory : public Part {
   void note(Undoable& who);
   [[nodiscard]] bool can_undo() const;
   [[nodiscard]] bool can_redo() const;
-  /// Takes the latest step back, whoever made it.
+  /// Takes the latest step back, of whichever part made it.
   void undo(Session& session);
   void redo(Session& session);
 

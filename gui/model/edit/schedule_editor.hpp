@@ -27,7 +27,7 @@ namespace pipeloom::gui {
 
 /// What became of the queues after an edit.
 struct EditOutcome {
-  /// Of ScheduleEditor::revision() when the job was started.
+  /// What ScheduleEditor::revision() was when the job was started.
   std::uint64_t revision = 0;
   /// Null where there is nothing to simulate: structural errors, or messages that hang.
   RunPtr run;
@@ -96,7 +96,7 @@ class ScheduleEditor : public Part, public Undoable {
   [[nodiscard]] const RunModel& before() const { return *before_; }
   /// RunModel::id of the run that edits change; 0 if none.
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
-  /// Of the latest job that is done: of older queues while one is under way.
+  /// What the latest finished job found. While another job is under way it speaks of older queues.
   [[nodiscard]] const EditOutcome& outcome() const { return outcome_; }
   [[nodiscard]] bool pending() const { return editing() && outcome_.revision != revision_; }
 

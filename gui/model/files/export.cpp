@@ -3,20 +3,80 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
+#include <vector>
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "gui/model/chart/chart_part.hpp"
-#include "gui/model/files/export_view.hpp"
 #include "sim/draw/scene_stack.hpp"
 #include "sim/io/pictures/pictures.hpp"
+#include "sim/kinds.hpp"
 #include "study/compare/compare.hpp"
 #include "study/report/report.hpp"
 #include "study/run/make_schedule.hpp"
 
 namespace pipeloom::gui {
 namespace {
+
+/// The whole ticks that the view shows of a run; no value if it shows nothing of it.
+std::optional<Span> visible_span(const ViewState& view, Span all) {
+  const double first = std::max(view.range.start, static_cast<double>(all.start));
+  const double last = std::min(view.range.end, static_cast<double>(all.end));
+  const Span span{static_cast<Ticks>(std::floor(first)), static_cast<Ticks>(std::ceil(last))};
+  return span.start < span.end ? std::optional(span) : std::nullopt;
+}
+
+struct ShownRanks {
+  int first = 0;
+  int last = 0;
+  std::vector<bool> shown;  // [rank]
+};
+
+/// The ranks of a run whose rows are on screen, none where they are scrolled away; where no chart was drawn, those that the filter leaves.
+ShownRanks visible_ranks(Session& session, const RunModel& run) {
+  ShownRanks out;
+  out.shown.assign(static_cast<std::size_t>(run.ranks()), false);
+  const ChartLayout& layout = session.part<ChartPart>().layout;
+  const ChartBlock* block = layout.block_of(run.id);
+  for (int rank = 0; rank < run.ranks(); ++rank) {
+    const ChartRow* row = block == nullptr ? nullptr : layout.row_of(run.id, Rank(rank));
+    out.shown[static_cast<std::size_t>(rank)] =
+        block == nullptr ? !session.view.hidden.contains(rank) : row != nullptr && layout.is_visible(*row);
+  }
+  const auto first = std::find(out.shown.begin(), out.shown.end(), true);
+  if (first == out.shown.end()) return out;
+  out.first = static_cast<int>(first - out.shown.begin());
+  out.last = static_cast<int>(out.shown.rend() - std::find(out.shown.rbegin(), out.shown.rend(), true));
+  return out;
+}
+
+InputError nothing_in_view() {
+  return {Where{"export"}, "nothing of the run is in view; press Home, or export all"};
+}
+
+/// The active run. Throws InputError if there is none.
+const RunModel& run_to_export(const Session& session) {
+  const RunModel* run = session.active_run();
+  if (run == nullptr) throw InputError(Where{"export"}, "nothing is open; there is nothing to export");
+  return *run;
+}
+
+/// Calls fn(rank, op index, position) for the ops of these ranks that reach into `span`, by step, rank and queue, until it says false.
+template <class Fn>
+void for_each_visible(const RunModel& run, const std::vector<bool>& shown, Span span, Fn&& fn) {
+  const Schedule& schedule = *run.schedule;
+  for (int step = 0; step < run.timeline.steps; ++step)
+    for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+      if (!shown[rank.at()]) continue;
+      for (std::size_t i = schedule.queue_begin(rank); i < schedule.queue_end(rank); ++i) {
+        const std::size_t at = run.timeline.index(step, i);
+        if (run.timeline.start[at] < span.end && run.timeline.end[at] > span.start)
+          if (!fn(rank, i, at)) return;
+      }
+    }
+}
 
 /// No value: pictures have no such colours, and are coloured by kind.
 std::optional<draw::ColourBy> colour_by(GanttColour colour) {
@@ -55,7 +115,7 @@ ExportJob::Run export_run(Session& session, const RunPtr& run, const ExportOptio
   out.scene.range = range;
   out.shown.assign(static_cast<std::size_t>(run->ranks()), true);
   if (!options.view_only) return out;
-  const RankRange ranks = visible_ranks(session, *run);
+  const ShownRanks ranks = visible_ranks(session, *run);
   out.shown = ranks.shown;
   out.scene.first_rank = ranks.first;
   out.scene.num_ranks = ranks.last - ranks.first;

@@ -2,8 +2,10 @@
 
 // Commands that write a file leave an existing one alone unless the word --force stands behind its name, as on the command line.
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "sim/io/json/file.hpp"
 
@@ -18,7 +20,10 @@ inline constexpr std::string_view kForce = " --force";
   return io::Overwrite::Yes;
 }
 
-/// For a button that writes `path`: whether pressing it replaces a file, so that it must say so.
-[[nodiscard]] bool is_there(const std::string& path);
+/// Whether a button that writes `path` would replace a file, and so must say so.
+[[nodiscard]] inline bool is_there(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(path, none);
+}
 
 }  // namespace pipeloom::gui

@@ -2,11 +2,9 @@
 
 // Where the idle time of the active run comes from: by cause, in total and per rank, and the longest gaps one by one.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +28,7 @@ struct CausesSummary {
 };
 inline constexpr std::size_t kMaxGaps = 200;
 
-/// Of the first step. O(gaps + kept log kept).
+/// Sums up the gaps of the first step. O(gaps + kept log kept).
 [[nodiscard]] CausesSummary summarise_causes(const RunModel& run);
 
 /// A line of the metrics: {"makespan", "33.0 ms", "how it is defined"}.
@@ -48,7 +46,7 @@ struct MetricLine {
 class CausesModel : public Part {
  public:
   explicit CausesModel(Session&) {}
-  /// Of the active run, or while a job makes them those of the run before; null at first.
+  /// Both speak of the active run, or of the run before while a job works on this one. Null at first.
   [[nodiscard]] const CausesSummary* summary() const { return summary_.get(); }
   [[nodiscard]] const std::vector<MetricLine>& metrics() const { return metrics_; }
   /// The run that summary() is of; null if it is no longer on screen.

@@ -32,7 +32,7 @@ class ClosedRuns : public Part, public Undoable {
   struct Closed {
     OpenRun open;
     std::size_t index = 0;
-    /// Of a run that the table of schedules stacked: its schedule.
+    /// The name of its schedule, if the table of schedules stacked the run; else "".
     std::string ticked;
   };
   void push(Session& session, std::size_t index);

@@ -29,7 +29,7 @@ struct DetailLine {
 struct Details {
   /// "3B7 on rank 2", "gap 4 of rank 1".
   std::string title;
-  /// Of a gap: what it waited for and what would help.
+  /// Says what a gap waited for and what would help; "" for an op.
   std::string sentence;
   std::vector<DetailLine> facts;
   std::vector<DetailLine> predecessors;
@@ -67,7 +67,7 @@ class DetailsPart : public Part {
   bool update(Session& session) override;
 
  private:
-  /// Of one run and rank: memory over time; of one run: slack of every op.
+  /// What jobs worked out: memory over time of one rank of a run, slack of every op of a run.
   struct Found {
     std::uint64_t run = 0;
     Rank rank;

@@ -7,7 +7,7 @@
 // Written whole or not at all, shortly after a change. A sidecar that cannot be read is never replaced: the window says so, and keeps
 // new notes to itself.
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,5 +47,22 @@ class Notes : public Part {
   /// The sidecar could not be read: it stays as it is.
   bool locked_ = false;
 };
+
+/// Adds a mark and keeps the order of time. One at the same time gives way to it.
+void add_mark(Session& session, Mark mark);
+/// A mark at this time, or removes the one that stands there already.
+void toggle_mark(Session& session, Ticks time, bool persistent);
+/// Index of the mark within `distance` of a time, the nearest; no value if there is none.
+[[nodiscard]] std::optional<std::size_t> mark_near(const Session& session, double time, double distance);
+/// The first mark behind the middle of the view (or the last one in front of it) moves to the middle. False if there is none.
+bool jump_to_mark(Session& session, bool forward);
+
+/// Where a mark belongs that no pointer places: the pointer's time over the chart, else the start of the selection, else the middle of
+/// the view.
+[[nodiscard]] Ticks time_for_mark(Session& session);
+/// "12.5" in the active run's unit, as ticks. Throws InputError.
+[[nodiscard]] Ticks parse_time(const Session& session, std::string_view text);
+/// "12.5 20", the argument of `command`: two times, the second after the first. Throws InputError.
+[[nodiscard]] Span parse_span(const Session& session, const char* command, std::string_view text);
 
 }  // namespace pipeloom::gui

@@ -76,7 +76,7 @@ inline constexpr std::size_t kMaxOutliers = 1000;
 inline constexpr std::size_t kFewestForOutliers = 4;
 inline constexpr std::size_t kDurationBins = 48;
 
-/// Of the ops at `positions`, null: of all. O(ops).
+/// Statistics of the ops at `positions`; null stands for all ops. O(ops).
 [[nodiscard]] DurationStats duration_stats(const RunModel& run, const Found& positions,
                                            const Cancelled& cancelled = {});
 
@@ -131,7 +131,7 @@ class OpsTable : public Part {
 
   /// The first row that is drawn. An integer: floating-point offsets of ten million rows are not exact.
   std::size_t top = 0;
-  /// Of the histogram: bins that grow by one factor.
+  /// Whether each bin of the histogram is wider than the one before by the same factor.
   bool logarithmic = false;
   /// What the view scrolled to last, so that it follows the selection only when that changes.
   std::optional<OpRef> followed;

@@ -1,7 +1,5 @@
 #include "gui/model/panels/problems.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

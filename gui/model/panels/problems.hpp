@@ -54,22 +54,22 @@ struct ProblemReport {
   [[nodiscard]] std::size_t errors() const;
 };
 
-/// Of a schedule: diagnostics, and of one that hangs the rest. `text` and `file` are those of the file that holds it, "" if none holds
+/// Reports a schedule's diagnostics, and all the rest if it hangs. `text` and `file` are those of the file that holds it, "" if none holds
 /// it as it is. O(ops) and the search for moves: for jobs. Throws nothing.
 [[nodiscard]] ProblemReport examine_schedule(const Schedule& schedule, std::string_view text,
                                              const std::string& file);
-/// Of a run: what its schedule, limits and warnings say, and of a file what PyTorch would say. Reads the file. For jobs.
+/// Reports what a run's schedule, limits and warnings say, and what PyTorch would say of its file, which it reads. For jobs.
 [[nodiscard]] ProblemReport examine_run(const RunModel& run);
-/// Of a configuration that is refused, or whose messages hang: evaluates it. For jobs.
+/// Evaluates a configuration that is refused, or whose messages hang, and reports why. For jobs.
 [[nodiscard]] ProblemReport examine_configuration(const io::Config& config, const Cancelled& cancelled = {});
-/// Of a file that may not even be readable. For jobs.
+/// Reports what is wrong with a file, which may be unreadable. For jobs.
 [[nodiscard]] ProblemReport examine_file(const std::string& path);
 
 class Problems : public Part {
  public:
   explicit Problems(Session&) {}
 
-  /// Of the latest look at the active run; never null.
+  /// What the latest look at the active run found; there always is one.
   [[nodiscard]] const ProblemReport& report() const { return *report_; }
   /// Changes with the report: what a view's caches compare.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }

@@ -51,7 +51,7 @@ class RangeStats : public Part {
   /// The sum over all ranks of what of_range() gave last.
   [[nodiscard]] const RangeTotal& total() const { return total_; }
   [[nodiscard]] std::string_view state_key() const override { return "statistics"; }
-  /// Of the measured range: [{"busy": 1.0, "idle": 2.5, "ops": 3, "warmup": ...}], by rank, in the run's unit; null without one.
+  /// Writes the measured range: [{"busy": 1.0, "idle": 2.5, "ops": 3, "warmup": ...}], by rank, in the run's unit; null without one.
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,7 @@ struct ScheduleRow {
   std::string peak_note;
   /// makespan / lower bound - 1.
   double gap = 0;
-  /// Of the configuration before: the one under edit was not evaluated yet.
+  /// The row still speaks of the configuration before: the one under edit was not evaluated yet.
   bool stale = false;
 
   /// Ticks of one update: what rows are compared by.

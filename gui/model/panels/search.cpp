@@ -158,4 +158,197 @@ void SearchModel::write_state(const Session& session, io::JsonWriter& out) const
       .close();
 }
 
+namespace {
+
+using Field = SearchQuery::Field;
+using Term = SearchQuery::Term;
+/// A byte per op of the block: 1 where it matches.
+using Mask = std::vector<std::uint8_t>;
+constexpr std::size_t kSearchBlock = 4096;
+
+/// What of the run is needed besides op and times.
+struct Columns {
+  const RunModel& run;
+  const std::vector<Ticks>& slack;
+  std::span<const Op> ops;
+  std::vector<std::int64_t> chunk;     // [slot]
+  std::vector<std::uint8_t> critical;  // [op index]
+};
+
+/// Consecutive ops of one rank in one step.
+struct Block {
+  int step = 0;
+  Rank rank;
+  std::size_t queue_begin = 0;  // op indices
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::size_t offset = 0;  // of the step: position - op index
+};
+
+std::vector<std::int64_t> chunks_by_slot(const Placement& placement) {
+  std::vector<std::int64_t> chunk(static_cast<std::size_t>(placement.slots()), 0);
+  for (Rank rank(0); rank.value() < placement.ranks(); ++rank) {
+    Replica replica(-1);
+    std::int64_t next = 0;
+    for (const Slot slot : placement.slots_of(rank)) {
+      if (placement.replica_of(slot) != replica) next = 0;
+      replica = placement.replica_of(slot);
+      chunk[slot.at()] = next++;
+    }
+  }
+  return chunk;
+}
+
+/// mask[i] = whether value(op index) of the block's op i lies in one of the ranges.
+template <class Value>
+void test(const Term& term, const Block& block, Mask& mask, Value&& value) {
+  const std::size_t n = block.last - block.first;
+  mask.assign(n, 0);
+  for (const auto& [low, high] : term.ranges)
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t v = value(block.first + i);
+      mask[i] = static_cast<std::uint8_t>(mask[i] | static_cast<std::uint8_t>(v >= low && v <= high));
+    }
+  if (term.negated)
+    for (std::uint8_t& m : mask) m ^= 1U;
+}
+
+void test_place(const Columns& c, const Term& term, const Block& block, Mask& mask) {
+  const auto ops = c.ops;
+  switch (term.field) {
+    case Field::Kind:
+      return test(term, block, mask,
+                  [&](std::size_t i) { return static_cast<std::int64_t>(index_of(ops[i].kind())); });
+    case Field::Stage:
+      return test(term, block, mask, [&](std::size_t i) { return std::int64_t{ops[i].stage().value()}; });
+    case Field::Microbatch:
+      return test(term, block, mask,
+                  [&](std::size_t i) { return std::int64_t{ops[i].microbatch().value()}; });
+    case Field::Slice:
+      return test(term, block, mask, [&](std::size_t i) { return std::int64_t{ops[i].slice()}; });
+    case Field::Chunk:
+      return test(term, block, mask,
+                  [&](std::size_t i) { return c.chunk[c.run.schedule->slot_of(ops[i]).at()]; });
+    case Field::Rank:
+      return test(term, block, mask, [&](std::size_t) { return std::int64_t{block.rank.value()}; });
+    default:
+      return test(term, block, mask, [&](std::size_t) { return std::int64_t{block.step}; });
+  }
+}
+
+void test_time(const Columns& c, const Term& term, const Block& block, Mask& mask) {
+  const Timeline& timeline = c.run.timeline;
+  const std::size_t offset = block.offset;
+  switch (term.field) {
+    case Field::Start:
+      return test(term, block, mask, [&](std::size_t i) { return timeline.start[offset + i]; });
+    case Field::End:
+      return test(term, block, mask, [&](std::size_t i) { return timeline.end[offset + i]; });
+    case Field::Duration:
+      return test(term, block, mask,
+                  [&](std::size_t i) { return timeline.end[offset + i] - timeline.start[offset + i]; });
+    default:
+      break;
+  }
+  // Slack is known for the first step only; what is not known does not match, negated or not.
+  if (c.slack.size() != c.ops.size() || block.step > 0)
+    mask.assign(block.last - block.first, 0);
+  else
+    test(term, block, mask, [&](std::size_t i) { return c.slack[i]; });
+}
+
+void test_word(const Columns& c, const Term& term, const Block& block, Mask& mask) {
+  mask.assign(block.last - block.first, 0);
+  const auto key = term.field == Field::Op ? static_cast<std::uint64_t>(term.ranges.front().first) : 0;
+  const bool sliced = term.field == Field::Op && term.ranges.front().second != 0;
+  for (std::size_t i = block.first; i < block.last; ++i) {
+    const Op op = c.ops[i];
+    bool hit = false;
+    if (term.field == Field::Critical)
+      hit = block.step == 0 && c.critical[i] != 0;
+    else if (term.field == Field::Group)
+      hit = op.joined() || (i > block.queue_begin && c.ops[i - 1].joined());
+    else
+      hit = (sliced ? op : Op(op.kind(), op.stage(), op.microbatch())).key() == key;
+    mask[i - block.first] = static_cast<std::uint8_t>(hit);
+  }
+}
+
+void test_term(const Columns& c, const Term& term, const Block& block, Mask& mask) {
+  switch (term.field) {
+    case Field::Critical:
+    case Field::Group:
+    case Field::Op:
+      return test_word(c, term, block, mask);
+    case Field::Duration:
+    case Field::Start:
+    case Field::End:
+    case Field::Slack:
+      return test_time(c, term, block, mask);
+    default:
+      return test_place(c, term, block, mask);
+  }
+}
+
+/// Runs the program over one block; the masks are scratch.
+class Machine {
+ public:
+  Machine(const Columns& columns, std::span<const Term> terms, std::span<const SearchQuery::Step> program)
+      : columns_(columns), terms_(terms), program_(program) {}
+
+  const Mask& run(const Block& block) {
+    std::size_t top = 0;
+    for (const SearchQuery::Step& step : program_) {
+      using What = SearchQuery::Step::What;
+      if (step.what == What::Term) {
+        if (top == stack_.size()) stack_.emplace_back();
+        test_term(columns_, terms_[step.term], block, stack_[top++]);
+      } else if (step.what == What::Not) {
+        for (std::uint8_t& m : stack_[top - 1]) m ^= 1U;
+      } else {
+        --top;
+        combine(stack_[top - 1], stack_[top], step.what == What::And);
+      }
+    }
+    return stack_.front();
+  }
+
+ private:
+  static void combine(Mask& into, const Mask& other, bool all) {
+    for (std::size_t i = 0; i < into.size(); ++i)
+      into[i] = static_cast<std::uint8_t>(all ? into[i] & other[i] : into[i] | other[i]);
+  }
+
+  const Columns& columns_;
+  std::span<const Term> terms_;
+  std::span<const SearchQuery::Step> program_;
+  std::vector<Mask> stack_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> SearchQuery::find(const RunModel& run, const std::vector<Ticks>& slack,
+                                           const Cancelled& cancelled) const {
+  std::vector<std::size_t> found;
+  if (empty()) return found;
+  const Schedule& schedule = *run.schedule;
+  Columns columns{run, slack, schedule.ops(), chunks_by_slot(schedule.placement()), {}};
+  columns.critical.assign(schedule.num_ops(), 0);
+  for (const std::size_t op : run.critical()) columns.critical[op] = 1;
+  Machine machine(columns, terms_, program_);
+  for (int step = 0; step < run.timeline.steps; ++step)
+    for (Rank rank(0); rank.value() < schedule.ranks(); ++rank) {
+      const std::size_t begin = schedule.queue_begin(rank);
+      const std::size_t end = schedule.queue_end(rank);
+      for (std::size_t first = begin; first < end && !cancelled; first += kSearchBlock) {
+        const Block block{
+            step, rank, begin, first, std::min(first + kSearchBlock, end), run.timeline.index(step, 0)};
+        const Mask& mask = machine.run(block);
+        for (std::size_t i = 0; i < mask.size(); ++i)
+          if (mask[i] != 0) found.push_back(block.offset + block.first + i);
+      }
+    }
+  return found;
+}
+
 }  // namespace pipeloom::gui

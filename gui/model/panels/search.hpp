@@ -106,7 +106,7 @@ class SearchModel : public Part {
   [[nodiscard]] Found found(std::uint64_t run) const;
   /// O(log found). True for all ops while nothing is searched for.
   [[nodiscard]] bool matches(std::uint64_t run, std::size_t position) const;
-  /// Of the active run: index of the selected op in found(), if it is there.
+  /// The index in found() of the op that is selected in the active run. No value if it is not there.
   [[nodiscard]] std::optional<std::size_t> current(const Session& session) const;
   /// Changes whenever found() does: what caches compare.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }

@@ -69,6 +69,12 @@ void SweepModel::close(Session& session) {
   session.preferences.panels["sweep"] = false;
 }
 
+void SweepModel::change(Session& session, std::string SweepQuestion::*part, std::string_view text) {
+  SweepQuestion question = asked_;
+  question.*part = std::string(text);
+  ask(session, question);
+}
+
 void SweepModel::ask(Session& session, const SweepQuestion& question) {
   if (!table_) throw InputError("no sweep is open; open the result of one");
   session.jobs.submit(

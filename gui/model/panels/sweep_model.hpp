@@ -23,6 +23,8 @@ class SweepModel : public Part {
   /// Lays the result out anew, in a job; what was on screen stays until then, and for good if the question cannot be answered, which the
   /// message says.
   void ask(Session& session, const SweepQuestion& question);
+  /// The same question with another answer to one of its parts.
+  void change(Session& session, std::string SweepQuestion::*part, std::string_view text);
   /// What is asked of the result that is open; empty names are chosen.
   [[nodiscard]] const SweepQuestion& asked() const { return asked_; }
 

@@ -56,7 +56,7 @@ class SweepScene {
   static constexpr std::size_t kMaxFront = 400;
 
   using Table = std::shared_ptr<const sweep::ResultTable>;
-  /// O(n log n). Throws InputError for what the result does not have; `stop` ends the work early with a scene that nobody looks at.
+  /// O(n log n). Throws InputError for what the result does not have; `stop` ends the work early with a scene that is of no use.
   SweepScene(Table table, SweepQuestion asked, const std::function<bool()>& stop = {});
 
   [[nodiscard]] const sweep::ResultTable& table() const { return *table_; }

@@ -28,7 +28,7 @@ struct RunModel : Run {
   /// Messages of the first step in order of start; empty where they take no time, or where there are more than
   /// kMaxMessageBars.
   std::vector<MessageBar> message_bars;
-  /// Of a run that hangs: the schedule as it was given, of which `schedule` is the part that ran. Null otherwise.
+  /// The schedule as it was given, if the run hangs: `schedule` is the part of it that ran. Null otherwise.
   std::shared_ptr<const Schedule> whole;
   /// Text pages on what is wrong, as `pipeloom validate` writes them: the steps around the standstill, PyTorch's verdict. May be "".
   std::string explanation;

@@ -2,11 +2,11 @@
 
 // What of the runs is visible and how it is drawn: plain state, changed by commands, read by the panels.
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include <pipeloom/op.hpp>
 #include <pipeloom/units.hpp>
@@ -16,6 +16,10 @@
 namespace pipeloom::gui {
 
 using tracks::TimeRange;
+
+[[nodiscard]] inline Ticks nearest_tick(double time) {
+  return static_cast<Ticks>(std::llround(time));
+}
 
 enum class GanttColour : std::uint8_t { Kind, Chunk, Stage, Microbatch, Slack };
 /// "kind", "chunk", "stage", "microbatch", "slack".

@@ -16,7 +16,7 @@ constexpr int kNeighbour = 10;
 constexpr int kMostGap = 8;
 constexpr int kNoMatch = std::numeric_limits<int>::min() / 2;
 /// Longer texts are cut: no title is.
-constexpr std::size_t kLongest = 128;
+constexpr std::size_t kMostLetters = 128;
 
 bool is_word(char c) {
   c = lower(c);
@@ -26,7 +26,7 @@ bool is_word(char c) {
 /// Blanks and dashes part words in both texts, so that "zoom in" finds "zoom-in".
 std::string letters_of(std::string_view typed) {
   std::string letters;
-  for (const char c : typed.substr(0, kLongest))
+  for (const char c : typed.substr(0, kMostLetters))
     if (c != ' ' && c != '-' && c != '_') letters += lower(c);
   return letters;
 }
@@ -68,7 +68,7 @@ void match_letter(Matches& m, std::size_t i, std::string_view letters, std::stri
 int fuzzy_score(std::string_view typed, std::string_view text, std::vector<std::size_t>* at) {
   if (at != nullptr) at->clear();
   const std::string letters = letters_of(typed);
-  text = text.substr(0, kLongest);
+  text = text.substr(0, kMostLetters);
   if (letters.empty()) return 1;
   if (letters.size() > text.size()) return 0;
   Matches m{text.size(), {}, {}};

@@ -24,7 +24,7 @@ class Part {
   virtual void stop(Session&) {}
   /// Nothing under way besides jobs, such as a file that is waited for to be stable.
   [[nodiscard]] virtual bool idle() const { return true; }
-  /// It is about to bring the first run, so that nobody else need.
+  /// It is about to bring the first run, so that no other part need.
   [[nodiscard]] virtual bool brings_run() const { return false; }
   /// Its key in the state dump, "" for none, and the value there: one, whatever is to be said.
   [[nodiscard]] virtual std::string_view state_key() const { return ""; }

@@ -5,7 +5,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"

@@ -66,7 +66,7 @@ enum class Comparison : std::uint8_t {
 /// A place on screen, as written. Only the program knows where "op:2/0F7" is right now.
 struct ScriptTarget {
   std::string text;
-  /// Of `X,Y`.
+  /// Whether the target is `X,Y`.
   bool is_point = false;
   float x = 0;
   float y = 0;

@@ -1,11 +1,11 @@
 #include "gui/model/session/script_words.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 
@@ -50,12 +50,10 @@ void ScriptWords::expect_end() const {
 double ScriptWords::number(std::string_view what) {
   const Where where = here();
   const ScriptWord& word = take(what);
-  double value = 0;
-  const char* const end = word.text.data() + word.text.size();
-  const auto [last, error] = std::from_chars(word.text.data(), end, value);
-  if (error != std::errc{} || last != end || !std::isfinite(value))
+  const auto value = number_in<double>(word.text);
+  if (!value || !std::isfinite(*value))
     refuse(where, "found '" + shortened(word.text, 40) + "'; wanted is " + std::string(what));
-  return value;
+  return *value;
 }
 
 int ScriptWords::whole(std::string_view what, int least, int most) {

@@ -24,7 +24,7 @@ class ScriptWords {
   ScriptWords(std::string_view line, Where where);
 
   [[nodiscard]] bool empty() const { return next_ == words_.size(); }
-  /// Of the next word, or of the line's end.
+  /// The place of the next word, or of the line's end.
   [[nodiscard]] Where here() const;
   /// The next word without taking it; null at the end.
   [[nodiscard]] const ScriptWord* peek() const { return empty() ? nullptr : &words_[next_]; }

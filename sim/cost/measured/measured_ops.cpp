@@ -8,17 +8,21 @@
 namespace pipeloom::cost {
 namespace {
 
-using Samples = std::vector<std::vector<Ticks>>;  // [stage]
+using Samples = std::vector<std::vector<Ticks>>;  // [stage * slices + slice]
 
 /// Durations before they are summed up.
 struct CollectedOps {
-  explicit CollectedOps(std::size_t stages) : group(stages) {
-    alone.fill(Samples(stages));
-    shared.fill(Samples(stages));
+  explicit CollectedOps(const Schedule& schedule)
+      : slices(static_cast<std::size_t>(schedule.slices())),
+        group(static_cast<std::size_t>(schedule.stages())) {
+    alone.fill(Samples(group.size() * slices));
+    shared.fill(Samples(group.size() * slices));
   }
+  std::size_t slices;
   std::array<Samples, kOpKinds> alone;
   std::array<Samples, kOpKinds> shared;
   Samples group;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Ticks>> pairs;
 };
 
 void collect_entry(const Timeline& timeline, int step, std::size_t first, std::size_t last,
@@ -30,9 +34,27 @@ void collect_entry(const Timeline& timeline, int step, std::size_t first, std::s
   for (std::size_t i = first; i < last; ++i) {
     auto& samples = together ? out.shared : out.alone;
     const Ticks share = together ? duration(i) / static_cast<Ticks>(last - first) : duration(i);
-    samples[index_of(ops[i].kind())][ops[i].stage().at()].push_back(share);
+    samples[index_of(ops[i].kind())]
+           [ops[i].stage().at() * out.slices + static_cast<std::size_t>(ops[i].slice())]
+               .push_back(share);
     if (together && ops[i].kind() == OpKind::Forward) out.group[ops[i].stage().at()].push_back(duration(i));
   }
+  const bool is_pair = together && last - first == 2 && ops[first].kind() == OpKind::Forward &&
+                       ops[first + 1].kind() != OpKind::Forward;
+  if (is_pair) out.pairs[{ops[first].stage().at(), ops[first + 1].stage().at()}].push_back(duration(first));
+}
+
+/// Of the whole passes of each stage: a pass takes what its slices take.
+std::vector<DurationSample> pass_samples(Samples samples, std::size_t slices) {
+  std::vector<DurationSample> out(samples.size() / slices);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const DurationSample slice = sample_of(std::move(samples[i]));
+    DurationSample& pass = out[i / slices];
+    pass.count += slice.count;
+    pass.median += slice.median;
+    pass.spread += slice.spread;
+  }
+  return out;
 }
 
 }  // namespace
@@ -42,6 +64,10 @@ DurationSample sample_of(std::vector<Ticks> durations) {
   std::sort(durations.begin(), durations.end());
   const std::size_t last = durations.size() - 1;
   return {durations.size(), durations[last / 2], durations[3 * last / 4] - durations[last / 4]};
+}
+
+bool was_seen(const std::vector<DurationSample>& samples) {
+  return std::any_of(samples.begin(), samples.end(), [](const DurationSample& one) { return one.count > 0; });
 }
 
 OpEstimate estimate_of(const MeasuredOps& measured, OpKind kind, std::size_t stage) {
@@ -59,21 +85,20 @@ OpEstimate estimate_of(const MeasuredOps& measured, OpKind kind, std::size_t sta
 
 MeasuredOps measured_ops(const Timeline& timeline) {
   const Schedule& schedule = *timeline.schedule;
-  const auto stages = static_cast<std::size_t>(schedule.stages());
-  CollectedOps found(stages);
+  CollectedOps found(schedule);
   for (int step = 0; step < timeline.steps; ++step)
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
       for_each_entry(
           schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
           [&](std::size_t first, std::size_t last) { collect_entry(timeline, step, first, last, found); });
   MeasuredOps out;
-  for (const OpKind kind : kAllOpKinds)
-    for (std::size_t s = 0; s < stages; ++s) {
-      out.op[index_of(kind)].push_back(sample_of(std::move(found.alone[index_of(kind)][s])));
-      out.share[index_of(kind)].push_back(sample_of(std::move(found.shared[index_of(kind)][s])));
-    }
+  for (const OpKind kind : kAllOpKinds) {
+    out.op[index_of(kind)] = pass_samples(std::move(found.alone[index_of(kind)]), found.slices);
+    out.share[index_of(kind)] = pass_samples(std::move(found.shared[index_of(kind)]), found.slices);
+  }
   if (schedule.has_groups())
     for (auto& samples : found.group) out.group.push_back(sample_of(std::move(samples)));
+  for (auto& [stages, samples] : found.pairs) out.pairs.emplace(stages, sample_of(std::move(samples)));
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <pipeloom/simulate.hpp>
@@ -22,14 +24,19 @@ struct DurationSample {
 /// Sorts `durations`. The middle of an even number is the lower of the two.
 [[nodiscard]] DurationSample sample_of(std::vector<Ticks> durations);
 
+/// Whether any of them, [stage], has a duration.
+[[nodiscard]] bool was_seen(const std::vector<DurationSample>& samples);
+
 /// How long the ops of a timeline took.
 struct MeasuredOps {
-  /// [kind][stage], of ops that ran alone. count = 0: none did.
+  /// [kind][stage], of ops that ran alone. count = 0: none did. Where sequences are sliced, of whole passes: the sums over their slices.
   std::array<std::vector<DurationSample>, kOpKinds> op;
   /// The same, of ops that ran in groups: the group's time in equal shares, which is no op's own time.
   std::array<std::vector<DurationSample>, kOpKinds> share;
   /// [stage of the forward] of groups of one forward and others; empty without groups.
   std::vector<DurationSample> group;
+  /// (stage of the forward, stage of the other) of groups of one forward and one other op.
+  std::map<std::pair<std::size_t, std::size_t>, DurationSample> pairs;
 };
 
 /// How long one op takes alone, as far as a run says so.

@@ -233,6 +233,19 @@ std::size_t Slices::hash(const Member& member) {
   return hash;
 }
 
+void Counts::read(cost::StageCounts& member, const Value& value, const ReadContext& context) {
+  const Key& key = context.key;
+  if (!value.is(ValueKind::Array) || value.items().empty() || value.items().size() > kMaxIndex)
+    refuse_value(value, key.path, std::string(key.form->kinds_text));
+  member = {.where = value.where()};
+  for (const Value& item : value.items())
+    member.counts.push_back(static_cast<std::int32_t>(count_of(item, context)));
+}
+
+void Counts::write(TextWriter& out, const cost::StageCounts& member, const Context&) {
+  write_array(out, member.counts, [&](std::int32_t count) { out << count; });
+}
+
 void Rows::write(TextWriter& out, const cost::CostRows& member, const Context& context) {
   write_rows(out, *member, context.unit);
 }

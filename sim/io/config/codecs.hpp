@@ -278,6 +278,15 @@ struct Slices : One<std::vector<std::int64_t>>, Unpatched {
   static std::size_t hash(const Member& member);
 };
 
+/// A whole number for each stage that costs were measured on.
+struct Counts : One<cost::StageCounts>, Unpatched {
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Counts;
+  static void read(cost::StageCounts& member, const Value& value, const ReadContext& context);
+  static bool has(const cost::StageCounts& member) { return !member.counts.empty(); }
+  static void write(TextWriter& out, const cost::StageCounts& member, const Context&);
+};
+
 /// What single ops take: times or factors, or a table of times, which may be a file.
 struct Rows : One<cost::CostRows>, Unpatched {
   static constexpr KeyType kType = KeyType::Rows;

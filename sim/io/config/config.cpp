@@ -36,13 +36,18 @@ class ConfigReader {
     if (!value.is(ValueKind::Object)) refuse_value(value, path, "an object");
   }
 
+  static bool table_has_time_literal(const Value* costs) {
+    const Value* table = costs != nullptr && costs->is(ValueKind::Object) ? costs->find("table") : nullptr;
+    return table != nullptr && table->is(ValueKind::String) && file_has_time_literal(*table);
+  }
+
   /// The unit comes before any time is read, wherever it stands in the file. Real times without one set it to ms.
   void find_unit() {
     const Value* costs = root_.find("costs");
     const Value* name = costs != nullptr ? costs->find("time_unit") : nullptr;
     if (name != nullptr && name->is(ValueKind::String))
       out_.costs.unit = time_unit_named(name->text()).value_or(TimeUnit::Unit);
-    if (name != nullptr || !has_time_literal(root_)) return;
+    if (name != nullptr || !(has_time_literal(root_) || table_has_time_literal(costs))) return;
     out_.costs.unit = TimeUnit::Millisecond;
     out_.given.add_derived(id_of(*find_config_key("costs.time_unit")));
   }
@@ -155,6 +160,26 @@ void inline_costs_file(Document& document) {
     throw InputError(file.root().where(),
                      "a costs file holds an object, such as {\"forward\": 1, \"backward\": 2}");
   document.set("costs", file.root(), path);
+}
+
+std::vector<std::string> named_files(const Value& value, std::string_view path) {
+  std::vector<std::string> files;
+  for (const std::string_view key : {"options.file", "costs.table"}) {
+    const Value* found = &value;
+    std::string_view rest = key;
+    if (!path.empty()) {
+      if (!key.starts_with(path) || (key.size() > path.size() && key[path.size()] != '.')) continue;
+      rest.remove_prefix(std::min(key.size(), path.size() + 1));
+    }
+    while (found != nullptr && !rest.empty()) {
+      const std::size_t dot = std::min(rest.find('.'), rest.size());
+      found = found->is(ValueKind::Object) ? found->find(rest.substr(0, dot)) : nullptr;
+      rest.remove_prefix(std::min(dot + 1, rest.size()));
+    }
+    if (found != nullptr && found->is(ValueKind::String) && found->text() != "-")
+      files.push_back(relative_to(found->where().file, found->text()));
+  }
+  return files;
 }
 
 Config read_run_config(const Value& root, Needs needs) {

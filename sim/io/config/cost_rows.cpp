@@ -30,6 +30,7 @@ constexpr std::string_view kKindName = "kind";
 constexpr std::string_view kTimeName = "time";
 constexpr std::string_view kFactorName = "factor";
 constexpr std::size_t kShownCell = 40;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // that spreadsheets put before UTF-8
 
 std::string kinds_allowed() {
   std::string out;
@@ -100,6 +101,28 @@ CostRow row_of(const Value& value, const ReadContext& context, RowNumber number)
   return row;
 }
 
+/// Collects what reading of many rows warns of, to say it in one line.
+class OneWarning {
+ public:
+  explicit OneWarning(const ReadContext& all) : all_(all), own_{all.key, all.unit, warnings_} {}
+  OneWarning(const OneWarning&) = delete;
+  OneWarning& operator=(const OneWarning&) = delete;
+
+  [[nodiscard]] const ReadContext& context() const { return own_; }
+  void say() {
+    if (warnings_.empty()) return;
+    std::string& first = warnings_.front();
+    if (warnings_.size() > 1)
+      first += fmt::format("; so were {} more of {}", warnings_.size() - 1, all_.key.path);
+    all_.warnings.push_back(std::move(first));
+  }
+
+ private:
+  const ReadContext& all_;
+  std::vector<std::string> warnings_ = {};
+  ReadContext own_;
+};
+
 /// The cells of a line, blanks around them and a carriage return at the end taken off.
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
@@ -133,6 +156,9 @@ class CsvRows {
       else
         rows.push_back(row_of(cells));
     }
+    if (names_.empty())
+      throw InputError(Where{file_},
+                       "the table is empty; its first line names the columns, such as kind,stage,time");
     return rows;
   }
 
@@ -180,14 +206,16 @@ class CsvRows {
 
   Ticks time_of_cell(std::string_view cell) {
     const auto literal = parse_time_literal(std::string(cell));
-    if (literal && context_.unit != TimeUnit::Unit) return literal->value;
-    const auto number = parse_fixed(cell, ticks_per(context_.unit));
+    const auto number =
+        literal && context_.unit != TimeUnit::Unit ? literal : parse_fixed(cell, ticks_per(context_.unit));
     if (!number || number->value < 0)
       throw InputError(
           place(), fmt::format("time is '{}'; it must be a time of 0 or more{}",
                                shortened(std::string(cell), kShownCell),
                                literal ? "; costs.time_unit \"unit\" has no length, so no unit goes with it"
                                        : ", such as 23.6"));
+    if (number->rounded)
+      context_.warnings.push_back(rounded_warning(place(), "time", shortened(std::string(cell), kShownCell)));
     return number->value;
   }
 
@@ -217,9 +245,27 @@ std::string array_of_lines(std::string text) {
 cost::CostRows rows_of(const Value& array, const ReadContext& context, RowNumber number) {
   if (!array.is(ValueKind::Array))
     refuse_value(array, context.key.path, std::string(context.key.form->kinds_text));
+  OneWarning warning(context);
   auto rows = std::make_shared<std::vector<CostRow>>();
-  for (const Value& item : array.items()) rows->push_back(row_of(item, context, number));
+  for (const Value& item : array.items()) rows->push_back(row_of(item, warning.context(), number));
+  warning.say();
   return rows;
+}
+
+bool file_has_time_literal(const Value& name) {
+  constexpr std::string_view kBetween = "\",:{}[] \t\r\n";
+  std::string text;
+  try {
+    text = read_file(relative_to(name.where().file, name.text()));
+  } catch (const Error&) {
+    return false;
+  }
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+    if (parse_time_literal(std::string_view(text).substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
 }
 
 cost::CostRows rows_of_file(const Value& name, const ReadContext& context) {
@@ -231,8 +277,13 @@ cost::CostRows rows_of_file(const Value& name, const ReadContext& context) {
     throw InputError(name.where(), fmt::format("{} names the file '{}': {}", context.key.path,
                                                shortened(path, 64), error.what()));
   }
-  if (path.ends_with(".csv"))
-    return std::make_shared<std::vector<CostRow>>(CsvRows(path, context).read(text));
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (path.ends_with(".csv")) {
+    OneWarning warning(context);
+    auto rows = std::make_shared<std::vector<CostRow>>(CsvRows(path, warning.context()).read(text));
+    warning.say();
+    return rows;
+  }
   if (path.ends_with(".jsonl")) text = array_of_lines(std::move(text));
   const Document document = Document::parse(text, path);
   return rows_of(document.root(), context, RowNumber::Time);

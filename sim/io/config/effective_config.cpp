@@ -41,6 +41,8 @@ cost::LinkSpec link_or(const cost::LinkSpec& link, const cost::LinkSpec& otherwi
 void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, const Costs& found,
                 const EffectiveConfig& config) {
   costs.per = cost::Per::Stage;
+  costs.layers = resolved.layers;
+  costs.stage_ranks = resolved.stage_ranks;
   for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
     costs.duration[kind].reset();
     if (is_shown(config, kAllOpKinds[kind])) costs.duration[kind] = by_stage(resolved.stage_duration[kind]);
@@ -51,7 +53,7 @@ void take_costs(cost::CostSpec& costs, const cost::ResolvedCosts& resolved, cons
                                     .duration = by_stage(resolved.stage_overlap),
                                     .factor = overlap.factor,
                                     .saving = overlap.saving};
-  costs.overlap->pairs = std::move(pairs);
+  if (!overlap.pairs.empty()) costs.overlap->pairs = std::move(pairs);
   costs.table = resolved.table;
   costs.exceptions = resolved.exceptions;
   costs.rank_scale = scales(resolved.rank_scale);
@@ -81,6 +83,40 @@ void take_memory(cost::MemorySpec& spec, const MemoryModel& memory, std::size_t 
   if (memory.limit.empty()) return;
   spec.limit.emplace().bytes = memory.limit;
   for (Bytes& bytes : spec.limit->bytes) bytes /= memory.parts;
+}
+
+/// The keys below `parent` as they are written.
+std::vector<KeyId> in_written_order(const Key* parent) {
+  const auto ids = children_of(parent);
+  std::vector<KeyId> order(ids.begin(), ids.end());
+  std::stable_sort(order.begin(), order.end(), [](KeyId a, KeyId b) {
+    return config_keys()[a].written_at < config_keys()[b].written_at;
+  });
+  return order;
+}
+
+/// "" where `config` has no value.
+std::string value_text(const Key& key, const Config& config) {
+  if (!key.has(config)) return {};
+  std::ostringstream stream;
+  TextWriter out(stream);
+  key.write(key, out, config);
+  out.flush();
+  return stream.str();
+}
+
+std::string changed_text(const Key& key, const Config& config, const Config& otherwise) {
+  if (key.write != nullptr) {
+    std::string text = value_text(key, config);
+    return text == value_text(key, otherwise) ? std::string() : text;
+  }
+  std::string out;
+  for (const KeyId id : in_written_order(&key)) {
+    const Key& child = config_keys()[id];
+    const std::string text = changed_text(child, config, otherwise);
+    if (!text.empty()) out += fmt::format("{}\"{}\": {}", out.empty() ? "" : ", ", name_of(child), text);
+  }
+  return out.empty() ? out : "{" + out + "}";
 }
 
 class Writer {
@@ -114,13 +150,8 @@ class Writer {
   }
 
   void write_children(const Key* parent) {
-    const auto ids = children_of(parent);
-    std::vector<KeyId> order(ids.begin(), ids.end());
-    std::stable_sort(order.begin(), order.end(), [](KeyId a, KeyId b) {
-      return config_keys()[a].written_at < config_keys()[b].written_at;
-    });
     bool first = true;
-    for (const KeyId id : order) {
+    for (const KeyId id : in_written_order(parent)) {
       const Key& key = config_keys()[id];
       if (!is_written(key)) continue;
       out_ << (first ? "\"" : ", \"") << name_of(key) << "\": ";
@@ -174,6 +205,12 @@ void collect_origins(EffectiveConfig& config, const Config& given,
                        (key.holds == nullptr || key.holds(config));
     if (holds && !all[id_of(key)].empty()) config.origins.emplace_back(key.path, std::move(all[id_of(key)]));
   }
+}
+
+std::string changed_text(std::string_view path, const Config& config) {
+  Config otherwise;
+  otherwise.costs.unit = config.costs.unit;
+  return changed_text(*find_config_key(path), config, otherwise);
 }
 
 std::string effective_config_text(const EffectiveConfig& config) {

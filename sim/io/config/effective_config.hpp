@@ -3,6 +3,7 @@
 // A configuration as it holds: what was given, every default and what follows from both.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pipeloom/costs.hpp>
@@ -29,6 +30,9 @@ void take_resolved(EffectiveConfig& config, const Config& given, const cost::Res
 /// Adds where the values of `given` came from to what config.origins says already, in the order of the keys: defaults of the input, then
 /// `resolved`. Keys that do not hold have no origin.
 void collect_origins(EffectiveConfig& config, const Config& given, const std::vector<cost::Origin>& resolved);
+
+/// The value of key or group `path` as JSON, of a group the keys that say another thing than a configuration without them. "" if none does.
+[[nodiscard]] std::string changed_text(std::string_view path, const Config& config);
 
 /// It as one line of JSON: the "config" key of a report.
 [[nodiscard]] std::string effective_config_text(const EffectiveConfig& config);

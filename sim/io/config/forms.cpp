@@ -32,6 +32,31 @@ bool is_scale_place(std::string_view rest) {
   return is_index(rest);
 }
 
+/// "3.NAME": a number of a row.
+bool is_row_place(std::string_view rest, std::initializer_list<std::string_view> names) {
+  const auto dot = std::min(rest.find('.'), rest.size());
+  return is_index(rest.substr(0, dot)) && dot < rest.size() &&
+         std::find(names.begin(), names.end(), rest.substr(dot + 1)) != names.end();
+}
+bool is_cost_place(std::string_view rest) {
+  return is_row_place(rest, {"time", "factor"});
+}
+bool is_table_place(std::string_view rest) {
+  return is_row_place(rest, {"time"});
+}
+bool is_link_place(std::string_view rest) {
+  for (const std::string_view matrix : {"latency.", "bandwidth_gbps."})
+    if (rest.starts_with(matrix)) {
+      rest.remove_prefix(matrix.size());
+      const auto dot = std::min(rest.find('.'), rest.size());
+      return is_index(rest.substr(0, dot)) && dot < rest.size() && is_index(rest.substr(dot + 1));
+    }
+  return is_row_place(rest, {"latency", "bandwidth_gbps", "bytes"});
+}
+bool is_noise_place(std::string_view rest) {
+  return rest == "sigma" || rest == "period" || rest == "time";
+}
+
 bool is_time(std::string_view text) {
   return parse_time_literal(text).has_value();
 }
@@ -43,6 +68,9 @@ bool is_size(std::string_view text) {
 }
 bool is_rate(std::string_view text) {
   return parse_rate_literal(text).has_value();
+}
+bool is_link_word(std::string_view text) {
+  return is_time(text) || is_size(text) || is_rate(text);
 }
 
 template <std::size_t N>
@@ -70,6 +98,12 @@ std::string slices_schema(const Key& key) {
   return fmt::format(
       R"("anyOf": [{{"type": "integer", "minimum": {0}, "maximum": {1}}}, )"
       R"({{"type": "array", "minItems": 1, "maxItems": {1}, "items": {{"type": "integer", "minimum": 1}}}}])",
+      key.minimum, key.maximum);
+}
+
+std::string counts_schema(const Key& key) {
+  return fmt::format(
+      R"("type": "array", "minItems": 1, "items": {{"type": "integer", "minimum": {}, "maximum": {}}})",
       key.minimum, key.maximum);
 }
 
@@ -182,12 +216,19 @@ const Form Slices::kForm = {.help = "a whole number, or an array of whole weight
                             .is_number = true,
                             .is_whole = true,
                             .schema = slices_schema};
+const Form Counts::kForm = {.help = "an array of whole numbers",
+                            .kinds = value_kinds({K::Array}),
+                            .kinds_text = "an array of whole numbers, one for each stage that was measured",
+                            .is_place = is_index,
+                            .schema = counts_schema};
 const Form Exceptions::kForm = {
     .help =
         "an array of {\"kind\", \"stage\", \"rank\", \"microbatch\", \"slice\": any of these, and "
         "\"time\" or \"factor\"}",
     .kinds = value_kinds({K::Array}),
     .kinds_text = "an array of objects such as {\"kind\": \"F\", \"stage\": 3, \"factor\": 1.6}",
+    .is_word = is_time,
+    .is_place = is_cost_place,
     .schema = fixed<R"("type": "array", "items": {"$ref": "#/$defs/op_cost"})">};
 const Form Table::kForm = {
     .help =
@@ -197,6 +238,7 @@ const Form Table::kForm = {
     .kinds_text =
         "the name of a file, or an array of objects such as {\"kind\": \"F\", \"stage\": 3, "
         "\"time\": 1.6}",
+    .is_place = is_table_place,
     .schema = fixed<R"("anyOf": [{"type": "string", "minLength": 1}, )"
                     R"({"type": "array", "items": {"$ref": "#/$defs/op_cost"}}])">};
 const Form Noise::kForm = {
@@ -206,6 +248,8 @@ const Form Noise::kForm = {
         "{\"model\": \"hiccup\", \"period\": t, \"time\": t, \"ranks\": [r]} or {\"model\": \"constant\"}",
     .kinds = value_kinds({K::Object}),
     .kinds_text = "an object such as {\"model\": \"lognormal\", \"sigma\": 0.03}",
+    .is_word = is_time,
+    .is_place = is_noise_place,
     .schema = fixed<"\"$ref\": \"#/$defs/noise\"">};
 const Form Links::kForm = {
     .help =
@@ -215,6 +259,8 @@ const Form Links::kForm = {
     .kinds_text =
         "an array of links such as {\"from\": 6, \"to\": 7, \"latency\": 0.1}, or an object of "
         "matrices",
+    .is_word = is_link_word,
+    .is_place = is_link_place,
     .schema = fixed<"\"$ref\": \"#/$defs/links\"">};
 const Form Recompute::kForm = {.help = R"("none", "full", or an object)",
                                .kinds = value_kinds({K::String, K::Object}),

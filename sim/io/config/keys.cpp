@@ -213,6 +213,19 @@ constexpr Key kKeys[] = {
          .default_text = "stage",
          .help = "what op times are for: one stage pass, all stages of a rank, the whole model",
          .choices = "stage|rank|model"}),
+    key<codec::Counts, InCosts<&CostSpec::layers>>(
+        {.path = "costs.layers",
+         .group = KeyClass::Cost,
+         .default_text = "none: numbers are of the schedule's stages",
+         .help = "decoder layers of each stage that was measured; numbers are dealt out by them where the "
+                 "schedule has other stages",
+         .maximum = kMaxIndex}),
+    key<codec::Counts, InCosts<&CostSpec::stage_ranks>>(
+        {.path = "costs.stage_ranks",
+         .group = KeyClass::Cost,
+         .default_text = "stage s on rank s mod ranks",
+         .help = "the rank that ran each stage of costs.layers",
+         .maximum = kMaxIndex}),
     key<codec::StageTimes, Duration<OpKind::Forward>>({.path = "costs.forward",
                                                        .group = KeyClass::Cost,
                                                        .unit = "time_unit",

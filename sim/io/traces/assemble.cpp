@@ -178,7 +178,9 @@ class Assembler {
  public:
   explicit Assembler(Trace trace) : trace_(std::move(trace)) {
     out_.warnings = std::move(trace_.warnings);
+    out_.has_step_clocks = trace_.has_step_clocks;
     for (RankTrace& rank : trace_.ranks) {
+      out_.is_partial = out_.is_partial || rank.is_truncated;
       RankSteps& steps = ranks_.emplace_back(rank);
       if (steps.names().empty())
         throw InputError(Where{rank.file},
@@ -357,6 +359,7 @@ class Assembler {
           Where{ranks_.front().file()},
           fmt::format("no step is whole on all ranks: {}; record a few whole steps on every rank",
                       few_of(partial)));
+    out_.is_partial = out_.is_partial || !partial.empty();
     if (!partial.empty()) warn(fmt::format("partial steps were left out: {}", few_of(partial)));
     for (const StepName& name : steps_)
       out_.steps.push_back(name.first == kUnknown || name.second > 0 ? name.second : name.first);

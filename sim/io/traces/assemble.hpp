@@ -26,6 +26,10 @@ struct TraceRun {
   std::vector<int> outliers;
   /// Those whose both sides the trace has.
   std::vector<TracedMessage> messages;
+  /// Steps that some rank did not run in full were left out, or a file ended before its text did.
+  bool is_partial = false;
+  /// In each step every rank's clock begins anew (Trace::has_step_clocks).
+  bool has_step_clocks = false;
   /// Lines for stderr, those of the trace first.
   std::vector<std::string> warnings;
 };

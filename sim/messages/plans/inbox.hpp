@@ -3,7 +3,6 @@
 // Which receives must be posted so that untagged messages pair up. Private to sim/plans.
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "sim/messages/program.hpp"

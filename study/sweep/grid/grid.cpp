@@ -191,20 +191,15 @@ std::string axes_json(const GridContent& content) {
   return out + "]";
 }
 
-/// What the files hold that "options.file" names, below a value that stands at `key`.
-void add_schedule_files(study::Fingerprint& hash, const io::Value& value, std::string_view key) {
-  if (key == "options.file" && value.is(io::ValueKind::String) && value.text() != "-") {
+/// What the files hold that a value at `key` names.
+void add_named_files(study::Fingerprint& hash, const io::Value& value, std::string_view key) {
+  for (const std::string& path : io::named_files(value, key)) {
     try {
-      hash.add(study::fingerprint(io::read_file(io::relative_to(value.where().file, value.text()))));
+      hash.add(study::fingerprint(io::read_file(path)));
     } catch (const Error&) {
       hash.add("none;");  // the points that need it will say so
     }
-    return;
   }
-  if (const io::Value* options = key.empty() ? value.find("options") : nullptr)
-    add_schedule_files(hash, *options, "options");
-  if (const io::Value* file = key == "options" ? value.find("file") : nullptr)
-    add_schedule_files(hash, *file, "options.file");
 }
 
 void add_column(study::Fingerprint& hash, const AxisKey& column) {
@@ -219,7 +214,7 @@ void add_column(study::Fingerprint& hash, const AxisKey& column) {
     hash.add(" ");
     hash.add(value.json);
     hash.add(value.leaves);
-    add_schedule_files(hash, value.value, column.name);
+    add_named_files(hash, value.value, column.name);
   }
   hash.add(";");
 }
@@ -230,7 +225,7 @@ std::string grid_hash(const GridContent& content) {
   std::string base;
   append_plain_json(base, content.base.root(), true);
   hash.add(base);
-  add_schedule_files(hash, content.base.root(), "");
+  add_named_files(hash, content.base.root(), "");
   for (const Block& block : content.blocks) {
     hash.add("block;");
     for (const auto& axis : block.axes) {

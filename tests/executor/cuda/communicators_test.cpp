@@ -2,7 +2,6 @@
 
 #include "executor/cuda/exchange/communicators.hpp"
 
-#include <set>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "executor/cuda/host_work.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 

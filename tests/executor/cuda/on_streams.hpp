@@ -10,9 +10,9 @@
 
 #include "executor/cuda/layers/queued_layers.hpp"
 #include "executor/layers/gradient_check.hpp"
-#include "sim/analysis/dag.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
+#include "tests/support/dag_paths.hpp"
 
 namespace pipeloom::executor::cuda {
 
@@ -37,8 +37,7 @@ class OnStreams {
   OnStreams& operator=(const OnStreams&) = delete;
 
   void run(int step) {
-    for (const Vertex entry : topological_order(dag_)) {
-      if (entry >= dag_.num_entries()) continue;
+    for (const Vertex entry : test::topological_order(dag_)) {
       events_[entry].clear();
       for (std::size_t i = dag_.first_op(entry); i < dag_.last_op(entry); ++i)
         run_op(entry, schedule_.ops()[i], i - dag_.first_op(entry), step);

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 #include "executor/cuda/block_outcome.hpp"
 #include "executor/cuda/host_engine.hpp"

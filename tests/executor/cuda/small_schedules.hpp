@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"

@@ -3,7 +3,6 @@
 // The processes of a run as threads of the test: each has its own clock, sockets and loop, as if it were alone.
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -4,9 +4,7 @@
 
 #include <chrono>
 #include <memory>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "executor/process/crew.hpp"

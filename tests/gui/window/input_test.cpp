@@ -6,7 +6,6 @@
 #include <cfloat>
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "gui/app.hpp"
 #include "gui/platform/fonts.hpp"

@@ -2,7 +2,6 @@
 
 #include "gui/script_runner.hpp"
 
-#include <memory>
 #include <string>
 
 #include "gui/app.hpp"

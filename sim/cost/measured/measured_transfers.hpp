@@ -1,7 +1,7 @@
 #pragma once
 
-// What a run says about costs, for the simulation of the next one: how long its ops took (sim/cost/measured/measured_ops.hpp), what messages
-// did with their time, and the link that the simulator would have to be given to do likewise.
+// What measured messages say about links: how long they took, and the line through their sizes. Whoever sends messages itself, and knows when
+// each was posted and there, says this; of a timeline alone study/calibrate/waits.hpp reads what it can.
 //
 //     first post         both posted          tensor leaves         it is there
 //         |--- idle of one end ---|---- overhead -----|----- transfer -----|
@@ -16,10 +16,11 @@
 #include <span>
 #include <vector>
 
-#include "executor/run/run.hpp"
+#include <pipeloom/op.hpp>
+#include <pipeloom/units.hpp>
 #include "sim/cost/measured/measured_ops.hpp"
 
-namespace pipeloom::executor {
+namespace pipeloom::cost {
 
 /// transfer = latency + bytes / bandwidth.
 struct LinkFit {
@@ -42,14 +43,9 @@ struct TransferPoint {
 
 struct MeasuredTransfers {
   struct Samples {
-    cost::DurationSample waiting;
-    cost::DurationSample overhead;
-    cost::DurationSample transfer;
-  };
-  struct Pair {
-    Rank from;
-    Rank to;
-    Samples samples;
+    DurationSample waiting;
+    DurationSample overhead;
+    DurationSample transfer;
   };
   /// What a rank sees that stands waiting for a message; of all messages where none did.
   struct Link {
@@ -59,19 +55,15 @@ struct MeasuredTransfers {
     /// What the simulator calls the latency of a transfer: from the end of the producer until the consumer may start.
     [[nodiscard]] Ticks latency() const { return fit.latency + overhead; }
   };
+  struct Pair {
+    Rank from;
+    Rank to;
+    Samples samples;
+    std::optional<Link> link = {};  ///< as below, of its messages
+  };
   Samples all;
   std::vector<Pair> pairs;   ///< ranks between which there are messages, by sender, then receiver
   std::optional<Link> link;  ///< nothing without messages
 };
 
-/// Over all messages of which all four times are known.
-[[nodiscard]] MeasuredTransfers measured_transfers(const RunResult& run);
-
-struct MeasuredCosts : cost::MeasuredOps {
-  MeasuredTransfers transfers;
-};
-
-/// Over all timed steps, ranks, microbatches and messages.
-[[nodiscard]] MeasuredCosts measured_costs(const RunResult& run);
-
-}  // namespace pipeloom::executor
+}  // namespace pipeloom::cost

@@ -1,0 +1,315 @@
+// pipeloom calibrate TRACE...: a measured run to a costs file, and how well that gives the run again.
+
+#include "study/calibrate/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/numbers.hpp"
+#include "cli/options.hpp"
+#include "sim/base/text_tools.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/timeline_jsonl.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
+#include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/trace_reader.hpp"
+#include "sim/kinds.hpp"
+#include "study/calibrate/calibration_json.hpp"
+#include "study/calibrate/costs_file.hpp"
+#include "study/text/at_place.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+using study::calibrate::Calibration;
+using study::calibrate::Replay;
+using study::calibrate::Residual;
+
+struct CalibrateOptions {
+  std::vector<std::string> files;
+  InputOptions input;  ///< --from, --mapping
+  OutputOptions output;
+  PrintOptions print;
+  std::optional<std::string> costs_file;
+  std::optional<std::string> timeline_file;
+  std::optional<std::string> layers;
+  std::string unit = "unit";
+  bool force = false;
+};
+
+/// A run as its files tell it.
+struct MeasuredRun {
+  Timeline timeline;
+  bool clocks_by_step = false;
+  bool partial = false;
+};
+
+/// Throws InputError for several files of which one is a timeline: that is a whole run.
+MeasuredRun read_times(const CalibrateOptions& options) {
+  const std::string& file = options.files.front();
+  if (options.files.size() > 1)
+    throw InputError(Where{file}, "a timeline is a whole run; give it alone, or only files of one trace");
+  const std::string text = io::read_file(file, io::kMaxTimelineBytes);
+  if (!options.input.from && !io::looks_like_timeline(text))
+    throw InputError(
+        Where{file},
+        "it is no trace and no timeline of a run; `pipeloom calibrate --help` lists what is read");
+  io::TimelineFile read = io::read_timeline(text, file, *time_unit_named(options.unit));
+  options.output.warn(read.warnings);
+  return {.timeline = std::move(read.timeline)};
+}
+
+MeasuredRun read_run(const CalibrateOptions& options) {
+  const auto& from = options.input.from;
+  const bool names_trace = from && io::is_trace_format(*from);
+  if (from && !names_trace && !io::find_format(*from, Where{"--from"}).read_timeline)
+    throw InputError(Where{"--from"},
+                     fmt::format("the format {} has no times of ops; give a trace's or timeline", *from));
+  const bool is_trace =
+      names_trace || (!from && std::any_of(options.files.begin(), options.files.end(), io::is_trace));
+  if (!is_trace) return read_times(options);
+  io::TraceRun read = io::assemble(io::read_trace(options.files, {from, options.input.mapping}));
+  options.output.warn(read.warnings);
+  return {.timeline = std::move(read.timeline),
+          .clocks_by_step = read.has_step_clocks,
+          .partial = read.is_partial};
+}
+
+/// "4,4,4,3", or one number for the whole model where stages have the same.
+std::vector<std::int32_t> parse_layers(const std::optional<std::string>& text, int stages) {
+  if (!text) return {};
+  constexpr int kMost = 1'000'000;
+  std::vector<std::int32_t> layers;
+  std::string_view rest = *text;
+  for (;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    layers.push_back(parse_count("--layers", std::string(rest.substr(0, comma)), 0, kMost));
+    if (comma == rest.size()) break;
+    rest.remove_prefix(comma + 1);
+  }
+  if (layers.size() == 1 && layers.front() % stages == 0)
+    layers.assign(static_cast<std::size_t>(stages), layers.front() / stages);
+  if (layers.size() != static_cast<std::size_t>(stages))
+    throw InputError(Where{"--layers"},
+                     fmt::format("'{}' does not say the layers of {} stages; give one number for each, "
+                                 "\"4,4,4,3\", or a model's that they share equally",
+                                 shortened(*text, 40), stages));
+  return layers;
+}
+
+std::string percent(Ticks part, Ticks whole) {
+  return whole == 0 ? std::string("-")
+                    : fmt::format("{:+.2f} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string head(const Calibration& calibration, const Timeline& timeline) {
+  const Schedule& schedule = *timeline.schedule;
+  std::string name = calibration.orders.empty() ? "an order of its own" : calibration.orders.front().name;
+  for (std::size_t i = 1; i < calibration.orders.size(); ++i)
+    name += (i == 1 ? " (also " : ", ") + calibration.orders[i].name;
+  if (calibration.orders.size() > 1) name += ")";
+  return fmt::format("{}: {}, {}, {}; {}\n", name,
+                     count_text(static_cast<std::size_t>(schedule.ranks()), "rank"),
+                     count_text(static_cast<std::size_t>(schedule.stages()), "stage"),
+                     count_text(static_cast<std::size_t>(schedule.microbatches()), "microbatch"),
+                     count_text(static_cast<std::size_t>(timeline.steps), "step"));
+}
+
+std::string step_lines(const Calibration& calibration, const Timeline& timeline) {
+  const TimeUnit unit = timeline.unit;
+  const std::vector<Ticks>& steps = calibration.measured.waits.step_times;
+  const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+  std::string out;
+  if (calibration.replay) {
+    const Replay& replay = *calibration.replay;
+    out += fmt::format("measured   {}{}\n", time_text(replay.measured, unit),
+                       timeline.steps == 1 ? ""
+                                           : fmt::format(": median step, {} to {}", time_text(*least, unit),
+                                                         time_text(*most, unit)));
+    out += fmt::format("simulated  {} with these costs ({})\n", time_text(replay.simulated, unit),
+                       percent(replay.simulated - replay.measured, replay.measured));
+  }
+  return out;
+}
+
+std::string kind_text(const Residual& one) {
+  return one.kind ? std::string(1, letter_of(*one.kind)) : "group";
+}
+
+/// Median, spread and what the costs leave of it, per stage, of each kind that ran.
+std::string op_table(const Calibration& calibration, TimeUnit unit, bool colour) {
+  if (!calibration.replay) return "";
+  std::vector<Column> columns = {{"stage", Align::Right}};
+  std::vector<std::optional<OpKind>> kinds;
+  const std::vector<Residual>& residuals = calibration.replay->residuals;
+  for (const Residual& one : residuals) {
+    if (std::find(kinds.begin(), kinds.end(), one.kind) != kinds.end()) continue;
+    kinds.push_back(one.kind);
+    columns.push_back({kind_text(one), Align::Right});
+    columns.push_back({"spread", Align::Right});
+    columns.push_back({"left", Align::Right});
+  }
+  Table table(columns);
+  for (auto one = residuals.begin(); one != residuals.end();) {
+    std::vector<std::string> row(columns.size());
+    const int stage = one->stage;
+    row[0] = std::to_string(stage);
+    for (; one != residuals.end() && one->stage == stage; ++one) {
+      const auto kind = std::find(kinds.begin(), kinds.end(), one->kind) - kinds.begin();
+      const auto column = static_cast<std::size_t>(1 + 3 * kind);
+      row[column] = time_text(one->measured.median, unit);
+      row[column + 1] = time_text(one->measured.spread, unit);
+      row[column + 2] = time_text(one->rest.median, unit);
+    }
+    table.add_row(std::move(row));
+  }
+  return "\n" + table.text(colour);
+}
+
+std::string row_text(const cost::CostRow& row, TimeUnit unit) {
+  std::string out = row.kind ? fmt::format("{}", letter_of(*row.kind)) : std::string("all");
+  if (row.stage) out += fmt::format(" of stage {}", *row.stage);
+  if (row.microbatch) out += fmt::format(", microbatch {}", *row.microbatch);
+  if (row.slice) out += fmt::format(", slice {}", *row.slice);
+  return row.is_factor ? fmt::format("{}: {:.4g} times", out,
+                                     static_cast<double>(row.number) / static_cast<double>(kUnitScale))
+                       : fmt::format("{}: {}", out, time_text(row.number, unit));
+}
+
+std::string exception_lines(const Calibration& calibration, TimeUnit unit, bool all) {
+  const auto& rows = calibration.measured.single.rows;
+  if (rows.empty()) return "";
+  constexpr std::size_t kShown = 6;
+  const std::size_t shown = all ? rows.size() : std::min(rows.size(), kShown);
+  std::string out = fmt::format("\n{} of single ops:\n", count_text(rows.size(), "exception"));
+  for (std::size_t i = 0; i < shown; ++i) out += "  " + row_text(rows[i], unit) + "\n";
+  if (shown < rows.size()) out += fmt::format("  and {} more (-v)\n", rows.size() - shown);
+  return out;
+}
+
+std::string message_lines(const Calibration& calibration, TimeUnit unit) {
+  const cost::TransferSpec& transfer = calibration.costs.transfer;
+  std::string out;
+  if (transfer.link.latency)
+    out += fmt::format("messages take {} on their way", time_text(*transfer.link.latency, unit));
+  if (transfer.link.latency && transfer.rank_time > 0)
+    out += fmt::format(", and {} of each of their ranks", time_text(transfer.rank_time, unit));
+  if (!out.empty()) out += "\n";
+  for (const cost::LinkException& link : transfer.links)
+    out += fmt::format("  rank {} {} rank {}: {}\n", link.from, link.oneway ? "to" : "and", link.to,
+                       time_text(*link.link.latency, unit));
+  if (calibration.costs.entry > 0)
+    out += fmt::format("{} lie between ops that neither send nor receive\n",
+                       time_text(calibration.costs.entry, unit));
+  return out.empty() ? out : "\n" + out;
+}
+
+std::string clock_lines(const Calibration& calibration, TimeUnit unit) {
+  const auto& clocks = calibration.measured.waits.clocks;
+  if (!clocks.apart) return "";
+  std::string out = "clocks stand apart; aligned by messages, the first rank's is 0:";
+  for (const Ticks offset : clocks.offset) out += " " + time_text(offset, unit);
+  return out + fmt::format("; sure to {}\n", time_text(clocks.uncertain, unit));
+}
+
+std::string cause_lines(const Calibration& calibration, TimeUnit unit) {
+  if (!calibration.replay || !calibration.replay->explanation) return "";
+  const auto& explanation = *calibration.replay->explanation;
+  if (explanation.causes.empty()) return "";
+  constexpr std::size_t kLongestCause = 160;
+  std::string out = "\nwhat these costs do not say:\n";
+  for (const auto& cause : explanation.causes)
+    out += fmt::format("  {:>10}  {}\n", (cause.amount > 0 ? "+" : "") + time_text(cause.amount, unit),
+                       shortened(cause.text, kLongestCause));
+  return out;
+}
+
+std::string next_line(const Calibration& calibration, const CalibrateOptions& options) {
+  if (!options.costs_file || *options.costs_file == "-" || calibration.orders.empty()) return "";
+  return fmt::format("\npipeloom simulate {} --set costs={}\n", arguments_of(calibration.orders.front()),
+                     *options.costs_file);
+}
+
+std::string page_of(const Calibration& calibration, const Timeline& timeline,
+                    const CalibrateOptions& options) {
+  const TimeUnit unit = timeline.unit;
+  const double sigma = calibration.measured.single.sigma;
+  return head(calibration, timeline) + step_lines(calibration, timeline) +
+         op_table(calibration, unit, options.output.screen().has_colour()) +
+         (sigma > 0 ? fmt::format("single ops vary by {:.2g} %\n", 100 * sigma) : "") +
+         exception_lines(calibration, unit, options.output.verbose) + message_lines(calibration, unit) +
+         clock_lines(calibration, unit) + cause_lines(calibration, unit) + next_line(calibration, options);
+}
+
+void write_timeline(const CalibrateOptions& options, const Timeline& timeline) {
+  io::write_file(*options.timeline_file, overwrite_if(options.force), [&](std::ostream& out) {
+    out << fmt::format("{{\"time_unit\":\"{}\"}}\n", name_of(timeline.unit));
+    io::write_timeline_jsonl(out, timeline);
+  });
+}
+
+ExitCode run_calibrate(const CalibrateOptions& options) {
+  const bool json = options.print.is("json");
+  require_choice("--unit", options.unit, {"unit", "s", "ms", "us", "ns"});
+  for (const auto& file : {options.costs_file, options.timeline_file}) {
+    if (file) require_free(*file, options.force);
+    if (file == "-" && json)
+      throw InputError(Where{"--json"},
+                       "standard output takes one of --json and a file; give the file a name");
+  }
+  const MeasuredRun run = read_run(options);
+  const Timeline& timeline = run.timeline;
+  const std::vector<std::int32_t> layers = parse_layers(options.layers, timeline.schedule->stages());
+  const Calibration calibration = study::at_place(options.files.front(), [&] {
+    return study::calibrate::calibrate(timeline, {.clocks_by_step = run.clocks_by_step}, layers);
+  });
+  options.output.warn(calibration.warnings);
+  if (options.timeline_file) write_timeline(options, timeline);
+  if (options.costs_file)
+    io::write_file(*options.costs_file, overwrite_if(options.force),
+                   [&](std::ostream& out) { study::calibrate::write_costs(out, calibration.measured); });
+  const bool has_stdout = options.costs_file == "-" || options.timeline_file == "-";
+  if (json)
+    print(study::calibrate::calibration_json(calibration, timeline, run.partial));
+  else if (!options.output.quiet && !has_stdout)
+    print(page_of(calibration, timeline, options));
+  return ExitCode::Ok;
+}
+
+constexpr const char* kCalibrateFooter =
+    "\nThe costs are medians over steps and microbatches, exceptions for single ops that differ for sure, "
+    "what\n"
+    "messages take of ranks (read from ops that stand back to back) and on their way (read from idle "
+    "ranks),\n"
+    "and how much ops vary. The order that ran is then simulated with them and compared.\n\n"
+    "Examples:\n"
+    "  pipeloom calibrate trace/ -o costs.json\n"
+    "  pipeloom calibrate trace/rank*.json --from kineto --layers 32 -o costs.json --timeline run.jsonl\n"
+    "  pipeloom simulate --schedule zb-h1 --ranks 4 --microbatches 32 --set costs=costs.json\n";
+
+}  // namespace
+
+Run calibrate(OptionList& list) {
+  auto options = std::make_shared<CalibrateOptions>();
+  list.set_footer(kCalibrateFooter);
+  list.positional("TRACE", options->files, "FILE",
+                  "Files or folders of one run's trace, or its timeline; see `pipeloom convert --help`")
+      .required();
+  add_trace_options(list, options->input);
+  list.option("-o,--output", options->costs_file, "FILE",
+              "Write the costs, for `--set costs=FILE`; - is standard output");
+  list.option("--timeline", options->timeline_file, "FILE", "Write the timeline of the trace (JSON lines)");
+  list.option("--layers", options->layers, "N[,N...]",
+              "Layers of each stage, or of the model if stages share them equally: goes into the costs");
+  list.option("--unit", options->unit, "UNIT",
+              "Of a timeline that does not say its own: s, ms, us or ns; default: unit");
+  list.flag("--force", options->force, "Overwrite existing files");
+  add_print_options(list, options->print, {"table", "json"}, "What is printed");
+  add_output_options(list, options->output);
+  return [options] { return run_calibrate(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

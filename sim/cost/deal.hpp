@@ -1,0 +1,36 @@
+#pragma once
+
+// The same run, another schedule: costs that were measured on one division of a model into stages, dealt out to another by layers.
+//
+// Rules (also docs/costs.md):
+//   ends        what the first (the last) measured stage takes more than its layers do on the fastest other stage is its embedding
+//               (its head), and stays whole on the first (the last) stage.
+//   ranks       the rest is the rank's: a stage takes the share of its layers in what all layers of its rank took.
+//   rows        a time or factor without a microbatch is the stage's own time and dealt likewise; so is each microbatch of costs.table.
+//               A time in costs.exceptions is so much more or less than the stage takes, and that stays whole on the rank's first stage.
+//   torch       under FirstStage::Torch the first stage's W was measured with its I; they are told apart as on the other stages.
+//   the others  entry, scales, noise and transfers are of entries, ranks and links and stay as they are.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pipeloom/schedule.hpp>
+#include "sim/cost/cost_spec.hpp"
+#include "sim/cost/source.hpp"
+
+namespace pipeloom::cost {
+
+struct DealtCosts {
+  /// Per stage of the placement, CostSpec::layers included: it would not be dealt again.
+  CostSpec spec;
+  std::vector<Origin> origins;
+  /// What could not be dealt, in one line, if there is any.
+  std::vector<std::string> warnings;
+};
+
+/// Nothing where the numbers are for this placement: without CostSpec::layers, or where it names as many stages, and ranks that it gives are
+/// the placement's. Throws InputError, at the place of the number concerned, where layers, ranks and numbers do not fit each other. O(S + rows).
+[[nodiscard]] std::optional<DealtCosts> deal_out(const CostSpec& spec, const Placement& placement);
+
+}  // namespace pipeloom::cost

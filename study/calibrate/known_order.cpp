@@ -1,0 +1,125 @@
+#include "study/calibrate/known_order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "schedules/generator.hpp"
+#include "sim/kinds.hpp"
+
+namespace pipeloom::study::calibrate {
+namespace {
+
+using schedules::Generator;
+
+/// What generators emit of it: F, B, I and W.
+Schedule without_extras(const Schedule& schedule) {
+  ScheduleBuilder out = builder_like(schedule);
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    out.begin_rank(rank);
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) {
+                     std::vector<Op> kept;
+                     for (std::size_t i = first; i < last; ++i)
+                       if (!row_of(schedule.ops()[i].kind()).extra) kept.push_back(schedule.ops()[i]);
+                     if (kept.size() == 1) out.add(kept.front());
+                     if (kept.size() > 1) out.add_group(kept);
+                   });
+  }
+  return std::move(out).build();
+}
+
+/// Forwards of the first rank in front of the first one of another chunk: the interleaved schedules take so many microbatches in turn.
+std::optional<int> group_size_of(const Schedule& schedule) {
+  int count = 0;
+  std::optional<Stage> stage;
+  for (const Op op : schedule.queue(Rank(0))) {
+    if (op.kind() != OpKind::Forward) continue;
+    if (stage && op.stage() != *stage) return count;
+    stage = op.stage();
+    ++count;
+  }
+  return std::nullopt;
+}
+
+/// Whether the schedule's kinds and replicas could be the generator's.
+bool may_be(const Generator& generator, const Schedule& schedule) {
+  const Requirements& needs = generator.requirements;
+  const bool splits = schedule.contains(OpKind::BackwardInput);
+  return !needs.needs_terms && (schedule.is_forward_only() || needs.splits_backward == splits) &&
+         (needs.overlaps || !schedule.has_groups()) &&
+         needs.bidirectional == (schedule.placement().replicas() > 1) &&
+         (schedule.slices() > 1) == (needs.takes.has(Option::Slices) && needs.default_slices > 1);
+}
+
+/// Parameters under which the generator could have made it.
+std::vector<Params> candidates(const Generator& generator, const Schedule& schedule) {
+  const Requirements& needs = generator.requirements;
+  Params params{.ranks = schedule.ranks(),
+                .microbatches = schedule.microbatches(),
+                .chunks = schedule.placement().chunks()};
+  if (needs.takes.has(Option::Slices)) params.options.slices = equal_slices(schedule.slices());
+  if (needs.takes.has(Option::Updates)) {
+    params.options.updates = needs.default_updates;
+    params.microbatches /= needs.default_updates;
+  }
+  schedules::complete(generator, params, params.chunks);
+  std::vector<Params> out;
+  for (const std::string& variant : needs.variants.empty() ? std::vector<std::string>{""} : needs.variants) {
+    params.options.variant = variant;
+    out.push_back(params);
+    if (!needs.takes.has(Option::GroupSize)) continue;
+    if (const auto size = group_size_of(schedule)) {
+      out.push_back(params);
+      out.back().options.group_size = *size;
+    }
+  }
+  return out;
+}
+
+/// Whether these parameters are legal and give this order.
+bool gives(const Generator& generator, const Params& params, const Schedule& wanted) {
+  if (params.microbatches < 1 || !schedules::refusal(generator, params).empty()) return false;
+  if (generator.placement(params) != wanted.placement()) return false;
+  const Schedule made = schedules::make(generator, params);
+  return wanted.is_forward_only() ? forward_only(made) == wanted : made == wanted;
+}
+
+}  // namespace
+
+std::vector<KnownOrder> known_orders(const Schedule& schedule) {
+  const Schedule wanted =
+      schedule.is_extended() && !schedule.is_forward_only() ? without_extras(schedule) : schedule;
+  std::vector<KnownOrder> found;
+  for (const Generator& generator : schedules::all()) {
+    if (!may_be(generator, wanted)) continue;
+    const std::vector<Params> all = candidates(generator, wanted);
+    const auto fits = std::find_if(all.begin(), all.end(),
+                                   [&](const Params& params) { return gives(generator, params, wanted); });
+    if (fits != all.end()) found.push_back({generator.name, *fits});
+  }
+  // Of several at one size the one that is made for these chunks is meant.
+  std::stable_partition(found.begin(), found.end(), [](const KnownOrder& order) {
+    return schedules::find(order.name).generator->requirements.default_chunks == order.params.chunks;
+  });
+  return found;
+}
+
+std::string arguments_of(const KnownOrder& order) {
+  const Params& params = order.params;
+  const Generator& generator = *schedules::find(order.name).generator;
+  std::string out = fmt::format("--schedule {} --ranks {} --microbatches {}", order.name, params.ranks,
+                                params.microbatches);
+  const Requirements& needs = generator.requirements;
+  if (needs.min_chunks != needs.max_chunks) out += fmt::format(" --chunks {}", params.chunks);
+  const ScheduleOptions& options = params.options;
+  if (options.group_size) out += fmt::format(" --set options.group_size={}", *options.group_size);
+  if (needs.takes.has(Option::Slices)) out += fmt::format(" --set options.slices={}", options.slices.size());
+  if (!needs.variants.empty() && options.variant != needs.variants.front())
+    out += fmt::format(" --set options.variant={}", options.variant);
+  if (options.waves) out += fmt::format(" --set options.waves={}", *options.waves);
+  return out;
+}
+
+}  // namespace pipeloom::study::calibrate

@@ -1,0 +1,41 @@
+#pragma once
+
+// Everything that a measured run says about costs. `pipeloom calibrate` and `pipeloom run` go through here both: the one has a timeline, the
+// other knows besides how large its messages were and who waited for them.
+
+#include <cstdint>
+#include <vector>
+
+#include <pipeloom/simulate.hpp>
+#include "sim/cost/measured/measured_ops.hpp"
+#include "sim/cost/measured/measured_transfers.hpp"
+#include "study/calibrate/single_ops.hpp"
+#include "study/calibrate/waits.hpp"
+
+namespace pipeloom::study::calibrate {
+
+struct Measurements : cost::MeasuredOps {
+  TimeUnit unit = TimeUnit::Millisecond;
+  /// Of whoever sent the messages itself; its link is nothing for a run that others timed.
+  cost::MeasuredTransfers transfers = {};
+  Waits waits = {};
+  SingleOps single = {};
+  /// What a usual entry takes: differences of a small part of it are none.
+  Ticks usual_entry = 0;
+  /// Layers of the model on each stage, as whoever ran it says; may be empty. Where they are known, the rank that ran each, unless stage s
+  /// was on rank s mod p.
+  std::vector<std::int32_t> layers = {};
+  std::vector<std::int32_t> stage_ranks = {};
+};
+
+/// What is known of a run besides its times.
+struct KnownOfRun {
+  cost::MeasuredTransfers transfers = {};
+  bool clocks_by_step = false;  ///< in every step each rank's clock begins anew
+};
+
+/// Over all steps, ranks and microbatches. Gaps of timelines with copies (O, L) are not read: `waits` has the step times alone. Throws InputError
+/// where times cannot have been.
+[[nodiscard]] Measurements measure(const Timeline& timeline, const KnownOfRun& known = {});
+
+}  // namespace pipeloom::study::calibrate

@@ -1,0 +1,283 @@
+#include "study/calibrate/waits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "sim/base/tick_sum.hpp"
+#include "study/calibrate/statistics.hpp"
+#include "study/explain/clocks.hpp"
+#include "study/explain/model.hpp"
+#include "study/explain/robust.hpp"
+#include "study/explain/waits.hpp"
+
+namespace pipeloom::study::calibrate {
+namespace {
+
+using cost::sample_of;
+using explain::MeasuredStep;
+using explain::Message;
+using explain::Wiring;
+
+constexpr double kSmallPart = 0.002;  // of a usual op: less is no idle time
+constexpr double kQuartiles = 1.349;  // quartile distance / sigma of a normal distribution
+
+/// Entries, and what they wait for, with no latency yet.
+Wiring wire(const Timeline& timeline) {
+  return explain::wire(*timeline.schedule,
+                       {.timeline = timeline,
+                        .costs = std::make_shared<const Costs>(uniform_costs(
+                            timeline.schedule->placement(), {.forward = 1, .backward = 1, .delay = 0}))});
+}
+
+std::vector<MeasuredStep> steps_of(const Timeline& timeline, const Wiring& wiring) {
+  std::vector<MeasuredStep> steps;
+  for (int s = 0; s < timeline.steps; ++s) {
+    explain::Times times;
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      Ticks start = kMaxTicks;
+      Ticks end = -kMaxTicks;
+      for (std::size_t i = wiring.part_begin[e]; i < wiring.part_begin[e + 1]; ++i) {
+        start = std::min(start, timeline.start_of(i, s));
+        end = std::max(end, timeline.end_of(i, s));
+      }
+      times.start.push_back(start);
+      times.end.push_back(end);
+    }
+    MeasuredStep step{.times = std::move(times), .order = {}};
+    step.order = explain::order_by(wiring, step.times.start);
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+std::span<const Message> messages_of(const Wiring& wiring, std::size_t e) {
+  return std::span(wiring.messages)
+      .subspan(wiring.message_begin[e], wiring.message_begin[e + 1] - wiring.message_begin[e]);
+}
+
+/// [link]: the smallest time from a producer's end to its consumer's start.
+std::vector<Ticks> smallest_gaps(const Wiring& wiring, const std::vector<MeasuredStep>& steps) {
+  std::vector<Ticks> smallest(wiring.links.size(), kMaxTicks);
+  for (const MeasuredStep& step : steps)
+    for (std::size_t e = 0; e < wiring.entries(); ++e)
+      for (const Message& message : messages_of(wiring, e))
+        smallest[message.link] =
+            std::min(smallest[message.link], step.times.start[e] - step.times.end[message.producer]);
+  return smallest;
+}
+
+/// Offsets are halves of differences if latencies are the same both ways; where only one way is known, the other links' usual one.
+void guess_latencies(Wiring& wiring, const std::vector<MeasuredStep>& steps) {
+  const std::vector<Ticks> smallest = smallest_gaps(wiring, steps);
+  std::vector<double> both;
+  for (std::size_t i = 0; i < wiring.links.size(); ++i) {
+    const explain::Link back{wiring.links[i].to, wiring.links[i].from};
+    const auto other = std::find(wiring.links.begin(), wiring.links.end(), back);
+    if (other == wiring.links.end()) continue;
+    both.push_back((static_cast<double>(smallest[i]) +
+                    static_cast<double>(smallest[static_cast<std::size_t>(other - wiring.links.begin())])) /
+                   2);
+  }
+  const Ticks usual = std::max<Ticks>(0, std::llround(explain::median_of(std::move(both))));
+  for (Message& message : wiring.messages) message.latency = usual;
+}
+
+void add(ClockFit& fit, const explain::Clocks& clocks) {
+  if (!clocks.apart) return;
+  fit.apart = true;
+  fit.offset = clocks.offset;
+  fit.uncertain = std::max(fit.uncertain, clocks.slack / 2);
+  fit.loose = clocks.loose;
+}
+
+/// Takes offsets off, of each step by itself where clocks begin anew in each; those of the last step are kept then.
+ClockFit align_clocks(Wiring& wiring, std::vector<MeasuredStep>& steps, bool by_step) {
+  ClockFit fit;
+  fit.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
+  const auto align_all = [&](std::vector<MeasuredStep>& some) {
+    guess_latencies(wiring, some);
+    const explain::Clocks clocks = explain::find_clocks(wiring, some, 0, by_step);
+    explain::align(wiring, clocks, some);
+    add(fit, clocks);
+  };
+  if (!by_step) {
+    align_all(steps);
+    return fit;
+  }
+  for (MeasuredStep& step : steps) {
+    std::vector<MeasuredStep> one;
+    one.push_back(std::move(step));
+    align_all(one);
+    step = std::move(one.front());
+  }
+  return fit;
+}
+
+/// fn(entry, the one before it, the gap between them) of entries that waited for nothing.
+template <class Fn>
+void for_each_back_to_back(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
+                           const std::vector<Ticks>& smallest, Fn&& fn) {
+  for (const MeasuredStep& step : steps)
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      const std::uint32_t previous = step.order.previous[e];
+      if (previous == Wiring::kNone) continue;
+      const Ticks free = step.times.end[previous];
+      const auto messages = messages_of(wiring, e);
+      const bool all_there = std::all_of(messages.begin(), messages.end(), [&](const Message& message) {
+        return step.times.end[message.producer] + smallest[message.link] <= free;
+      });
+      if (all_there) fn(e, previous, step.times.start[e] - free);
+    }
+}
+
+/// By the op before, the op after and the messages of both.
+using Gaps = std::map<std::tuple<OpKind, OpKind, int>, std::vector<Ticks>>;
+
+/// What lies between any two entries lies between those that have no messages, and is no more than what lies between others.
+Ticks between_any(const std::vector<BackToBack>& found) {
+  std::optional<Ticks> without;
+  Ticks most = kMaxTicks;
+  for (const BackToBack& one : found) {
+    if (one.gap.count < kFewest) continue;
+    most = std::min(most, one.gap.median);
+    if (one.messages == 0) without = std::min(without.value_or(kMaxTicks), one.gap.median);
+  }
+  return without ? std::max<Ticks>(0, std::min(*without, most)) : 0;
+}
+
+/// Such that all gaps together are as long as they are: where kinds differ, no other number gives a rank its time.
+Ticks time_per_message(const std::vector<BackToBack>& found, Ticks between) {
+  TickSum time;
+  std::int64_t messages = 0;
+  for (const BackToBack& one : found) {
+    if (one.messages == 0) continue;
+    const auto count = static_cast<std::int64_t>(one.gap.count);
+    time += TickSum::times(one.gap.median - between, count);
+    messages += one.messages * count;
+  }
+  if (messages < static_cast<std::int64_t>(kFewest)) return 0;
+  return static_cast<Ticks>(std::max<TickSum::Wide>(0, time.value()) / messages);
+}
+
+void find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
+  const std::vector<Ticks> smallest = smallest_gaps(wiring, steps);
+  Gaps gaps;
+  for_each_back_to_back(wiring, steps, smallest, [&](std::size_t e, std::uint32_t previous, Ticks gap) {
+    const int messages = wiring.sends[previous] + wiring.receives[e];
+    const OpKind before = wiring.parts_of(previous).back().op.kind();
+    const OpKind after = wiring.parts_of(e).front().op.kind();
+    gaps[{before, after, messages}].push_back(gap);
+  });
+  for (auto& [name, found] : gaps) {
+    const auto& [before, after, messages] = name;
+    out.back_to_back.push_back({before, after, messages, sample_of(std::move(found))});
+  }
+  out.between = between_any(out.back_to_back);
+  out.rank_time = time_per_message(out.back_to_back, out.between);
+}
+
+/// What one link's messages say.
+struct LinkSamples {
+  std::vector<Ticks> waited;
+  Ticks smallest = kMaxTicks;
+};
+
+/// Of an entry that messages of several links arrive at, the last producer's counts: whose latency is longer shows as later than its own
+/// smallest one then.
+std::vector<LinkSamples> latency_samples(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
+                                         const Waits& waits, Ticks small) {
+  std::vector<LinkSamples> samples(wiring.links.size());
+  for (const MeasuredStep& step : steps)
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      const auto free = [&](std::uint32_t entry) {
+        return step.times.end[entry] + waits.between + waits.rank_time * wiring.sends[entry];
+      };
+      const Ticks ready = step.times.start[e] - waits.rank_time * wiring.receives[e];
+      const std::uint32_t previous = step.order.previous[e];
+      const bool waited = previous == Wiring::kNone || ready - free(previous) > small;
+      const Message* last = nullptr;
+      for (const Message& message : messages_of(wiring, e)) {
+        LinkSamples& of = samples[message.link];
+        of.smallest = std::min(of.smallest, ready - free(message.producer));
+        if (last == nullptr || free(message.producer) > free(last->producer)) last = &message;
+      }
+      if (waited && last != nullptr) samples[last->link].waited.push_back(ready - free(last->producer));
+    }
+  return samples;
+}
+
+/// How far latencies of a link usually lie apart: the median over links.
+double usual_spread(const std::vector<LinkSamples>& links) {
+  std::vector<double> spreads;
+  for (const LinkSamples& link : links)
+    if (link.waited.size() >= kFewest)
+      spreads.push_back(static_cast<double>(sample_of(link.waited).spread) / kQuartiles);
+  return explain::median_of(std::move(spreads));
+}
+
+void find_latencies(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
+  const auto small = static_cast<Ticks>(kSmallPart * static_cast<double>(explain::usual_time(steps)));
+  std::vector<LinkSamples> samples = latency_samples(wiring, steps, out, small);
+  const auto width = std::max(small, static_cast<Ticks>(8 * usual_spread(samples)));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    LinkSamples& of = samples[i];
+    // What lies farther from the smallest waited for something else.
+    std::erase_if(of.waited, [&](Ticks late) { return late > of.smallest + width; });
+    // A message that its link explains is waited for in most steps.
+    if (2 * of.waited.size() < steps.size()) of.waited.clear();
+    LinkLatency& link = out.links.emplace_back();
+    link.from = wiring.links[i].from;
+    link.to = wiring.links[i].to;
+    link.latency = sample_of(std::move(of.waited));
+    link.latency.median = std::max<Ticks>(0, link.latency.median);
+    link.most = std::max<Ticks>(0, of.smallest);
+  }
+  std::sort(out.links.begin(), out.links.end(), [](const LinkLatency& a, const LinkLatency& b) {
+    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  });
+}
+
+}  // namespace
+
+Waits find_waits(const Timeline& timeline, bool clocks_by_step) {
+  Waits out;
+  Wiring wiring = wire(timeline);
+  if (wiring.entries() == 0) return out;
+  std::vector<MeasuredStep> steps = steps_of(timeline, wiring);
+  out.clocks = align_clocks(wiring, steps, clocks_by_step);
+  find_rank_time(wiring, steps, out);
+  find_latencies(wiring, steps, out);
+  for (const MeasuredStep& step : steps) out.step_times.push_back(explain::length_of(step.times));
+  return out;
+}
+
+std::optional<Ticks> usual_latency(const std::vector<LinkLatency>& links) {
+  std::vector<Ticks> known;
+  for (const LinkLatency& link : links)
+    if (link.latency.count > 0) known.push_back(link.latency.median);
+  if (known.empty()) return std::nullopt;
+  return sample_of(std::move(known)).median;
+}
+
+std::vector<LinkLatency> unusual_links(const std::vector<LinkLatency>& links, Ticks usual, Ticks small) {
+  const double z = z_of(links.size());
+  std::vector<LinkLatency> out;
+  for (const LinkLatency& link : links) {
+    const bool known = link.latency.count > 0;
+    const Ticks found = known ? link.latency.median : std::min(usual, link.most);
+    const double sigma = static_cast<double>(link.latency.spread) / kQuartiles;
+    const double error = known ? median_error(sigma, static_cast<double>(link.latency.count)) : 0;
+    const double least = std::max({static_cast<double>(small), 0.02 * static_cast<double>(usual), z * error});
+    if (static_cast<double>(std::abs(found - usual)) <= least) continue;
+    out.push_back(link);
+    out.back().latency.median = found;
+  }
+  return out;
+}
+
+}  // namespace pipeloom::study::calibrate
