@@ -13,17 +13,15 @@
 #include "cli/options.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
-#include "study/explain/explain_json.hpp"
+#include "study/explain/shown/explain_json.hpp"
+#include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
 #include "study/text/at_place.hpp"
 #include "study/text/numbers.hpp"
-#include "study/text/table.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
 
-using study::Align;
-using study::Column;
-using study::Table;
 using study::explain::Cause;
 using study::explain::CauseKind;
 using study::explain::Explanation;
@@ -61,18 +59,8 @@ constexpr double kWellExplained = 0.001;
 constexpr double kClearlyLess = 0.8;
 
 /// Throws InputError, at the measured file where none is named.
-Explanation explain_run(const pipeloom::Run& predicted, const pipeloom::Run& measured) {
-  return study::at_place(measured.file, [&] {
-    if ((predicted.timeline.unit == TimeUnit::Unit) != (measured.timeline.unit == TimeUnit::Unit))
-      throw InputError(
-          "its times and the predicted ones do not compare: one of them is in abstract units; give the "
-          "configuration costs in ms (costs.time_unit), or the timeline its unit");
-    return study::explain::explain(
-        {.timeline = predicted.timeline,
-         .costs = predicted.costs,
-         .rank_time = predicted.costs != nullptr ? predicted.costs->rank_time : Ticks{0}},
-        measured.timeline);
-  });
+Explanation explain_at_file(const pipeloom::Run& predicted, const pipeloom::Run& measured) {
+  return study::at_place(measured.file, [&] { return study::explain::explain_runs(predicted, measured); });
 }
 
 /// The answer under `input`'s model; nothing where the schedule cannot run so.
@@ -86,7 +74,7 @@ std::optional<Answer> try_model(const Input& input, const pipeloom::Limits& limi
   } catch (const ScheduleError&) {
     return std::nullopt;
   }
-  return Answer{explain_run(*run, measured), std::string(name_of(input.config.costs.transfer.model))};
+  return Answer{explain_at_file(*run, measured), std::string(name_of(input.config.costs.transfer.model))};
 }
 
 /// The configured model's answer, or that of another one under which fewer messages wait for no reason.
@@ -95,7 +83,7 @@ Answer best_answer(Input input, const pipeloom::Limits& limits, const pipeloom::
   const cost::TransferModel configured = input.config.costs.transfer.model;
   const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   output.warn(run.warnings);
-  Answer best{explain_run(run, measured), std::string(name_of(configured))};
+  Answer best{explain_at_file(run, measured), std::string(name_of(configured))};
   const Ticks first = best.waiting();
   const auto enough = static_cast<Ticks>(kWellExplained * static_cast<double>(best.explanation.measured));
   if (first <= enough) return best;
@@ -115,52 +103,14 @@ Answer best_answer(Input input, const pipeloom::Limits& limits, const pipeloom::
   return best;
 }
 
-/// "+10.50 %"; "" of nothing.
-std::string part_text(Ticks ticks, Ticks whole) {
-  if (whole == 0) return {};
-  return fmt::format("{:+.2f} %", 100 * static_cast<double>(ticks) / static_cast<double>(whole));
-}
-
-/// Two digits that count are enough of a spread.
-std::string spread_text(double sd, TimeUnit unit) {
-  if (sd < 1) return {};
-  const double step = std::pow(10.0, std::floor(std::log10(sd)) - 1);
-  return study::time_text(std::llround(std::round(sd / step) * step), unit);
-}
-
-std::string signed_time(Ticks ticks, TimeUnit unit) {
-  return fmt::format("{}{}", ticks > 0 ? "+" : "", study::time_text(ticks, unit));
-}
-
-void add_rows(Table& table, const Explanation& explanation, const std::vector<Cause>& causes) {
-  const TimeUnit unit = explanation.unit;
-  for (const Cause& cause : causes) {
-    const bool is_rest = cause.kind == CauseKind::Noise || cause.kind == CauseKind::Unexplained;
-    std::string text = cause.text;
-    if (cause.kind != CauseKind::Costs)
-      for (const std::string& other : cause.equivalent) text += fmt::format(" (or {})", other);
-    table.add_row({text, signed_time(cause.amount, unit), part_text(cause.amount, explanation.predicted),
-                   spread_text(cause.sd, unit), is_rest ? "" : signed_time(cause.alone, unit),
-                   is_rest ? "" : signed_time(cause.if_fixed, unit)});
-  }
-}
-
 std::string page_of(const Answer& answer, bool colour) {
   const Explanation& explanation = answer.explanation;
-  const TimeUnit unit = explanation.unit;
-  const Ticks difference = explanation.measured - explanation.predicted;
-  std::string page =
-      fmt::format("measured {}, predicted {}: {}", study::time_text(explanation.measured, unit),
-                  study::time_text(explanation.predicted, unit), signed_time(difference, unit));
-  const std::string part = part_text(difference, explanation.predicted);
-  page += part.empty() ? "\n" : fmt::format(" ({})\n", part);
-  if (explanation.steps > 1) page += fmt::format("mean of {} steps\n", explanation.steps);
-  const std::vector<Column> columns = {{"cause", Align::Left},        {"amount", Align::Right},
-                                       {"of the step", Align::Right}, {"sd", Align::Right},
-                                       {"alone", Align::Right},       {"if fixed", Align::Right}};
-  Table table(columns);
-  add_rows(table, explanation, explanation.causes);
+  std::string page = study::explain::headline_of(explanation) + "\n";
+  const study::Table table = study::explain::causes_table(explanation);
   page += "\n" + (table.empty() ? std::string("no difference to explain\n") : table.text(colour));
+  const auto stragglers = study::explain::straggler_lines(explanation);
+  if (!stragglers.empty()) page += "\n";
+  for (const std::string& line : stragglers) page += line + "\n";
   if (explanation.hidden.empty()) return page;
   page += "\nthere, but without effect on the step:\n";
   for (const Cause& cause : explanation.hidden) page += "  " + cause.text + "\n";
@@ -185,7 +135,7 @@ ExitCode run_explain(const ExplainOptions& options) {
   if (is_timeline) {
     const pipeloom::Run predicted = study::load_run(request, limits, TimeUnit::Unit);
     options.output.warn(predicted.warnings);
-    answer.explanation = explain_run(predicted, load(predicted.timeline.unit));
+    answer.explanation = explain_at_file(predicted, load(predicted.timeline.unit));
   } else {
     const Input input = read_input(request);
     answer = best_answer(input, limits, load(input.config.costs.unit), options.output);

@@ -10,6 +10,9 @@
 #include "sim/memory.hpp"
 #include "sim/text.hpp"
 #include "study/compare/compare.hpp"
+#include "study/explain/shown/explain_json.hpp"
+#include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -90,6 +93,21 @@ std::string ops_table(const pipeloom::Run& b, const study::OpComparison& ops, Ti
   return heading(b.title + ": ops that differ most" + unit_text(", in ", unit), page) + written(table, page);
 }
 
+/// Where the difference between a prediction and what was measured comes from.
+std::string explanation_table(const pipeloom::Run& a, const pipeloom::Run& b, const ComparePage& page) {
+  const auto found = study::explain::explanation_between(a, b);
+  if (!found || found->causes.empty()) return {};
+  std::string text = heading(
+      fmt::format("{}: causes of the difference; {}", b.title, study::explain::headline_of(*found)), page);
+  text += written(study::explain::causes_table(*found), page);
+  const auto add_line = [&](std::string_view line) {
+    text += (page.markdown ? "\n" : "") + std::string(line) + "\n";
+  };
+  for (const std::string& line : study::explain::straggler_lines(*found)) add_line(line);
+  for (const std::string& warning : found->warnings) add_line(warning);
+  return text;
+}
+
 void write_value(io::JsonWriter& out, const MetricRow& row, std::optional<double> value, TimeUnit unit) {
   if (!value)
     out.null();
@@ -129,7 +147,12 @@ void write_comparison(io::JsonWriter& out, const pipeloom::Run& a, const pipeloo
   if (comparable) write_ops(out, b, ops, a.timeline.unit);
   out.close().line(5).key("idle_changes").array();
   if (comparable) write_causes(out, a, b);
-  out.close().close();
+  out.close();
+  if (const auto found = study::explain::explanation_between(a, b)) {
+    out.line(5).key("explanation");
+    study::explain::write_explanation(out, *found, study::explain::transfer_model_of(a), 7);
+  }
+  out.close();
 }
 
 void write_runs(io::JsonWriter& out, std::span<const pipeloom::Run* const> runs,
@@ -178,6 +201,7 @@ std::string runs_page(std::span<const pipeloom::Run* const> runs, const CompareP
       said += line + "\n";
     }
     if (!study::same_clock(runs[0]->timeline, runs[run]->timeline)) continue;
+    details += explanation_table(*runs[0], *runs[run], page);
     details += causes_table(*runs[0], *runs[run], page);
     details += ops_table(*runs[run], ops, runs[0]->timeline.unit, page);
   }

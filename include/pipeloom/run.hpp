@@ -110,7 +110,8 @@ struct Run {
   /// Set if a rank needs more than memory.limit_bytes: the program reports, and exits with 1.
   std::optional<OverLimit> over_limit;
   std::optional<Hang> hang;
-  /// Idle spans of the first step, [rank], in time order; empty where nobody asked for them. Of measured runs all are the phase's.
+  /// Idle spans of the first step, [rank], in time order; empty where nobody asked for them. Of measured runs
+  /// under the costs of a simulated run that they are compared with, else all are the phase's.
   std::vector<std::vector<IdleSpan>> idle;
   /// Lines for stderr, without "warning:".
   std::vector<std::string> warnings;

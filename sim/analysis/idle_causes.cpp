@@ -77,13 +77,13 @@ class GapWalk {
     // From here on only the reload was missing.
     const Ticks tensors_there =
         binding.reloaded >= gap_end ? std::clamp(binding.arrival, gap_start, gap_end) : gap_end;
-    // What the entry did not wait for is not its cause: only the stretch up to the arrival is transfer. Time that no producer
-    // explains (a measured run) is no transfer either.
-    const Ticks produced = binding.arrival >= tensors_there
-                               ? std::clamp(binding.produced, gap_start, tensors_there)
-                               : tensors_there;
+    // What the entry did not wait for is not its cause: only the stretch up to the arrival is transfer. A measured rank may start some
+    // time after its tensors are there, which is the phase's again.
+    const Ticks arrived = std::clamp(binding.arrival, gap_start, tensors_there);
+    const Ticks produced = std::clamp(binding.produced, gap_start, arrived);
     add(gap_start, produced, phase_before(first), fn);
-    add(produced, tensors_there, IdleCause::Transfer, fn);
+    add(produced, arrived, IdleCause::Transfer, fn);
+    add(arrived, tensors_there, phase_before(first), fn);
     add(tensors_there, gap_end, IdleCause::Memory, fn);
     add(gap_end, start, IdleCause::Transfer, fn);
   }

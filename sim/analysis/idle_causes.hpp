@@ -18,7 +18,8 @@ namespace pipeloom {
 /// In the gap before an entry, the part between the end of its binding producer and that tensor's arrival is
 /// `Transfer`. (Binding: arrives last; of several, the one whose producer ended last.) The rest is `Warmup` before
 /// the rank's first entry with a B or I, `Cooldown` after its last entry with an F, else `Imbalance`. The gap after
-/// the last entry is `Cooldown`.
+/// the last entry is `Cooldown`. Of measured times the same is asked under costs that predicted them: what passes between the
+/// predicted arrival and a later start is the phase's too.
 [[nodiscard]] std::vector<IdleSpan> idle_spans(const Timeline& timeline, const Costs& costs, Rank rank);
 
 /// The same for every rank, [rank]; much less work than rank by rank.

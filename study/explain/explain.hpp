@@ -47,7 +47,8 @@ struct Cause {
   std::optional<Rank> to = {};
   bool both_ways = false;
   std::optional<double> factor = {};         ///< of the ops' time
-  std::optional<Ticks> added = {};           ///< per message, or in all for a hiccup
+  std::optional<Ticks> added = {};           ///< to each op or message; in all for a hiccup
+  std::optional<Ticks> each = {};            ///< what a factor adds to an op, where all of its ops are alike
   std::vector<Op> ops = {};                  ///< of a hiccup
   std::vector<Rank> ranks = {};              ///< whose order differs
   Ticks amount = 0;                          ///< mean over the steps
@@ -56,6 +57,23 @@ struct Cause {
   Ticks if_fixed = 0;                        ///< what the measured step would gain without it
   std::vector<std::string> equivalent = {};  ///< other names that fit as well
   std::string text = {};
+};
+
+/// Ranks, and how much of what uneven work costs is theirs.
+struct StragglerShare {
+  std::vector<Rank> ranks;
+  double removed = 0;  ///< (o - r) / (o - i): of what even ops would save, with even ops on these alone
+  double added = 0;    ///< (a - i) / (o - i): of what uneven ops cost, with uneven ops on these alone
+};
+
+/// What uneven work costs. o is the step replayed with the measured times of ops and no pauses, i the same with the mean of its kind in
+/// place of each op's time and of every link's latency the median, r is o with the ops of some at that mean, a is i with those at
+/// their measured time. M_W and M_S of Lin et al., "Understanding Stragglers in Large Model Training Using What-if Analysis" (2025,
+/// arXiv 2505.05713), a worker being a rank.
+struct Stragglers {
+  double slowdown = 1;        ///< o / i
+  StragglerShare workers;     ///< M_W: the slowest 3 % of the ranks, at least one, by what each adds alone
+  StragglerShare last_stage;  ///< M_S: the ops of the last stage, on the ranks that hold it
 };
 
 struct Explanation {
@@ -70,7 +88,8 @@ struct Explanation {
   double sigma = 0;       ///< spread of single ops, relative
   double cost_sigma = 0;  ///< spread of the predicted costs; 0 where they hold
   bool clocks_apart = false;
-  std::vector<Ticks> clock_offset;  ///< [rank]
+  std::vector<Ticks> clock_offset;       ///< [rank]
+  std::optional<Stragglers> stragglers;  ///< nothing where even work would save less than 0.3 % of the step
   std::vector<std::string> warnings;
 };
 

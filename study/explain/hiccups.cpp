@@ -13,7 +13,8 @@ namespace {
 constexpr double kSmallestPart = 0.05;  // of a usual op
 constexpr double kSpreads = 5;          // of single ops
 constexpr double kSpreadsOfGap = 12;
-constexpr double kMostGaps = 0.1;  // of a rank's entries
+constexpr double kSpreadsOfLatency = 5;  // e^(3 * 0.3) is 1 + 4.9 * 0.3
+constexpr double kMostGaps = 0.1;        // of a rank's entries
 
 /// What an entry's duration and start have too much.
 struct Excess {
@@ -50,6 +51,19 @@ Ticks least_gap(const std::vector<Ticks>& later, Ticks small) {
   return std::max<Ticks>(small, std::llround(kSpreadsOfGap * gaps[gaps.size() / 2]));
 }
 
+/// [entry]: what a message that is late by chance alone may take longer.
+std::vector<Ticks> usual_lateness(const Wiring& wiring, const WaitFindings& waits) {
+  const std::vector<Ticks> added = added_of(wiring, waits.links, ~std::uint64_t{0});
+  std::vector<Ticks> lateness(wiring.entries(), 0);
+  for (std::size_t e = 0; e < wiring.entries(); ++e)
+    for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i) {
+      const Message& message = wiring.messages[i];
+      const auto latency = static_cast<double>(message.latency + added[message.link]);
+      lateness[e] = std::max<Ticks>(lateness[e], std::llround(kSpreadsOfLatency * waits.jitter * latency));
+    }
+  return lateness;
+}
+
 /// [entry]: log of the time expected over the predicted one: causes and shift of its cell.
 std::vector<double> centers(const Wiring& wiring, const OpFindings& ops) {
   std::vector<double> center(wiring.entries());
@@ -65,6 +79,7 @@ std::vector<Hiccup> find_hiccups(const Wiring& wiring, const Times& predicted, c
                                  std::vector<std::string>& warnings) {
   const auto small = static_cast<Ticks>(kSmallestPart * static_cast<double>(usual_time(steps)));
   const std::vector<double> center = centers(wiring, findings.ops);
+  const std::vector<Ticks> lateness = usual_lateness(wiring, findings.waits);
   std::vector<Hiccup> hiccups(static_cast<std::size_t>(wiring.ranks));
   std::vector<std::size_t> gaps(hiccups.size(), 0);
   std::vector<std::size_t> entries(hiccups.size(), 0);
@@ -76,8 +91,10 @@ std::vector<Hiccup> find_hiccups(const Wiring& wiring, const Times& predicted, c
       ++entries[rank];
       Hiccup::Place place{static_cast<int>(s), e, 0, 0};
       if (excess.longer[e] > small) place.longer = excess.longer[e];
-      if (excess.later[e] > least) ++gaps[rank];
-      if (excess.later[e] > least) place.later = excess.later[e];
+      if (excess.later[e] > std::max(least, lateness[e])) {
+        ++gaps[rank];
+        place.later = excess.later[e];
+      }
       if (place.longer != 0 || place.later != 0) hiccups[rank].places.push_back(place);
     }
   }

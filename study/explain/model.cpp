@@ -130,7 +130,10 @@ Wiring wire(const Schedule& schedule, const Predicted& predicted) {
         static_cast<std::int32_t>(wiring.messages.size() - wiring.message_begin.back()));
     wiring.message_begin.push_back(static_cast<std::uint32_t>(wiring.messages.size()));
   }
-  if (costs == nullptr) take_smallest_gaps(wiring, entry_times(wiring, predicted.timeline));
+  const Times times = entry_times(wiring, predicted.timeline);
+  for (std::size_t e = 0; e < wiring.entries(); ++e)
+    wiring.predicted.push_back(times.end[e] - times.start[e]);
+  if (costs == nullptr) take_smallest_gaps(wiring, times);
   return wiring;
 }
 

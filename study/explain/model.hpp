@@ -54,6 +54,7 @@ struct Wiring {
 
   int ranks = 0;
   std::vector<Rank> rank;
+  std::vector<Ticks> predicted;           ///< duration
   std::vector<std::uint32_t> part_begin;  ///< one more than entries
   std::vector<Part> parts;
   std::vector<std::uint32_t> message_begin;  ///< one more than entries

@@ -17,6 +17,9 @@ constexpr double kPrice = 8;
 constexpr double kPriceOfKind = 2;
 constexpr double kPriceOfSize = 6;
 constexpr double kPriceOfFaster = 4;
+constexpr double kPriceOfAdded = 4;  // of two that fit alike the factor is taken
+constexpr double kAlike = 0.01;
+constexpr double kLargestLog = 3;
 constexpr double kPriceOfWrongCosts = 15;
 constexpr double kMostPerCell = 240;
 constexpr double kMostPerEntry = 16;
@@ -36,6 +39,12 @@ struct Candidate {
   OpSet ops;
   std::vector<Cover> covers;
   std::vector<OpSet> equivalent;
+  double usual = 1;  // mean predicted time of its ops
+  bool alike = true;
+
+  [[nodiscard]] OpCause cause(bool is_added) const {
+    return {.ops = ops, .is_added = is_added, .usual = usual, .alike = alike, .equivalent = equivalent};
+  }
 };
 
 /// A cell: repeats of an entry.
@@ -69,38 +78,57 @@ double part_covered(const Wiring& wiring, std::size_t e, const OpSet& ops) {
   return sum;
 }
 
+/// A part's time under causes, over the predicted time of its entry: what factors make of it, and what comes on top.
+struct PartTime {
+  double scaled = 0;
+  double added = 0;
+};
+PartTime part_time(const Wiring& wiring, std::size_t e, const Part& part, std::span<const OpCause> causes) {
+  PartTime time;
+  double log_factor = 0;
+  for (const OpCause& cause : causes) {
+    if (!cause.ops.has(wiring.rank[e], part.op)) continue;
+    log_factor += cause.log_factor;
+    time.added += cause.added;
+  }
+  time.scaled = part.share * std::exp(log_factor);
+  time.added = wiring.predicted[e] > 0 ? time.added / static_cast<double>(wiring.predicted[e]) : 0;
+  return time;
+}
+
+/// What causes that make ops faster leave at least of an entry.
+constexpr double kLeastLeft = 0.01;
+
 /// log of the factor that `causes` give an entry.
 double log_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes) {
   if (causes.empty()) return 0;
   double sum = 0;
   for (const Part& part : wiring.parts_of(e)) {
-    double log_factor = 0;
-    for (const OpCause& cause : causes)
-      if (cause.ops.has(wiring.rank[e], part.op)) log_factor += cause.log_factor;
-    sum += part.share * std::exp(log_factor);
+    const PartTime time = part_time(wiring, e, part, causes);
+    sum += time.scaled + time.added;
   }
-  return std::log(sum);
+  return std::log(std::max(sum, kLeastLeft));
 }
 
-/// How much log_of changes with the log factor of `cause`.
+/// How much log_of changes with the size of `of`.
 double slope_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes, const OpCause& of) {
   double sum = 0;
   double covered = 0;
   for (const Part& part : wiring.parts_of(e)) {
-    double log_factor = 0;
-    for (const OpCause& cause : causes)
-      if (cause.ops.has(wiring.rank[e], part.op)) log_factor += cause.log_factor;
-    const double time = part.share * std::exp(log_factor);
-    sum += time;
-    if (of.ops.has(wiring.rank[e], part.op)) covered += time;
+    const PartTime time = part_time(wiring, e, part, causes);
+    sum += time.scaled + time.added;
+    if (of.ops.has(wiring.rank[e], part.op))
+      covered += of.is_added ? of.usual / static_cast<double>(wiring.predicted[e]) : time.scaled;
   }
-  return covered / sum;
+  return covered / std::max(sum, kLeastLeft);
 }
 
 /// The part of an entry's time under `causes` that `ops` covers.
 double part_now(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes, const Cover& cover,
                 const OpSet& ops) {
-  if (causes.empty() || wiring.parts_of(e).size() == 1) return cover.part;
+  const auto adds = [](const OpCause& cause) { return cause.is_added; };
+  if (causes.empty() || (wiring.parts_of(e).size() == 1 && std::none_of(causes.begin(), causes.end(), adds)))
+    return cover.part;
   return slope_of(wiring, e, causes, {.ops = ops});
 }
 
@@ -152,7 +180,30 @@ void add_candidate(std::vector<Candidate>& all, const OpSet& ops, std::vector<Co
   if (found != all.end())
     found->equivalent.push_back(ops);
   else
-    all.push_back({ops, std::move(covers), {}});
+    all.push_back({.ops = ops, .covers = std::move(covers), .equivalent = {}});
+}
+
+/// Whether the ops of a candidate on cells differ in their predicted times, and the mean of these.
+void take_usual_time(const Search& search, Candidate& candidate) {
+  double sum = 0;
+  double count = 0;
+  double least = 1e300;
+  double most = 0;
+  for (const Cover& cover : candidate.covers) {
+    const std::uint32_t e = search.cells[cover.index].first;
+    const double repeats = search.cells[cover.index].count;
+    for (const Part& part : search.wiring->parts_of(e)) {
+      if (!candidate.ops.has(search.wiring->rank[e], part.op)) continue;
+      const double time = part.share * static_cast<double>(search.wiring->predicted[e]);
+      sum += repeats * time;
+      count += repeats;
+      least = std::min(least, time);
+      most = std::max(most, time);
+    }
+  }
+  if (sum <= 0) return;
+  candidate.usual = sum / count;
+  candidate.alike = most - least <= kAlike * most;
 }
 
 struct Names {
@@ -211,6 +262,7 @@ void list_candidates(Search& search) {
   add_kinds({});
   for (Rank rank{0}; rank < Rank(search.wiring->ranks); ++rank) add_kinds({.rank = rank});
   for (const Stage stage : names.stages) add_kinds({.stage = stage});
+  for (Candidate& candidate : search.of_cells) take_usual_time(search, candidate);
   for (const Microbatch microbatch : names.microbatches) {
     OpSet ops{.microbatch = microbatch};
     add_candidate(search.of_entries, ops, covers_of_entries(search, ops));
@@ -259,8 +311,11 @@ struct CellSearch {
   double price_of_spread = 0;    // of the variances
 
   [[nodiscard]] double price(const OpCause& cause) const {
+    const double log_factor =
+        cause.is_added ? std::log(std::max(1 + cause.size(), kLeastLeft)) : cause.log_factor;
     return kPrice + price_of_count + (cause.ops.kind ? kPriceOfKind : 0) +
-           kPriceOfSize * std::abs(cause.log_factor) + (cause.log_factor < 0 ? kPriceOfFaster : 0);
+           kPriceOfSize * std::abs(log_factor) + (log_factor < 0 ? kPriceOfFaster : 0) +
+           (cause.is_added ? kPriceOfAdded : 0);
   }
   [[nodiscard]] double loss(double left, std::size_t c) const {
     return std::min(left * left / variance[c], kMostPerCell);
@@ -277,11 +332,21 @@ struct CellSearch {
   }
   void refit(Fit& fit) const;
   [[nodiscard]] std::optional<OpCause> best_addition(const Fit& fit) const;
+  /// The candidate as a factor on what `fit` leaves, and what it gains; as a time on top of each op.
+  [[nodiscard]] double gain_of_factor(const Fit& fit, const Candidate& candidate, OpCause& cause) const;
+  [[nodiscard]] double gain_of_added(const Fit& fit, const Candidate& candidate, OpCause& cause) const;
   void add_while_it_pays(Fit& fit) const;
   void improve(Fit& fit) const;
   bool exchange(Fit& fit) const;
   bool leave_out(Fit& fit) const;
 };
+
+/// Whether another cause than the i-th is of these ops, or that one is in this form.
+bool has_in_place_of(const Fit& fit, std::size_t i, const OpSet& ops, bool is_added) {
+  for (std::size_t k = 0; k < fit.causes.size(); ++k)
+    if (fit.causes[k].ops == ops && (k != i || fit.causes[k].is_added == is_added)) return true;
+  return false;
+}
 
 /// The weighted median, moved to the mean of what agrees with it.
 double agreed(const std::vector<Weighted>& values) {
@@ -319,7 +384,7 @@ void CellSearch::refit(Fit& fit) const {
     const std::vector<double> step = solve(matrix, right);
     double most = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      fit.causes[i].log_factor += std::clamp(step[i], -1.5, 1.5);
+      fit.causes[i].set_size(fit.causes[i].size() + std::clamp(step[i], -1.5, 1.5));
       fit.causes[i].sd = 1 / std::sqrt(std::max(matrix[i * n + i], 1e-12));
       most = std::max(most, std::abs(step[i]));
     }
@@ -328,33 +393,59 @@ void CellSearch::refit(Fit& fit) const {
   rate(fit);
 }
 
+double CellSearch::gain_of_factor(const Fit& fit, const Candidate& candidate, OpCause& cause) const {
+  std::vector<Weighted> ratios;
+  std::vector<double> parts;
+  for (const Cover& cover : candidate.covers) {
+    const double part =
+        part_now(*search.wiring, search.cells[cover.index].first, fit.causes, cover, candidate.ops);
+    parts.push_back(part);
+    ratios.push_back({of_part(fit.left[cover.index], part), part * part / variance[cover.index]});
+  }
+  cause.log_factor = agreed(ratios);
+  if (std::abs(cause.log_factor) > kLargestLog) return -1;
+  double gain = -price(cause);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::uint32_t c = candidate.covers[i].index;
+    gain += (loss(fit.left[c], c) - loss(fit.left[c] - of_whole(cause.log_factor, parts[i]), c)) / 2;
+  }
+  return gain;
+}
+
+double CellSearch::gain_of_added(const Fit& fit, const Candidate& candidate, OpCause& cause) const {
+  std::vector<Weighted> sizes;
+  std::vector<double> slopes;
+  for (const Cover& cover : candidate.covers) {
+    const double slope = slope_of(*search.wiring, search.cells[cover.index].first, fit.causes, cause);
+    slopes.push_back(slope);
+    // Measured = fitted * (1 + slope * size); what chance does to the log it does to size * slope / (1 + slope * size).
+    const double ratio = std::exp(fit.left[cover.index]);
+    sizes.push_back({(ratio - 1) / slope, slope * slope / (ratio * ratio * variance[cover.index])});
+  }
+  cause.set_size(agreed(sizes));
+  double gain = -price(cause);
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    const std::uint32_t c = candidate.covers[i].index;
+    const double whole = std::log(std::max(1 + slopes[i] * cause.size(), kLeastLeft));
+    gain += (loss(fit.left[c], c) - loss(fit.left[c] - whole, c)) / 2;
+  }
+  return gain;
+}
+
 std::optional<OpCause> CellSearch::best_addition(const Fit& fit) const {
   std::optional<OpCause> best;
   double best_gain = 0;
-  std::vector<Weighted> ratios;
-  std::vector<double> parts;
   for (const Candidate& candidate : search.of_cells) {
     const auto taken = [&](const OpCause& cause) { return cause.ops == candidate.ops; };
     if (std::any_of(fit.causes.begin(), fit.causes.end(), taken)) continue;
-    ratios.clear();
-    parts.clear();
-    for (const Cover& cover : candidate.covers) {
-      const double part =
-          part_now(*search.wiring, search.cells[cover.index].first, fit.causes, cover, candidate.ops);
-      parts.push_back(part);
-      ratios.push_back({of_part(fit.left[cover.index], part), part * part / variance[cover.index]});
-    }
-    OpCause cause{.ops = candidate.ops, .equivalent = candidate.equivalent};
-    cause.log_factor = agreed(ratios);
-    if (std::abs(cause.log_factor) > 3) continue;
-    double gain = -price(cause);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const std::uint32_t c = candidate.covers[i].index;
-      gain += (loss(fit.left[c], c) - loss(fit.left[c] - of_whole(cause.log_factor, parts[i]), c)) / 2;
-    }
-    if (gain > best_gain) {
+    for (const bool is_added : {false, true}) {
+      if (is_added && candidate.alike) continue;
+      OpCause cause = candidate.cause(is_added);
+      const double gain =
+          is_added ? gain_of_added(fit, candidate, cause) : gain_of_factor(fit, candidate, cause);
+      if (gain <= best_gain) continue;
       best_gain = gain;
-      best = cause;
+      best = std::move(cause);
     }
   }
   return best;
@@ -389,24 +480,26 @@ bool CellSearch::leave_out(Fit& fit) const {
   return false;
 }
 
-/// Puts a set that shares cells with a cause in its place, all factors fitted anew. True if that is better.
+/// Puts a set that shares cells with a cause in its place, or the cause's own in the other form, all sizes fitted anew. True if that is
+/// better.
 bool CellSearch::exchange(Fit& fit) const {
   for (std::size_t i = 0; i < fit.causes.size(); ++i)
     for (const Candidate& candidate : search.of_cells) {
-      const auto taken = [&](const OpCause& cause) { return cause.ops == candidate.ops; };
       const auto shared = [&](const Cover& cover) {
         return part_covered(*search.wiring, search.cells[cover.index].first, fit.causes[i].ops) > 0.02;
       };
-      if (std::any_of(fit.causes.begin(), fit.causes.end(), taken) ||
-          std::none_of(candidate.covers.begin(), candidate.covers.end(), shared))
-        continue;
-      Fit other = fit;
-      other.causes[i] = {
-          .ops = candidate.ops, .log_factor = fit.causes[i].log_factor, .equivalent = candidate.equivalent};
-      refit(other);
-      if (other.score >= fit.score - 1e-6) continue;
-      fit = std::move(other);
-      return true;
+      if (std::none_of(candidate.covers.begin(), candidate.covers.end(), shared)) continue;
+      for (const bool is_added : {false, true}) {
+        if (is_added && candidate.alike) continue;
+        if (has_in_place_of(fit, i, candidate.ops, is_added)) continue;
+        Fit other = fit;
+        other.causes[i] = candidate.cause(is_added);
+        other.causes[i].set_size(fit.causes[i].size());
+        refit(other);
+        if (other.score >= fit.score - 1e-6) continue;
+        fit = std::move(other);
+        return true;
+      }
     }
   return false;
 }

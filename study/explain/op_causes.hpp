@@ -1,6 +1,7 @@
 #pragma once
 
-// Which ops take longer or shorter than predicted, as few factors on sets of ops that have a name.
+// Which ops take longer or shorter than predicted, as few factors on sets of ops that have a name, or as a time on top of each of their
+// ops where that fits better: only sets whose ops differ in their predicted times can tell.
 //
 // A cell is all entries of one rank with the same kinds and stages: its members repeat. Sets of cells (a rank, a stage, a kind) are
 // searched on the means of cells, microbatches on what is left of entries within cells. A cause is taken where what it explains
@@ -33,9 +34,17 @@ struct OpSet {
 
 struct OpCause {
   OpSet ops;
-  double log_factor = 0;
-  double sd = 0;                    ///< of log_factor
+  double log_factor = 0;  ///< 0 if `is_added`
+  bool is_added = false;  ///< each op takes `added` longer, else a factor
+  double added = 0;       ///< ticks
+  double usual = 1;       ///< ticks: mean predicted time of its ops
+  bool alike = false;     ///< these are the same within 1 %: a factor and a time on top say the same
+  double sd = 0;          ///< of size()
   std::vector<OpSet> equivalent{};  ///< other names of the same ops
+
+  /// The log factor, or `added` as a part of the usual time: what fits find.
+  [[nodiscard]] double size() const { return is_added ? added / usual : log_factor; }
+  void set_size(double size) { (is_added ? added : log_factor) = is_added ? size * usual : size; }
 };
 
 struct OpFindings {
@@ -51,7 +60,7 @@ struct OpFindings {
 [[nodiscard]] OpFindings find_op_causes(const Wiring& wiring, std::span<const Ticks> predicted,
                                         const std::vector<std::vector<Ticks>>& measured);
 
-/// log of the entry's time under `causes` over its predicted time.
+/// log of the entry's time under `causes` over its predicted time. REQUIRES: that is not 0.
 [[nodiscard]] double log_factor_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes);
 
 }  // namespace pipeloom::study::explain

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "study/explain/robust.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 /// What one link's messages say: how much later than predicted they came.
 struct LinkSamples {
   std::vector<double> waited;  // of messages that an idle rank waited for
+  std::vector<double> bounds;  // of others: no more than this
   double smallest = 1e300;     // of all
   double latency = 0;          // predicted, largest
 };
@@ -23,6 +25,7 @@ struct Added {
 };
 
 constexpr double kSmallPart = 0.002;  // of a usual op: less is none
+constexpr double kJittery = 0.05;     // spread of latencies
 
 std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& base,
                                       const std::vector<MeasuredStep>& steps, Ticks tau) {
@@ -45,11 +48,14 @@ std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& bas
         LinkSamples& of = samples[message.link];
         of.smallest = std::min(of.smallest, late);
         of.latency = std::max(of.latency, static_cast<double>(message.latency));
+        of.bounds.push_back(late);
         if (late >= least) continue;
         least = late;
         binding = message.link;
       }
-      if (waited && least < 1e300) samples[binding].waited.push_back(least);
+      if (!waited || least == 1e300) continue;
+      samples[binding].waited.push_back(least);
+      samples[binding].bounds.pop_back();
     }
   return samples;
 }
@@ -69,6 +75,48 @@ double spread_of(const std::vector<LinkSamples>& links) {
   return median_of(spreads);
 }
 
+/// Messages that nobody waited for are the early ones: the median of the others alone is too late. The likeliest median of latencies
+/// whose logs spread by `spread`, where `bounds` say of some no more than that they were not longer.
+double likeliest_median(const std::vector<double>& latencies, const std::vector<double>& bounds,
+                        double spread) {
+  double middle = 0;
+  for (const double latency : latencies) middle += std::log(latency) / static_cast<double>(latencies.size());
+  // Newton's steps on the slope of the log likelihood, which falls everywhere.
+  for (int round = 0; round < 20; ++round) {
+    double slope = 0;
+    double curve = 0;
+    for (const double latency : latencies) {
+      slope += (std::log(latency) - middle) / spread;
+      curve += 1;
+    }
+    for (const double bound : bounds) {
+      const double z = (std::log(bound) - middle) / spread;
+      if (z > 6) continue;
+      const double below = std::max(std::erfc(-z / std::numbers::sqrt2) / 2, 1e-300);
+      const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+      const double rate = z < -30 ? -z : density / below;
+      slope -= rate;
+      curve += rate * (z + rate);
+    }
+    const double step = spread * slope / curve;
+    middle += std::clamp(step, -spread, spread);
+    if (std::abs(step) < 1e-6) break;
+  }
+  return std::exp(middle);
+}
+
+/// What link's messages of a cluster add, where single latencies spread.
+double jittery_value(const LinkSamples& link, const std::vector<double>& cluster, double spread) {
+  std::vector<double> latencies;
+  for (const double late : cluster)
+    if (late + link.latency > 0) latencies.push_back(late + link.latency);
+  if (latencies.size() < 2) return median_of(cluster);
+  std::vector<double> bounds;
+  for (const double bound : link.bounds)
+    if (bound + link.latency > 0) bounds.push_back(bound + link.latency);
+  return likeliest_median(latencies, bounds, spread) - link.latency;
+}
+
 Added added_by(const LinkSamples& link, double spread, double small) {
   Added added;
   if (link.waited.empty()) return added;
@@ -79,7 +127,7 @@ Added added_by(const LinkSamples& link, double spread, double small) {
     if (late <= link.smallest + width) cluster.push_back(late);
   if (cluster.empty() || (cluster.size() == 1 && link.waited.size() > 1)) return added;
   added.known = true;
-  added.value = median_of(cluster);
+  added.value = spread > kJittery ? jittery_value(link, cluster, spread) : median_of(cluster);
   const double part = 1.25 * spread / std::sqrt(static_cast<double>(cluster.size()));
   added.error = part * std::max(added.value + link.latency, 0.0);
   if (std::abs(added.value) < std::max(5 * small, 5 * part * link.latency)) added.value = 0;
@@ -101,10 +149,17 @@ std::optional<LinkCause> common_cause(const std::vector<Added>& added, double sm
   const Added middle{.value = median_of(values), .error = 0, .known = true};
   if (middle.value == 0) return std::nullopt;
   std::size_t same = 0;
-  for (const Added& of : added)
-    if (of.known && agree(of, middle, small)) ++same;
+  double errors = 0;
+  for (const Added& of : added) {
+    if (!of.known || !agree(of, middle, small)) continue;
+    ++same;
+    errors = std::hypot(errors, of.error);
+  }
   if (static_cast<double>(same) < 0.85 * static_cast<double>(values.size())) return std::nullopt;
-  return LinkCause{.link = std::nullopt, .both_ways = true, .added = std::llround(middle.value)};
+  return LinkCause{.link = std::nullopt,
+                   .both_ways = true,
+                   .added = std::llround(middle.value),
+                   .sd = errors / static_cast<double>(same)};
 }
 
 }  // namespace
@@ -148,14 +203,15 @@ Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& step
   return std::abs(value - known) < small ? rank_time : std::llround(value);
 }
 
-std::vector<LinkCause> find_links(const Wiring& wiring, const Residuals& base,
-                                  const std::vector<MeasuredStep>& steps, Ticks tau) {
-  const std::vector<LinkSamples> samples = take_samples(wiring, base, steps, tau);
+void find_links(const Wiring& wiring, const Residuals& base, const std::vector<MeasuredStep>& steps,
+                WaitFindings& waits) {
+  const std::vector<LinkSamples> samples = take_samples(wiring, base, steps, waits.rank_time);
   const double small = kSmallPart * static_cast<double>(usual_time(steps));
   const double spread = spread_of(samples);
   std::vector<Added> added;
   for (const LinkSamples& link : samples) added.push_back(added_by(link, spread, small));
-  std::vector<LinkCause> causes;
+  waits.jitter = spread;
+  std::vector<LinkCause>& causes = waits.links;
   if (const auto common = common_cause(added, small)) {
     causes.push_back(*common);
     for (Added& of : added) {
@@ -167,7 +223,10 @@ std::vector<LinkCause> find_links(const Wiring& wiring, const Residuals& base,
   std::vector<bool> done(added.size(), false);
   for (std::size_t i = 0; i < added.size(); ++i) {
     if (done[i] || !added[i].known || added[i].value == 0) continue;
-    LinkCause cause{.link = wiring.links[i], .both_ways = false, .added = std::llround(added[i].value)};
+    LinkCause cause{.link = wiring.links[i],
+                    .both_ways = false,
+                    .added = std::llround(added[i].value),
+                    .sd = added[i].error};
     const Link back{wiring.links[i].to, wiring.links[i].from};
     const auto other = static_cast<std::size_t>(std::find(wiring.links.begin(), wiring.links.end(), back) -
                                                 wiring.links.begin());
@@ -175,11 +234,11 @@ std::vector<LinkCause> find_links(const Wiring& wiring, const Residuals& base,
         agree(added[i], added[other], small)) {
       cause.both_ways = true;
       cause.added = std::llround((added[i].value + added[other].value) / 2);
+      cause.sd = std::hypot(added[i].error, added[other].error) / 2;
       done[other] = true;
     }
     causes.push_back(cause);
   }
-  return causes;
 }
 
 std::vector<Ticks> added_of(const Wiring& wiring, const std::vector<LinkCause>& causes, std::uint64_t on) {

@@ -23,11 +23,13 @@ struct LinkCause {
   std::optional<Link> link;  ///< none: all
   bool both_ways = false;
   Ticks added = 0;
+  double sd = 0;  ///< of `added`, ticks
 };
 
 struct WaitFindings {
   Ticks rank_time = 0;
   std::vector<LinkCause> links;
+  double jitter = 0;  ///< how far single latencies spread, as a part of them
 };
 
 /// An entry's usual time: the scale that small and large are measured with.
@@ -39,8 +41,9 @@ struct WaitFindings {
                                    const std::vector<MeasuredStep>& predicted, Ticks rank_time);
 
 /// Latencies that differ from the predicted ones, from messages that somebody waited for. `base` is what the prediction waits besides.
-[[nodiscard]] std::vector<LinkCause> find_links(const Wiring& wiring, const Residuals& base,
-                                                const std::vector<MeasuredStep>& steps, Ticks rank_time);
+/// Sets `links` and `jitter`.
+void find_links(const Wiring& wiring, const Residuals& base, const std::vector<MeasuredStep>& steps,
+                WaitFindings& waits);
 
 /// [link]: what these add.
 [[nodiscard]] std::vector<Ticks> added_of(const Wiring& wiring, const std::vector<LinkCause>& causes,

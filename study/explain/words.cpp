@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/kinds.hpp"
+
 namespace pipeloom::study::explain {
 namespace {
 
@@ -30,9 +32,15 @@ std::string listed(const List& list, Write&& write) {
   return text;
 }
 
-std::string slower(double factor) {
-  const double percent = (factor - 1) * 100;
-  return fmt::format("is {} by {:.1f} %", percent >= 0 ? "slower" : "faster", std::abs(percent));
+/// "is slower by 15.0 %", "is slower by 15.0 %, 1.5 ms an op", "takes 1.5 ms more an op".
+std::string slower(const Cause& cause, TimeUnit unit) {
+  if (!cause.factor)
+    return fmt::format("takes {} {} an op", time_text(std::abs(*cause.added), unit),
+                       *cause.added < 0 ? "less" : "more");
+  const double percent = (*cause.factor - 1) * 100;
+  std::string text = fmt::format("is {} by {:.1f} %", percent >= 0 ? "slower" : "faster", std::abs(percent));
+  if (cause.each) text += fmt::format(", {} an op", time_text(std::abs(*cause.each), unit));
+  return text;
 }
 
 std::string link_text(const Cause& cause, TimeUnit unit) {
@@ -66,7 +74,7 @@ std::string text_of(const OpSet& ops) {
   if (ops.stage) text = fmt::format("stage {}", ops.stage->value());
   if (ops.microbatch) text = fmt::format("microbatch {}", ops.microbatch->value());
   if (!ops.kind) return text.empty() ? "every op" : text;
-  const std::string letter(1, to_text(Op(*ops.kind, Stage(0), Microbatch(0)))[1]);
+  const std::string letter(1, letter_of(*ops.kind));
   return text.empty() ? fmt::format("every {}", letter) : fmt::format("{} of {}", letter, text);
 }
 
@@ -77,7 +85,7 @@ std::string text_of(const Cause& cause, TimeUnit unit) {
     case CauseKind::Microbatch:
     case CauseKind::Op:
       return fmt::format("{} {}", text_of(OpSet{cause.rank, cause.stage, cause.microbatch, cause.op_kind}),
-                         slower(*cause.factor));
+                         slower(cause, unit));
     case CauseKind::Link:
       return link_text(cause, unit);
     case CauseKind::MessageTime:
@@ -96,6 +104,11 @@ std::string text_of(const Cause& cause, TimeUnit unit) {
       break;
   }
   return "not explained";
+}
+
+std::string more_each(Ticks ticks, OpKind kind, TimeUnit unit) {
+  return fmt::format("{} {} each {}", time_text(std::abs(ticks), unit), ticks < 0 ? "less" : "more",
+                     letter_of(kind));
 }
 
 std::string clock_warning(Ticks slack, TimeUnit unit) {

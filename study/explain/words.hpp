@@ -13,6 +13,8 @@ namespace pipeloom::study::explain {
 [[nodiscard]] std::string text_of(const OpSet& ops);
 /// "rank 5 is slower by 15.0 %", ...: without the amount.
 [[nodiscard]] std::string text_of(const Cause& cause, TimeUnit unit);
+/// "72.1 ms more each F"
+[[nodiscard]] std::string more_each(Ticks ticks, OpKind kind, TimeUnit unit);
 /// That clocks were aligned, and what that means for amounts.
 [[nodiscard]] std::string clock_warning(Ticks slack, TimeUnit unit);
 

@@ -1,5 +1,6 @@
 #include "study/explain/worlds.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -41,15 +42,21 @@ Worlds::Worlds(const Wiring& wiring, const Times& predicted, const Residuals& ba
   all_ = residuals_of(wiring, everything, measured.times);
 }
 
-double Worlds::product(std::size_t e, std::uint64_t on) const {
+double Worlds::time_under(std::size_t e, std::uint64_t on) const {
   double sum = 0;
+  double added = 0;
   for (std::uint32_t i = wiring_.part_begin[e]; i < wiring_.part_begin[e + 1]; ++i) {
     double part = wiring_.parts[i].share;
-    for (std::uint64_t bits = causes_of_part_[i] & on; bits != 0; bits &= bits - 1)
-      part *= factor_[static_cast<std::size_t>(std::countr_zero(bits))];
+    for (std::uint64_t bits = causes_of_part_[i] & on; bits != 0; bits &= bits - 1) {
+      const auto cause = static_cast<std::size_t>(std::countr_zero(bits));
+      part *= factor_[cause];
+      added += findings_.ops.causes[cause].added;
+    }
     sum += part;
   }
-  return sum;
+  // What makes ops faster leaves some of them.
+  const auto whole = static_cast<double>(predicted_[e]) * sum;
+  return std::max(whole + added, 0.01 * whole);
 }
 
 void Worlds::set_durations(const Mask& mask) {
@@ -67,7 +74,8 @@ void Worlds::set_durations(const Mask& mask) {
       // The measured time, divided by what is off.
       const Ticks base = measured_.times.end[e] - measured_.times.start[e] - longer_[e];
       double undone = 1;
-      if ((meets & ~mask.ops) != 0) undone = product(e, mask.ops) / product(e, kAll);
+      if ((meets & ~mask.ops) != 0 && predicted_[e] > 0)
+        undone = time_under(e, mask.ops) / time_under(e, kAll);
       if (!mask.costs && findings_.ops.cost_sigma > 0)
         undone /= std::exp(findings_.ops.shift[findings_.ops.cell[e]]);
       duration_[e] = undone == 1 ? base : std::llround(static_cast<double>(base) * undone);
@@ -75,8 +83,7 @@ void Worlds::set_durations(const Mask& mask) {
       continue;
     }
     const bool plain = (meets & mask.ops) == 0 && shift == 1.0;
-    duration_[e] = plain ? predicted_[e]
-                         : std::llround(static_cast<double>(predicted_[e]) * product(e, mask.ops) * shift);
+    duration_[e] = plain ? predicted_[e] : std::llround(time_under(e, mask.ops) * shift);
     if (stays) duration_[e] += longer_[e];
   }
 }

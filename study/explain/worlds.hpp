@@ -60,7 +60,8 @@ class Worlds {
   [[nodiscard]] World prepare(const Mask& mask);
   void set_durations(const Mask& mask);
   void set_residuals(const Mask& mask);
-  [[nodiscard]] double product(std::size_t e, std::uint64_t on) const;
+  /// An entry's predicted time, in ticks, as the causes that are on make it.
+  [[nodiscard]] double time_under(std::size_t e, std::uint64_t on) const;
 
   const Wiring& wiring_;
   const Residuals& base_;

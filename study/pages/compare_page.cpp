@@ -7,6 +7,8 @@
 #include <set>
 
 #include <pipeloom/schedule.hpp>
+#include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
 #include "study/pages/charts.hpp"
 #include "study/pages/findings.hpp"
 #include "study/pages/run_page.hpp"
@@ -218,10 +220,6 @@ std::optional<Section> causes(const Runs& runs, Medium medium) {
   return section;
 }
 
-std::string signed_time(Ticks time, TimeUnit unit) {
-  return fmt::format("{}{}", time > 0 ? "+" : "", time_text(time, unit));
-}
-
 /// The ops of one run that differ most from the baseline's.
 PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most) {
   PageTable table;
@@ -235,10 +233,31 @@ PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most)
     table.rows.push_back(
         {{to_text(side.run->timeline.schedule->ops()[difference.in_b])},
          {fmt::format("{}", side.run->timeline.schedule->rank_of_op(difference.in_b).value())},
-         {signed_time(difference.start, unit)},
-         {signed_time(difference.duration, unit)}});
+         {explain::signed_time(difference.start, unit)},
+         {explain::signed_time(difference.duration, unit)}});
   }
   return table;
+}
+
+/// Of every measured run where the baseline predicts its ops: where the difference between the two comes from.
+void add_explanations(const Runs& runs, Page& page) {
+  Section section{"explained", "Where the difference comes from", {}};
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    const auto found = explain::explanation_between(*runs[0].run, *runs[run].run);
+    if (!found || found->causes.empty()) continue;
+    PageTable table = PageTable::of(explain::causes_table(*found),
+                                    fmt::format("{}: {}", runs[run].title, explain::headline_of(*found)));
+    table.sortable = false;
+    section.blocks.emplace_back(std::move(table));
+    for (const std::string& line : explain::straggler_lines(*found))
+      section.blocks.emplace_back(Paragraph{line});
+    for (const std::string& warning : found->warnings)
+      section.blocks.emplace_back(Paragraph{warning, Tone::Warning});
+    page.lead.emplace_back(Paragraph{
+        fmt::format("{}: largest cause of the difference: {}, {}", runs[run].title, found->causes[0].text,
+                    explain::signed_time(found->causes[0].amount, found->unit))});
+  }
+  if (!section.blocks.empty()) page.sections.push_back(std::move(section));
 }
 
 void add_differences(const Runs& runs, Medium medium, Page& page) {
@@ -270,6 +289,7 @@ Page compare_page(const std::list<Run>& loaded, Medium medium) {
   page.sections.push_back(timelines(runs, medium));
   page.sections.push_back({"metrics", "Metrics", {metrics_table(runs, rows)}});
   if (auto section = causes(runs, medium)) page.sections.push_back(std::move(*section));
+  add_explanations(runs, page);
   add_differences(runs, medium, page);
   for (const auto& [run, title] : runs) {
     if (!run->simulated()) continue;

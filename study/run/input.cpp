@@ -191,6 +191,14 @@ std::vector<std::vector<IdleSpan>> idle_spans_of(const Run& run) {
   return idle;
 }
 
+std::vector<std::vector<IdleSpan>> idle_spans_under(const Timeline& measured, const Run& predicted) {
+  const bool says = predicted.costs != nullptr &&
+                    (predicted.timeline.unit == TimeUnit::Unit) == (measured.unit == TimeUnit::Unit) &&
+                    predicted.schedule->placement() == measured.schedule->placement();
+  if (!says) return {};
+  return all_idle_spans(measured, *predicted.costs);
+}
+
 Run load_run(Request input, const Limits& limits, TimeUnit unit) {
   const std::string file = input.file.value_or("");
   const bool is_trace = is_trace_input(input);
@@ -237,6 +245,11 @@ std::list<Run> load_runs(const std::vector<std::string>& files, const Request& i
     one.other_files.assign(of_run.begin() + 1, of_run.end());
     const TimeUnit unit = runs.empty() ? TimeUnit::Unit : runs.front().timeline.unit;
     runs.push_back(load_run(std::move(one), limits, unit));
+  }
+  for (Run& run : runs) {
+    if (run.source != RunSource::TimelineFile) continue;
+    for (const Run& predicted : runs)
+      if (run.idle.empty()) run.idle = idle_spans_under(run.timeline, predicted);
   }
   return runs;
 }

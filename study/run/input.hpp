@@ -50,6 +50,11 @@ struct Input {
 /// Idle spans of the first step of a simulated run, [rank]: by its messages where these block or queue, else by its costs.
 [[nodiscard]] std::vector<std::vector<IdleSpan>> idle_spans_of(const Run& run);
 
+/// Idle spans of measured times, [rank]: from these and what `predicted` says that messages take. Nothing where it does not say so for this
+/// placement and clock.
+[[nodiscard]] std::vector<std::vector<IdleSpan>> idle_spans_under(const Timeline& measured,
+                                                                  const Run& predicted);
+
 /// `input` names a file, a trace's folder among them, or holds its text. Values on top of it count for simulated runs; `unit` is that of a timeline that does not say
 /// its own. The title is the file's name; idle spans are there where causes are known. Throws as read_input(), evaluate(),
 /// io::read_timeline(), io::read_trace() and io::assemble() do.
@@ -60,7 +65,8 @@ struct Input {
 [[nodiscard]] std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
                                                                  const std::optional<std::string>& from);
 
-/// The runs of `files` as files_by_run() has them, each with the values of `input` on top; a timeline without a unit has that of the first run.
+/// The runs of `files` as files_by_run() has them, each with the values of `input` on top; a timeline without a unit has that of the first run, and idle
+/// spans under the first simulated run that has its placement.
 /// Addresses stay: comparisons point to runs.
 [[nodiscard]] std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input,
                                        const Limits& limits);

@@ -107,6 +107,46 @@ TEST_CASE("a wrong row is named with its place") {
             .starts_with("t.jsonl:2:10: error: time is -1"));
 }
 
+TEST_CASE("files of tables as spreadsheets and calculators write them") {
+  const Folder marked("t.csv", "\xEF\xBB\xBFkind,time\nF,2\n");
+  REQUIRE(marked.rows().size() == 1);
+  CHECK(marked.rows()[0].number == 2 * kMs);
+  CHECK(Folder("t.csv", "").error().starts_with("t.csv: error: the table is empty"));
+  // 1/3 and 2/3 ms are no whole picoseconds: one line says so of both.
+  const Folder rounded("t.csv", "stage,time\n0,0.33333333333\n1,0.66666666667\n2,1\n");
+  const std::vector<std::string> warnings = read(rounded.costs, rounded.config).warnings;
+  REQUIRE(warnings.size() == 1);
+  CHECK(
+      warnings[0].ends_with("t.csv:2: time is 0.33333333333, more digits than are kept; it was rounded; so "
+                            "were 1 more of costs.table"));
+}
+
+TEST_CASE("a time with a unit in a table's file sets the unit of the configuration") {
+  for (const auto& [name, text] : {std::pair("t.csv", "kind,time\nF,5ms\n"),
+                                   std::pair("t.jsonl", "{\"kind\": \"F\", \"time\": \"5ms\"}\n")}) {
+    const Folder folder(name, text);
+    const Config config = read("{\"table\": \"" + std::string(name) + "\"}", folder.config);
+    CHECK(config.costs.unit == TimeUnit::Millisecond);
+    CHECK(config.costs.table->front().number == 5 * kMs);
+  }
+  const Folder plain("t.csv", "kind,time\nF,5\n");
+  CHECK(read("{\"table\": \"t.csv\"}", plain.config).costs.unit == TimeUnit::Unit);
+}
+
+TEST_CASE("factors of noise come from a file") {
+  for (const auto& [name, text] :
+       {std::pair("noise.json", "[0.9, 1.2]"), std::pair("noise.txt", "0.9\n1.2\n")}) {
+    const Folder folder(name, text);
+    const Config config =
+        read(R"({"noise": {"model": "empirical", "file": ")" + std::string(name) + "\"}}", folder.config);
+    CHECK(config.costs.noise->factors == std::vector<Scale>{kUnitScale / 10 * 9, kUnitScale / 10 * 12});
+  }
+  CHECK(error_of(R"({"noise": {"model": "empirical"}})")
+            .ends_with("costs.noise of the model empirical needs \"factors\" or \"file\", one of the two"));
+  CHECK(error_of(R"({"noise": {"model": "empirical", "file": "nowhere.txt"}})")
+            .find("costs.noise.file names the file 'nowhere.txt'") != std::string::npos);
+}
+
 TEST_CASE("a wrong link is named with its place") {
   CHECK(error_of(R"({"transfer": {"links": [{"from": 1, "latency": 2}]}})")
             .ends_with("a link needs \"from\" and \"to\", two different ranks"));

@@ -34,6 +34,24 @@ TEST_CASE("gaps with a transfer are split at the producer's end") {
         Spans{{0, 1, IdleCause::Warmup}, {1, 2, IdleCause::Transfer}, {8, 11, IdleCause::Cooldown}});
 }
 
+TEST_CASE("a rank that starts after its tensor arrived waited for the transfer no longer than predicted") {
+  // The scene above, but measured: 1F0 and all behind it on rank 1 began 2 later than they could, and 0B0 3 later than it arrived.
+  // Rank 1 in 0-4: 0F0 ends at 1, arrives at 2. Rank 0 in 2-11: 1B0 ends at 7, arrives at 8.
+  const auto schedule = scene("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1");
+  const Costs costs = uniform_costs(schedule->placement(), {.forward = 1, .backward = 2, .delay = 1});
+  const Timeline measured{.schedule = schedule,
+                          .steps = 1,
+                          .unit = TimeUnit::Unit,
+                          .start = {0, 1, 11, 13, 4, 5, 7, 8},
+                          .end = {1, 2, 13, 15, 5, 7, 8, 10}};
+  CHECK(idle_spans(measured, costs, Rank(0)) ==
+        Spans{{2, 7, IdleCause::Warmup}, {7, 8, IdleCause::Transfer}, {8, 11, IdleCause::Warmup}});
+  CHECK(idle_spans(measured, costs, Rank(1)) == Spans{{0, 1, IdleCause::Warmup},
+                                                      {1, 2, IdleCause::Transfer},
+                                                      {2, 4, IdleCause::Warmup},
+                                                      {10, 15, IdleCause::Cooldown}});
+}
+
 TEST_CASE("between the first backward and the last forward a gap is imbalance") {
   // F = 1, B = 2: 0F0 0-1, 1F0 1-2, 1B0 2-4, 0B0 4-6, 0F1 6-7, 1F1 7-8, 1B1 8-10, 0B1 10-12.
   const std::string text = "0F0 0B0 0F1 0B1 | 1F0 1B0 1F1 1B1";

@@ -114,4 +114,36 @@ TEST_CASE("what the step hangs on is what finite differences say") {
   CHECK(relative_change(later) / 0.01 == Approx(share).epsilon(0.03).margin(0.0001));
 }
 
+TEST_CASE("noise beyond what times hold, or pauses without end, are refused") {
+  const auto schedule = test::one_f_one_b(2, 4);
+  const Costs costs = costs_of(*schedule);
+  // 4 * (1e6 + 2e6) ticks a rank times 1e12 is above 2^62 = 4.6e18.
+  Noise factors{.model = NoiseModel::Empirical};
+  factors.factors = {1'000'000'000'000 * kUnitScale / 1'000};
+  CHECK_NOTHROW(Scenarios(*schedule, costs, factors).run(1, 0));
+  factors.factors = {1'000'000'000'000 * (kUnitScale / 1'000) * 1'000};
+  CHECK_THROWS_AS(Scenarios(*schedule, costs, factors).run(1, 0), InputError);
+  // Pauses of 1 in 2 ticks double the 2.4e7 ticks of work: 2.4e7 pauses a scenario.
+  Noise pauses{.model = NoiseModel::Hiccup};
+  pauses.period = 2;
+  pauses.time = 1;
+  CHECK_NOTHROW(Scenarios(*schedule, costs, pauses).run(1, 0));
+  CHECK_THROWS_AS(Scenarios(*schedule, costs, pauses).run(1'000, 0), InputError);
+}
+
+TEST_CASE("pauses in idle time pass") {
+  // Rank 1 waits for rank 0 before its first forward; whatever pauses fall there, a step without work on rank 1's side is not longer.
+  const auto schedule = test::one_f_one_b(2, 1);
+  Costs costs = costs_of(*schedule);
+  costs.duration[index_of(OpKind::Forward)][1] = 0;
+  costs.duration[index_of(OpKind::Backward)][1] = 0;
+  Noise pauses{.model = NoiseModel::Hiccup};
+  pauses.period = 1'000;
+  pauses.time = 999;
+  pauses.ranks = {Rank(1)};
+  // F 1e6, hop 1e5, hop 1e5, B 2e6.
+  for (const Ticks makespan : Scenarios(*schedule, costs, pauses).run(16, 4).makespan)
+    CHECK(makespan == 3'200'000);
+}
+
 }  // namespace pipeloom::scenarios_test

@@ -193,7 +193,34 @@ struct Plot {
   Planted invent();
   void measure_truth();
   void measure_spreads(PlantedRun& run);
+  /// [op]: log of what the predicted costs of its cell are wrong by.
+  std::vector<double> draw_shifts();
+  /// What such costs make of a cause's log factor for whoever sees both together: the mean over its cells.
+  [[nodiscard]] double mean_shift(const Planted& cause, const std::vector<double>& log_shifts) const;
 };
+
+std::vector<double> Plot::draw_shifts() {
+  std::vector<std::array<double, kOpKinds>> of_slot(static_cast<std::size_t>(schedule->placement().slots()));
+  for (auto& slot : of_slot)
+    for (double& of : slot) of = world.wrong_costs * gauss(random);
+  std::vector<double> shifts;
+  for (const Op op : schedule->ops())
+    shifts.push_back(of_slot[schedule->slot_of(op).at()][index_of(op.kind())]);
+  return shifts;
+}
+
+double Plot::mean_shift(const Planted& cause, const std::vector<double>& log_shifts) const {
+  // Causes of microbatches are seen within cells. All cells of a cause have as many ops.
+  if (!is_of_ops(cause.kind) || cause.microbatch) return 0;
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
+    if (!meets(cause, net.rank_of(i), schedule->ops()[i])) continue;
+    sum += log_shifts[i];
+    count += 1;
+  }
+  return count == 0 ? 0 : sum / count;
+}
 
 void Plot::add(Conditions& to, const Planted& cause) const {
   if (is_of_ops(cause.kind)) {
@@ -328,7 +355,7 @@ double spread(const std::vector<double>& values) {
 
 void Plot::measure_spreads(PlantedRun& run) {
   constexpr int kDraws = 16;
-  if (world.sigma == 0 && world.jitter == 0) return;
+  if (world.sigma == 0 && world.jitter == 0 && world.wrong_costs == 0) return;
   std::vector<std::vector<double>> effects(causes.size() + 1);
   const unsigned all = (1U << (causes.size() + 1)) - 1;
   for (int draw = 0; draw < kDraws; ++draw) {
@@ -336,8 +363,14 @@ void Plot::measure_spreads(PlantedRun& run) {
     for (double& of : noise) of = std::exp(world.sigma * gauss(random));
     std::vector<double> late(schedule->num_ops());
     for (double& of : late) of = std::exp(world.jitter * gauss(random));
-    const auto noisy = [&](unsigned set) {
+    const std::vector<double> shifts =
+        world.wrong_costs > 0 ? draw_shifts() : std::vector<double>(schedule->num_ops(), 0);
+    const auto noisy = [&](unsigned set, const Planted* seen = nullptr) {
       Conditions conditions = with(set);
+      const double seen_as = seen == nullptr ? 1 : std::exp(mean_shift(*seen, shifts));
+      for (std::size_t i = 0; i < noise.size(); ++i)
+        if (seen != nullptr && meets(*seen, net.rank_of(i), schedule->ops()[i]))
+          conditions.factor[i] *= seen_as;
       for (std::size_t i = 0; i < noise.size(); ++i) {
         conditions.factor[i] *= noise[i];
         conditions.latency[i] = std::llround(static_cast<double>(conditions.latency[i]) * late[i]);
@@ -346,7 +379,8 @@ void Plot::measure_spreads(PlantedRun& run) {
     };
     const double whole = noisy(all);
     effects.back().push_back(whole);
-    for (std::size_t i = 0; i < causes.size(); ++i) effects[i].push_back(whole - noisy(all & ~(1U << i)));
+    for (std::size_t i = 0; i < causes.size(); ++i)
+      effects[i].push_back(noisy(all, &causes[i]) - noisy(all & ~(1U << i)));
   }
   const double steps = std::sqrt(static_cast<double>(world.steps));
   for (std::size_t i = 0; i < causes.size(); ++i) causes[i].sd = spread(effects[i]) / steps;
@@ -425,14 +459,8 @@ PlantedRun plant(std::uint64_t seed, const PlantedWorld& world) {
     };
     if (std::none_of(plot.causes.begin(), plot.causes.end(), twice)) plot.causes.push_back(cause);
   }
-  if (world.wrong_costs > 0) {
-    std::vector<std::array<double, kOpKinds>> shifts(
-        static_cast<std::size_t>(plot.schedule->placement().slots()));
-    for (auto& slot : shifts)
-      for (double& of : slot) of = std::exp(world.wrong_costs * gauss(random));
-    for (const Op op : plot.schedule->ops())
-      plot.cell_shift.push_back(shifts[plot.schedule->slot_of(op).at()][index_of(op.kind())]);
-  }
+  if (world.wrong_costs > 0)
+    for (const double log_shift : plot.draw_shifts()) plot.cell_shift.push_back(std::exp(log_shift));
   while (!play(plot.net, *plot.costs, plot.with(~0U))) plot.causes.pop_back();
   plot.measure_truth();
   plot.measure_spreads(run);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <list>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -10,15 +11,25 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
+#include "study/explain/shown/explain_runs.hpp"
+#include "study/run/input.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
 /// Sizes stay in units of the memory model, and limits are not compared.
-study::RunNumbers side_of(const RunModel& run) {
+study::RunNumbers side_of(const RunModel& run, const std::vector<std::vector<IdleSpan>>& idle) {
   study::RunNumbers numbers = study::numbers_of(run);
   numbers.memory = nullptr;
+  numbers.idle = idle.empty() ? nullptr : &idle;
   return numbers;
+}
+
+/// Of a measured run under the baseline's costs, where these are of its placement: its own know no transfers.
+std::vector<std::vector<IdleSpan>> idle_of(const RunModel& run, const RunModel& baseline) {
+  if (run.source != RunSource::TimelineFile) return run.idle;
+  auto spans = study::idle_spans_under(run.timeline, baseline);
+  return spans.empty() ? run.idle : spans;
 }
 
 std::vector<std::int8_t> tints_of_steps(const Timeline& a, const Timeline& b,
@@ -50,6 +61,7 @@ PairComparison compare_pair(const RunModel& a, const RunModel& b, const study::C
     const std::string work = study::work_difference(from, to);
     if (!work.empty()) out.lines.push_back(work);
     out.lines.push_back(study::explain_idle(causes_a, causes_b, from.unit));
+    out.explanation = study::explain::explanation_between(a, b);
     if (b.source == RunSource::TimelineFile) out.offsets = study::clock_offsets(from, to, out.ops);
   }
   out.lines.push_back(fmt::format("{} ops in both, {} only in {}, {} only in {}", out.ops.matched,
@@ -63,11 +75,12 @@ ComparisonResult compare_runs(const std::vector<RunPtr>& runs, int step) {
   ComparisonResult out;
   std::vector<study::RunNumbers> sides;
   out.unit = runs.front()->timeline.unit;
+  std::list<std::vector<std::vector<IdleSpan>>> idle;
   for (const RunPtr& run : runs) {
-    sides.push_back(side_of(*run));
+    sides.push_back(side_of(*run, idle.emplace_back(idle_of(*run, *runs.front()))));
     out.runs.push_back(run->id);
     out.titles.push_back(run->title);
-    out.causes.push_back(study::cause_totals(run->idle));
+    out.causes.push_back(study::cause_totals(idle.back()));
     out.steps.push_back(study::step_makespans(run->timeline));
   }
   out.metrics = study::compare_metrics(sides);
@@ -229,14 +242,19 @@ void CompareModel::write_state(const Session&, io::JsonWriter& out) const {
     out.close();
   }
   out.close().key("pairs").array();
-  for (const PairComparison& pair : result_->pairs)
+  for (const PairComparison& pair : result_->pairs) {
     out.object()
         .member("matched", pair.ops.matched)
         .member("only_a", pair.ops.only_a)
         .member("only_b", pair.ops.only_b)
         .member("durations_differ", pair.ops.durations_differ)
         .member("lines", pair.lines)
-        .close();
+        .key("causes")
+        .array();
+    if (pair.explanation)
+      for (const study::explain::Cause& cause : pair.explanation->causes) out.value(cause.text);
+    out.close().close();
+  }
   out.close().close();
 }
 

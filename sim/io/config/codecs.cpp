@@ -328,7 +328,7 @@ std::vector<std::string> noise_keys(NoiseModel model) {
     case NoiseModel::Lognormal:
       return {"sigma"};
     case NoiseModel::Empirical:
-      return {"factors"};
+      return {"factors", "file"};
     case NoiseModel::Hiccup:
       return {"period", "time", "ranks"};
   }
@@ -343,6 +343,10 @@ void read_noise_member(pipeloom::Noise& out, std::string_view name, const Value&
     if (out.sigma > kUnitScale) refuse_value(value, key, "a number from 0 to 1");
   } else if (name == "period" || name == "time") {
     (name == "time" ? out.time : out.period) = time_of(value, key, context);
+  } else if (name == "file") {
+    if (!value.is(ValueKind::String)) refuse_value(value, key, "the name of a file");
+    const Document document = document_of_file(value, key);
+    read_noise_member(out, "factors", document.root(), context);
   } else {
     if (!value.is(ValueKind::Array) || value.items().empty())
       refuse_value(value, key, "an array with at least one number");
@@ -374,8 +378,12 @@ void Noise::read(cost::CostSpec& member, const Value& value, const ReadContext& 
                                      shortened(name, 64), keys);
     read_noise_member(out, name, value.items()[i], context);
   }
+  const bool is_empirical = out.model == NoiseModel::Empirical;
+  if (is_empirical && (value.find("factors") == nullptr) == (value.find("file") == nullptr))
+    throw InputError(value.where(),
+                     "costs.noise of the model empirical needs \"factors\" or \"file\", one of the two");
   for (const std::string& key : keys)
-    if (key != "ranks" && value.find(key) == nullptr)
+    if (!is_empirical && key != "ranks" && value.find(key) == nullptr)
       throw InputError(value.where(),
                        fmt::format("costs.noise of the model {} needs \"{}\"; give it", model->text(), key));
   if (out.model == NoiseModel::Hiccup && out.time >= out.period)

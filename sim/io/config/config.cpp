@@ -164,7 +164,7 @@ void inline_costs_file(Document& document) {
 
 std::vector<std::string> named_files(const Value& value, std::string_view path) {
   std::vector<std::string> files;
-  for (const std::string_view key : {"options.file", "costs.table"}) {
+  for (const std::string_view key : {"options.file", "costs.table", "costs.noise.file"}) {
     const Value* found = &value;
     std::string_view rest = key;
     if (!path.empty()) {

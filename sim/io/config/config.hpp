@@ -80,8 +80,8 @@ enum class Needs : unsigned char { Run, CostsOnly };
 /// InputError if it cannot be read or holds no object.
 void inline_costs_file(Document& document);
 
-/// Paths of the other files that a value at `path` names, "" for a whole configuration: a schedule's (options.file) and a table's
-/// (costs.table). What a run gives depends on their contents too. "-" is none.
+/// Paths of the other files that a value at `path` names, "" for a whole configuration: a schedule's (options.file), a table's
+/// (costs.table) and that of noise (costs.noise.file). What a run gives depends on their contents too. "-" is none.
 [[nodiscard]] std::vector<std::string> named_files(const Value& value, std::string_view path);
 
 /// True if the object looks like a schedule file rather than a configuration: it has "orders".

@@ -74,6 +74,7 @@ constexpr std::string_view kDefinitions = R"(    "time": {
         "model": {"enum": ["constant", "normal", "lognormal", "empirical", "hiccup"]},
         "sigma": {"type": "number", "minimum": 0},
         "factors": {"type": "array", "minItems": 1, "items": {"type": "number", "minimum": 0}},
+        "file": {"type": "string", "minLength": 1},
         "period": {"$ref": "#/$defs/time"},
         "time": {"$ref": "#/$defs/time"},
         "ranks": {"type": "array", "items": {"type": "integer", "minimum": 0}}

@@ -30,7 +30,7 @@ constexpr std::string_view kKindName = "kind";
 constexpr std::string_view kTimeName = "time";
 constexpr std::string_view kFactorName = "factor";
 constexpr std::size_t kShownCell = 40;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // that spreadsheets put before UTF-8
+constexpr std::string_view kRowsByteOrderMark = "\xEF\xBB\xBF";  // that spreadsheets put before UTF-8
 
 std::string kinds_allowed() {
   std::string out;
@@ -240,6 +240,19 @@ std::string array_of_lines(std::string text) {
   return out + "]";
 }
 
+/// Without a byte order mark.
+std::string text_of_file(const Value& name, std::string_view key) {
+  const std::string path = relative_to(name.where().file, name.text());
+  try {
+    std::string text = read_file(path);
+    if (text.starts_with(kRowsByteOrderMark)) text.erase(0, kRowsByteOrderMark.size());
+    return text;
+  } catch (const InputError& error) {
+    throw InputError(name.where(),
+                     fmt::format("{} names the file '{}': {}", key, shortened(path, 64), error.what()));
+  }
+}
+
 }  // namespace
 
 cost::CostRows rows_of(const Value& array, const ReadContext& context, RowNumber number) {
@@ -250,6 +263,12 @@ cost::CostRows rows_of(const Value& array, const ReadContext& context, RowNumber
   for (const Value& item : array.items()) rows->push_back(row_of(item, warning.context(), number));
   warning.say();
   return rows;
+}
+
+Document document_of_file(const Value& name, std::string_view key) {
+  const std::string path = relative_to(name.where().file, name.text());
+  std::string text = text_of_file(name, key);
+  return Document::parse(path.ends_with(".json") ? text : array_of_lines(std::move(text)), path);
 }
 
 bool file_has_time_literal(const Value& name) {
@@ -269,24 +288,14 @@ bool file_has_time_literal(const Value& name) {
 }
 
 cost::CostRows rows_of_file(const Value& name, const ReadContext& context) {
+  if (!name.text().ends_with(".csv"))
+    return rows_of(document_of_file(name, context.key.path).root(), context, RowNumber::Time);
   const std::string path = relative_to(name.where().file, name.text());
-  std::string text;
-  try {
-    text = read_file(path);
-  } catch (const InputError& error) {
-    throw InputError(name.where(), fmt::format("{} names the file '{}': {}", context.key.path,
-                                               shortened(path, 64), error.what()));
-  }
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  if (path.ends_with(".csv")) {
-    OneWarning warning(context);
-    auto rows = std::make_shared<std::vector<CostRow>>(CsvRows(path, warning.context()).read(text));
-    warning.say();
-    return rows;
-  }
-  if (path.ends_with(".jsonl")) text = array_of_lines(std::move(text));
-  const Document document = Document::parse(text, path);
-  return rows_of(document.root(), context, RowNumber::Time);
+  OneWarning warning(context);
+  CsvRows reader(path, warning.context());
+  auto rows = std::make_shared<std::vector<CostRow>>(reader.read(text_of_file(name, context.key.path)));
+  warning.say();
+  return rows;
 }
 
 void write_rows(TextWriter& out, const std::vector<cost::CostRow>& rows, TimeUnit unit) {

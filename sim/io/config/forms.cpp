@@ -244,7 +244,7 @@ const Form Table::kForm = {
 const Form Noise::kForm = {
     .help =
         "{\"model\": \"normal\" or \"lognormal\", \"sigma\": x}, {\"model\": \"empirical\", \"factors\": "
-        "[x]}, "
+        "[x]} (or \"file\"), "
         "{\"model\": \"hiccup\", \"period\": t, \"time\": t, \"ranks\": [r]} or {\"model\": \"constant\"}",
     .kinds = value_kinds({K::Object}),
     .kinds_text = "an object such as {\"model\": \"lognormal\", \"sigma\": 0.03}",

@@ -245,8 +245,9 @@ TEST_CASE("costs with layers go to a schedule with other stages", "[calibrate]")
   // which ranks these were.
   const ScheduleIn zbv = made("zbv", {.ranks = 3, .microbatches = 6, .chunks = 2});
   const Calibration found = calibrate(
-      run_with(zbv, R"({"time_unit": "ms", "forward": 5, "backward_input": 6, "backward_weight": 4})").timeline, {},
-      {4, 4, 4, 4, 4, 4});
+      run_with(zbv, R"({"time_unit": "ms", "forward": 5, "backward_input": 6, "backward_weight": 4})")
+          .timeline,
+      {}, {4, 4, 4, 4, 4, 4});
   CHECK(file_of(found).find("\"stage_ranks\": [0, 1, 2, 2, 1, 0]") != std::string::npos);
   const Run dealt = run_with(made("1f1b", {.ranks = 3, .microbatches = 6}), file_of(found));
   for (const Ticks forward : dealt.costs->duration[index_of(OpKind::Forward)]) CHECK(forward == 2 * 5 * kMs);

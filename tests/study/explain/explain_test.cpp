@@ -3,12 +3,14 @@
 #include "study/explain/explain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <pipeloom/error.hpp>
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
 #include "study/explain/amounts.hpp"
+#include "study/explain/shown/explain_runs.hpp"
 #include "support/catch.hpp"
 #include "support/planted.hpp"
 
@@ -51,6 +53,17 @@ TEST_CASE("quotients keep their sum", "[explain]") {
   CHECK(std::accumulate(means.begin(), means.end(), Ticks{0}) == 5);
 }
 
+TEST_CASE("times with gaps below the rank's time per message have no cause where they are predicted",
+          "[explain]") {
+  const auto schedule = made("1f1b", 4, 8);
+  // Entries stand 1 apart where a message takes 5 of a rank: another model of transfers made these times.
+  const Timeline timeline = simulate(
+      schedule, uniform_costs(schedule->placement(), {.forward = 10'000, .backward = 20'000, .delay = 1}));
+  const Explanation found = explain({.timeline = timeline, .rank_time = 5'000}, timeline);
+  CHECK(found.measured == found.predicted);
+  CHECK(found.causes.empty());
+}
+
 TEST_CASE("the same times have no cause", "[explain]") {
   const auto schedule = made("1f1b", 4, 8);
   const Timeline timeline = simulate(schedule, default_costs(schedule->placement()));
@@ -75,6 +88,120 @@ TEST_CASE("a slow rank has its whole effect", "[explain]") {
   CHECK(found.causes[0].rank == Rank(3));
   CHECK(found.causes[0].equivalent == std::vector<std::string>{"stage 3"});
   CHECK(found.causes[0].amount == 8 * 3 * ticks_per(TimeUnit::Unit) / 5);
+}
+
+TEST_CASE("what takes the same time more for short and long ops is added, not a factor", "[explain]") {
+  // F 10 and B 20: 3 more an op are 30 % of F and 15 % of B, which no one factor is. Rank 3 is busy in the steady state: 8 * 2 * 3.
+  const auto schedule = made("1f1b", 4, 8);
+  const Ticks unit = ticks_per(TimeUnit::Unit);
+  const Costs costs = uniform_costs(schedule->placement(), {.forward = 10 * unit, .backward = 20 * unit});
+  Costs slow = with_per_op(*schedule, costs);
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+    if (schedule->rank_of_op(i) == Rank(3)) slow.per_op[i] += 3 * unit;
+  const Predicted predicted{.timeline = simulate(schedule, costs),
+                            .costs = std::make_shared<const Costs>(costs)};
+  const Explanation found = explain(predicted, simulate(schedule, slow));
+  REQUIRE(found.causes.size() == 1);
+  CHECK(found.causes[0].kind == CauseKind::Rank);
+  CHECK(found.causes[0].rank == Rank(3));
+  CHECK_FALSE(found.causes[0].factor);
+  REQUIRE(found.causes[0].added);
+  CHECK(std::abs(*found.causes[0].added - 3 * unit) <= unit / 1000);
+  CHECK(found.causes[0].amount == 8 * 2 * 3 * unit);
+  CHECK(found.causes[0].text == "rank 3 takes 3 more an op");
+}
+
+TEST_CASE("two slow stages of a rank are two causes", "[explain]") {
+  // Stages 1, 5, 9 and 13 are rank 1's; two of the four are slow, so that neither the rank nor one of them says it.
+  const auto schedule = made("interleaved-1f1b", 4, 16, 4);
+  const Costs costs = default_costs(schedule->placement());
+  Costs slow = with_per_op(*schedule, costs);
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
+    const Stage stage = schedule->ops()[i].stage();
+    if (stage == Stage(1)) slow.per_op[i] += slow.per_op[i] * 3 / 10;
+    if (stage == Stage(9)) slow.per_op[i] += slow.per_op[i] / 2;
+  }
+  const Predicted predicted{.timeline = simulate(schedule, costs),
+                            .costs = std::make_shared<const Costs>(costs)};
+  const Explanation found = explain(predicted, simulate(schedule, slow));
+  REQUIRE(found.causes.size() == 2);
+  CHECK(found.causes[0].stage == Stage(9));
+  CHECK(*found.causes[0].factor == Approx(1.5));
+  CHECK(found.causes[1].stage == Stage(1));
+  CHECK(*found.causes[1].factor == Approx(1.3));
+}
+
+TEST_CASE("where a rank has two stages only, both slow ones are another name of the rank and one of them",
+          "[explain]") {
+  const auto schedule = made("interleaved-1f1b", 4, 16, 2);
+  const Costs costs = default_costs(schedule->placement());
+  Costs slow = with_per_op(*schedule, costs);
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
+    const Stage stage = schedule->ops()[i].stage();
+    if (stage == Stage(1)) slow.per_op[i] += slow.per_op[i] * 3 / 10;
+    if (stage == Stage(5)) slow.per_op[i] += slow.per_op[i] / 2;
+  }
+  const Predicted predicted{.timeline = simulate(schedule, costs),
+                            .costs = std::make_shared<const Costs>(costs)};
+  const Explanation found = explain(predicted, simulate(schedule, slow));
+  const Cause* rank = find_kind(found, CauseKind::Rank);
+  REQUIRE(rank != nullptr);
+  CHECK(rank->rank == Rank(1));
+  CHECK(rank->equivalent == std::vector<std::string>{"stage 1 by 30.0 %, stage 5 by 50.0 %"});
+}
+
+TEST_CASE("a slow rank is what makes work uneven", "[explain]") {
+  // 1F1B, p = m = 2, F 1, B 2, and rank 1 twice as slow. On rank 1 stand F0 B0 F1 B1, between 0F0 and 0B1.
+  //   o: rank 0 1 and 2, rank 1 2 and 4:        1 + 2 (2 + 4) + 2         = 15
+  //   i: all at the means, 1.5 and 3:           1.5 + 2 (1.5 + 3) + 3     = 13.5
+  //   r: rank 1 at the means, rank 0 as it is:  1 + 2 (1.5 + 3) + 2       = 12
+  //   a: rank 1 as it is, rank 0 at the means:  1.5 + 2 (2 + 4) + 3       = 16.5
+  const auto schedule = made("1f1b", 2, 2);
+  const Costs costs = default_costs(schedule->placement());
+  Costs slow = with_per_op(*schedule, costs);
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+    if (schedule->rank_of_op(i) == Rank(1)) slow.per_op[i] *= 2;
+  const Explanation found = explain({.timeline = simulate(schedule, costs)}, simulate(schedule, slow));
+  REQUIRE(found.stragglers);
+  CHECK(found.stragglers->slowdown == Approx(15 / 13.5));
+  CHECK(found.stragglers->workers.ranks == std::vector<Rank>{Rank(1)});
+  CHECK(found.stragglers->workers.removed == Approx((15 - 12) / (15 - 13.5)));
+  CHECK(found.stragglers->workers.added == Approx((16.5 - 13.5) / (15 - 13.5)));
+  // The last stage is the only one of that rank.
+  CHECK(found.stragglers->last_stage.ranks == std::vector<Rank>{Rank(1)});
+  CHECK(found.stragglers->last_stage.removed == found.stragglers->workers.removed);
+}
+
+TEST_CASE("even work has no stragglers", "[explain]") {
+  const auto schedule = made("1f1b", 4, 8);
+  const Timeline timeline = simulate(schedule, default_costs(schedule->placement()));
+  CHECK_FALSE(explain({.timeline = timeline}, timeline).stragglers);
+}
+
+TEST_CASE("a comparison explains a timeline of the ops that the baseline predicts", "[explain]") {
+  const auto schedule = made("1f1b", 4, 8);
+  const auto costs = std::make_shared<const Costs>(default_costs(schedule->placement()));
+  Run predicted;
+  predicted.schedule = schedule;
+  predicted.costs = costs;
+  predicted.timeline = simulate(schedule, *costs);
+  Run measured;
+  measured.source = RunSource::TimelineFile;
+  measured.schedule = schedule;
+  Costs slow = with_per_op(*schedule, *costs);
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+    if (schedule->rank_of_op(i) == Rank(3)) slow.per_op[i] += slow.per_op[i] / 5;
+  measured.timeline = simulate(schedule, slow);
+  const auto found = explanation_between(predicted, measured);
+  REQUIRE(found);
+  CHECK(found->causes.at(0).rank == Rank(3));
+  // Two measurements, or two simulations: nobody predicts.
+  CHECK_FALSE(explanation_between(measured, measured));
+  CHECK_FALSE(explanation_between(predicted, predicted));
+  // Other ops.
+  measured.schedule = made("1f1b", 4, 9);
+  measured.timeline = simulate(measured.schedule, default_costs(measured.schedule->placement()));
+  CHECK_FALSE(explanation_between(predicted, measured));
 }
 
 TEST_CASE("amounts sum to the difference, whatever the times are", "[explain]") {

@@ -254,6 +254,24 @@ TEST_CASE("A comparison shows what is left below a limit, as in the terminal") {
              Catch::Matchers::Contains("headroom\\_bytes"));
 }
 
+TEST_CASE("A comparison with a measured run says where the difference comes from") {
+  std::list<Run> runs;
+  runs.push_back(run_of(config("1f1b", 4, 8), "predicted.json"));
+  Run slow = run_of(config("1f1b", 4, 8, R"(, "costs": {"rank_scale": [1, 1, 1, 1.2]})"), "measured.jsonl");
+  Run measured;
+  measured.title = slow.title;
+  measured.source = RunSource::TimelineFile;
+  measured.schedule = slow.schedule;
+  measured.timeline = slow.timeline;
+  runs.push_back(measured);
+  const XmlDocument page = read_xml(html_of(compare_page(runs, Medium::Html)));
+  CHECK(page.error == "");
+  // 20 % of F + B for each of 8 microbatches: 8 * 0.2 * 3.
+  CHECK(has_text(page, "tr", "rank 3 is slower by 20.0 % (or stage 3)+4.8"));
+  CHECK_THAT(markdown_of(compare_page(runs, Medium::Markdown)),
+             Catch::Matchers::Contains("Where the difference comes from"));
+}
+
 TEST_CASE("Runs on unequal clocks have scales of their own") {
   std::list<Run> runs;
   runs.push_back(run_of(config("1f1b", 2, 4), "units.json"));

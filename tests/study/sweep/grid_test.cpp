@@ -246,6 +246,19 @@ TEST_CASE("base and costs may be files") {
   write("orders.csv", "0F0,0F1,0B0,0B1\r\n");
   CHECK(Grid::read(path).hash() != hash);
 
+  // So does a table of costs: in the base, in a costs file that an axis names, and as an axis of its own.
+  for (const char* grid : {R"({"base": {"costs": {"table": "rows.csv"}}, "axes": {"ranks": [2]}})",
+                           R"({"base": {}, "axes": {"costs": ["with_table.json"]}})",
+                           R"({"base": {}, "axes": {"costs.table": ["rows.csv"]}})"}) {
+    INFO(grid);
+    write("with_table.json", R"({"table": "rows.csv"})");
+    write("grid.json", grid);
+    write("rows.csv", "kind,time\nF,5\n");
+    const std::string five = Grid::read(path).hash();
+    write("rows.csv", "kind,time\nF,50\n");
+    CHECK(Grid::read(path).hash() != five);
+  }
+
   write("grid.json", R"({"base": "none.json"})");
   CHECK_THROWS_AS(Grid::read(path), InputError);
   write("grid.json", R"({"axes": {"costs": ["none.json"]}})");

@@ -1,0 +1,84 @@
+#include "study/explain/shown/explain_table.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "study/text/numbers.hpp"
+
+namespace pipeloom::study::explain {
+namespace {
+
+/// "+10.50 %"; "" of nothing.
+std::string part_text(Ticks ticks, Ticks whole) {
+  if (whole == 0) return {};
+  return fmt::format("{:+.2f} %", 100 * static_cast<double>(ticks) / static_cast<double>(whole));
+}
+
+/// Two digits that count are enough of a spread.
+std::string spread_text(double sd, TimeUnit unit) {
+  if (sd < 1) return {};
+  const double step = std::pow(10.0, std::floor(std::log10(sd)) - 1);
+  return study::time_text(std::llround(std::round(sd / step) * step), unit);
+}
+
+/// "rank 3", "ranks 0, 3"
+std::string ranks_text(const std::vector<Rank>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i].value());
+  return text;
+}
+
+}  // namespace
+
+std::string signed_time(Ticks ticks, TimeUnit unit) {
+  return fmt::format("{}{}", ticks > 0 ? "+" : "", study::time_text(ticks, unit));
+}
+
+std::string headline_of(const Explanation& explanation) {
+  const TimeUnit unit = explanation.unit;
+  const Ticks difference = explanation.measured - explanation.predicted;
+  std::string text =
+      fmt::format("measured {}, predicted {}: {}", study::time_text(explanation.measured, unit),
+                  study::time_text(explanation.predicted, unit), signed_time(difference, unit));
+  const std::string part = part_text(difference, explanation.predicted);
+  if (!part.empty()) text += fmt::format(" ({})", part);
+  if (explanation.steps > 1) text += fmt::format("; mean of {} steps", explanation.steps);
+  return text;
+}
+
+Table causes_table(const Explanation& explanation) {
+  Table table({{"cause", Align::Left},
+               {"amount", Align::Right},
+               {"of the step", Align::Right},
+               {"sd", Align::Right},
+               {"alone", Align::Right},
+               {"if fixed", Align::Right}});
+  const TimeUnit unit = explanation.unit;
+  for (const Cause& cause : explanation.causes) {
+    const bool is_rest = cause.kind == CauseKind::Noise || cause.kind == CauseKind::Unexplained;
+    std::string text = cause.text;
+    if (cause.kind != CauseKind::Costs)
+      for (const std::string& other : cause.equivalent) text += fmt::format(" (or {})", other);
+    table.add_row({text, signed_time(cause.amount, unit), part_text(cause.amount, explanation.predicted),
+                   spread_text(cause.sd, unit), is_rest ? "" : signed_time(cause.alone, unit),
+                   is_rest ? "" : signed_time(cause.if_fixed, unit)});
+  }
+  return table;
+}
+
+std::vector<std::string> straggler_lines(const Explanation& explanation) {
+  if (!explanation.stragglers) return {};
+  const Stragglers& found = *explanation.stragglers;
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
+  return {fmt::format("uneven ops make the step {:.3f} times as long as even ones would", found.slowdown),
+          fmt::format("  without those of {} {} less of that (M_W), with theirs alone {}",
+                      ranks_text(found.workers.ranks), percent(found.workers.removed),
+                      percent(found.workers.added)),
+          fmt::format("  without those of the last stage, on {}, {} less (M_S), with these alone {}",
+                      ranks_text(found.last_stage.ranks), percent(found.last_stage.removed),
+                      percent(found.last_stage.added))};
+}
+
+}  // namespace pipeloom::study::explain
