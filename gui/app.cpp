@@ -15,6 +15,7 @@
 #include "gui/platform/tab_order.hpp"
 #include "gui/script_parts.hpp"
 #include "gui/script_runner.hpp"
+#include "study/run/input.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -140,7 +141,8 @@ void App::take_input() {
     if (event.type == InputEvent::Type::KeyUp) down_[key] = false;
     if (event.type == InputEvent::Type::Focus && !event.focused) down_.fill(false);
     if (event.type == InputEvent::Type::Drop)
-      for (const std::string& path : event.paths) run_command(*session_, "open", path);
+      for (const auto& of_run : study::files_by_run(event.paths, {}))
+        run_command(*session_, "open", of_run.front());
   }
 }
 

@@ -50,10 +50,10 @@ constexpr const char* kFooter =
 void add_options(CLI::App& app, Options& options) {
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version", std::string(kVersion), "Print the version");
-  app.add_option(
-         "FILE", options.files,
-         "Configurations, schedules or timelines to open, stacked from the top in this order; the first "
-         "configuration is the one under edit")
+  app.add_option("FILE", options.files,
+                 "Configurations, schedules, timelines or traces to open, stacked from the top in this "
+                 "order; the first "
+                 "configuration is the one under edit")
       ->type_name("FILE");
   app.add_option("--script", options.script, "Run the commands of this file, - for standard input")
       ->type_name("FILE");

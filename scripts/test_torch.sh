@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a real PyTorch does with our files: trains with every schedule that can be written for it and compares loss and gradients with
-# the unsplit model, and compares the lists that releases make themselves with ours, cell by cell.
+# the unsplit model, compares the lists that releases make themselves with ours, cell by cell, and reads back what its profiler records.
 #
 #   scripts/test_torch.sh [FOLDER]        default build/torch
 #
@@ -60,4 +60,14 @@ echo "training steps of torch $release"
 "$python" "$tools/run_files.py" "$folder/cases" > "$folder/outcomes"
 cut -d' ' -f1 "$folder/outcomes" | sort | uniq -c
 if grep -v '^right ' "$folder/outcomes"; then failed=1; fi
+
+echo "traces of torch $release"
+for schedule in 1f1b zb-h1 interleaved-1f1b; do
+  chunks=1
+  if [ "$schedule" = interleaved-1f1b ]; then chunks=2; fi
+  rm -rf "$folder/trace-$schedule"
+  "$pipeloom" convert <(echo "{\"schedule\": \"$schedule\", \"ranks\": 2, \"microbatches\": 4, \"chunks\": $chunks}") "$folder/trace.csv" \
+    --to torch-compute --force -q
+  "$python" "$tools/record_trace.py" "$pipeloom" "$folder/trace.csv" $((2 * chunks)) 4 "$folder/trace-$schedule" || failed=1
+done
 exit $failed

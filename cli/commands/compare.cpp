@@ -37,6 +37,10 @@ ComparePage page_of(const CompareOptions& options) {
 ExitCode compare_runs(const CompareOptions& options, const std::vector<study::CompareRule>& rules) {
   const std::list<pipeloom::Run> loaded =
       study::load_runs(options.files, options.input, options.input.limits());
+  if (loaded.size() < 2)
+    throw InputError(
+        Where{options.files.front()},
+        "all files are of one trace, as a folder's files of its ranks are; name the other run too");
   std::vector<const pipeloom::Run*> runs;
   for (const pipeloom::Run& run : loaded) {
     options.output.warn(run.warnings);

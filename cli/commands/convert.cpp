@@ -28,6 +28,7 @@ struct ConvertOptions {
   OutputOptions output;
   PictureOptions picture;
   LowerChoices lower;
+  std::vector<std::string> files;  ///< the input, and where to
   std::string file;
   std::string to;
   bool force = false;
@@ -37,13 +38,18 @@ struct ConvertOptions {
 std::string list_of_formats() {
   Table table({{"Format", Align::Left}, {"", Align::Left}, {"", Align::Left}, {"", Align::Left}});
   for (const io::Format& format : io::all_formats()) {
-    const bool readable = format.read || format.read_timeline;
+    const bool readable = format.read || format.read_timeline || io::is_trace_format(format.name);
     const char* use = readable && format.write ? "in, out" : readable ? "in" : "out";
     table.add_row(
         {"  " + format.name, use, fmt::format("{}", fmt::join(format.extensions, " ")), format.summary});
   }
+  const auto is_written = [](const io::TraceFormatName& trace) {
+    const auto& formats = io::all_formats();
+    return std::any_of(formats.begin(), formats.end(),
+                       [&trace](const io::Format& format) { return format.name == trace.name; });
+  };
   for (const io::TraceFormatName& format : io::trace_format_list())
-    table.add_row({"  " + format.name, "in", "", format.summary});
+    if (!is_written(format)) table.add_row({"  " + format.name, "in", "", format.summary});
   return "\nFormats:\n" + table.text().substr(std::string_view("Format\n").size());
 }
 
@@ -192,8 +198,7 @@ void convert_timeline(const ConvertOptions& options, const io::Format& format, c
 
 void convert_trace(const ConvertOptions& options, const io::Format& format) {
   require_times_enough(options, format);
-  const io::TraceRun read =
-      io::assemble(io::read_trace({*options.input.file}, {options.input.from, options.input.mapping}));
+  const io::TraceRun read = study::read_trace_input(options.input);
   options.output.warn(read.warnings);
   write_timeline(options, format, read.timeline);
 }
@@ -210,7 +215,24 @@ bool read_times(ConvertOptions& options) {
   return from || io::looks_like_timeline(*options.input.text);
 }
 
+/// All but the last of the files are the input: one, or those of the ranks of a trace.
+void split_files(ConvertOptions& options) {
+  std::vector<std::string> files = std::move(options.files);
+  options.file = std::move(files.back());
+  files.pop_back();
+  const auto runs = study::files_by_run(files, options.input.from);
+  if (runs.size() > 1)
+    throw InputError(
+        Where{runs[1].front()},
+        fmt::format("is of no run that {} is of; several inputs are the files of the ranks of one trace, in "
+                    "one folder",
+                    shortened(files.front(), 200)));
+  options.input.file = std::move(files.front());
+  options.input.other_files.assign(files.begin() + 1, files.end());
+}
+
 ExitCode run_convert(ConvertOptions options) {
+  split_files(options);
   const io::Format& format = target_format(options);
   require_free(options.file, options.force);
   if (study::is_trace_input(options.input)) {
@@ -234,10 +256,11 @@ ExitCode run_convert(ConvertOptions options) {
 Run convert(OptionList& list) {
   auto options = std::make_shared<ConvertOptions>();
   list.set_footer(list_of_formats() + '\n');
-  list.positional("IN", options->input.file, "FILE",
-                  "Configuration, schedule, timeline, trace or folder of a trace; - is standard input")
-      .required();
-  list.positional("OUT", options->file, "FILE", "Where to; - is standard output").required();
+  list.positional("FILES", options->files, "FILE",
+                  "IN and OUT. IN: configuration, schedule, timeline, trace, its folder or the files of its "
+                  "ranks; - is standard input. OUT: where to; - is standard output")
+      .required()
+      .at_least(2);
   list.option("--from", options->input.from, "FORMAT",
               "Format of a schedule, timeline or trace; found by content if left out");
   add_mapping_option(list, options->input);

@@ -8,12 +8,14 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
+#include "cli/pages/scenario_options.hpp"
 #include "sim/base/text_tools.hpp"
 #include "study/document/plain_text.hpp"
 #include "study/pages/run_page.hpp"
 #include "study/pages/sweep_page.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/run/input.hpp"
+#include "study/text/at_place.hpp"
 #include "version.hpp"
 
 namespace pipeloom::cli::commands {
@@ -31,6 +33,7 @@ struct ReportOptions {
   bool force = false;
   study::page::SweepQuestion question;
   std::optional<std::string> top;
+  ScenarioOptions scenarios;
 };
 
 /// Whether any option was given that only sweeps understand.
@@ -54,6 +57,12 @@ Medium medium_of(const ReportOptions& options) {
                    fmt::format("cannot tell from '{}' what kind of page to write; end it in .html or .md, or "
                                "give --format html or --format markdown",
                                shortened(name, 80)));
+}
+
+void require_no_scenarios(const ReportOptions& options) {
+  if (options.scenarios.scenarios || options.scenarios.seed)
+    throw InputError(Where{"--scenarios"},
+                     "scenarios are of one run, and the page is of several; write a page of each run");
 }
 
 /// The page and whether some run is over its memory limit.
@@ -81,8 +90,14 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
     say(fmt::format("{}{}error: {}\n", run.title, run.title.empty() ? "" : ": ",
                     study::over_limit_text(*run.over_limit, *run.memory)));
   }
-  result.page = runs.size() == 1 ? study::page::run_page(runs.front(), medium)
-                                 : study::page::compare_page(runs, medium);
+  if (runs.size() == 1) {
+    const auto scenarios =
+        study::at_place(runs.front().title, [&] { return scenarios_of(options.scenarios, runs.front()); });
+    result.page = study::page::run_page(runs.front(), medium, scenarios ? &*scenarios : nullptr);
+    return result;
+  }
+  require_no_scenarios(options);
+  result.page = study::page::compare_page(runs, medium);
   return result;
 }
 
@@ -91,6 +106,7 @@ Result make_page(const ReportOptions& options, Medium medium) {
   if (sweeps == 0) return page_of_runs(options, medium);
   if (static_cast<std::size_t>(sweeps) != options.files.size())
     throw InputError("results of sweeps and single runs do not share a page; write one for each kind");
+  require_no_scenarios(options);
   study::page::SweepQuestion question = options.question;
   if (options.top) question.top = static_cast<std::size_t>(parse_count("--top", *options.top, 1, 1000));
   return {study::page::sweep_page(options.files, question, fmt::format("pipeloom {}", kVersion)), false};
@@ -174,6 +190,7 @@ Run report(OptionList& list) {
   add_sweep_options(list, *options);
   add_shape_options(list, options->input);
   add_trace_options(list, options->input);
+  add_scenario_options(list, options->scenarios);
   add_value_options(list, options->input);
   add_output_options(list, options->output);
   return [options] { return run_report(*options); };

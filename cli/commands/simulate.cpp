@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
+#include "cli/pages/scenario_options.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/tracks/marks.hpp"
@@ -25,8 +24,7 @@ struct SimulateOptions {
   bool force = false;
   bool chart = false;
   std::vector<std::string> include;
-  std::optional<std::string> scenarios;
-  std::optional<std::string> seed;
+  ScenarioOptions scenarios;
 
   /// The report goes to standard output, which then holds nothing else.
   [[nodiscard]] bool report_on_stdout() const { return print.is("json") || report_file == "-"; }
@@ -56,10 +54,7 @@ void add_options(OptionList& list, SimulateOptions& options) {
   list.option("--include", options.include, "orders|timeline",
               "Put these into the report too, separated by commas")
       .separated_by(',');
-  list.option("--scenarios", options.scenarios, "N",
-              "Run so many steps with durations that vary as costs.noise says: quantiles, and what the step "
-              "hangs on");
-  list.option("--seed", options.seed, "S", "Which scenarios: the same seed gives the same ones (default 0)");
+  add_scenario_options(list, options.scenarios);
   list.flag("--force", options.force, "Overwrite an existing report");
   add_output_options(list, options.output);
 }
@@ -82,17 +77,6 @@ std::string chart(const pipeloom::Run& run, const Screen& screen, bool everythin
   options.unicode = screen.unicode;
   if (everything) options.max_ranks = run.schedule->ranks();
   return draw::terminal_chart(run.timeline, options);
-}
-
-std::optional<study::ScenarioSummary> scenarios_of(const SimulateOptions& options, const pipeloom::Run& run) {
-  if (!options.scenarios) {
-    if (options.seed)
-      throw InputError(Where{"--seed"}, "there are no scenarios that it is for; give --scenarios N");
-    return std::nullopt;
-  }
-  const int count = parse_count("--scenarios", *options.scenarios, 1, study::kMostScenarios);
-  const int seed = parse_count("--seed", options.seed.value_or("0"), 0, std::numeric_limits<int>::max());
-  return study::run_scenarios(run, count, static_cast<std::uint64_t>(seed));
 }
 
 /// What people read: the table unless it is not wanted, the chart if it is.
@@ -129,7 +113,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
   const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   options.output.warn(run.warnings);
-  const auto scenarios = study::at_place(input.name, [&] { return scenarios_of(options, run); });
+  const auto scenarios = study::at_place(input.name, [&] { return scenarios_of(options.scenarios, run); });
   if (scenarios) parts.scenarios = &*scenarios;
   const auto write = [&](std::ostream& out) { study::write_report(out, run, parts); };
   if (options.report_in_file()) io::write_file(*options.report_file, overwrite_if(options.force), write);

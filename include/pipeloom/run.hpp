@@ -37,8 +37,9 @@ struct MessageSummary;
 /// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
 /// and names the option that is wrong.
 struct Request {
-  std::optional<std::string> file;     ///< configuration or schedule file, "-" for standard input
-  std::optional<std::string> text;     ///< what the file holds, if it was read already
+  std::optional<std::string> file;            ///< configuration or schedule file, "-" for standard input
+  std::optional<std::string> text;            ///< what the file holds, if it was read already
+  std::vector<std::string> other_files = {};  ///< of a trace: those of the other ranks, beside `file`
   std::optional<std::string> from;     ///< format of the file; without it content decides, then the extension
   std::optional<std::string> mapping;  ///< of a trace: the file that says what the names of its ranges mean
   std::optional<std::string> schedule;

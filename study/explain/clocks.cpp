@@ -5,14 +5,6 @@
 namespace pipeloom::study::explain {
 namespace {
 
-/// Two ranks that send to each other.
-struct Pair {
-  Rank a;
-  Rank b;
-  Ticks ahead = 0;  // of b before a
-  Ticks slack = 0;
-};
-
 /// What the messages of one link say.
 struct LinkGap {
   Ticks smallest = kMaxTicks;  // from the producer's lane to the consumer, over the predicted latency
@@ -62,8 +54,8 @@ Ticks ahead_of(const LinkGap& there, const LinkGap& back) {
   return waited_there ? there.smallest : -back.smallest;
 }
 
-std::vector<Pair> pairs_of(const Wiring& wiring, const std::vector<LinkGap>& gaps) {
-  std::vector<Pair> pairs;
+std::vector<ClockPair> pairs_of(const Wiring& wiring, const std::vector<LinkGap>& gaps) {
+  std::vector<ClockPair> pairs;
   for (std::size_t i = 0; i < wiring.links.size(); ++i) {
     const Link link = wiring.links[i];
     if (link.to < link.from) continue;
@@ -72,32 +64,7 @@ std::vector<Pair> pairs_of(const Wiring& wiring, const std::vector<LinkGap>& gap
     const LinkGap& other = gaps[static_cast<std::size_t>(back - wiring.links.begin())];
     pairs.push_back({link.from, link.to, ahead_of(gaps[i], other), gaps[i].smallest + other.smallest});
   }
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const Pair& x, const Pair& y) { return x.slack < y.slack; });
   return pairs;
-}
-
-/// Kruskal's tree of least slack; offsets follow along it.
-void follow_tree(const std::vector<Pair>& pairs, Clocks& clocks) {
-  std::vector<std::size_t> group(clocks.offset.size());
-  for (std::size_t r = 0; r < group.size(); ++r) group[r] = r;
-  for (const Pair& pair : pairs) {
-    const std::size_t kept = group[pair.a.at()];
-    const std::size_t moved = group[pair.b.at()];
-    if (kept == moved) continue;
-    const Ticks by = clocks.offset[pair.a.at()] + pair.ahead - clocks.offset[pair.b.at()];
-    for (std::size_t r = 0; r < group.size(); ++r) {
-      if (group[r] != moved) continue;
-      group[r] = kept;
-      clocks.offset[r] += by;
-    }
-    clocks.slack = std::max(clocks.slack, pair.slack);
-  }
-  const Ticks first = clocks.offset[0];
-  for (std::size_t r = 0; r < group.size(); ++r) {
-    clocks.offset[r] -= first;
-    if (group[r] != group[0]) clocks.loose.emplace_back(static_cast<std::int32_t>(r));
-  }
 }
 
 }  // namespace
@@ -105,11 +72,13 @@ void follow_tree(const std::vector<Pair>& pairs, Clocks& clocks) {
 Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks rank_time,
                    bool known_apart) {
   Clocks clocks;
-  clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
   const std::vector<LinkGap> gaps = gaps_of(wiring, steps, rank_time);
   clocks.apart =
       known_apart || std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
-  if (clocks.apart) follow_tree(pairs_of(wiring, gaps), clocks);
+  if (clocks.apart)
+    static_cast<ClockOffsets&>(clocks) = follow_pairs(wiring.ranks, pairs_of(wiring, gaps));
+  else
+    clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
   return clocks;
 }
 

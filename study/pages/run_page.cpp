@@ -104,13 +104,22 @@ Section ranks_section(const Run& run, Medium medium) {
   return section;
 }
 
+Section scenarios_section(const Run& run, const ScenarioSummary& scenarios) {
+  Section section{"scenarios", "Steps that vary", {}};
+  section.blocks.emplace_back(
+      PageTable::of(scenario_times_table(scenarios, run.timeline.unit),
+                    scenario_title(scenarios) + ": durations vary as costs.noise says."));
+  section.blocks.emplace_back(PageTable::of(sensitivity_table(scenarios, false), "What the step hangs on."));
+  return section;
+}
+
 void add_warnings(const Run& run, Page& page) {
   if (run.over_limit)
     page.lead.emplace_back(Paragraph{over_limit_text(*run.over_limit, *run.memory), Tone::Bad});
   for (const std::string& warning : run.warnings) page.lead.emplace_back(Paragraph{warning, Tone::Warning});
 }
 
-Page simulated_page(const Run& run, Medium medium) {
+Page simulated_page(const Run& run, Medium medium, const ScenarioSummary* scenarios) {
   Page page;
   page.title = run_heading(run);
   page.subtitle = run_subtitle(run);
@@ -122,6 +131,7 @@ Page simulated_page(const Run& run, Medium medium) {
   if (medium == Medium::Html && !run.metrics->ranks.empty()) page.sections.push_back(memory_section(run));
   if (causes.total.total() > 0) page.sections.push_back(causes_section(run, medium));
   page.sections.push_back(ranks_section(run, medium));
+  if (scenarios != nullptr) page.sections.push_back(scenarios_section(run, *scenarios));
   Section summary{"numbers", "All numbers", {PageTable::of(summary_table(run), "")}};
   if (run.critical_path) summary.blocks.emplace_back(critical_table(run));
   page.sections.push_back(std::move(summary));
@@ -147,8 +157,8 @@ Page read_page(const Run& run, Medium medium) {
 
 }  // namespace
 
-Page run_page(const Run& run, Medium medium) {
-  Page page = run.simulated() ? simulated_page(run, medium) : read_page(run, medium);
+Page run_page(const Run& run, Medium medium, const ScenarioSummary* scenarios) {
+  Page page = run.simulated() ? simulated_page(run, medium, scenarios) : read_page(run, medium);
   page.footer = fmt::format("pipeloom {}", kVersion);
   return page;
 }

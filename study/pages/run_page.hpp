@@ -7,6 +7,7 @@
 
 #include <pipeloom/run.hpp>
 #include "study/document/document.hpp"
+#include "study/run/scenario_run.hpp"
 
 namespace pipeloom::study::page {
 
@@ -14,8 +15,8 @@ namespace pipeloom::study::page {
 enum class Medium : unsigned char { Html, Markdown };
 
 /// Simulated: makespan, bubble, memory and limit, bound, the largest cause of idle time in a sentence; timeline; memory; idle causes; ranks;
-/// critical path; configuration with the origin of every value. Read from a file of times: what times alone tell.
-[[nodiscard]] Page run_page(const Run& run, Medium medium);
+/// critical path; configuration with the origin of every value; `scenarios` of it, if there are any. Read from a file of times: what times alone tell.
+[[nodiscard]] Page run_page(const Run& run, Medium medium, const ScenarioSummary* scenarios = nullptr);
 
 /// Two runs or more, the first the baseline: metrics with changes, timelines one above the other on one scale, idle causes of each,
 /// what explains the difference, ops that differ most.

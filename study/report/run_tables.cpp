@@ -202,8 +202,7 @@ std::string summary_page(const Run& run, const SummaryStyle& style) {
   return out;
 }
 
-std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit, const SummaryStyle& style) {
-  constexpr std::size_t kShown = 4;  // of stages, of ranks, of kinds, of links
+Table scenario_times_table(const ScenarioSummary& scenarios, TimeUnit unit) {
   Table times({{"over scenarios"},
                {"mean", Align::Right},
                {"p50", Align::Right},
@@ -214,21 +213,33 @@ std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit, const
   };
   add("makespan", scenarios.makespan, [unit](double ticks) { return time_text(std::llround(ticks), unit); });
   add("bubble ratio", scenarios.bubble, [](double ratio) { return ratio_text(ratio); });
+  return times;
+}
+
+Table sensitivity_table(const ScenarioSummary& scenarios, bool everything) {
+  constexpr std::size_t kShown = 4;  // of stages, of ranks, of kinds, of links
   Table hangs({{"1 % slower"}, {"lengthens the step by", Align::Right}});
   std::size_t shown = 0;
   for (std::size_t i = 0; i < scenarios.sensitivities.size(); ++i) {
     const Sensitivity& one = scenarios.sensitivities[i];
     shown = i > 0 && scenarios.sensitivities[i - 1].what == one.what ? shown + 1 : 0;
-    if (shown < kShown || style.everything)
-      hangs.add_row({name_of(one), fmt::format("{:.2f} %", one.derivative)});
+    if (shown < kShown || everything) hangs.add_row({name_of(one), fmt::format("{:.2f} %", one.derivative)});
   }
+  return hangs;
+}
+
+std::string scenario_title(const ScenarioSummary& scenarios) {
+  return fmt::format("{}, seed {}", count_text(static_cast<std::size_t>(scenarios.count), "scenario"),
+                     scenarios.seed);
+}
+
+std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit, const SummaryStyle& style) {
   const auto text = [&style](const Table& table) {
     return style.markdown ? table.markdown() : table.text(style.colour);
   };
-  return bold(fmt::format("{}, seed {}", count_text(static_cast<std::size_t>(scenarios.count), "scenario"),
-                          scenarios.seed),
-              style.colour) +
-         "\n\n" + text(times) + '\n' + text(hangs);
+  return bold(scenario_title(scenarios), style.colour) + "\n\n" +
+         text(scenario_times_table(scenarios, unit)) + '\n' +
+         text(sensitivity_table(scenarios, style.everything));
 }
 
 std::string over_limit_text(const OverLimit& over, const MemoryModel& model) {

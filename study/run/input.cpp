@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -14,7 +16,6 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/traces/assemble.hpp"
 #include "sim/io/traces/trace_reader.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "study/text/at_place.hpp"
@@ -95,6 +96,12 @@ bool is_trace_input(const Request& input) {
   return input.from ? io::is_trace_format(*input.from) : io::is_trace(*input.file);
 }
 
+io::TraceRun read_trace_input(const Request& input) {
+  std::vector<std::string> files = {*input.file};
+  files.insert(files.end(), input.other_files.begin(), input.other_files.end());
+  return io::assemble(io::read_trace(files, {input.from, input.mapping}));
+}
+
 Input read_input(const Request& options) {
   Input input;
   io::Document document = read_document(options, input);
@@ -152,13 +159,26 @@ Run read_run(std::string_view text, const std::string& file, TimeUnit unit) {
 }
 
 Run trace_run(const Request& input) {
-  io::TraceRun read = io::assemble(io::read_trace({*input.file}, {input.from, input.mapping}));
+  io::TraceRun read = read_trace_input(input);
   Run run;
   run.source = RunSource::TimelineFile;
   run.schedule = read.timeline.schedule;
   run.timeline = std::move(read.timeline);
   run.warnings = std::move(read.warnings);
   return run;
+}
+
+/// Whether the text is a file of times, as --from or the content says.
+bool holds_times(const std::string& text, const Request& input) {
+  if (input.from) return static_cast<bool>(io::find_format(*input.from, Where{"--from"}).read_timeline);
+  return io::looks_like_timeline(text);
+}
+
+/// "trace/rank0.json and 3 more".
+std::string title_of_files(const Request& input) {
+  std::string title = shortened(input.file.value_or(""), kMaxTitle);
+  if (!input.other_files.empty()) title += fmt::format(" and {} more", input.other_files.size());
+  return title;
 }
 
 }  // namespace
@@ -186,23 +206,43 @@ Run load_run(Request input, const Limits& limits, TimeUnit unit) {
   Run run;
   if (is_trace) {
     run = trace_run(input);
-  } else if (input.text && io::looks_like_timeline(*input.text)) {
+  } else if (input.text && holds_times(*input.text, input)) {
     run = read_run(*input.text, file, unit);
   } else {
     const Input read = read_input(input);
     run = at_place(read.name, [&] { return evaluate(read, limits); });
     run.idle = idle_spans_of(run);
   }
-  run.title = shortened(file, kMaxTitle);
+  run.title = title_of_files(input);
   run.file = file;
   return run;
 }
 
+std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
+                                                   const std::optional<std::string>& from) {
+  std::vector<std::vector<std::string>> runs;
+  std::map<std::pair<std::string, std::string>, std::size_t> traces;  // format and folder -> run
+  for (const std::string& file : files) {
+    const std::string format = io::format_of_rank_file(file, from);
+    if (!format.empty()) {
+      const std::string folder = std::filesystem::path(file).parent_path().string();
+      const auto [trace, is_new] = traces.emplace(std::pair(format, folder), runs.size());
+      if (!is_new) {
+        runs[trace->second].push_back(file);
+        continue;
+      }
+    }
+    runs.push_back({file});
+  }
+  return runs;
+}
+
 std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input, const Limits& limits) {
   std::list<Run> runs;
-  for (const std::string& file : files) {
+  for (const std::vector<std::string>& of_run : files_by_run(files, input.from)) {
     Request one = input;
-    one.file = file;
+    one.file = of_run.front();
+    one.other_files.assign(of_run.begin() + 1, of_run.end());
     const TimeUnit unit = runs.empty() ? TimeUnit::Unit : runs.front().timeline.unit;
     runs.push_back(load_run(std::move(one), limits, unit));
   }

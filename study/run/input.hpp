@@ -13,6 +13,7 @@
 #include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
 #include "sim/io/config/config.hpp"
+#include "sim/io/traces/assemble.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
@@ -41,6 +42,8 @@ struct Input {
 
 /// Whether the file is a trace of a real run, or a folder of its files: --from says so, or its content.
 [[nodiscard]] bool is_trace_input(const Request& input);
+/// What a trace says, its other files included. REQUIRES: is_trace_input(). Throws as io::read_trace() and io::assemble() do.
+[[nodiscard]] io::TraceRun read_trace_input(const Request& input);
 
 // Runs of files: simulated from a configuration or schedule file, or read from a file of times.
 
@@ -57,7 +60,12 @@ struct Input {
 /// io::read_timeline(), io::read_trace() and io::assemble() do.
 [[nodiscard]] Run load_run(Request input, const Limits& limits, TimeUnit unit);
 
-/// The runs of `files` in this order, each with the values of `input` on top; a timeline without a unit has that of the first run, and idle
+/// The files of each run, in the order of the first of each: files of one folder that hold a rank each of a trace are one run, any other is its own. `from` is the
+/// format of those files, found by content if left out.
+[[nodiscard]] std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
+                                                                 const std::optional<std::string>& from);
+
+/// The runs of `files` as files_by_run() has them, each with the values of `input` on top; a timeline without a unit has that of the first run, and idle
 /// spans under the first simulated run that has its placement.
 /// Addresses stay: comparisons point to runs.
 [[nodiscard]] std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input,

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/session.hpp"
 #include "support/catch.hpp"
+#include "support/trace_files.hpp"
 
 namespace open_file_test {
 
@@ -146,6 +148,45 @@ TEST_CASE("opening shows the run, a problem leaves what was there", "[open]") {
   REQUIRE(session.runs.size() == 2);
   CHECK(session.runs[0].run->id != first);
   CHECK(session.runs[0].run->file == csv.path());
+}
+
+TEST_CASE("a trace opens as one run, from its folder or the file of a rank", "[open]") {
+  const Timeline times = test::simulated_times("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", 2);
+  const test::TraceFolder folder("open_file_test");
+  test::write_trace("kineto", folder, times, {.has_messages = true});
+  for (const std::string& path : {folder.path(), folder.path() + "/", folder.file("rank1.json")}) {
+    INFO(path);
+    const OpenedFile opened = read_run_file(path);
+    INFO(opened.problem);
+    REQUIRE(opened.run);
+    CHECK(*opened.run->schedule == *times.schedule);
+    CHECK(opened.run->timeline.start == times.start);
+    CHECK(opened.run->title == std::filesystem::path(folder.path()).filename().string());
+    // Two microbatches, there and back; those of the second step are not drawn.
+    REQUIRE(opened.run->message_bars.size() == 4);
+    CHECK(opened.run->message_bars.front().start == times.end_of(0));
+    CHECK(opened.run->message_bars.front().end == times.end_of(0) + test::kTraceLatency);
+    REQUIRE(opened.run->message_track);
+  }
+  Session session;
+  session.part<FileOpener>().open_named({folder.file("rank0.json"), folder.file("rank1.json")});
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 1);
+  CHECK(session.runs[0].run->file == folder.path());
+  // One more of its files: the run in its place.
+  open_path(session, folder.file("rank0.json"), true);
+  wait_idle(session);
+  CHECK(session.runs.size() == 1);
+}
+
+TEST_CASE("what is wrong with a trace is one line", "[open]") {
+  const test::TraceFolder folder("open_file_test");
+  test::write_trace("kineto", folder, test::simulated_times("0F0 0B0 | 1F0 1B0", 1), {.has_messages = true});
+  std::filesystem::remove(folder.file("rank0.json"));
+  const OpenedFile opened = read_run_file(folder.path());
+  CHECK(opened.kind == OpenedFile::Kind::Problem);
+  CHECK(opened.problem ==
+        folder.file("rank1.json") + ": error: stage 0 is missing; add the files of the ranks that run them");
 }
 
 TEST_CASE("files named together are stacked in the order given", "[open]") {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -213,7 +214,9 @@ TEST_CASE("a Kineto trace is the run that wrote it, to the nanosecond", "[traces
   const TraceRun run = read(folder.path());
   require_equal(run.timeline, times);
   CHECK(run.steps == (with_marks ? std::vector<std::int32_t>{5, 6, 7} : std::vector<std::int32_t>{0, 1, 2}));
-  CHECK(run.warnings.empty());
+  // The times are made up, and no message can have arrived by them; nothing else is said.
+  REQUIRE(run.warnings.size() == 1);
+  CHECK(has(run.warnings[0], "before they leave"));
 }
 
 TEST_CASE("a packed trace is the same trace", "[traces]") {
@@ -355,6 +358,35 @@ TEST_CASE("names of one's own", "[traces]") {
   CHECK(has(refuse(R"({"ranges": [{"match": "a", "kind": "X"}]})"), "kind is"));
   CHECK(has(refuse(R"({"ranges": [{"match": "{stag}", "kind": "F"}]})"), "part of match"));
   CHECK(has(refuse(R"({"ranges": [{"match": "{kind}", "kind": "F"}]})"), "must say what it stands for"));
+}
+
+TEST_CASE("the mapping of the page for DeepSpeed's instructions", "[traces]") {
+  std::ifstream page_file(PIPELOOM_SOURCE_DIR "/docs/traces.md");
+  const std::string page{std::istreambuf_iterator<char>(page_file), {}};
+  const std::size_t at = page.rfind("```json", page.find("\"pipe forward\", \"kind\""));
+  REQUIRE(at != std::string::npos);
+  const std::size_t begin = at + std::string_view("```json").size();
+  const Folder folder;
+  const std::string mapping = folder.put("names.map", page.substr(begin, page.find("```", begin) - begin));
+  const Timeline times = some_times(kOrders, 2);
+  for (const int rank : {0, 1}) {
+    std::vector<std::string> events;
+    for (int step = 0; step < times.steps; ++step) {
+      events.push_back(event("user_annotation", fmt::format("train_batch {}", step + 4),
+                             step * 1000 * kMicrosecond, 900 * kMicrosecond, step + 1, 1));
+      for (std::size_t i = times.schedule->queue_begin(Rank(rank)); i < times.schedule->queue_end(Rank(rank));
+           ++i) {
+        const bool forward = times.schedule->ops()[i].kind() == OpKind::Forward;
+        events.push_back(event("user_annotation", forward ? "pipe forward" : "pipe backward",
+                               times.start_of(i, step), times.end_of(i, step) - times.start_of(i, step),
+                               100 + static_cast<int>(events.size()), 1));
+      }
+    }
+    folder.put(fmt::format("r{}.json", rank), kineto_text(rank, events));
+  }
+  const TraceRun run = read(folder.path(), {.from = {}, .mapping = mapping});
+  require_equal(run.timeline, times);
+  CHECK(run.steps == std::vector<std::int32_t>{4, 5});
 }
 
 TEST_CASE("Megatron's times of chunks", "[traces]") {

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 /// Extensions of what can be opened; contents decide afterwards.
 bool may_be_read(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kExtensions = {".json", ".csv", ".jsonl", ".txt", ".log"};
+  constexpr std::array<std::string_view, 7> kExtensions = {".json", ".csv", ".jsonl", ".txt",
+                                                           ".log",  ".gz",  ".sqlite"};
   const std::string folded = lower(name);
   return std::any_of(kExtensions.begin(), kExtensions.end(),
                      [&](std::string_view extension) { return folded.ends_with(extension); });

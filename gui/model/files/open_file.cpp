@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <new>
 #include <utility>
 
@@ -21,13 +20,17 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/trace_reader.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
+/// Of a folder its name too, however its path ends.
 std::string name_of_file(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
+  const std::filesystem::path whole(path);
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
 OpenedFile run_of(RunPtr run) {
@@ -53,16 +56,28 @@ RunPtr open_schedule(const study::Input& input, const Cancelled& cancelled) {
                    input.name);
 }
 
-RunPtr open_timeline(io::TimelineFile read, const std::string& path) {
+RunPtr open_times(Timeline timeline, const std::string& path, std::vector<std::string> warnings,
+                  const std::vector<io::TracedMessage>& messages = {}) {
   const std::string title = name_of_file(path);
-  const Timeline& timeline = read.timeline;
   require_shown(timeline.schedule->ranks(), static_cast<double>(timeline.start.size()), title);
-  return build_timed_run(std::move(read.timeline), title, path, std::move(read.warnings));
+  return build_timed_run(std::move(timeline), title, path, std::move(warnings), messages);
+}
+
+RunPtr open_timeline(const std::string& text, const std::string& path) {
+  io::TimelineFile read = io::read_timeline(text, path);
+  return open_times(std::move(read.timeline), path, std::move(read.warnings));
+}
+
+/// Somebody who chooses the file of one rank wants the run.
+RunPtr open_trace(const std::string& path) {
+  const std::string whole = io::whole_trace_of(path);
+  io::TraceRun read = io::assemble(io::read_trace({whole}));
+  return open_times(std::move(read.timeline), whole, std::move(read.warnings), read.messages);
 }
 
 OpenedFile open_text(std::string text, const std::string& path, Configurations configurations,
                      const Cancelled& cancelled) {
-  if (io::looks_like_timeline(text)) return run_of(open_timeline(io::read_timeline(text, path), path));
+  if (io::looks_like_timeline(text)) return run_of(open_timeline(text, path));
   Request texts;
   texts.file = path;
   texts.text = text;
@@ -117,6 +132,7 @@ OpenedFile read_run_text(std::string text, const std::string& path, Configuratio
 
 OpenedFile read_run_file(const std::string& path, Configurations configurations, const Cancelled& cancelled) {
   try {
+    if (io::is_trace(path)) return run_of(open_trace(path));
     if (sweep::is_result_file(path)) return read_sweep(path, cancelled);
     return read_run_text(io::read_file(path, kMaxFile), path, configurations, cancelled);
   } catch (const Error& error) {
@@ -137,8 +153,9 @@ void FileOpener::open(Session& session, const std::string& path, bool compared) 
       });
 }
 
-void FileOpener::open_named(std::vector<std::string> paths) {
-  named_.insert(named_.end(), std::make_move_iterator(paths.begin()), std::make_move_iterator(paths.end()));
+void FileOpener::open_named(const std::vector<std::string>& paths) {
+  for (std::vector<std::string>& of_run : study::files_by_run(paths, {}))
+    named_.push_back(std::move(of_run.front()));
 }
 
 /// One after the other: each takes its place below those before it, and what a file is decides how the next is read.
@@ -206,14 +223,16 @@ void FileOpener::finish(Session& session, const OpenedFile& opened, const std::s
     session.part<Problems>().show_file(session, path);  // all that is wrong; the message is the first of it
     return session.say(opened.problem, MessageKind::Problem);
   }
-  session.say(fmt::format("opened {}", path));
+  // The file of one rank has opened its trace.
+  const std::string& shown = opened.run ? opened.run->file : path;
+  session.say(fmt::format("opened {}", shown));
   if (opened.kind == OpenedFile::Kind::Sweep)
     session.part<SweepModel>().show(session, path, opened.sweep);
   else if (!opened.run)
     edit_configuration(session, opened, path);
-  else if (!replace_open(session, path, opened.run))
+  else if (!replace_open(session, shown, opened.run))
     compared ? session.add_run(opened.run, true) : put_on_top(session, opened.run);
-  for (const auto& tell : on_opened) tell(session, path);
+  for (const auto& tell : on_opened) tell(session, shown);
 }
 
 void open_path(Session& session, const std::string& path, bool compared) {

@@ -5,6 +5,7 @@
 //   configuration                 the parameters, and with them the live run; opened below others, a run of its own
 //   schedule (JSON, PyTorch CSV)  a simulated run; one that hangs shows what did run and who waits for whom
 //   timeline, report with one     a run with the file's times
+//   trace of a real run, its folder, or the file of one of its ranks beside those of the others: its run
 //   result of a sweep             the panel Sweep
 //
 // Reading and simulating happen in a job. What is wrong with a file becomes the message, and what was on screen stays.
@@ -62,7 +63,7 @@ class FileOpener : public Part {
   void open(Session& session, const std::string& path, bool compared);
   /// The files that a command line names, from the top of the stack in this order. The first configuration among them is the one under
   /// edit; the others are runs of their own.
-  void open_named(std::vector<std::string> paths);
+  void open_named(const std::vector<std::string>& paths);
   /// Some of them are still to come.
   [[nodiscard]] bool brings_run() const override { return !named_.empty() || named_under_way_; }
 

@@ -67,6 +67,19 @@ std::vector<MessageBar> program_bars(const ProgramRun& run, const Program& progr
   return bars;
 }
 
+std::vector<MessageBar> traced_bars(const std::vector<io::TracedMessage>& messages) {
+  std::vector<MessageBar> bars;
+  for (const io::TracedMessage& message : messages) {
+    const Span span = message.under_way();
+    if (message.step != 0 || span.length() <= 0) continue;
+    if (bars.size() == kMaxMessageBars) return {};
+    bars.push_back({span.start, span.end, message.from, message.to, message.producer, message.consumer,
+                    message.is_gradient});
+  }
+  sort_bars(bars);
+  return bars;
+}
+
 /// What a run costs whose times are given: no hop takes time, so that a gap has no cause but its phase.
 Costs no_hops(const Schedule& schedule) {
   return default_costs(schedule.placement());
@@ -198,11 +211,12 @@ RunPtr build_run(Run made, std::string title, RunSource source, std::string file
 }
 
 RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,
-                       std::vector<std::string> warnings) {
+                       std::vector<std::string> warnings, const std::vector<io::TracedMessage>& messages) {
   auto run = new_run(std::move(title), RunSource::TimelineFile, std::move(file));
   run->schedule = timeline.schedule;
   run->timeline = std::move(timeline);
   run->warnings = std::move(warnings);
+  run->message_bars = traced_bars(messages);
   run->idle = all_idle_spans(run->timeline, no_hops(*run->schedule));
   index_run(*run);
   return run;

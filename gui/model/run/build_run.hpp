@@ -9,6 +9,7 @@
 
 #include "gui/model/run/jobs.hpp"
 #include "gui/model/run/run_model.hpp"
+#include "sim/io/traces/trace_messages.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::gui {
@@ -42,8 +43,10 @@ void require_shown(const io::Config& config);
 [[nodiscard]] RunPtr build_run(Run made, std::string title, RunSource source, std::string file);
 
 /// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
+/// `messages` are those that were recorded; the bars are those of the first step.
 [[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,
-                                     std::vector<std::string> warnings = {});
+                                     std::vector<std::string> warnings = {},
+                                     const std::vector<io::TracedMessage>& messages = {});
 
 /// slack[i] of op index i: how much later it could start with the makespan unchanged. Empty where nothing says: measured runs, runs
 /// that hang, runs whose messages block or queue, more than kMaxSlackEntries entries. O(ops), about 0.3 us each: a job's work.

@@ -12,14 +12,15 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/formats/timeline_rows.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::io {
 namespace {
 
 /// Which op it is, before stages are known.
-using OpName = std::tuple<OpKind, std::int32_t, std::int32_t, std::int32_t>;
+using OpName = std::tuple<OpKind, std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
 OpName name_of_op(const TraceOp& op) {
-  return {op.kind, op.stage, op.chunk, op.microbatch};
+  return {op.kind, op.stage, op.chunk, op.microbatch, op.slice};
 }
 
 bool is_backward_part(OpKind kind) {
@@ -57,10 +58,10 @@ Ops::const_iterator end_of_step(Ops::const_iterator at, Ops::const_iterator end)
 
 /// Whether each forward of these ops has a backward behind it and the other way round.
 bool is_closed(OpSpan ops) {
-  using Pass = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+  using Pass = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
   std::set<Pass> open, done;
   for (auto op = ops.first; op != ops.second; ++op) {
-    const Pass pass{op->stage, op->chunk, op->microbatch};
+    const Pass pass{op->stage, op->chunk, op->microbatch, op->slice};
     if (op->kind == OpKind::Forward)
       open.insert(pass);
     else if (is_backward_part(op->kind) && open.erase(pass) == 0 && !done.contains(pass))
@@ -193,9 +194,11 @@ class Assembler {
   TraceRun run() {
     drop_replicas();
     require_ranks();
+    warn_of_ranks_without_file();
     require_equal_counts();
     choose_steps();
     make_timeline();
+    take_messages();
     warn_of_outliers();
     return std::move(out_);
   }
@@ -235,7 +238,7 @@ class Assembler {
       else
         for (const OpName& name : rank.names()) have.insert(std::get<1>(name));
     }
-    const std::int32_t expected = knows_stages() ? kUnknown : trace_.expected_ranks;
+    const std::int32_t expected = knows_stages() ? last_stage_of_messages() + 1 : trace_.expected_ranks;
     const std::int32_t count = std::max(expected, *have.rbegin() + 1);
     std::vector<std::string> missing;
     for (std::int32_t i = 0; i < count && missing.size() < 10; ++i)
@@ -248,9 +251,37 @@ class Assembler {
                                  knows_stages() ? "the ranks that run them" : "these ranks"));
   }
 
+  /// The last that a message goes to or comes from; kUnknown if no message names a stage.
+  [[nodiscard]] std::int32_t last_stage_of_messages() const {
+    std::int32_t last = kUnknown;
+    for (const RankTrace& rank : trace_.ranks)
+      for (const TraceMessage& message : rank.messages)
+        if (message.stage != kUnknown) {
+          const bool goes_up = message.is_gradient == message.is_receive;
+          last = std::max(last, message.stage + (goes_up ? 1 : 0));
+        }
+    return last;
+  }
+
+  /// Files of a job with other dimensions beside the pipeline may be the first of each stage: nothing but a remark.
+  void warn_of_ranks_without_file() {
+    std::vector<std::string> missing;
+    std::int32_t next = 0;
+    for (const RankTrace& rank : trace_.ranks) {
+      for (; next < rank.rank; ++next) missing.push_back(fmt::format("{}", next));
+      next = rank.rank + 1;
+    }
+    for (; next < trace_.expected_ranks && next < kMaxIndex; ++next)
+      missing.push_back(fmt::format("{}", next));
+    if (!knows_stages() || missing.empty() || trace_.expected_ranks == kUnknown) return;
+    warn(fmt::format("of {} ranks, {} {} no file here: if {} a stage of its own, the run is not whole",
+                     trace_.expected_ranks, few_of(missing), missing.size() == 1 ? "has" : "have",
+                     missing.size() == 1 ? "it ran" : "one of them ran"));
+  }
+
   /// Rank r of p: as the trace says, or by its chunk.
   [[nodiscard]] std::int32_t stage_of(const OpName& name, std::size_t rank) const {
-    const auto [kind, stage, chunk, microbatch] = name;
+    const auto [kind, stage, chunk, microbatch, slice] = name;
     if (stage != kUnknown) return stage;
     const auto p = static_cast<std::int32_t>(ranks_.size());
     const auto r = static_cast<std::int32_t>(rank);
@@ -261,30 +292,49 @@ class Assembler {
     return trace_.chunk_order == ChunkOrder::Wave && chunk % 2 == 1 ? (chunk + 1) * p - 1 - r : chunk * p + r;
   }
 
-  /// Every stage runs every microbatch forward.
-  void require_equal_counts() const {
-    std::map<std::int32_t, std::pair<std::size_t, std::vector<std::int32_t>>>
-        count;  // stage -> forwards, ranks
+  /// Passes of one direction by stage, and the ranks that ran them.
+  struct StageCount {
+    std::size_t forwards = 0;
+    std::size_t backwards = 0;
+    std::vector<std::int32_t> ranks = {};
+  };
+
+  [[nodiscard]] std::map<std::int32_t, StageCount> count_passes() const {
+    std::map<std::int32_t, StageCount> count;
     for (std::size_t r = 0; r < ranks_.size(); ++r)
       for (const OpName& name : ranks_[r].names()) {
-        if (std::get<0>(name) != OpKind::Forward) continue;
-        auto& [forwards, ranks] = count[stage_of(name, r)];
-        ++forwards;
-        if (ranks.empty() || ranks.back() != ranks_[r].rank()) ranks.push_back(ranks_[r].rank());
+        const OpKind kind = std::get<0>(name);
+        StageCount& stage = count[stage_of(name, r)];
+        if (kind == OpKind::Forward) ++stage.forwards;
+        if (kind == OpKind::Backward || kind == OpKind::BackwardInput) ++stage.backwards;
+        if (stage.ranks.empty() || stage.ranks.back() != ranks_[r].rank())
+          stage.ranks.push_back(ranks_[r].rank());
       }
-    std::vector<std::string> parts;
-    bool differ = false;
-    for (const auto& [stage, have] : count) {
-      differ |= have.first != count.begin()->second.first;
-      parts.push_back(
-          fmt::format("stage {} on rank {} has {}", stage, fmt::join(have.second, "+"), have.first));
-    }
-    if (differ)
+    return count;
+  }
+
+  /// Every stage runs every microbatch forward, and backward if any stage does.
+  void require_equal_counts() const {
+    const auto count = count_passes();
+    const StageCount& first = count.begin()->second;
+    const bool goes_back =
+        std::any_of(count.begin(), count.end(), [](const auto& stage) { return stage.second.backwards > 0; });
+    const auto refuse = [&](std::string_view what, std::size_t StageCount::*number) {
+      std::vector<std::string> parts;
+      for (const auto& [stage, have] : count)
+        parts.push_back(
+            fmt::format("stage {} on rank {} has {}", stage, fmt::join(have.ranks, "+"), have.*number));
       throw InputError(
           Where{ranks_.front().file()},
-          fmt::format("stages run different numbers of forwards in a step: {}; give the files of one run, "
+          fmt::format("stages run different numbers of {} in a step: {}; give the files of one run, "
                       "recorded over whole steps",
-                      few_of(parts)));
+                      what, few_of(parts)));
+    };
+    for (const auto& [stage, have] : count)
+      if (have.forwards != first.forwards) refuse("forwards", &StageCount::forwards);
+    for (const auto& [stage, have] : count)
+      if (goes_back && have.backwards != first.forwards)
+        refuse(fmt::format("backwards, or others than {} forwards,", first.forwards), &StageCount::backwards);
   }
 
   /// Those that every rank ran in full.
@@ -315,13 +365,16 @@ class Assembler {
       out_.steps.push_back(name.first == kUnknown || name.second > 0 ? name.second : name.first);
   }
 
-  /// An op that starts before the one before it has ended starts when that ends, unless both are one group.
+  /// An op that starts before the one before it has ended starts when that ends, unless both are one group. Copies run beside.
   void untangle(Ops& ops) {
     std::stable_sort(ops.begin(), ops.end(),
                      [](const TraceOp& a, const TraceOp& b) { return a.start < b.start; });
-    for (std::size_t i = 1; i < ops.size(); ++i) {
-      const TraceOp& before = ops[i - 1];
-      TraceOp& op = ops[i];
+    const TraceOp* last = nullptr;
+    for (TraceOp& op : ops) {
+      if (is_copy(op.kind)) continue;
+      const TraceOp* const found = std::exchange(last, &op);
+      if (found == nullptr) continue;
+      const TraceOp& before = *found;
       if (op.start >= before.end || (op.start == before.start && op.end == before.end)) continue;
       ++num_overlaps_;
       op.start = before.end;
@@ -331,8 +384,8 @@ class Assembler {
 
   void add_rows(std::size_t r, int step, const Ops& ops, Ticks offset, std::vector<TimelineRow>& rows) const {
     for (const TraceOp& op : ops) {
-      const Op named(op.kind, Stage(stage_of(name_of_op(op), r)), Microbatch(op.microbatch));
-      rows.push_back({.op = named,
+      const Op whole(op.kind, Stage(stage_of(name_of_op(op), r)), Microbatch(op.microbatch));
+      rows.push_back({.op = op.slice == kUnknown ? whole : whole.with_slice(op.slice),
                       .start = op.start + offset,
                       .end = op.end + offset,
                       .rank = static_cast<std::int32_t>(r),
@@ -347,6 +400,8 @@ class Assembler {
     Ticks offset = 0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       Ticks last = 0;
+      origin_.offset.push_back(offset);
+      origin_.marks.push_back(steps_[i].second == 0 ? steps_[i].first : kUnknown);
       for (std::size_t r = 0; r < ranks_.size(); ++r) {
         Ops ops = ranks_[r].steps().at(steps_[i]);
         untangle(ops);
@@ -362,8 +417,25 @@ class Assembler {
       warn(fmt::format(
           "{} ops start before the one before them on their rank has ended; they are shown from its end on",
           num_overlaps_));
+    Ticks first = kMaxTicks;
+    for (const TimelineRow& row : rows.rows) first = std::min(first, row.start);
+    for (Ticks& added : origin_.offset) added -= first;
     TimelineFile made = timeline_of(std::move(rows), ranks_.front().file());
     out_.timeline = std::move(made.timeline);
+  }
+
+  void take_messages() {
+    for (const RankSteps& rank : ranks_)
+      origin_.ranks.push_back(
+          &*std::find_if(trace_.ranks.begin(), trace_.ranks.end(),
+                         [&rank](const RankTrace& one) { return one.rank == rank.rank(); }));
+    PairedMessages paired = pair_messages(out_.timeline, origin_);
+    out_.messages = std::move(paired.messages);
+    if (paired.alone > 0)
+      warn(fmt::format("{} messages have a send or a receive alone and were left out", paired.alone));
+    const std::string aligned =
+        align_by_messages(out_.timeline, out_.messages, trace_.has_step_clocks, out_.ranks);
+    if (!aligned.empty()) warn(aligned);
   }
 
   void warn_of_outliers() {
@@ -375,10 +447,12 @@ class Assembler {
     const Ticks median = sorted[sorted.size() / 2];
     std::vector<std::string> outliers;
     for (std::size_t i = 0; i < windows.size() && median > 0; ++i)
-      if (windows[i] - median > multiply_divide(median, kOutlyingPercent, 100))
+      if (windows[i] - median > multiply_divide(median, kOutlyingPercent, 100)) {
+        out_.outliers.push_back(static_cast<int>(i));
         outliers.push_back(
             fmt::format("step {} by {:.1f} %", text_of_step(steps_[i]),
                         100.0 * static_cast<double>(windows[i] - median) / static_cast<double>(median)));
+      }
     if (!outliers.empty())
       warn(fmt::format("longer than the median step of {} {}: {}", format_ticks(median, trace_.unit),
                        name_of(trace_.unit), few_of(outliers)));
@@ -388,6 +462,7 @@ class Assembler {
   TraceRun out_;
   std::vector<RankSteps> ranks_;
   std::vector<StepName> steps_;
+  TraceOrigin origin_;
   std::size_t num_overlaps_ = 0;
   bool has_replicas_ = false;
 };

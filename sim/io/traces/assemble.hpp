@@ -8,6 +8,7 @@
 
 #include <pipeloom/simulate.hpp>
 #include "sim/io/traces/trace.hpp"
+#include "sim/io/traces/trace_messages.hpp"
 
 namespace pipeloom::io {
 
@@ -21,6 +22,10 @@ struct TraceRun {
   std::vector<std::int32_t> ranks;
   /// What the trace calls each step of the timeline: the number of its mark, or counted from 0.
   std::vector<std::int32_t> steps;
+  /// Of the timeline's steps those that are outliers: longer than the median by more than kOutlyingPercent. Medians leave them out.
+  std::vector<int> outliers;
+  /// Those whose both sides the trace has.
+  std::vector<TracedMessage> messages;
   /// Steps that some rank did not run in full were left out, or a file ended before its text did.
   bool is_partial = false;
   /// In each step every rank's clock begins anew (Trace::has_step_clocks).
@@ -32,7 +37,7 @@ struct TraceRun {
 /// A step begins where a mark says so; else where an op comes for a second time. Ranks that run the same ops on the same stages are replicas, of
 /// which the first stands for all. Ops whose microbatch is unknown count up by chunk and kind in order of their starts. Where only chunks
 /// are known, stages follow from the ranks (ChunkOrder). Ops of a rank that overlap without being a group start when the one before ends; a warning
-/// counts them. Throws InputError where a rank or stage is missing, where stages have different numbers of microbatches, and where no step is
+/// counts them. Where messages arrive before they leave, clocks are set by them (align_by_messages). Throws InputError where a rank or stage is missing, where stages have different numbers of microbatches, and where no step is
 /// whole. O(n log n).
 [[nodiscard]] TraceRun assemble(Trace trace);
 

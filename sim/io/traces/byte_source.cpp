@@ -41,6 +41,10 @@ ByteSource::ByteSource(const std::string& path) : path_(path) {
 
 ByteSource::~ByteSource() = default;
 
+bool ByteSource::is_packed() const {
+  return ::gzdirect(file_->handle) == 0;
+}
+
 std::size_t ByteSource::read(std::span<char> room) {
   if (is_cut_) return 0;
   const auto most = static_cast<unsigned>(std::min<std::size_t>(room.size(), 1U << 30));
@@ -55,6 +59,10 @@ std::size_t ByteSource::read(std::span<char> room) {
         Where{path_},
         fmt::format("what gzip has packed here is damaged ({}); copy the file again", shortened(reason, 80)));
   return 0;
+}
+
+bool is_packed(const std::string& path) {
+  return ByteSource(path).is_packed();
 }
 
 std::string first_bytes(const std::string& path, std::size_t count) {

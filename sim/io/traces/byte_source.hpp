@@ -19,6 +19,8 @@ class ByteSource {
 
   /// Fills `room` from its beginning; how much of it, 0 at the end. Throws InputError if the disk fails or what gzip has packed is damaged.
   [[nodiscard]] std::size_t read(std::span<char> room);
+  /// Whether gzip has packed them.
+  [[nodiscard]] bool is_packed() const;
   /// Whether packed bytes ended before their time.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -29,6 +31,9 @@ class ByteSource {
   std::unique_ptr<File> file_;
   bool is_cut_ = false;
 };
+
+/// Whether gzip has packed the file.
+[[nodiscard]] bool is_packed(const std::string& path);
 
 /// The first bytes of a file, unpacked, `count` at most.
 [[nodiscard]] std::string first_bytes(const std::string& path, std::size_t count);

@@ -294,6 +294,7 @@ TraceFormat kineto_format() {
               },
           .read = [](const std::string& path, const RangeNames& names,
                      Trace& trace) { KinetoFile(path, names, trace).read(); },
+          .holds = FileHolds::Rank,
           .takes_mapping = true};
 }
 

@@ -72,6 +72,7 @@ void read_megatron(const std::string& path, const RangeNames&, Trace& trace) {
   }
   RankTrace& out = add_rank(trace, *rank, path);
   out.is_truncated = json.is_truncated();
+  std::size_t damaged = 0;
   for (const auto& [name, op] : times) {
     const auto [kind, chunk, microbatch] = name;
     if (op.start && op.end && *op.end >= *op.start)
@@ -81,7 +82,12 @@ void read_megatron(const std::string& path, const RangeNames&, Trace& trace) {
                          .step = 0,
                          .start = *op.start,
                          .end = *op.end});
+    else
+      ++damaged;
   }
+  if (damaged > 0)
+    trace.warnings.push_back(
+        fmt::format("{}: {} ops without a start and a later end were left out", path, damaged));
   if (const auto ranks = number_in_name(path, "event_times_PP"))
     trace.expected_ranks = std::max(trace.expected_ranks, *ranks);
 }
@@ -96,7 +102,8 @@ TraceFormat megatron_format() {
                 return text.find("\"forward-") != std::string_view::npos &&
                        text.find("-start\"") != std::string_view::npos;
               },
-          .read = read_megatron};
+          .read = read_megatron,
+          .holds = FileHolds::Rank};
 }
 
 }  // namespace pipeloom::io

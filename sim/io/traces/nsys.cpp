@@ -19,6 +19,7 @@
 
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
+#include "sim/io/traces/byte_source.hpp"
 #include "sim/io/traces/trace_readers.hpp"
 
 namespace pipeloom::io {
@@ -39,6 +40,8 @@ struct FinalizeStatement {
 class Database {
  public:
   explicit Database(const std::string& path) : path_(path) {
+    if (is_packed(path))
+      throw InputError(Where{path}, "a database is not read while it is packed; unpack it with gunzip");
     sqlite3* opened = nullptr;
     const int status = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
     database_.reset(opened);
@@ -149,6 +152,9 @@ class NsysReader {
     for (auto& [pid, process] : processes_) sort(process);
     const bool on_device = read_kernels();
     add_ranks(on_device);
+    if (num_damaged_ > 0)
+      trace_->warnings.push_back(
+          fmt::format("{}: {} ranges end before they start and were left out", path_, num_damaged_));
   }
 
  private:
@@ -171,7 +177,10 @@ class NsysReader {
     NsysRange range;
     range.start = time(row, 0);
     range.end = time(row, 1);
-    if (range.end < range.start) return;
+    if (range.end < range.start) {
+      ++num_damaged_;
+      return;
+    }
     NsysProcess& process = processes_[sqlite3_column_int64(row, 2)];
     if (const auto meaning = names_->meaning(name)) {
       if (meaning->rank != kUnknown) process.rank = meaning->rank;
@@ -289,6 +298,7 @@ class NsysReader {
   Trace* trace_;
   std::map<std::int64_t, NsysProcess> processes_;
   bool process_is_zero_bubble_ = false;
+  std::size_t num_damaged_ = 0;
 };
 
 }  // namespace
@@ -300,6 +310,7 @@ TraceFormat nsys_format() {
                       std::string_view) { return beginning.starts_with("SQLite format 3"); },
           .read = [](const std::string& path, const RangeNames& names,
                      Trace& trace) { NsysReader(path, names, trace).read(); },
+          .holds = FileHolds::RankIfNamed,
           .takes_mapping = true};
 }
 

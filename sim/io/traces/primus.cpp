@@ -163,7 +163,8 @@ TraceFormat primus_format() {
                 return text.find("\"fwd_start\"") != std::string_view::npos &&
                        text.find("\"total\"") != std::string_view::npos;
               },
-          .read = read_primus};
+          .read = read_primus,
+          .holds = FileHolds::Rank};
 }
 
 }  // namespace pipeloom::io

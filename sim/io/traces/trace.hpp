@@ -15,13 +15,15 @@ namespace pipeloom::io {
 /// What a format does not say.
 inline constexpr std::int32_t kUnknown = -1;
 
-/// One op as it ran. Times are ticks of a unit of seconds (1 tick = 1 ps), from the origin of its rank.
+/// One op as it ran. Times are ticks from the origin of its rank: of a second (1 tick = 1 ps), or of the abstract unit where that is the trace's.
 struct TraceOp {
   OpKind kind = OpKind::Forward;
   std::int32_t stage = kUnknown;
   /// Which of the rank's own stages; counts where the stage is unknown.
   std::int32_t chunk = kUnknown;
   std::int32_t microbatch = kUnknown;
+  /// Of the microbatch's sequence; kUnknown where it is not cut.
+  std::int32_t slice = kUnknown;
   std::int32_t step = kUnknown;
   Ticks start = 0;
   Ticks end = 0;

@@ -32,6 +32,15 @@ const TraceFormat* format_of_file(const std::string& path) {
   return nullptr;
 }
 
+/// The same for files that may be anything: what cannot be read is of no format, and whoever reads it says what is wrong with it.
+const TraceFormat* known_format_of(const std::string& path) {
+  try {
+    return format_of_file(path);
+  } catch (const InputError&) {
+    return nullptr;
+  }
+}
+
 const TraceFormat& trace_format_named(const std::string& name) {
   for (const TraceFormat& format : trace_formats())
     if (format.name == name) return format;
@@ -69,16 +78,47 @@ struct TraceFiles {
   }
 };
 
+/// A file's name with "0" for each of its numbers: "rank0.json" for the files of all ranks.
+std::string shape_of_name(const std::string& path) {
+  std::string shape;
+  for (const char c : std::filesystem::path(path).filename().string()) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit)
+      shape += c;
+    else if (shape.empty() || shape.back() != '0')
+      shape += '0';
+  }
+  return shape;
+}
+
+/// A file that is called as those of other ranks, and holds nothing that is known, is a rank that would be missing without a word.
+void require_no_damaged_rank(const std::vector<std::string>& passed_over, const TraceFiles& traces) {
+  for (const std::string& file : passed_over)
+    for (const std::string& rank : traces.files)
+      if (shape_of_name(file) == shape_of_name(rank))
+        throw InputError(
+            Where{file},
+            fmt::format("called as {} is, but no trace of {}: it is damaged; copy it again, or "
+                        "take it out of the folder",
+                        shortened(std::filesystem::path(rank).filename().string(), 80), traces.format->name));
+}
+
 /// Of a folder what is no trace is passed over: configurations and pictures stand beside traces.
 void add_folder(const std::string& folder, TraceFiles& out) {
   const std::size_t before = out.files.size();
-  for (const std::string& file : files_in(folder))
-    if (const TraceFormat* found = format_of_file(file))
-      if (out.format == nullptr || out.files.size() == before || found == out.format) out.add(file, found);
+  std::vector<std::string> passed_over;
+  for (const std::string& file : files_in(folder)) {
+    const TraceFormat* const found = format_of_file(file);
+    if (found == nullptr)
+      passed_over.push_back(file);
+    else if (out.format == nullptr || out.files.size() == before || found == out.format)
+      out.add(file, found);
+  }
   if (out.files.size() == before)
     throw InputError(Where{folder},
                      fmt::format("the folder holds no trace of {}; name the one with the files of all ranks",
                                  fmt::join(trace_format_names(), ", ")));
+  require_no_damaged_rank(passed_over, out);
 }
 
 TraceFiles files_of(const std::vector<std::string>& paths, const TraceOptions& options) {
@@ -140,14 +180,36 @@ bool is_trace(const std::string& path) {
   std::error_code error;
   const bool is_file = std::filesystem::is_regular_file(path, error);
   if (!is_file && !is_folder(path)) return false;
+  if (is_file) return known_format_of(path) != nullptr;
   try {
-    if (is_file) return format_of_file(path) != nullptr;
     const auto files = files_in(path);
     return std::any_of(files.begin(), files.end(),
-                       [](const std::string& file) { return format_of_file(file) != nullptr; });
+                       [](const std::string& file) { return known_format_of(file) != nullptr; });
   } catch (const InputError&) {
-    return false;  // whoever reads the file says what is wrong with it
+    return false;  // whoever reads the folder says what is wrong with it
   }
+}
+
+std::string format_of_rank_file(const std::string& path, const std::optional<std::string>& from) {
+  std::error_code error;
+  if (path == "-" || !std::filesystem::is_regular_file(path, error)) return {};
+  if (from && !is_trace_format(*from)) return {};
+  const TraceFormat* const format = from ? &trace_format_named(*from) : known_format_of(path);
+  if (format == nullptr || format->holds == FileHolds::Run) return {};
+  const bool is_rank = format->holds == FileHolds::Rank || number_in_name(path, "rank");
+  return is_rank ? format->name : std::string();
+}
+
+std::string whole_trace_of(const std::string& path) {
+  const std::string format = format_of_rank_file(path);
+  if (format.empty()) return path;
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  const auto files = files_in(folder);
+  const auto ranks = std::count_if(files.begin(), files.end(), [&format](const std::string& file) {
+    return format_of_rank_file(file) == format;
+  });
+  return ranks > 1 ? folder : path;
 }
 
 Trace read_trace(const std::vector<std::string>& paths, const TraceOptions& options) {

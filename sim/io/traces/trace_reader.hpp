@@ -29,6 +29,13 @@ struct TraceFormatName {
 /// cannot be read.
 [[nodiscard]] bool is_trace(const std::string& path);
 
+/// The format of a file that holds one rank of a run whose other ranks have files of their own, "kineto"; empty for any other. `from` names the
+/// format; without it content decides.
+[[nodiscard]] std::string format_of_rank_file(const std::string& path,
+                                              const std::optional<std::string>& from = {});
+/// The folder of such a file, where other files of that format stand in it; else the path itself.
+[[nodiscard]] std::string whole_trace_of(const std::string& path);
+
 /// Reads one trace from files, or from all files of folders that are one. Throws InputError for what is no trace, for files of different
 /// formats, and for whatever cannot be read. Memory holds the ops and messages, not the files.
 [[nodiscard]] Trace read_trace(const std::vector<std::string>& paths, const TraceOptions& options = {});

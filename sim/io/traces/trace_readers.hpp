@@ -2,6 +2,7 @@
 
 // The formats of traces, a row each, and what their readers share.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,6 +14,12 @@
 
 namespace pipeloom::io {
 
+enum class FileHolds : std::uint8_t {
+  Run,          ///< all ranks
+  Rank,         ///< one rank
+  RankIfNamed,  ///< one rank where the file's name has its number, else all ranks
+};
+
 struct TraceFormat {
   std::string name;     ///< "kineto", as --from spells it
   std::string summary;  ///< one line
@@ -20,6 +27,8 @@ struct TraceFormat {
   std::function<bool(std::string_view beginning, std::string_view file_name)> sniff;
   /// Adds what the file says to the trace. Throws InputError.
   std::function<void(const std::string& path, const RangeNames& names, Trace& trace)> read;
+  /// What one file holds.
+  FileHolds holds = FileHolds::Run;
   /// Whether ranges with names are in it, so that a mapping may say what they mean.
   bool takes_mapping = false;
 };
@@ -42,5 +51,6 @@ RankTrace& add_rank(Trace& trace, std::int32_t rank, const std::string& path);
 [[nodiscard]] TraceFormat primus_format();
 [[nodiscard]] TraceFormat nsys_format();
 [[nodiscard]] TraceFormat straggler_format();
+[[nodiscard]] TraceFormat chrome_trace_format();
 
 }  // namespace pipeloom::io

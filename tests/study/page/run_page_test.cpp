@@ -293,4 +293,17 @@ TEST_CASE("The configuration's table has every key and where it comes from") {
   CHECK(has_text(page, "th", "memory.limit_bytes"));
 }
 
+TEST_CASE("A page of a run tells of its scenarios") {
+  // Without noise every step is the same: (m + p - 1)(F + B) = 5 * 3 units.
+  Run run = run_of(config("gpipe", 2, 4, R"(, "costs": {"noise": {"model": "constant"}})"));
+  const ScenarioSummary scenarios = run_scenarios(run, 8, 3);
+  const std::string text = markdown_of(run_page(run, Medium::Markdown, &scenarios));
+  CHECK(text.find("## Steps that vary") != std::string::npos);
+  CHECK(text.find("8 scenarios, seed 3: durations vary as costs.noise says.") != std::string::npos);
+  CHECK(text.find("| makespan | 15.0 | 15.0 | 15.0 | 15.0 |") != std::string::npos);
+  CHECK(text.find("| stage 1 |") != std::string::npos);
+  CHECK(read_xml(html_of(run_page(run, Medium::Html, &scenarios))).error == "");
+  CHECK(markdown_of(run_page(run, Medium::Markdown)).find("Steps that vary") == std::string::npos);
+}
+
 }  // namespace run_page_test

@@ -1,0 +1,74 @@
+#include "sim/analysis/clocks.hpp"
+
+#include <algorithm>
+
+namespace pipeloom {
+namespace {
+
+/// By which the worst message arrives before it leaves once these offsets are taken off.
+Ticks worst(std::span<const ClockGap> gaps, const std::vector<Ticks>& offset) {
+  Ticks early = 0;
+  for (const ClockGap& gap : gaps)
+    early = std::max(early, offset[gap.to.at()] - offset[gap.from.at()] - gap.least);
+  return early;
+}
+
+std::vector<ClockPair> pairs_of(std::span<const ClockGap> gaps) {
+  std::vector<ClockPair> pairs;
+  for (const ClockGap& there : gaps) {
+    if (there.to < there.from) continue;
+    const auto back = std::find_if(gaps.begin(), gaps.end(), [&there](const ClockGap& gap) {
+      return gap.from == there.to && gap.to == there.from;
+    });
+    if (back == gaps.end()) continue;
+    pairs.push_back({there.from, there.to, (there.least - back->least) / 2, there.least + back->least});
+  }
+  return pairs;
+}
+
+}  // namespace
+
+ClockOffsets follow_pairs(int ranks, std::vector<ClockPair> pairs) {
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const ClockPair& x, const ClockPair& y) { return x.slack < y.slack; });
+  ClockOffsets clocks;
+  clocks.offset.assign(static_cast<std::size_t>(ranks), 0);
+  std::vector<std::size_t> group(clocks.offset.size());
+  for (std::size_t r = 0; r < group.size(); ++r) group[r] = r;
+  for (const ClockPair& pair : pairs) {
+    const std::size_t kept = group[pair.a.at()];
+    const std::size_t moved = group[pair.b.at()];
+    if (kept == moved) continue;
+    const Ticks by = clocks.offset[pair.a.at()] + pair.ahead - clocks.offset[pair.b.at()];
+    for (std::size_t r = 0; r < group.size(); ++r) {
+      if (group[r] != moved) continue;
+      group[r] = kept;
+      clocks.offset[r] += by;
+    }
+    clocks.slack = std::max(clocks.slack, pair.slack);
+  }
+  const Ticks first = clocks.offset[0];
+  for (std::size_t r = 0; r < group.size(); ++r) {
+    clocks.offset[r] -= first;
+    if (group[r] != group[0]) clocks.loose.emplace_back(static_cast<std::int32_t>(r));
+  }
+  return clocks;
+}
+
+AlignedClocks align_clocks(int ranks, std::span<const ClockGap> gaps) {
+  AlignedClocks out;
+  out.early = worst(gaps, std::vector<Ticks>(static_cast<std::size_t>(ranks), 0));
+  out.clocks = follow_pairs(ranks, pairs_of(gaps));
+  out.left = worst(gaps, out.clocks.offset);
+  // Bellman-Ford from there: a round more than ranks changes nothing if offsets exist.
+  std::vector<Ticks> offset = out.clocks.offset;
+  for (int round = 0; round < ranks && worst(gaps, offset) > 0; ++round)
+    for (const ClockGap& gap : gaps)
+      offset[gap.to.at()] = std::min(offset[gap.to.at()], offset[gap.from.at()] + gap.least);
+  if (out.left == 0 || worst(gaps, offset) > 0) return out;
+  out.left = 0;
+  for (std::size_t r = offset.size(); r-- > 0;) out.clocks.offset[r] = offset[r] - offset[0];
+  return out;
+}
+
+}  // namespace pipeloom

@@ -1,0 +1,53 @@
+#pragma once
+
+// How far the clocks of ranks stand apart, from messages in both directions: the smallest gap from a to b holds offset(b) - offset(a), that from b to a
+// its negative, so that half their difference is the offset where messages take as long both ways.
+
+#include <span>
+#include <vector>
+
+#include <pipeloom/op.hpp>
+#include <pipeloom/units.hpp>
+
+namespace pipeloom {
+
+/// Two ranks that send to each other.
+struct ClockPair {
+  Rank a;
+  Rank b;
+  Ticks ahead = 0;  ///< of b before a
+  Ticks slack = 0;  ///< sum of their smallest gaps: `ahead` may be wrong by half of it
+};
+
+struct ClockOffsets {
+  /// [rank]: what its clock is ahead of the first rank's.
+  std::vector<Ticks> offset;
+  /// Largest slack of a pair that an offset stands on.
+  Ticks slack = 0;
+  /// Ranks that no pair ties to the first one.
+  std::vector<Rank> loose;
+};
+
+/// Offsets along the tree of least slack (Kruskal's), where there are more pairs than offsets.
+[[nodiscard]] ClockOffsets follow_pairs(int ranks, std::vector<ClockPair> pairs);
+
+/// What the messages of one link say.
+struct ClockGap {
+  Rank from;
+  Rank to;
+  /// The least of all of them, from when a message can have left at the earliest to when it was there at the latest, each on its own rank's clock. Below
+  /// 0 it arrives before it leaves.
+  Ticks least = 0;
+};
+
+struct AlignedClocks {
+  ClockOffsets clocks;
+  Ticks early = 0;  ///< by which the worst message arrived before it left
+  Ticks left = 0;   ///< by which it still does: no offsets make it 0 where clocks drift
+};
+
+/// Offsets under which no message arrives before it leaves: those of follow_pairs(), moved by as little as the other links ask for. Where no offsets do that,
+/// those of follow_pairs(). O(ranks gaps).
+[[nodiscard]] AlignedClocks align_clocks(int ranks, std::span<const ClockGap> gaps);
+
+}  // namespace pipeloom
