@@ -71,9 +71,9 @@ struct StragglerShare {
 /// their measured time. M_W and M_S of Lin et al., "Understanding Stragglers in Large Model Training Using What-if Analysis" (2025,
 /// arXiv 2505.05713), a worker being a rank.
 struct Stragglers {
-  double slowdown = 1;        ///< o / i
-  StragglerShare workers;     ///< M_W: the slowest 3 % of the ranks, at least one, by what each adds alone
-  StragglerShare last_stage;  ///< M_S: the ops of the last stage, on the ranks that hold it
+  double slowdown = 1;          ///< o / i
+  StragglerShare workers = {};  ///< M_W: the slowest 3 % of the ranks, at least one, by what each adds alone
+  StragglerShare last_stage = {};  ///< M_S: the ops of the last stage, on the ranks that hold it
 };
 
 struct Explanation {

@@ -187,7 +187,7 @@ TEST_CASE("files of every format that end early give nothing without a word", "[
 
 TEST_CASE("files of every format without one of their rows give nothing without a word", "[traces]") {
   // A profiler that was stopped: the text is whole, ops are not there.
-  for (const std::string& format : {"kineto", "megatron", "straggler", "chrome"}) {
+  for (const char* format : {"kineto", "megatron", "straggler", "chrome"}) {
     DYNAMIC_SECTION(format) {
       const Timeline times = test::regular_times(kOrders, 1);
       const TraceFolder folder("trace_formats_test");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cost/resolve.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::cost::deal_test {

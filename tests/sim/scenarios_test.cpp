@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
@@ -117,12 +118,14 @@ TEST_CASE("what the step hangs on is what finite differences say") {
 TEST_CASE("noise beyond what times hold, or pauses without end, are refused") {
   const auto schedule = test::one_f_one_b(2, 4);
   const Costs costs = costs_of(*schedule);
-  // 4 * (1e6 + 2e6) ticks a rank times 1e12 is above 2^62 = 4.6e18.
+  const Costs long_costs =
+      uniform_costs(schedule->placement(), {.forward = 10'000'000'000, .backward = 20'000'000'000});
+  // 2 ranks * 4 * 3e10 = 2.4e11 ticks of work: 2.4e17 with a factor of 1e6, 2.4e20 with 1e9, and times hold 2^62 = 4.6e18.
   Noise factors{.model = NoiseModel::Empirical};
-  factors.factors = {1'000'000'000'000 * kUnitScale / 1'000};
-  CHECK_NOTHROW(Scenarios(*schedule, costs, factors).run(1, 0));
-  factors.factors = {1'000'000'000'000 * (kUnitScale / 1'000) * 1'000};
-  CHECK_THROWS_AS(Scenarios(*schedule, costs, factors).run(1, 0), InputError);
+  factors.factors = {1'000'000 * kUnitScale};
+  CHECK_NOTHROW(Scenarios(*schedule, long_costs, factors).run(1, 0));
+  factors.factors = {1'000'000'000 * kUnitScale};
+  CHECK_THROWS_AS(Scenarios(*schedule, long_costs, factors).run(1, 0), InputError);
   // Pauses of 1 in 2 ticks double the 2.4e7 ticks of work: 2.4e7 pauses a scenario.
   Noise pauses{.model = NoiseModel::Hiccup};
   pauses.period = 2;

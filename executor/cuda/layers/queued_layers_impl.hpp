@@ -2,6 +2,13 @@
 
 // Bodies of queued_layers.hpp, which includes it: ops, steps, and what happens before the first op.
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
 namespace pipeloom::executor::cuda {
 
 template <class Engine, class T>

@@ -12,8 +12,8 @@
 namespace pipeloom::io {
 
 struct TraceOptions {
-  std::optional<std::string> from;     ///< name of the format; found by content if left out
-  std::optional<std::string> mapping;  ///< file that says what the names of ranges mean
+  std::optional<std::string> from = {};     ///< name of the format; found by content if left out
+  std::optional<std::string> mapping = {};  ///< file that says what the names of ranges mean
 };
 
 /// Whether --from names a format of traces.
