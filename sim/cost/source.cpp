@@ -26,7 +26,7 @@ std::span<const Source> sources() {
 namespace {
 
 template <class Items>
-void append(Items&& from, Items& to) {
+void append(Items from, Items& to) {
   if (to.empty()) {
     to = std::move(from);
     return;
