@@ -1,0 +1,127 @@
+#pragma once
+
+// What a model is: its layers in order, and their sizes. No time and no device stands here.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pipeloom/error.hpp>
+#include <pipeloom/units.hpp>
+
+namespace pipeloom::model {
+
+/// Softmax attention with groups of query heads that share a key/value head.
+struct Attention {
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  bool qkv_bias = false;
+  bool output_bias = false;
+  bool head_norms = false;  ///< a norm of head_dim weights on queries, another on keys
+  bool causal = true;       ///< a query sees no later key
+  std::int64_t window = 0;  ///< a query sees so many keys at most; 0: all
+};
+
+/// Attention over a compressed cache of keys and values (DeepSeek's MLA).
+struct LatentAttention {
+  std::int64_t heads = 0;
+  std::int64_t q_rank = 0;  ///< 0: queries are not compressed
+  std::int64_t kv_rank = 0;
+  std::int64_t nope_dim = 0;  ///< of a query's and key's head, without positions
+  std::int64_t rope_dim = 0;  ///< of a query's head, with positions; the key's is shared by all heads
+  std::int64_t v_dim = 0;
+};
+
+/// A state-space mixer (Mamba-2). Inner width D = heads x head_dim.
+struct Mamba {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t groups = 0;
+  std::int64_t state = 0;
+  std::int64_t conv = 4;
+};
+
+struct Mlp {
+  std::int64_t ffn = 0;
+  bool gated = false;  ///< three matrices, not two
+  bool bias = false;
+};
+
+/// Mixture of experts. Each token goes to `top_k` of `experts`, and through the shared one.
+struct Experts {
+  std::int64_t experts = 0;
+  std::int64_t top_k = 0;
+  std::int64_t ffn = 0;
+  std::int64_t shared_ffn = 0;  ///< all shared experts together; 0: none
+  bool gated = true;
+  bool shared_gate = false;  ///< the shared expert is weighted by a gate of its own: hidden weights
+  bool router_bias = false;
+};
+
+/// A layer of one kind: a mixer, a feed-forward part, or both, each behind a norm of its own.
+struct Layer {
+  char letter = 'T';
+  std::string name;  ///< "transformer", "mamba"
+  std::optional<Attention> attention;
+  std::optional<LatentAttention> latent_attention;
+  std::optional<Mamba> mamba;
+  std::optional<Mlp> mlp;
+  std::optional<Experts> experts;
+  std::int64_t hidden = 0;  ///< its own width, of encoders; 0: the model's
+  std::int64_t tokens = 0;  ///< tokens of a sample that it sees, of encoders; 0: those of the text sequence
+};
+
+/// Times that were measured: ticks of [F, I, W] for a layer of each letter and one microbatch; 'E' embedding, 'L' head.
+struct Profile {
+  std::map<char, std::array<Ticks, 3>> ticks;
+  TimeUnit unit = TimeUnit::Millisecond;
+};
+
+enum class NormKind : std::uint8_t { Rms, Layer };  ///< one weight a channel, or a weight and a bias
+
+struct Model {
+  std::string name;
+  std::string source;  ///< where the numbers come from, for people
+  std::int64_t hidden = 0;
+  std::int64_t vocabulary = 0;  ///< rows of the embedding, padded as they are in memory
+  bool tied = false;            ///< embedding and head share their weights
+  bool head_bias = false;
+  NormKind norm = NormKind::Rms;
+  bool final_norm = true;
+  std::int64_t positions = 0;  ///< rows of a learned table of positions; 0: none
+  std::int64_t sequence = 0;   ///< tokens of a sample that it was trained with: the default
+  std::vector<Layer> kinds;    ///< by letter, each once
+  std::string layers;  ///< a letter per decoder layer (encoder layers first), in order; without E and L
+  int mtp = 0;         ///< layers for multi-token prediction behind them, each of kind `mtp_letter`
+  char mtp_letter = 'T';
+  std::optional<Profile> profile;
+  Where where;
+
+  [[nodiscard]] const Layer* find(char letter) const;
+  [[nodiscard]] std::int64_t hidden_of(const Layer& layer) const {
+    return layer.hidden != 0 ? layer.hidden : hidden;
+  }
+};
+
+/// How a model is cut up and fed.
+struct Split {
+  int pipeline = 1;  ///< p
+  int tensor = 1;    ///< t; sequence parallelism goes with it
+  int data = 1;      ///< d: replicas, without the context's ranks
+  int context = 1;   ///< c
+  int expert = 1;    ///< e: a rank holds experts / e of them; divides data x context x tensor
+  int zero =
+      1;  ///< 0: everything whole on each replica; 1: optimizer states shared out; 2: gradients too; 3: weights too (FSDP)
+  bool sequence_parallel = true;
+  std::int64_t sequence = 0;     ///< tokens of a sample
+  std::int64_t micro_batch = 1;  ///< samples of a microbatch
+};
+
+/// What is computed again in the backward instead of kept.
+enum class Recomputation : std::uint8_t { None, Selective, Full };
+
+}  // namespace pipeloom::model

@@ -1,0 +1,39 @@
+#pragma once
+
+// How many parameters a model has, and how many of them a rank holds.
+
+#include <cstdint>
+
+#include "sim/model/model.hpp"
+
+namespace pipeloom::model {
+
+/// Routed experts apart, since another group of ranks shares them out.
+struct Parameters {
+  std::int64_t dense = 0;
+  std::int64_t experts = 0;
+  [[nodiscard]] std::int64_t all() const { return dense + experts; }
+  Parameters& operator+=(const Parameters& other) {
+    dense += other.dense;
+    experts += other.experts;
+    return *this;
+  }
+};
+
+/// Of the whole layer, norms included.
+[[nodiscard]] Parameters parameters_of(const Model& model, const Layer& layer);
+[[nodiscard]] std::int64_t embedding_parameters(const Model& model);  ///< with the table of positions
+[[nodiscard]] std::int64_t head_parameters(
+    const Model& model);  ///< with the final norm; tied: the norm alone
+/// Of the whole model, MTP layers included.
+[[nodiscard]] std::int64_t parameters_of(const Model& model);
+/// Those that a token passes through: top_k of the experts.
+[[nodiscard]] std::int64_t active_parameters_of(const Model& model);
+
+/// What a rank of the split holds of a layer: matrices / t, norms and router whole, experts / e.
+[[nodiscard]] Parameters local_parameters(const Model& model, const Layer& layer, const Split& split);
+[[nodiscard]] std::int64_t local_embedding(const Model& model, const Split& split);
+/// Of the last stage: the head's weights also where they are tied and the embedding is on another stage.
+[[nodiscard]] std::int64_t local_head(const Model& model, const Split& split, bool embedding_is_here);
+
+}  // namespace pipeloom::model

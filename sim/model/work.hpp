@@ -1,0 +1,83 @@
+#pragma once
+
+// What one rank has to do for one microbatch in a layer: products, attention, traffic, collectives. Sizes alone; sim/hardware says how long.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <pipeloom/units.hpp>
+#include "sim/model/model.hpp"
+
+namespace pipeloom::model {
+
+enum class Pass : std::uint8_t { Forward, BackwardInput, BackwardWeight };
+inline constexpr int kPasses = 3;
+
+/// C[m, n] = A[m, k] B[k, n] with weights B, per group; 2 m k n FLOPs in each of the three passes. `groups` > 1: as many experts' products in
+/// one launch.
+struct Gemm {
+  std::string_view what;  ///< "qkv", "fc1"
+  std::int64_t m = 0;
+  std::int64_t k = 0;
+  std::int64_t n = 0;
+  std::int64_t groups = 1;
+};
+
+/// Core attention: two products over heads. Its backward belongs to the input pass whole.
+struct CoreAttention {
+  std::int64_t batch = 0;
+  std::int64_t queries = 0;  ///< of the rank's share of the sequence
+  std::int64_t keys = 0;
+  std::int64_t heads = 0;  ///< of the rank
+  std::int64_t kv_heads = 0;
+  std::int64_t qk_dim = 0;
+  std::int64_t v_dim = 0;
+  bool causal = true;
+  std::int64_t window = 0;
+
+  /// 2 x batch x (pairs of query and key that are seen) x heads x (qk_dim + v_dim): causal halves the square.
+  [[nodiscard]] double flops() const;
+  /// The same over the whole square, as efficiency tables count it.
+  [[nodiscard]] double full_flops() const;
+};
+
+/// Bytes through memory that no product accounts for: norms, residuals, activations, permutations.
+struct Traffic {
+  std::string_view what;
+  double forward = 0;
+  double backward = 0;  ///< with the input pass
+  int kernels = 1;      ///< per direction
+};
+
+enum class CollectiveKind : std::uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll };
+enum class Group : std::uint8_t { Tensor, Context, Expert, Data };
+
+/// A collective of `bytes`: the whole buffer, as nccl-tests counts it (all-gather: the result, reduce-scatter: the input, all-to-all: what one
+/// rank holds). So many times in each pass, and in the recomputed forward as often as in the forward.
+struct Collective {
+  std::string_view what;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  Group group = Group::Tensor;
+  double bytes = 0;
+  std::array<int, kPasses> times = {};
+};
+
+struct Work {
+  std::vector<Gemm> gemms;
+  std::vector<CoreAttention> attention;
+  std::vector<Traffic> traffic;
+  std::vector<Collective> collectives;
+};
+
+/// Of one layer, of the embedding, and of final norm, head and loss. `model` and `split` are checked (sim/model/check.hpp).
+[[nodiscard]] Work work_of(const Model& model, const Layer& layer, const Split& split);
+[[nodiscard]] Work embedding_work(const Model& model, const Split& split);
+[[nodiscard]] Work head_work(const Model& model, const Split& split);
+
+/// FLOPs of the model for one token of a sequence this long, forward and backward (3 x forward), as MFU counts them: weight products, core attention
+/// by the pairs that are seen, head times (1 + mtp); nothing recomputed. `full_square`: attention counts the whole square.
+[[nodiscard]] double flops_per_token(const Model& model, std::int64_t sequence, bool full_square = false);
+
+}  // namespace pipeloom::model
