@@ -21,4 +21,8 @@ inline constexpr OptionCount kOptionCounts[] = {
     {Option::Updates, "updates", &ScheduleOptions::updates, kMaxIndex},
 };
 
+/// Modules of a layer that can run again by themselves: the words of options.recompute.modules. "selective" is the second.
+inline constexpr std::string_view kRecomputeModules[] = {"norm", "core_attention", "attention", "mlp", "experts", "mamba"};
+inline constexpr std::string_view kSelectiveModules = kRecomputeModules[1];
+
 }  // namespace pipeloom

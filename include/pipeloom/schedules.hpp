@@ -45,10 +45,13 @@ struct MemoryLimit {
   friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
 };
 
-/// "recompute": which forwards run again before their backward.
+/// "recompute": which forwards run again before their backward, whole or in parts.
 struct RecomputeOption {
   bool on = false;
   int keep = 0;  ///< of a rank's outstanding passes, so many keep their activations
+  /// Modules of a layer that run again within the backward, separated by commas: "core_attention". Only costs.model knows what they take and
+  /// keep; no op of its own stands for them.
+  std::string modules = {};
   friend bool operator==(const RecomputeOption&, const RecomputeOption&) = default;
 };
 

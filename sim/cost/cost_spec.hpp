@@ -168,7 +168,23 @@ struct StageCounts {
   Where where = {};
 };
 
+/// What times and bytes follow from where they are not stated: a model, a device, and how the one is spread over many of the other.
+struct ModelSpec {
+  std::string model;     ///< name of a preset, or a file; empty: none
+  std::string hardware;  ///< likewise; empty: `model` has measured times of its own
+  int tensor = 1;
+  int data = 1;
+  int context = 1;
+  int expert = 1;
+  std::optional<int> zero;          ///< 0 to 3; 1 if left out
+  std::optional<int> sequence;      ///< tokens of a sample; the model's own if left out
+  int micro_batch = 1;              ///< samples of a microbatch
+  std::optional<int> global_batch;  ///< samples of a step: microbatches x micro_batch x data
+};
+
 struct CostSpec {
+  /// What is left open below follows from it.
+  ModelSpec model;
   TimeUnit unit = TimeUnit::Unit;
   Per per = Per::Stage;
   /// Decoder layers of the stages that the numbers below are of, and the rank that ran each (not given: stage s on rank s mod p). Where the

@@ -326,8 +326,17 @@ struct Recompute : One<RecomputeOption>, Unpatched {
   static constexpr KeyType kType = KeyType::Recompute;
   static constexpr bool kIsGroup = true;
   static void read(RecomputeOption& member, const Value& value, const ReadContext& context);
-  static bool has(const RecomputeOption& member) { return member.on; }
+  static bool has(const RecomputeOption& member) { return member.on || !member.modules.empty(); }
   static std::size_t hash(const RecomputeOption& member) { return member.on ? 1 : 0; }
+};
+/// Its modules: words separated by commas.
+struct RecomputeModules : One<std::string>, Unpatched {
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Text;
+  static void read(std::string& member, const Value& value, const ReadContext& context);
+  static bool has(const std::string& member) { return !member.empty(); }
+  static void write(TextWriter& out, const std::string& member, const Context&) { out.quoted(member); }
+  static std::size_t hash(const std::string& member) { return std::hash<std::string>()(member); }
 };
 struct Offload : One<OffloadOption>, Unpatched {
   static const Form kForm;

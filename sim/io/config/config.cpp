@@ -42,13 +42,18 @@ class ConfigReader {
     return table != nullptr && table->is(ValueKind::String) && file_has_time_literal(*table);
   }
 
-  /// The unit comes before any time is read, wherever it stands in the file. Real times without one set it to ms.
+  static bool has_model(const Value* costs) {
+    return costs != nullptr && costs->is(ValueKind::Object) && costs->find("model") != nullptr;
+  }
+
+  /// The unit comes before any time is read, wherever it stands in the file. Real times without one, and a model's, set it to ms.
   void find_unit() {
     const Value* costs = root_.find("costs");
     const Value* name = costs != nullptr ? costs->find("time_unit") : nullptr;
     if (name != nullptr && name->is(ValueKind::String))
       out_.costs.unit = time_unit_named(name->text()).value_or(TimeUnit::Unit);
-    if (name != nullptr || !(has_time_literal(root_) || table_has_time_literal(costs))) return;
+    if (name != nullptr) return;
+    if (!has_model(costs) && !has_time_literal(root_) && !table_has_time_literal(costs)) return;
     out_.costs.unit = TimeUnit::Millisecond;
     out_.given.add_derived(id_of(*find_config_key("costs.time_unit")));
   }
@@ -89,6 +94,43 @@ void require_shape(const Config& config) {
         config.place_of(""),
         fmt::format("\"{}\" is missing; add it to the configuration or give {}", key.path, key.required));
   }
+}
+
+/// Samples of a step say how many microbatches it has.
+void derive_microbatches(Config& config) {
+  const cost::ModelSpec& spec = config.costs.model;
+  if (!spec.global_batch) return;
+  const Where& where = config.place_of("costs.global_batch");
+  const long long samples = static_cast<long long>(spec.micro_batch) * spec.data;
+  if (*spec.global_batch % samples != 0)
+    throw InputError(
+        where,
+        fmt::format("costs.global_batch = {} is no multiple of micro_batch * dp = {}; take {}",
+                    *spec.global_batch, samples, std::max(samples, *spec.global_batch / samples * samples)));
+  const auto microbatches = static_cast<int>(*spec.global_batch / samples);
+  const Key& key = *find_config_key("microbatches");
+  if (!config.given.has(id_of(key))) {
+    config.microbatches = microbatches;
+    config.given.add_derived(id_of(key));
+  } else if (config.microbatches != microbatches) {
+    throw InputError(
+        where,
+        fmt::format(
+            "costs.global_batch = {} gives {} microbatches of {} samples, but microbatches = {}; leave "
+            "one of them out",
+            *spec.global_batch, microbatches, samples, config.microbatches));
+  }
+}
+
+/// What spreads a model means nothing without one.
+void require_model(const Config& config) {
+  if (!config.costs.model.model.empty()) return;
+  for (const std::string_view path : {"costs.hardware", "costs.tp", "costs.dp", "costs.cp", "costs.ep",
+                                      "costs.zero", "costs.seq", "costs.micro_batch", "costs.global_batch"})
+    if (config.given.has(path))
+      throw InputError(
+          config.place_of(path),
+          fmt::format("{} is for costs.model, which is not given; name the model, or leave it out", path));
 }
 
 /// Each plan belongs to some models.
@@ -163,9 +205,23 @@ void inline_costs_file(Document& document) {
   document.set("costs", file.root(), path);
 }
 
+bool looks_like_file(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".json") || text.ends_with(".txt");
+}
+
+namespace {
+
+/// Keys whose value is a file or the name of a preset.
+bool is_preset_key(std::string_view key) {
+  return key == "costs.model" || key == "costs.hardware";
+}
+
+}  // namespace
+
 std::vector<std::string> named_files(const Value& value, std::string_view path) {
   std::vector<std::string> files;
-  for (const std::string_view key : {"options.file", "costs.table", "costs.noise.file"}) {
+  for (const std::string_view key :
+       {"options.file", "costs.table", "costs.noise.file", "costs.model", "costs.hardware"}) {
     const Value* found = &value;
     std::string_view rest = key;
     if (!path.empty()) {
@@ -177,8 +233,9 @@ std::vector<std::string> named_files(const Value& value, std::string_view path) 
       found = found->is(ValueKind::Object) ? found->find(rest.substr(0, dot)) : nullptr;
       rest.remove_prefix(std::min(dot + 1, rest.size()));
     }
-    if (found != nullptr && found->is(ValueKind::String) && found->text() != "-")
-      files.push_back(relative_to(found->where().file, found->text()));
+    const bool is_name = found == nullptr || !found->is(ValueKind::String) || found->text() == "-" ||
+                         (is_preset_key(key) && !looks_like_file(found->text()));
+    if (!is_name) files.push_back(relative_to(found->where().file, found->text()));
   }
   return files;
 }
@@ -192,7 +249,9 @@ Config read_run_config(const Value& root, Needs needs) {
   }
   Config out;
   ConfigReader(root, out).read();
+  derive_microbatches(out);
   if (needs == Needs::Run) require_shape(out);
+  require_model(out);
   if (out.given.has("costs")) out.costs.where = out.place_of("costs");
   if (out.given.has("costs.transfer")) out.costs.transfer.plan_where = out.place_of("costs.transfer.plan");
   require_real_unit(out);

@@ -80,8 +80,11 @@ enum class Needs : unsigned char { Run, CostsOnly };
 /// InputError if it cannot be read or holds no object.
 void inline_costs_file(Document& document);
 
+/// Whether the text is a file's name rather than a preset's: it has a folder, or ends as files of models and hardware do.
+[[nodiscard]] bool looks_like_file(std::string_view text);
+
 /// Paths of the other files that a value at `path` names, "" for a whole configuration: a schedule's (options.file), a table's
-/// (costs.table) and that of noise (costs.noise.file). What a run gives depends on their contents too. "-" is none.
+/// (costs.table), that of noise (costs.noise.file), a model's and a device's (costs.model, costs.hardware). What a run gives depends on their contents too. "-" is none.
 [[nodiscard]] std::vector<std::string> named_files(const Value& value, std::string_view path);
 
 /// True if the object looks like a schedule file rather than a configuration: it has "orders".

@@ -1,6 +1,7 @@
 // What the values of each codec look like: for `--keys`, axes, --set and the JSON Schema.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -8,6 +9,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/codecs.hpp"
 #include "sim/io/json/json_text.hpp"
+#include "sim/options.hpp"
 
 namespace pipeloom::io::codec {
 namespace {
@@ -113,6 +115,17 @@ std::string word_or_object(const Key& key) {
   return fmt::format(R"("anyOf": [{{"enum": ["none", "{}"]}}, {{"type": "object", )"
                      R"("additionalProperties": false, "properties": {{{}}}}}])",
                      all.data, schema_properties(key.path, ""));
+}
+
+/// Modules of a layer between commas, without braces.
+std::string module_words(const Key&) {
+  const std::string any = fmt::format("({})", fmt::join(kRecomputeModules, "|"));
+  return fmt::format(R"("type": "string", "pattern": "^{0}(,{0})*$")", any);
+}
+std::string recomputation(const Key& key) {
+  return fmt::format(R"("anyOf": [{{"enum": ["none", "full", "selective"]}}, {{{}}}, {{"type": "object", )"
+                     R"("additionalProperties": false, "properties": {{{}}}}}])",
+                     module_words(key), schema_properties(key.path, ""));
 }
 
 }  // namespace
@@ -262,11 +275,15 @@ const Form Links::kForm = {
     .is_word = is_link_word,
     .is_place = is_link_place,
     .schema = fixed<"\"$ref\": \"#/$defs/links\"">};
-const Form Recompute::kForm = {.help = R"("none", "full", or an object)",
+const Form Recompute::kForm = {.help = R"("none", "full", "selective", modules, or an object)",
                                .kinds = value_kinds({K::String, K::Object}),
                                .kinds_text = "a word or an object",
                                .is_listed = true,
-                               .schema = word_or_object<"full">};
+                               .schema = recomputation};
+const Form RecomputeModules::kForm = {.help = "modules separated by commas",
+                                      .kinds = value_kinds({K::String}),
+                                      .kinds_text = "a string",
+                                      .schema = module_words};
 const Form Offload::kForm = {.help = R"("none", "all", or an object)",
                              .kinds = value_kinds({K::String, K::Object}),
                              .kinds_text = "a word or an object",

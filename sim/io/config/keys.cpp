@@ -13,10 +13,13 @@ namespace {
 using cost::CostSpec;
 using cost::LinkSpec;
 using cost::MemorySpec;
+using cost::ModelSpec;
 using cost::TransferSpec;
 
 template <auto... members>
 using InCosts = MemberAt<&Config::costs, members...>;
+template <auto member>
+using InModel = InCosts<&CostSpec::model, member>;
 template <OpKind kind>
 using Duration = InCosts<&CostSpec::duration, index_of(kind)>;
 template <auto... members>
@@ -24,6 +27,12 @@ using InTransfer = InCosts<&CostSpec::transfer, members...>;
 template <auto member>
 using InMemory = MemberAt<&Config::memory, member>;
 
+bool has_model(const EffectiveConfig& config) {
+  return !config.costs.model.model.empty();
+}
+bool has_hardware(const EffectiveConfig& config) {
+  return !config.costs.model.hardware.empty();
+}
 bool recomputes(const EffectiveConfig& config) {
   return config.options.recompute.on;
 }
@@ -170,6 +179,11 @@ constexpr Key kKeys[] = {
          .maximum = kMaxIndex,
          .holds = recomputes,
          .has_origin = false}),
+    option<codec::RecomputeModules, &ScheduleOptions::recompute, &RecomputeOption::modules>(
+        {.path = "options.recompute.modules",
+         .default_text = "none",
+         .help = "with costs.model: modules of a layer that run again within the backward",
+         .has_origin = false}),
     option<codec::Offload, &ScheduleOptions::offload>({.path = "options.offload",
                                                        .default_text = "none",
                                                        .help = "copy activations to the host and back",
@@ -202,6 +216,90 @@ constexpr Key kKeys[] = {
            .group = KeyClass::Cost,
            .default_text = "{}",
            .help = "how long ops and transfers take; or the name of a file that holds this object"}),
+    key<codec::Text, InModel<&ModelSpec::model>>(
+        {.path = "costs.model",
+         .group = KeyClass::Cost,
+         .default_text = "none",
+         .help = "a model's name or file: times and bytes that are not stated follow from it",
+         .patchable = false}),
+    key<codec::Text, InModel<&ModelSpec::hardware>>(
+        {.path = "costs.hardware",
+         .group = KeyClass::Cost,
+         .default_text = "none",
+         .help = "the device that costs.model runs on: a name or a file",
+         .patchable = false,
+         .holds = has_hardware}),
+    key<codec::Count, InModel<&ModelSpec::tensor>>(
+        {.path = "costs.tp",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "1",
+         .help = "costs.model: ranks that share each layer (tensor and sequence parallel)",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::data>>({.path = "costs.dp",
+                                                  .group = KeyClass::Cost,
+                                                  .role = KeyRole::Decision,
+                                                  .default_text = "1",
+                                                  .help = "costs.model: replicas of the pipeline",
+                                                  .minimum = 1,
+                                                  .maximum = kMaxIndex,
+                                                  .patchable = false,
+                                                  .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::context>>({.path = "costs.cp",
+                                                     .group = KeyClass::Cost,
+                                                     .role = KeyRole::Decision,
+                                                     .default_text = "1",
+                                                     .help = "costs.model: ranks that share each sequence",
+                                                     .minimum = 1,
+                                                     .maximum = kMaxIndex,
+                                                     .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::expert>>(
+        {.path = "costs.ep",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "1",
+         .help = "costs.model: ranks that share the experts of a layer",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::zero>>(
+        {.path = "costs.zero",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "1",
+         .help = "costs.model: what replicas share out: 1 optimizer states, 2 gradients too, 3 weights too",
+         .minimum = 0,
+         .maximum = 3,
+         .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::sequence>>({.path = "costs.seq",
+                                                      .group = KeyClass::Cost,
+                                                      .role = KeyRole::Environment,
+                                                      .default_text = "the model's",
+                                                      .help = "costs.model: tokens of a sample",
+                                                      .minimum = 1,
+                                                      .maximum = kMaxIndex,
+                                                      .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::micro_batch>>({.path = "costs.micro_batch",
+                                                         .group = KeyClass::Cost,
+                                                         .role = KeyRole::Decision,
+                                                         .default_text = "1",
+                                                         .help = "costs.model: samples of a microbatch",
+                                                         .minimum = 1,
+                                                         .maximum = kMaxIndex,
+                                                         .patchable = false,
+                                                         .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::global_batch>>(
+        {.path = "costs.global_batch",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Environment,
+         .default_text = "microbatches * micro_batch * dp",
+         .help = "costs.model: samples of a step, instead of microbatches",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .patchable = false,
+         .holds = has_model}),
     key<codec::Choice, InCosts<&CostSpec::unit>>({.path = "costs.time_unit",
                                                   .group = KeyClass::Cost,
                                                   .default_text = "unit",
