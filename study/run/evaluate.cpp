@@ -21,6 +21,7 @@
 #include "sim/messages/program_engine.hpp"
 #include "study/run/make_schedule.hpp"
 #include "study/run/messages.hpp"
+#include "study/run/model_costs.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -79,16 +80,21 @@ std::shared_ptr<const Terms> terms_of(const Schedule& schedule, const io::Config
 /// What holds of `config` for this schedule, with what make_schedule() said about it in `said`.
 std::shared_ptr<const io::EffectiveConfig> effective_of(const Run& run, const io::Config& config,
                                                         const cost::ResolvedCosts& resolved,
+                                                        const std::vector<cost::Origin>& estimated,
                                                         io::EffectiveConfig said) {
   take_resolved(said, config, resolved, *run.costs, *run.memory, *run.schedule);
-  collect_origins(said, config, resolved.origins);
+  std::vector<cost::Origin> origins = resolved.origins;
+  origins.insert(origins.end(), estimated.begin(), estimated.end());
+  collect_origins(said, config, origins);
   return std::make_shared<const io::EffectiveConfig>(std::move(said));
 }
 
-Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& config, const Limits& limits,
+Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& given, const Limits& limits,
                 io::EffectiveConfig said, const FrameworkProgram& framework = {}) {
   Run out;
   end_if_stopped(limits);
+  const std::optional<ModelCosts> estimated = model_costs(given, schedule->placement());
+  const io::Config& config = estimated ? estimated->config : given;
   out.schedule = std::move(schedule);
   for (const auto* warnings : {&config.warnings, &std::as_const(said.warnings)})
     out.warnings.insert(out.warnings.end(), warnings->begin(), warnings->end());
@@ -96,7 +102,7 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& conf
   const auto terms = terms_of(*out.schedule, config, resolved);
   out.costs = {terms, &terms->costs};
   out.memory = {terms, &terms->memory};
-  out.effective = effective_of(out, config, resolved, std::move(said));
+  out.effective = effective_of(out, config, resolved, estimated ? estimated->origins : std::vector<cost::Origin>(), std::move(said));
   out.warnings.insert(out.warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
 
   Steps simulated = config.step;

@@ -17,6 +17,7 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
+#include "study/run/model_costs.hpp"
 
 namespace pipeloom::study {
 
@@ -56,13 +57,15 @@ void refuse_contradictions(const io::Config& config, const schedules::Generator&
 }
 
 /// What ops cost and hold where the schedule puts them, before their order is known. A schedule that is refused anyway has none.
-std::shared_ptr<const Terms> resolve_terms(const io::Config& config, const SchedulePlan& plan) {
+std::shared_ptr<const Terms> resolve_terms(const io::Config& given, const SchedulePlan& plan) {
   const schedules::Generator& generator = *plan.found.generator;
   if (!schedules::refusal(generator, plan.params).empty()) return nullptr;
   const Placement placement = generator.placement(plan.params);
   cost::Shape shape{&placement, 0, plan.params.microbatches};
   for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})
     shape.kinds |= 1U << index_of(kind);
+  const std::optional<ModelCosts> estimated = model_costs(given, placement);
+  const io::Config& config = estimated ? estimated->config : given;
   return std::make_shared<const Terms>(
       Terms{cost::resolve(config.costs, shape).costs, cost::resolve_memory(config.memory, placement)});
 }

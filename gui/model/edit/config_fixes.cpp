@@ -38,7 +38,9 @@ SchedulePtr schedule_of(const Assignments& assignments) {
 /// Whether the costs fit the schedule.
 bool fits(const Assignments& assignments, const Schedule& schedule) {
   try {
-    const io::Config config = config_of(assignments);
+    const io::Config given = config_of(assignments);
+    const std::optional<study::ModelCosts> estimated = study::model_costs(given, schedule.placement());
+    const io::Config& config = estimated ? estimated->config : given;
     (void)cost::resolve(config.costs, schedule);
     (void)cost::resolve_memory(config.memory, schedule.placement());
     return true;

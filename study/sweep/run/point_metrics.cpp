@@ -35,8 +35,10 @@ Wanted wanted_by(std::span<const study::Metric* const> metrics) {
   return {any(study::Needs::Bound), any(study::Needs::Steady), any(study::Needs::Bytes)};
 }
 
-const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& config, bool& grown) {
+const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& given, bool& grown) {
   grown = false;
+  const std::optional<study::ModelCosts> estimated = study::model_costs(given, made.schedule()->placement());
+  const io::Config& config = estimated ? estimated->config : given;
   const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
                      !made.schedule()->has_copies() && measure_quickly(made, config, grown);
   if (quick) return run_;

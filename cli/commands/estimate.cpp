@@ -1,0 +1,85 @@
+// pipeloom estimate MODEL: step time, tokens per second and memory of a model on devices.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/options.hpp"
+#include "cli/pages/model_options.hpp"
+#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
+#include "study/estimate/estimate_shown.hpp"
+#include "study/report/run_tables.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+struct EstimateOptions {
+  ModelOptions model;
+  std::optional<std::string> tokens;
+  PrintOptions print;
+  OutputOptions output;
+};
+
+constexpr const char* kEstimateFooter =
+    "\nTimes are estimates until they are calibrated; docs/estimate.md says how near they came to measured "
+    "steps. Exit\n"
+    "codes: 0 fine, 1 over the memory of a device, 2 wrong input.\n\n"
+    "Examples:\n"
+    "  pipeloom estimate llama3-70b --hardware h100 --ranks 16 --tp 8 --dp 4 --seq 8192 --global-batch 1024 "
+    "--schedule zbv\n"
+    "  pipeloom estimate config.json --hardware b200 --ranks 4 --tp 2 --recompute selective --json\n"
+    "  pipeloom estimate deepseek-v3 --hardware h800 --ranks 16 --ep 64 --dp 128 --schedule dualpipe-v "
+    "--tokens 14.8e12";
+
+void add_options(OptionList& list, EstimateOptions& options) {
+  list.set_footer(kEstimateFooter);
+  add_model_options(list, options.model);
+  list.option("--tokens", options.tokens, "N", "Tokens of the whole training: prints GPU hours");
+  add_print_options(list, options.print, {"table", "json", "markdown"},
+                    "What is printed: tables, JSON, or the tables as Markdown");
+  add_output_options(list, options.output);
+}
+
+/// "15e12": a number above 0.
+std::optional<double> budget_of(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const double tokens = split_number(*text) ? std::strtod(text->c_str(), nullptr) : 0;
+  if (!(tokens > 0) || !std::isfinite(tokens))
+    throw InputError(Where{"--tokens"},
+                     fmt::format("found '{}'; allowed is a number of tokens above 0, such as 15e12",
+                                 shortened(*text, 64)));
+  return tokens;
+}
+
+ExitCode run_estimate(const EstimateOptions& options) {
+  const std::optional<double> budget = budget_of(options.tokens);
+  const ModelRequest request = request_of(options.model);
+  study::EstimatedRun run = study::estimate_run(request.config, InputOptions().limits(), budget);
+  run.origins = request.origins;
+  options.output.warn(run.run.warnings);
+  if (options.print.is("json")) {
+    print(study::estimate_json(run));
+  } else if (!options.output.quiet) {
+    const Screen screen = options.output.screen();
+    study::SummaryStyle style{.everything = options.output.verbose, .markdown = options.print.is("markdown")};
+    style.colour = screen.has_colour() && !style.markdown;
+    print(study::estimate_page(run, style));
+  }
+  if (!run.run.over_limit) return ExitCode::Ok;
+  say("error: " + study::over_limit_text(*run.run.over_limit, *run.run.memory) + '\n');
+  return ExitCode::AnswerIsNo;
+}
+
+}  // namespace
+
+Run estimate(OptionList& list) {
+  auto options = std::make_shared<EstimateOptions>();
+  add_options(list, *options);
+  return [options] { return run_estimate(*options); };
+}
+
+}  // namespace pipeloom::cli::commands

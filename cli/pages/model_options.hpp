@@ -1,0 +1,34 @@
+#pragma once
+
+// Options of commands that are about a model on devices.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/option_list.hpp"
+#include "cli/options.hpp"
+#include "sim/io/config/config.hpp"
+
+namespace pipeloom::cli {
+
+/// Everything as it was typed: the reader of configurations checks it.
+struct ModelOptions {
+  std::string model;
+  std::optional<std::string> hardware, tp, dp, cp, ep, zero, seq, micro_batch, global_batch, recompute;
+  std::optional<std::string> schedule, ranks, microbatches, chunks, layers, limit;
+  std::vector<std::string> set;
+};
+
+void add_model_options(OptionList& list, ModelOptions& options);
+
+/// A configuration, and where what was not typed is from.
+struct ModelRequest {
+  io::Config config;
+  std::vector<std::pair<std::string, std::string>> origins;
+};
+/// Without a schedule 1f1b, without ranks 8, without microbatches or a global batch four for each rank. Throws InputError at the option.
+[[nodiscard]] ModelRequest request_of(const ModelOptions& options);
+
+}  // namespace pipeloom::cli

@@ -1,0 +1,155 @@
+#include "sim/estimate/bytes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/model/parameters.hpp"
+#include "sim/model/tensors.hpp"
+
+namespace pipeloom::estimate {
+namespace {
+
+using model::Model;
+using model::Recomputation;
+using model::Split;
+
+constexpr double kHalf = 2;                    // bytes of a bf16 number
+constexpr Bytes kWorkspace = Bytes{64} << 20;  // of the product library
+constexpr double kRoutingBuffers = 1.6;        // of 2 N h: between 1.2 and 2.0 on the models measured
+
+Bytes whole(double bytes) {
+  return std::llround(bytes);
+}
+
+double tokens_of(const Split& split) {
+  return static_cast<double>(split.sequence) * static_cast<double>(split.micro_batch) / split.context;
+}
+
+/// 2 T h / t: a layer's input on a rank.
+double input_bytes(const Setting& setting) {
+  const Split& split = setting.split;
+  const int shares = split.sequence_parallel ? split.tensor : 1;
+  return kHalf * tokens_of(split) * static_cast<double>(setting.model->hidden) / shares;
+}
+
+/// What the tensors take, split by when they may go.
+void add_tensors(const std::vector<model::KeptTensor>& tensors, LayerBytes& out) {
+  for (const model::KeptTensor& tensor : tensors)
+    (tensor.until_weight ? out.until_weight : out.until_input) += tensor.bytes;
+}
+
+double sum_of(const std::vector<model::KeptTensor>& tensors) {
+  double sum = 0;
+  for (const model::KeptTensor& tensor : tensors) sum += tensor.bytes;
+  return sum;
+}
+
+/// 2 x 2 T f / t: the backward of a gated activation needs its two inputs' gradients while the kept ones still stand.
+double backward_bytes(const Setting& setting, const model::Layer& layer) {
+  const double each = kHalf * tokens_of(setting.split) / setting.split.tensor;
+  double widest = layer.mlp ? static_cast<double>(layer.mlp->ffn) : 0;
+  if (layer.experts)
+    widest = std::max(widest, static_cast<double>(layer.experts->ffn * layer.experts->top_k));
+  return 2 * each * widest;
+}
+
+double routing_bytes(const Setting& setting, const model::Layer& layer) {
+  if (!layer.experts) return 0;
+  const double routed =
+      tokens_of(setting.split) * static_cast<double>(layer.experts->top_k) / setting.split.tensor;
+  return kRoutingBuffers * kHalf * routed * static_cast<double>(setting.model->hidden);
+}
+
+/// Replicas that share out what all of them hold alike.
+struct Replicas {
+  double dense = 1;
+  double experts = 1;
+};
+Replicas replicas_of(const Split& split) {
+  const double all = static_cast<double>(split.data) * split.context;
+  return {.dense = all, .experts = std::max(1.0, all * split.tensor / split.expert)};
+}
+
+void add_parameters(const Setting& setting, Stage& out) {
+  const int zero = setting.split.zero;
+  const Replicas replicas = replicas_of(setting.split);
+  const auto dense = static_cast<double>(out.dense);
+  const auto experts = static_cast<double>(out.experts);
+  const auto shared = [&](double bytes) {
+    return whole(bytes * (dense / replicas.dense + experts / replicas.experts));
+  };
+  const auto each = [&](double bytes) { return whole(bytes * (dense + experts)); };
+  out.bytes.of(Category::Weights) = zero >= 3 ? shared(4) : each(2);
+  out.bytes.of(Category::Gradients) = zero >= 2 ? shared(4) : each(4);
+  out.bytes.of(Category::Optimizer) = zero >= 3 ? shared(8) : zero >= 1 ? shared(12) : each(12);
+  if (zero >= 3) out.bytes.of(Category::Gathered) = each(2 + 2);
+}
+
+double weight_stand_ins(const LayerBytes& bytes) {
+  double sum = 0;
+  for (const auto& [k, n] : bytes.weights) sum += kHalf * static_cast<double>(k) * static_cast<double>(n);
+  return sum;
+}
+
+/// What the last stage needs at the moment when the loss goes back.
+double head_moment(const Setting& setting) {
+  const Split& split = setting.split;
+  const double vocabulary = static_cast<double>(setting.model->vocabulary) / split.tensor;
+  const double weight = kHalf * vocabulary * static_cast<double>(setting.model->hidden);
+  const double gathered = split.tensor > 1 ? 2 * input_bytes(setting) * split.tensor : 0;
+  return weight + 3 * input_bytes(setting) + gathered;
+}
+
+}  // namespace
+
+void StageSum::add(const LayerBytes& layer, int count) {
+  bytes.until_input += layer.until_input * count;
+  bytes.until_weight += layer.until_weight * count;
+  bytes.stash += layer.stash * count;
+  bytes.recomputed = std::max(bytes.recomputed, layer.recomputed);
+  bytes.backward = std::max(bytes.backward, layer.backward);
+  bytes.routing = std::max(bytes.routing, layer.routing);
+  bytes.weights.insert(layer.weights.begin(), layer.weights.end());
+}
+
+LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
+  const Model& model = *setting.model;
+  const auto kept = [&](Recomputation recomputation, const std::vector<std::string>& modules) {
+    return model::kept_tensors(model, layer, setting.split, recomputation, modules);
+  };
+  const auto all = kept(Recomputation::None, {});
+  const auto stays = kept(setting.recomputation, setting.modules);
+  LayerBytes out;
+  add_tensors(stays, out);
+  if (setting.recomputation == Recomputation::Full) out.stash = sum_of(stays);
+  out.recomputed = sum_of(all) - sum_of(stays);
+  out.backward = backward_bytes(setting, layer);
+  out.routing = routing_bytes(setting, layer);
+  for (const model::Gemm& gemm : model::work_of(model, layer, setting.split).gemms)
+    out.weights.emplace(gemm.k, gemm.n);
+  return out;
+}
+
+void finish_bytes(const Setting& setting, const StageSum& sum, Stage& out) {
+  const Split& split = setting.split;
+  if (out.embedding) out.dense += model::local_embedding(*setting.model, split);
+  if (out.head) out.dense += model::local_head(*setting.model, split, out.embedding);
+  add_parameters(setting, out);
+  out.bytes.of(Category::UntilInput) = whole(sum.bytes.until_input);
+  out.bytes.of(Category::UntilWeight) = whole(sum.bytes.until_weight);
+  out.stash = whole(sum.bytes.stash);
+  if (out.head)
+    out.bytes.of(Category::Logits) =
+        whole(kHalf * tokens_of(split) * static_cast<double>(setting.model->vocabulary) / split.tensor);
+  if (split.pipeline > 1) out.bytes.of(Category::Buffers) = whole(input_bytes(setting));
+  const double moment = out.head ? head_moment(setting) : sum.bytes.backward;
+  out.bytes.of(Category::Temporaries) =
+      whole(weight_stand_ins(sum.bytes) + moment + sum.bytes.routing + sum.bytes.recomputed);
+  out.bytes.of(Category::Reserve) = kWorkspace;
+}
+
+Bytes message_bytes(const Setting& setting) {
+  return whole(input_bytes(setting));
+}
+
+}  // namespace pipeloom::estimate

@@ -1,0 +1,43 @@
+#pragma once
+
+// What a rank holds: shards of parameters, tensors that wait for their backward, and what passes need while they run.
+//
+// Per parameter, bf16 with Adam and gradients added up in fp32 (ecosystem of Megatron-LM): 2 weights, 4 gradients, 12 optimizer (master copy and two
+// moments). ZeRO shares out over the replicas, experts over those that hold the same ones: 1 the optimizer's, 2 the gradients too, 3 all; under 3 the
+// weights' shard is the fp32 master itself, and each stage is gathered whole in bf16, with its gradients, while the step runs.
+//
+// Temporaries, as measured on Megatron-LM with Transformer Engine (docs/estimate.md has the rows): one bf16 tensor for each distinct shape of a
+// weight in the stage's layers, where gradients of weights are added up inside the product; on the last stage the head's weight once more and
+// 3 x 2 T h / t, with tensor ranks 2 x 2 T h gathered; on others the backward of the widest feed-forward part, 2 x 2 T f / t.
+
+#include <set>
+#include <utility>
+
+#include "sim/estimate/estimate.hpp"
+
+namespace pipeloom::estimate {
+
+/// What a layer adds to what its stage holds for a microbatch.
+struct LayerBytes {
+  double until_input = 0;
+  double until_weight = 0;
+  double stash = 0;       ///< of these, what a recomputed forward keeps
+  double recomputed = 0;  ///< what comes back for a moment where modules, or all, run again
+  double backward = 0;    ///< what its backward needs besides
+  double routing = 0;     ///< buffers of tokens on their way to experts, of the rank
+  std::set<std::pair<std::int64_t, std::int64_t>> weights = {};  ///< shapes
+};
+
+/// The same of a stage: sums, largest moments, all shapes.
+struct StageSum {
+  LayerBytes bytes;
+  void add(const LayerBytes& layer, int count);
+};
+
+[[nodiscard]] LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer);
+/// Fills in Stage::bytes and stash, and adds embedding and head to the parameters. REQUIRES: everything else stands in `out`.
+void finish_bytes(const Setting& setting, const StageSum& sum, Stage& out);
+/// What goes from stage to stage.
+[[nodiscard]] Bytes message_bytes(const Setting& setting);
+
+}  // namespace pipeloom::estimate

@@ -1,0 +1,198 @@
+#include "sim/estimate/estimate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "sim/estimate/bytes.hpp"
+#include "sim/estimate/passes.hpp"
+#include "sim/layout/layer_split.hpp"
+#include "sim/model/check.hpp"
+#include "sim/model/parameters.hpp"
+
+namespace pipeloom::estimate {
+namespace {
+
+using model::kPasses;
+using model::Pass;
+
+/// A nanosecond is far below what any estimate is worth, and keeps the last digits of floating point out of timelines.
+Ticks rounded(double seconds) {
+  return static_cast<Ticks>(std::llround(seconds * 1e9)) * 1000;
+}
+
+/// Everything that layers of one letter add to their stage.
+struct LayerShare {
+  LayerTime time;
+  LayerBytes bytes;
+  model::Parameters parameters;
+};
+
+class Estimator {
+ public:
+  explicit Estimator(const Setting& setting) : setting_(setting), model_(*setting.model) {
+    for (const model::Layer& layer : model_.kinds) shares_.emplace(layer.letter, share_of(layer));
+  }
+
+  Stage stage(int first, int layers, bool is_first, bool is_last) const {
+    Stage out{.first_layer = first,
+              .layers = layers,
+              .mtp = is_last ? model_.mtp : 0,
+              .embedding = is_first,
+              .head = is_last};
+    StageSum sum;
+    for (const auto& [letter, count] : counts(out)) add(shares_.at(letter), count, out, sum);
+    if (is_first) add_end(embedding_time(setting_), out);
+    if (is_last) add_end(head_time(setting_), out);
+    round(out);
+    if (model::has_sizes(model_)) finish_bytes(setting_, sum, out);
+    return out;
+  }
+
+ private:
+  LayerShare share_of(const model::Layer& layer) const {
+    LayerShare out;
+    out.time = layer_time(setting_, layer);
+    if (!model::has_sizes(model_)) return out;
+    out.bytes = layer_bytes(setting_, layer);
+    out.parameters = model::local_parameters(model_, layer, setting_.split);
+    return out;
+  }
+
+  /// How many layers of each letter a stage has.
+  std::map<char, int> counts(const Stage& stage) const {
+    std::map<char, int> out;
+    for (int i = 0; i < stage.layers; ++i)
+      ++out[model_.layers[static_cast<std::size_t>(stage.first_layer + i)]];
+    if (stage.mtp > 0) out[model_.mtp_letter] += stage.mtp;
+    return out;
+  }
+
+  static void add(const LayerShare& share, int count, Stage& out, StageSum& sum) {
+    for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += share.time.pass[pass] * count;
+    out.recomputed += share.time.recomputed * count;
+    out.dense += share.parameters.dense * count;
+    out.experts += share.parameters.experts * count;
+    sum.add(share.bytes, count);
+  }
+
+  static void add_end(const LayerTime& time, Stage& out) {
+    for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += time.pass[pass];
+  }
+
+  static void round(Stage& out) {
+    for (std::size_t pass = 0; pass < kPasses; ++pass) out.ticks[pass] = rounded(out.pass[pass].seconds());
+    out.recomputed_ticks = rounded(out.recomputed.seconds());
+  }
+
+  const Setting& setting_;
+  const model::Model& model_;
+  std::map<char, LayerShare> shares_;
+};
+
+/// Ranks of a node that pipelines have one of: tensor ranks are the nearest neighbours, then context's and replicas'.
+int pipeline_ranks_per_node(const Setting& setting) {
+  const model::Split& split = setting.split;
+  const std::int64_t each = static_cast<std::int64_t>(split.tensor) * split.context * split.data;
+  return std::max<int>(1, static_cast<int>(setting.hardware->devices_per_node / each));
+}
+
+Hop hop_over(const hardware::Link& link) {
+  return {.latency = rounded(link.latency),
+          .bits_per_second = std::llround(8 * link.bytes_per_second * link.efficiency)};
+}
+
+void add_messages(const Setting& setting, Estimate& out) {
+  if (setting.hardware == nullptr || !model::has_sizes(*setting.model)) return;
+  out.message = message_bytes(setting);
+  out.within = hop_over(setting.hardware->nvlink);
+  out.between = hop_over(setting.hardware->network);
+  out.ranks_per_node = pipeline_ranks_per_node(setting);
+}
+
+}  // namespace
+
+TermTime& TermTime::operator+=(const TermTime& other) {
+  seconds += other.seconds;
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] += other.found[i];
+  return *this;
+}
+
+TermTime TermTime::operator*(int count) const {
+  TermTime out{.seconds = seconds * count};
+  for (std::size_t i = 0; i < found.size(); ++i) out.found[i] = found[i] * count;
+  return out;
+}
+
+double PassTime::seconds() const {
+  return std::accumulate(terms.begin(), terms.end(), 0.0,
+                         [](double sum, const TermTime& term) { return sum + term.seconds; });
+}
+
+PassTime& PassTime::operator+=(const PassTime& other) {
+  for (std::size_t i = 0; i < kTerms; ++i) terms[i] += other.terms[i];
+  return *this;
+}
+
+PassTime PassTime::operator*(int count) const {
+  PassTime out;
+  for (std::size_t i = 0; i < kTerms; ++i) out.terms[i] = terms[i] * count;
+  return out;
+}
+
+std::string_view name_of(Term term) {
+  constexpr std::array<std::string_view, kTerms> kNames = {
+      "gemm", "attention", "elementwise", "collectives", "launch", "head", "measured"};
+  return kNames[static_cast<std::size_t>(term)];
+}
+
+std::string_view name_of(Category category) {
+  constexpr std::array<std::string_view, kCategories> kNames = {"weights",
+                                                                "gradients",
+                                                                "optimizer",
+                                                                "activations_until_input",
+                                                                "activations_until_weight",
+                                                                "logits",
+                                                                "buffers",
+                                                                "gathered",
+                                                                "temporaries",
+                                                                "reserve"};
+  return kNames[static_cast<std::size_t>(category)];
+}
+
+Bytes CategoryBytes::fixed() const {
+  Bytes sum = 0;
+  for (std::size_t i = 0; i < kCategories; ++i)
+    if (!is_per_microbatch(static_cast<Category>(i))) sum += bytes[i];
+  return sum;
+}
+
+bool is_per_microbatch(Category category) {
+  return category == Category::UntilInput || category == Category::UntilWeight ||
+         category == Category::Logits;
+}
+
+Estimate estimate(const Setting& setting, std::span<const int> layers) {
+  const Estimator estimator(setting);
+  Estimate out;
+  out.has_bytes = model::has_sizes(*setting.model);
+  int first = 0;
+  for (std::size_t s = 0; s < layers.size(); ++s) {
+    out.stages.push_back(estimator.stage(first, layers[s], s == 0, s + 1 == layers.size()));
+    first += layers[s];
+  }
+  add_messages(setting, out);
+  return out;
+}
+
+std::vector<int> default_layers(const model::Model& model, int stages) {
+  const auto layers = static_cast<int>(model.layers.size());
+  const bool divides = layers % stages == 0;
+  const int less = !divides && stages > 1 && (layers + 2) % stages == 0 ? 1 : 0;
+  return layout::weighted_split({.layers = layers, .first_less = less, .last_less = less}, stages);
+}
+
+}  // namespace pipeloom::estimate

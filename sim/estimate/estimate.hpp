@@ -1,0 +1,132 @@
+#pragma once
+
+// From a model, a device and how the one is spread over the other, to times and bytes of every stage.
+//
+// Rules (also docs/estimate.md):
+//   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last.
+//   passes       F, I and W are sums over the stage's layers of products, core attention (none in W), traffic through memory, collectives and
+//                launches. Modules that are recomputed add their forward to I; R is the forward of the layers.
+//   bytes        weights, gradients, optimizer states by shards; tensors that layers keep until I or W; the rest as <sim/estimate/bytes.cpp> says.
+//   step's end   the gradients' reduction over the replicas and the optimizer on the rank that takes longest, one after the other.
+//   messages     2 bytes x tokens x hidden / tensor ranks between stages.
+// Sources: Korthikanti et al. (arXiv 2205.05198), Megatron-LM's theoretical memory report, and fits that docs/estimate.md names row by row.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <pipeloom/schedule.hpp>
+#include <pipeloom/units.hpp>
+#include "sim/hardware/hardware.hpp"
+#include "sim/model/model.hpp"
+#include "sim/model/work.hpp"
+
+namespace pipeloom::estimate {
+
+/// What times and bytes follow from. Checked: model::check().
+struct Setting {
+  std::shared_ptr<const model::Model> model;
+  std::shared_ptr<const hardware::Hardware> hardware;  ///< null only where the model has a profile
+  model::Split split = {};
+  model::Recomputation recomputation = model::Recomputation::None;
+  std::vector<std::string> modules = {};  ///< that run again within the backward
+};
+
+/// What the time of a pass, or of the step's end, is made of.
+enum class Term : std::uint8_t { Gemm, Attention, Elementwise, Collectives, Launch, Head, Measured };
+inline constexpr std::size_t kTerms = 7;
+/// "gemm", "attention", "elementwise", "collectives", "launch", "head", "measured".
+[[nodiscard]] std::string_view name_of(Term term);
+
+/// How many numbers of a term were found in which way.
+struct TermTime {
+  double seconds = 0;
+  std::array<int, hardware::kBases> found = {};
+  TermTime& operator+=(const TermTime& other);
+  [[nodiscard]] TermTime operator*(int count) const;
+};
+struct PassTime {
+  std::array<TermTime, kTerms> terms = {};
+  [[nodiscard]] TermTime& of(Term term) { return terms[static_cast<std::size_t>(term)]; }
+  [[nodiscard]] double seconds() const;
+  PassTime& operator+=(const PassTime& other);
+  [[nodiscard]] PassTime operator*(int count) const;
+};
+
+/// Categories of a rank's memory, in the order in which they are printed.
+enum class Category : std::uint8_t {
+  Weights,
+  Gradients,
+  Optimizer,
+  UntilInput,   ///< activations that the input pass is the last to need
+  UntilWeight,  ///< activations that the weights' pass needs
+  Logits,       ///< of the last stage, from its forward to its backward
+  Buffers,      ///< what messages are received into
+  Gathered,     ///< whole weights and gradients of sharded ones
+  Temporaries,  ///< what the passes need while they run, at their most
+  Reserve,      ///< libraries' workspaces
+};
+inline constexpr std::size_t kCategories = 10;
+/// "weights", .. "activations_until_input", .. "reserve".
+[[nodiscard]] std::string_view name_of(Category category);
+/// Whether the bytes come and go with every microbatch.
+[[nodiscard]] bool is_per_microbatch(Category category);
+/// Bytes by category: of activations and logits those of one microbatch.
+struct CategoryBytes {
+  std::array<Bytes, kCategories> bytes = {};
+  [[nodiscard]] Bytes& of(Category category) { return bytes[static_cast<std::size_t>(category)]; }
+  [[nodiscard]] Bytes of(Category category) const { return bytes[static_cast<std::size_t>(category)]; }
+  /// All that does not come and go with microbatches.
+  [[nodiscard]] Bytes fixed() const;
+};
+
+struct Stage {
+  int first_layer = 0;
+  int layers = 0;  ///< decoder layers
+  int mtp = 0;
+  bool embedding = false;
+  bool head = false;
+  std::array<PassTime, model::kPasses> pass = {};
+  PassTime recomputed = {};                      ///< of R
+  std::array<Ticks, model::kPasses> ticks = {};  ///< rounded to 1 ns
+  Ticks recomputed_ticks = 0;
+  CategoryBytes bytes = {};
+  Bytes stash = 0;         ///< what a recomputed forward keeps
+  std::int64_t dense = 0;  ///< parameters that a rank holds
+  std::int64_t experts = 0;
+};
+
+/// Between two ranks of the pipeline.
+struct Hop {
+  Ticks latency = 0;
+  std::int64_t bits_per_second = 0;
+};
+
+struct Estimate {
+  std::vector<Stage> stages;
+  Bytes message = 0;
+  Hop within;              ///< in a node
+  Hop between;             ///< from node to node
+  int ranks_per_node = 1;  ///< of the pipeline
+  bool has_bytes = false;  ///< whether the model has shapes, not measured times alone
+};
+
+/// `layers[s]` decoder layers on stage s; they add up to the model's. O(stages + kinds of layers).
+[[nodiscard]] Estimate estimate(const Setting& setting, std::span<const int> layers);
+
+/// The step's end on a rank that holds these parameters: the gradients' reduction, and the optimizer with the norm's all-reduce.
+struct StepEnd {
+  double reduction = 0;  ///< seconds
+  double optimizer = 0;
+  [[nodiscard]] double seconds() const { return reduction + optimizer; }
+};
+[[nodiscard]] StepEnd step_end(const Setting& setting, std::int64_t dense, std::int64_t experts);
+
+/// Decoder layers of each stage where nobody says them: as many each if that divides; else, if it then divides, one less on the first and
+/// the last; else the first stages have one more. Throws InputError for more stages than layers + 2.
+[[nodiscard]] std::vector<int> default_layers(const model::Model& model, int stages);
+
+}  // namespace pipeloom::estimate

@@ -1,0 +1,22 @@
+#pragma once
+
+// How long one layer's passes take on a rank.
+
+#include <array>
+
+#include "sim/estimate/estimate.hpp"
+
+namespace pipeloom::estimate {
+
+struct LayerTime {
+  std::array<PassTime, model::kPasses> pass = {};
+  PassTime recomputed = {};  ///< its forward, run again
+};
+
+/// Of the model's profile where it has one, else from the work on the hardware.
+[[nodiscard]] LayerTime layer_time(const Setting& setting, const model::Layer& layer);
+[[nodiscard]] LayerTime embedding_time(const Setting& setting);
+/// Final norm, head and loss.
+[[nodiscard]] LayerTime head_time(const Setting& setting);
+
+}  // namespace pipeloom::estimate

@@ -1,0 +1,249 @@
+#include "study/estimate/balance.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "schedules/generator.hpp"
+#include "sim/cost/bind.hpp"
+#include "sim/cost/resolve.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/memory.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/make_schedule.hpp"
+#include "study/run/model_costs.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+using Layers = std::vector<int>;
+
+/// Simulates splits, each once.
+class Judge {
+ public:
+  Judge(const io::Config& config, const Limits& limits) : config_(config), limits_(limits) {
+    io::EffectiveConfig unused;
+    schedule_ = make_schedule(config, limits, unused);
+    setting_ = setting_of(config, schedule_->ranks());
+    const SplitPlanKind kind = kind_of();
+    quick_ = kind == SplitPlanKind::OrderStays;
+  }
+
+  [[nodiscard]] const model::Model& model() const { return *setting_.model; }
+  [[nodiscard]] const Schedule& schedule() const { return *schedule_; }
+  [[nodiscard]] int simulations() const { return static_cast<int>(known_.size()); }
+  /// How many splits to look at: a second's worth, whatever the run's size.
+  [[nodiscard]] int budget() const {
+    const double each = static_cast<double>(schedule_->num_ops()) * (quick_ ? 1.0 : 40.0) + 2000;
+    return static_cast<int>(std::clamp(2.4e7 / each, 60.0, 12000.0));
+  }
+
+  const SplitScore& score(const Layers& layers) {
+    const auto found = known_.find(layers);
+    if (found != known_.end()) return found->second;
+    return known_.emplace(layers, quick_ ? judge_quickly(layers) : judge_whole(layers)).first->second;
+  }
+
+ private:
+  enum class SplitPlanKind : unsigned char { OrderStays, OrderChanges };
+
+  /// Whether one schedule serves every split, and queues alone tell its times.
+  [[nodiscard]] SplitPlanKind kind_of() const {
+    const bool is_file = config_.schedule == io::kCustomSchedule;
+    const bool needs_terms =
+        !is_file &&
+        schedules::find(config_.schedule, config_.place_of("schedule")).generator->requirements.needs_terms;
+    const bool plain =
+        config_.costs.transfer.model == cost::TransferModel::Latency && !schedule_->has_copies();
+    return plain && !needs_terms ? SplitPlanKind::OrderStays : SplitPlanKind::OrderChanges;
+  }
+
+  SplitScore judge_quickly(const Layers& layers) {
+    const ModelCosts made = costs_of_layers(config_, schedule_->placement(), setting_, layers);
+    cost::ResolvedCosts resolved = cost::resolve(made.config.costs, *schedule_);
+    resolved.costs.slice_end = slice_ends(config_.options, schedule_->slices());
+    cost::bind_costs(resolved.costs, resolved.ops, *schedule_);
+    MemoryModel memory = cost::resolve_memory(made.config.memory, schedule_->placement());
+    memory.slice_end = resolved.costs.slice_end;
+    const auto outcome = simulator_.evaluate(*schedule_, resolved.costs, memory);
+    SplitScore out{.layers = layers};
+    out.step_time = std::get<Totals>(outcome).makespan + made.config.step.optimizer;
+    if (!made.estimate.has_bytes) return out;
+    const std::vector<QueuePeaks> peaks = measure_queues(*schedule_, memory);
+    for (std::size_t r = 0; r < peaks.size(); ++r)
+      add_peak(out, peaks[r].bytes, memory.limit_of(Rank(static_cast<int>(r))));
+    return out;
+  }
+
+  SplitScore judge_whole(const Layers& layers) {
+    io::Config config = config_;
+    config.costs.layers = {layers, config_.place_of("costs.layers")};
+    const Run run = evaluate(config, limits_);
+    SplitScore out{.layers = layers, .step_time = run.metrics->step_time};
+    for (std::size_t r = 0; r < run.metrics->ranks.size(); ++r)
+      add_peak(out, run.metrics->ranks[r].memory.peak_bytes, run.memory->limit_of(Rank(static_cast<int>(r))));
+    return out;
+  }
+
+  static void add_peak(SplitScore& out, Bytes peak, std::optional<Bytes> limit) {
+    out.peak = std::max(out.peak, peak);
+    if (limit) out.over = std::max(out.over, peak - *limit);
+  }
+
+  const io::Config& config_;
+  const Limits& limits_;
+  std::shared_ptr<const Schedule> schedule_;
+  estimate::Setting setting_;
+  bool quick_ = false;
+  Simulator simulator_;
+  std::map<Layers, SplitScore> known_;
+};
+
+/// Which of two splits is better. `peak_allowed`: more than that counts as over the limit.
+struct Order {
+  Balance balance = Balance::Time;
+  std::optional<Bytes> peak_allowed = {};
+
+  [[nodiscard]] bool better(const SplitScore& a, const SplitScore& b) const {
+    const Bytes over_a = over(a);
+    const Bytes over_b = over(b);
+    if (over_a != over_b) return over_a < over_b;
+    if (balance == Balance::Memory && a.peak != b.peak) return a.peak < b.peak;
+    return a.step_time < b.step_time;
+  }
+
+ private:
+  [[nodiscard]] Bytes over(const SplitScore& score) const {
+    return std::max(score.over, peak_allowed ? score.peak - *peak_allowed : 0) > 0
+               ? std::max(score.over, peak_allowed ? score.peak - *peak_allowed : 0)
+               : 0;
+  }
+};
+
+/// Moves of single layers as long as one helps.
+class Climber {
+ public:
+  Climber(Judge& judge, Order order, int most) : judge_(judge), order_(order), most_(most) {}
+
+  [[nodiscard]] bool is_over() const { return judge_.simulations() >= most_; }
+
+  SplitScore climb(Layers from) {
+    SplitScore best = judge_.score(from);
+    for (bool moved = true; moved && !is_over();) {
+      moved = false;
+      const SplitScore here = best;
+      for_each_move(here.layers, [&](const Layers& layers) {
+        const SplitScore& score = judge_.score(layers);
+        if (!order_.better(score, best)) return;
+        best = score;
+        moved = true;
+      });
+    }
+    return best;
+  }
+
+ private:
+  template <class Visit>
+  void for_each_move(const Layers& layers, const Visit& visit) {
+    for (std::size_t from = 0; from < layers.size(); ++from)
+      for (std::size_t to = 0; to < layers.size(); ++to) {
+        if (from == to || layers[from] <= least(from, layers.size()) || is_over()) continue;
+        Layers moved = layers;
+        --moved[from];
+        ++moved[to];
+        visit(moved);
+      }
+  }
+  /// Embedding and head make stages of their own; others need a layer.
+  static int least(std::size_t stage, std::size_t stages) {
+    return stage == 0 || stage + 1 == stages ? 0 : 1;
+  }
+
+  Judge& judge_;
+  Order order_;
+  int most_;
+};
+
+/// Splits to start from: as given, and with lighter ends.
+std::vector<Layers> starts(const Layers& given) {
+  std::vector<Layers> out = {given};
+  for (int less = 1; less <= 2; ++less) {
+    Layers layers = given;
+    for (int i = 0; i < less && layers.size() > 2; ++i) {
+      if (layers.back() > 1) {
+        --layers.back();
+        ++layers[layers.size() / 2];
+      }
+      if (layers.front() > 1) {
+        --layers.front();
+        ++layers[layers.size() / 2 - (layers.size() % 2 == 0 ? 1 : 0)];
+      }
+    }
+    out.push_back(std::move(layers));
+  }
+  return out;
+}
+
+/// A few layers of the split moved anywhere.
+Layers shaken(Layers layers, std::mt19937_64& random) {
+  const std::size_t moves = 2 + random() % 3;
+  for (std::size_t i = 0; i < moves; ++i) {
+    const std::size_t from = random() % layers.size();
+    const std::size_t to = random() % layers.size();
+    if (layers[from] <= 1) continue;
+    --layers[from];
+    ++layers[to];
+  }
+  return layers;
+}
+
+SplitScore search(Judge& judge, const Layers& given, Order order, int most) {
+  Climber climber(judge, order, most);
+  SplitScore best = judge.score(given);
+  const auto take = [&](const SplitScore& score) {
+    if (order.better(score, best)) best = score;
+  };
+  for (const Layers& start : starts(given)) take(climber.climb(start));
+  std::mt19937_64 random(1);
+  // A search that finds nothing new for long has seen what there is to see.
+  for (int idle = 0; idle < 40 && !climber.is_over(); ++idle) {
+    const SplitScore found = climber.climb(shaken(best.layers, random));
+    if (order.better(found, best)) idle = 0;
+    take(found);
+  }
+  return best;
+}
+
+constexpr double kPeakSlack = 1.02;
+
+}  // namespace
+
+std::string_view name_of(Balance balance) {
+  return balance == Balance::Time ? "time" : balance == Balance::Memory ? "memory" : "both";
+}
+
+std::optional<Balance> balance_named(std::string_view name) {
+  for (const Balance balance : {Balance::Time, Balance::Memory, Balance::Both})
+    if (name_of(balance) == name) return balance;
+  return std::nullopt;
+}
+
+Balanced balance_layers(const io::Config& config, const Limits& limits, Balance balance) {
+  Judge judge(config, limits);
+  const Layers given = stage_layers(config, judge.model(), judge.schedule().stages());
+  Balanced out{.before = judge.score(given)};
+  const int budget = judge.budget();
+  if (balance == Balance::Both) {
+    const SplitScore leanest = search(judge, given, {Balance::Memory, std::nullopt}, budget / 2);
+    const auto allowed = static_cast<Bytes>(static_cast<double>(leanest.peak) * kPeakSlack);
+    out.best = search(judge, leanest.layers, {Balance::Time, allowed}, budget);
+  } else {
+    out.best = search(judge, given, {balance, std::nullopt}, budget);
+  }
+  out.simulations = judge.simulations();
+  return out;
+}
+
+}  // namespace pipeloom::study

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/base/number_text.hpp"
+#include "study/estimate/estimate_shown.hpp"
+#include "study/estimate/terms.hpp"
+#include "study/text/numbers.hpp"
+#include "study/text/table.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+using estimate::Category;
+using model::Pass;
+
+constexpr std::size_t kRowsShown = 16;
+
+/// "8.03 B": parameters and tokens as people write them.
+std::string short_count(double number) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}};
+  for (const auto& [unit, name] : kUnits)
+    if (number >= unit) return fmt::format("{:.4g}{}", number / unit, name);
+  return fmt::format("{:.4g}", number);
+}
+
+std::string percent(double ratio) {
+  return fmt::format("{:.1f} %", 100 * ratio);
+}
+
+std::string shown(const Table& table, const SummaryStyle& style) {
+  return style.markdown ? table.markdown() : table.text(style.colour);
+}
+
+Table answers(const EstimatedRun& run) {
+  Table table({{""}, {"", Align::Right}, {""}});
+  const Metrics& metrics = *run.run.metrics;
+  const auto row = [&](const char* name, std::string value, std::string note) {
+    table.add_row({name, std::move(value), std::move(note)});
+  };
+  row("step time", time_text(TickSum(metrics.step_time), run.run.timeline.unit), "estimate");
+  row("bubble", percent(metrics.bubble_ratio), "idle time of ranks before the step's end");
+  if (!run.rates) return table;
+  const TrainingRates& rates = *run.rates;
+  row("tokens per second", short_count(rates.tokens_per_s),
+      fmt::format("{} tokens a step", count_text(static_cast<std::size_t>(run.tokens_per_step))));
+  row("  of each GPU", short_count(rates.tokens_per_s / static_cast<double>(run.devices)),
+      count_text(static_cast<std::size_t>(run.devices), "GPU"));
+  if (rates.mfu)
+    row("MFU", percent(*rates.mfu),
+        fmt::format("{} FLOPs a token, nothing that runs again", short_count(rates.flops_per_token)));
+  if (rates.hfu && *rates.hfu != *rates.mfu) row("HFU", percent(*rates.hfu), "with what is recomputed");
+  if (rates.gpu_hours) row("GPU hours", short_count(*rates.gpu_hours), "for the budget of tokens");
+  return table;
+}
+
+/// Stages that are alike stand in one row.
+Table stage_table(const EstimatedRun& run) {
+  Table table({{"stages"},
+               {"layers", Align::Right},
+               {"F ms", Align::Right},
+               {"I ms", Align::Right},
+               {"W ms", Align::Right},
+               {"parameters", Align::Right}});
+  const auto& stages = run.costs.estimate.stages;
+  const auto alike = [&](std::size_t a, std::size_t b) {
+    return stages[a].layers == stages[b].layers && stages[a].ticks == stages[b].ticks &&
+           stages[a].dense == stages[b].dense;
+  };
+  for (std::size_t first = 0; first < stages.size();) {
+    std::size_t last = first;
+    while (last + 1 < stages.size() && alike(first, last + 1)) ++last;
+    const estimate::Stage& stage = stages[first];
+    const auto ms = [&](Pass pass) {
+      return fmt::format("{:.3f}", static_cast<double>(stage.ticks[static_cast<std::size_t>(pass)]) / 1e9);
+    };
+    std::string name = first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
+    if (stage.embedding) name += ", embedding";
+    if (stage.head) name += ", head";
+    table.add_row({name, std::to_string(stage.layers + stage.mtp), ms(Pass::Forward), ms(Pass::BackwardInput),
+                   ms(Pass::BackwardWeight), short_count(static_cast<double>(stage.dense + stage.experts))});
+    first = last + 1;
+  }
+  return table;
+}
+
+/// Of a column.
+std::string short_name(Category category) {
+  if (category == Category::UntilInput) return "until I";
+  if (category == Category::UntilWeight) return "until W";
+  return std::string(estimate::name_of(category));
+}
+
+std::string gigabytes(Bytes bytes) {
+  return fmt::format("{:.2f}", static_cast<double>(bytes) / 1e9);
+}
+
+/// Ranks down, categories across; of many ranks the fullest ones.
+Table memory_table(const EstimatedRun& run) {
+  std::vector<std::size_t> ranks(run.ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
+  if (ranks.size() > kRowsShown) {
+    std::stable_sort(ranks.begin(), ranks.end(),
+                     [&](std::size_t a, std::size_t b) { return run.ranks[a].peak > run.ranks[b].peak; });
+    ranks.resize(kRowsShown);
+    std::sort(ranks.begin(), ranks.end());
+  }
+  std::vector<Category> categories;
+  for (std::size_t i = 0; i < estimate::kCategories; ++i)
+    if (std::any_of(run.ranks.begin(), run.ranks.end(),
+                    [i](const RankBytes& rank) { return rank.categories.bytes[i] != 0; }))
+      categories.push_back(static_cast<Category>(i));
+  std::vector<Column> columns = {{"rank", Align::Right},
+                                 {"GB", Align::Right},
+                                 {"GiB", Align::Right},
+                                 {"headroom GB", Align::Right},
+                                 {"at"}};
+  for (const Category category : categories) columns.push_back({short_name(category), Align::Right});
+  Table table(std::move(columns));
+  for (const std::size_t r : ranks) {
+    const RankBytes& rank = run.ranks[r];
+    std::vector<std::string> cells = {std::to_string(r), gigabytes(rank.peak),
+                                      fmt::format("{:.2f}", static_cast<double>(rank.peak) / (1 << 30)),
+                                      rank.headroom ? gigabytes(*rank.headroom) : "-",
+                                      to_text(run.run.schedule->ops()[rank.peak_op])};
+    for (const Category category : categories) cells.push_back(gigabytes(rank.categories.of(category)));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+Table term_table(const EstimatedRun& run) {
+  Table table({{"busiest rank"}, {"time", Align::Right}, {"of the step", Align::Right}, {"numbers from"}});
+  for (const StepTerm& term : step_terms(run)) {
+    std::string found;
+    for (std::size_t basis = 0; basis < hardware::kBases; ++basis)
+      if (term.found[basis] > 0)
+        found += fmt::format("{}{} {}", found.empty() ? "" : ", ",
+                             hardware::name_of(static_cast<hardware::Basis>(basis)), term.found[basis]);
+    table.add_row({term.name,
+                   time_text(TickSum(static_cast<Ticks>(term.seconds * 1e12)), TimeUnit::Millisecond),
+                   percent(term.share), found});
+  }
+  return table;
+}
+
+std::string title(const EstimatedRun& run) {
+  const estimate::Setting& setting = run.costs.setting;
+  std::string out = setting.model->name;
+  if (run.rates)
+    out += fmt::format(": {} parameters", short_count(static_cast<double>(run.rates->parameters)));
+  if (run.rates && run.rates->active_parameters != run.rates->parameters)
+    out += fmt::format(" ({} active)", short_count(static_cast<double>(run.rates->active_parameters)));
+  if (setting.hardware != nullptr) out += fmt::format(", on {} {}", run.devices, setting.hardware->name);
+  return out;
+}
+
+}  // namespace
+
+std::string estimate_page(const EstimatedRun& run, const SummaryStyle& style) {
+  std::string out =
+      fmt::format("{}\n{}\n\n", bold(title(run), style.colour && !style.markdown), run_title(run.run));
+  out += shown(answers(run), style) + '\n' + shown(stage_table(run), style);
+  if (!run.ranks.empty()) {
+    out += '\n' + shown(memory_table(run), style);
+    if (run.ranks.size() > kRowsShown)
+      out += fmt::format("the {} fullest of {} ranks; --json has all\n", kRowsShown, run.ranks.size());
+  }
+  out += '\n' + shown(term_table(run), style) + '\n';
+  if (!style.everything) return out + "every number's origin: --json, or -v\n";
+  for (const auto& [key, text] : origins_of(run)) out += fmt::format("{}: {}\n", key, text);
+  return out;
+}
+
+}  // namespace pipeloom::study

@@ -1,0 +1,18 @@
+#pragma once
+
+// An estimated run as JSON and as a page: what `pipeloom estimate` prints.
+
+#include <string>
+
+#include "study/estimate/estimated_run.hpp"
+#include "study/report/run_tables.hpp"
+
+namespace pipeloom::study {
+
+/// Ends in a newline; keys as the schema `estimate` says. Times are exact decimals in ms, what is not known is null.
+[[nodiscard]] std::string estimate_json(const EstimatedRun& run);
+
+/// Step time and rates, stages, memory by rank and category, what times are made of and where every number is from.
+[[nodiscard]] std::string estimate_page(const EstimatedRun& run, const SummaryStyle& style);
+
+}  // namespace pipeloom::study

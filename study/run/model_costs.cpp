@@ -1,0 +1,272 @@
+#include "study/run/model_costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "sim/base/text_tools.hpp"
+#include "sim/io/hardware/find_hardware.hpp"
+#include "sim/io/json/file.hpp"
+#include "sim/io/models/find_model.hpp"
+#include "sim/model/check.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+using estimate::Category;
+using estimate::Stage;
+using model::Pass;
+
+/// Ticks of a pass, of any stage.
+auto ticks_of(Pass pass) {
+  return [pass](const Stage& stage) { return stage.ticks[static_cast<std::size_t>(pass)]; };
+}
+auto bytes_of(Category category) {
+  return [category](const Stage& stage) { return stage.bytes.of(category); };
+}
+
+/// Parameters that a rank holds.
+struct Held {
+  std::int64_t dense = 0;
+  std::int64_t experts = 0;
+};
+std::vector<Held> held_by_rank(const estimate::Estimate& estimate, const Placement& placement) {
+  std::vector<Held> out(static_cast<std::size_t>(placement.ranks()));
+  for (int slot = 0; slot < placement.slots(); ++slot) {
+    const Stage& stage = estimate.stages[placement.stage_of(Slot(slot)).at()];
+    Held& held = out[placement.rank_of(Slot(slot)).at()];
+    held.dense += stage.dense;
+    held.experts += stage.experts;
+  }
+  return out;
+}
+
+/// Fills in what the input leaves open, and says where it is from.
+class Filler {
+ public:
+  Filler(ModelCosts& out, const Placement& placement) : out_(out), placement_(placement) {
+    const hardware::Hardware* device = out.setting.hardware.get();
+    whose_ = fmt::format("estimate: {}{}{}", out.setting.model->name, device != nullptr ? " on " : "",
+                         device != nullptr ? device->name : "");
+  }
+
+  void fill() {
+    fill_durations();
+    fill_transfers();
+    if (!out_.estimate.has_bytes) return;
+    fill_memory();
+    if (out_.setting.hardware != nullptr) fill_step_end();
+  }
+
+ private:
+  [[nodiscard]] bool is_given(std::string_view path) const { return out_.config.given.has(path); }
+  void say(std::string path) { out_.origins.emplace_back(std::move(path), whose_); }
+
+  template <class Number>
+  cost::StageNumbers per_stage(const std::string& key, const Number& number) {
+    cost::StageNumbers out;
+    out.form = cost::StageNumbers::Form::Array;
+    for (const Stage& stage : out_.estimate.stages) out.array.push_back(number(stage));
+    out.where = out_.config.place_of("costs.model");
+    out.key = key;
+    say(key);
+    return out;
+  }
+
+  template <class Number>
+  void fill_duration(OpKind kind, const std::string& key, const Number& number) {
+    auto& duration = out_.config.costs.duration[index_of(kind)];
+    if (!duration) duration = per_stage(key, number);
+  }
+  /// A backward that is stated leaves its halves to what follows from it; else B follows from both halves.
+  void fill_durations() {
+    fill_duration(OpKind::Forward, "costs.forward", ticks_of(Pass::Forward));
+    if (!is_given("costs.backward")) {
+      fill_duration(OpKind::BackwardInput, "costs.backward_input", ticks_of(Pass::BackwardInput));
+      fill_duration(OpKind::BackwardWeight, "costs.backward_weight", ticks_of(Pass::BackwardWeight));
+    }
+    if (out_.config.options.recompute.on)
+      fill_duration(OpKind::Recompute, "costs.recompute",
+                    [](const Stage& stage) { return stage.recomputed_ticks; });
+  }
+
+  void fill_link(const std::string& path, const estimate::Hop& hop, cost::LinkSpec& link) {
+    link = {.latency = hop.latency, .bits_per_second = hop.bits_per_second};
+    say(path + ".latency");
+    say(path + ".bandwidth_gbps");
+  }
+  /// Whether the input says anything of how fast messages are.
+  [[nodiscard]] bool states_links() const {
+    const cost::TransferSpec& transfer = out_.config.costs.transfer;
+    return transfer.link.latency || transfer.link.bits_per_second || transfer.ranks_per_node ||
+           transfer.has_links();
+  }
+  void fill_transfers() {
+    const estimate::Estimate& estimate = out_.estimate;
+    cost::TransferSpec& transfer = out_.config.costs.transfer;
+    if (estimate.message == 0) return;
+    if (!is_given("costs.transfer.bytes")) {
+      transfer.bytes = estimate.message;
+      say("costs.transfer.bytes");
+    }
+    if (states_links()) return;
+    if (estimate.ranks_per_node == 1) return fill_link("costs.transfer", estimate.between, transfer.link);
+    transfer.ranks_per_node = estimate.ranks_per_node;
+    say("costs.transfer.ranks_per_node");
+    fill_link("costs.transfer.intra", estimate.within, transfer.intra);
+    fill_link("costs.transfer.inter", estimate.between, transfer.inter);
+  }
+
+  template <class Number>
+  void fill_bytes(const std::string& key, cost::StageNumbers& member, const Number& number) {
+    if (!is_given(key)) member = per_stage(key, number);
+  }
+  void fill_memory() {
+    cost::MemorySpec& memory = out_.config.memory;
+    // Activations that are stated are counted by other rules: nothing of the model's is mixed with them.
+    if (is_given("memory.activation_bytes")) return;
+    fill_bytes("memory.activation_bytes", memory.activation, [](const Stage& stage) {
+      return stage.bytes.of(Category::UntilInput) + stage.bytes.of(Category::UntilWeight);
+    });
+    fill_bytes("memory.released_at_input", memory.released_at_input, bytes_of(Category::UntilInput));
+    fill_bytes("memory.static_bytes", memory.static_bytes,
+               [](const Stage& stage) { return stage.bytes.fixed(); });
+    fill_bytes("memory.logits_bytes", memory.logits, bytes_of(Category::Logits));
+    if (out_.config.options.recompute.on)
+      fill_bytes("memory.stash_bytes", memory.stash, [](const Stage& stage) { return stage.stash; });
+    fill_limit(memory);
+  }
+  void fill_limit(cost::MemorySpec& memory) {
+    if (is_given("memory.limit_bytes") || out_.setting.hardware == nullptr) return;
+    memory.limit = cost::LimitSpec{.per_rank = false,
+                                   .bytes = {std::llround(out_.setting.hardware->memory_bytes)},
+                                   .where = out_.config.place_of("costs.hardware")};
+    say("memory.limit_bytes");
+  }
+
+  /// Of the rank that takes longest: under the barrier all wait for it.
+  void fill_step_end() {
+    for (const Held& held : held_by_rank(out_.estimate, placement_)) {
+      const estimate::StepEnd end = estimate::step_end(out_.setting, held.dense, held.experts);
+      if (end.seconds() > out_.step_end.seconds()) out_.step_end = end;
+    }
+    if (is_given("step.optimizer")) return;
+    out_.config.step.optimizer = std::llround(out_.step_end.seconds() * 1e9) * 1000;
+    out_.origins.emplace_back("step.optimizer",
+                              fmt::format("{}: reduction {:.3f} ms, optimizer {:.3f} ms", whose_,
+                                          out_.step_end.reduction * 1e3, out_.step_end.optimizer * 1e3));
+  }
+
+  ModelCosts& out_;
+  const Placement& placement_;
+  std::string whose_;
+};
+
+std::string path_or_name(const std::string& text, const Where& where) {
+  return io::looks_like_file(text) ? io::relative_to(where.file, text) : text;
+}
+
+/// Modules mean something to a model alone; times that are stated have no parts.
+void refuse_modules(const io::Config& config) {
+  if (config.options.recompute.modules.empty()) return;
+  throw InputError(config.place_of("options.recompute"),
+                   fmt::format("recomputing {} needs costs.model, which says what it takes and keeps; name a "
+                               "model, or take none or full",
+                               config.options.recompute.modules));
+}
+
+/// What is stated per rank or for the whole model cannot be mixed with what follows stage by stage.
+void require_per_stage(const io::Config& config) {
+  for (const auto& [path, per] :
+       {std::pair("costs.per", config.costs.per), std::pair("memory.per", config.memory.per)})
+    if (per != cost::Per::Stage)
+      throw InputError(config.place_of(path),
+                       fmt::format("{} is \"{}\", but costs.model gives numbers per stage; leave it out",
+                                   path, cost::name_of(per)));
+}
+
+void require_batch(const io::Config& config) {
+  const cost::ModelSpec& spec = config.costs.model;
+  if (!spec.global_batch) return;
+  const long long samples = static_cast<long long>(spec.micro_batch) * spec.data * config.microbatches;
+  if (samples != *spec.global_batch)
+    throw InputError(
+        config.place_of("costs.global_batch"),
+        fmt::format(
+            "costs.global_batch = {}, but microbatches * micro_batch * dp = {}; leave one of them out",
+            *spec.global_batch, samples));
+}
+
+}  // namespace
+
+estimate::Setting setting_of(const io::Config& config, int ranks) {
+  const cost::ModelSpec& spec = config.costs.model;
+  const Where& model_place = config.place_of("costs.model");
+  const Where& hardware_place = config.place_of("costs.hardware");
+  estimate::Setting out;
+  out.model = io::find_model(path_or_name(spec.model, model_place), model_place);
+  if (!spec.hardware.empty())
+    out.hardware = io::find_hardware(path_or_name(spec.hardware, hardware_place), hardware_place);
+  else if (!out.model->profile)
+    throw InputError(
+        model_place,
+        fmt::format("costs.model {} needs costs.hardware, the device that it runs on; add it", spec.model));
+  out.split = {.pipeline = ranks,
+               .tensor = spec.tensor,
+               .data = spec.data,
+               .context = spec.context,
+               .expert = spec.expert,
+               .zero = spec.zero.value_or(1),
+               .sequence = spec.sequence ? *spec.sequence : out.model->sequence,
+               .micro_batch = spec.micro_batch};
+  const RecomputeOption& recompute = config.options.recompute;
+  if (recompute.on) out.recomputation = model::Recomputation::Full;
+  if (!recompute.modules.empty()) {
+    out.recomputation = model::Recomputation::Selective;
+    out.modules = split(recompute.modules, ',');
+  }
+  if (model::has_sizes(*out.model)) model::check(*out.model, out.split, model_place);
+  return out;
+}
+
+std::vector<int> stage_layers(const io::Config& config, const model::Model& model, int stages) {
+  const cost::StageCounts& given = config.costs.layers;
+  if (given.counts.empty()) return estimate::default_layers(model, stages);
+  const auto found = static_cast<int>(given.counts.size());
+  if (found != stages)
+    throw InputError(given.where,
+                     fmt::format("costs.layers has {} entries, but the run has {} stages; give one per stage",
+                                 found, stages));
+  const long long sum = std::accumulate(given.counts.begin(), given.counts.end(), 0LL);
+  if (sum != static_cast<long long>(model.layers.size()))
+    throw InputError(given.where,
+                     fmt::format("costs.layers add up to {}, but {} has {} layers; make them equal", sum,
+                                 model.name, model.layers.size()));
+  return given.counts;
+}
+
+std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement) {
+  if (config.costs.model.model.empty()) {
+    refuse_modules(config);
+    return std::nullopt;
+  }
+  require_per_stage(config);
+  require_batch(config);
+  const estimate::Setting setting = setting_of(config, placement.ranks());
+  return costs_of_layers(config, placement, setting, stage_layers(config, *setting.model, placement.stages()));
+}
+
+ModelCosts costs_of_layers(const io::Config& config, const Placement& placement, const estimate::Setting& setting,
+                           const std::vector<int>& layers) {
+  ModelCosts out{.config = config, .setting = setting, .estimate = estimate::estimate(setting, layers)};
+  out.config.costs.layers = {layers, config.place_of("costs.layers")};
+  if (config.costs.layers.counts.empty())
+    out.origins.emplace_back("costs.layers", "default: the model's layers dealt out evenly");
+  Filler(out, placement).fill();
+  return out;
+}
+
+}  // namespace pipeloom::study

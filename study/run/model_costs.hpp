@@ -1,0 +1,41 @@
+#pragma once
+
+// From a configuration that names a model to one that states times and bytes.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pipeloom/schedule.hpp>
+#include "sim/cost/source.hpp"
+#include "sim/estimate/estimate.hpp"
+#include "sim/io/config/config.hpp"
+
+namespace pipeloom::study {
+
+/// A configuration with everything stated that follows from its model, and what that was found from.
+struct ModelCosts {
+  /// As given, but per stage of the placement: what the input states stays, what it leaves open is the model's.
+  io::Config config;
+  std::vector<cost::Origin> origins = {};
+  estimate::Setting setting;
+  estimate::Estimate estimate;
+  /// Of the rank that takes longest.
+  estimate::StepEnd step_end = {};
+};
+
+/// Nothing where costs.model names none. Throws InputError, at the key concerned, where model or hardware cannot be found or read, where what
+/// spreads them does not fit, or costs.layers is not for these stages; and where options.recompute names modules without a model.
+[[nodiscard]] std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement);
+
+/// The same for one split of the layers: what a search over splits asks. REQUIRES: `setting` is setting_of(config).
+[[nodiscard]] ModelCosts costs_of_layers(const io::Config& config, const Placement& placement, const estimate::Setting& setting,
+                                         const std::vector<int>& layers);
+
+/// What costs.model and the keys beside it say. REQUIRES: a model is named.
+[[nodiscard]] estimate::Setting setting_of(const io::Config& config, int ranks);
+/// costs.layers, else the default split, for so many stages.
+[[nodiscard]] std::vector<int> stage_layers(const io::Config& config, const model::Model& model, int stages);
+
+}  // namespace pipeloom::study
