@@ -21,8 +21,10 @@ inline constexpr OptionCount kOptionCounts[] = {
     {Option::Updates, "updates", &ScheduleOptions::updates, kMaxIndex},
 };
 
-/// Modules of a layer that can run again by themselves: the words of options.recompute.modules. "selective" is the second.
-inline constexpr std::string_view kRecomputeModules[] = {"norm", "core_attention", "attention", "mlp", "experts", "mamba"};
-inline constexpr std::string_view kSelectiveModules = kRecomputeModules[1];
+/// Modules of a layer that can run again by themselves, spelt as Megatron-LM's --recompute-modules: the words of options.recompute.modules.
+/// "selective" is the first.
+inline constexpr std::string_view kRecomputeModules[] = {"core_attn", "layernorm", "mla_up_proj",   "mlp",
+                                                         "moe",       "moe_act",   "shared_experts"};
+inline constexpr std::string_view kSelectiveModules = kRecomputeModules[0];
 
 }  // namespace pipeloom
