@@ -7,8 +7,10 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/layout_page.hpp"
+#include "cli/pages/model_options.hpp"
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
+#include "study/run/model_costs.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -16,6 +18,8 @@ namespace {
 using Text = std::optional<std::string>;
 
 struct LayoutOptions {
+  Text balance;
+  ModelOptions run;  ///< for --balance: the same words as `estimate` has
   Text file;
   std::vector<std::string> set;
   Text layers, mtp;
@@ -47,6 +51,7 @@ constexpr const char* kLayoutFooter =
     "Examples:\n"
     "  pipeloom layout --layers 32 --ranks 4 --schedule Interleaved1F1B --framework areal\n"
     "  pipeloom layout model.json --ranks 8 --split min-max --json\n"
+    "  pipeloom layout llama3-8b --balance time --hardware h100 --ranks 8 --schedule zbv\n"
     "  pipeloom layout --ranks 16 --megatron-layout 'Et*3|(tt|)*29,m|L'";
 
 void add_split_options(OptionList& list, LayoutOptions& options) {
@@ -84,10 +89,23 @@ void add_output(OptionList& list, LayoutOptions& options) {
   add_output_options(list, options.output);
 }
 
+void add_balance_options(OptionList& list, LayoutOptions& options) {
+  constexpr const char* kHeading = "Balance, by simulating the MODEL's run";
+  list.option("--balance", options.balance, "time|memory|both",
+              "Find the layers per stage with which the step is shortest, the fullest rank least full, or "
+              "both; MODEL is a name or "
+              "file as `pipeloom estimate` takes it")
+      .under(kHeading);
+  list.option("--limit", options.run.limit, "BYTES", "Memory of a device; default the hardware's")
+      .under(kHeading);
+  add_device_options(list, options.run, kHeading);
+}
+
 void add_options(OptionList& list, LayoutOptions& options) {
   list.set_footer(kLayoutFooter);
   list.positional("MODEL", options.file, "FILE", "The model's layers and weights; - is standard input");
   list.option("--layers", options.layers, "L", "Decoder layers of the model");
+  add_balance_options(list, options);
   list.option("--mtp", options.mtp, "N", "MTP layers behind them (Megatron-LM)");
   list.option("--set", options.set, "PATH=VALUE",
               "Any key of the MODEL, such as output_weight=131e6; repeatable")
@@ -275,11 +293,51 @@ void require_costs_out(const LayoutOptions& options) {
   if (options.costs_out) require_free(*options.costs_out, options.force);
 }
 
+/// Options that say how the model runs, without a search that asks.
+void require_balance(const LayoutOptions& options) {
+  for (const auto& [option, value] : device_options(options.run))
+    if (*value)
+      throw InputError(Where{option},
+                       "this is for --balance, which is not given; add --balance time, or leave it out");
+}
+
+/// The split that the search finds, under the schedule and on the devices that are named.
+LayoutRequest balanced_request(const LayoutOptions& options) {
+  require_choice("--balance", *options.balance, {"time", "memory", "both"});
+  if (!options.file) throw InputError("the model is missing; name one, such as llama3-8b, or give a file");
+  if (options.split)
+    throw InputError(Where{"--split"}, "--balance finds the split itself; leave one of them out");
+  ModelOptions run = options.run;
+  run.model = *options.file;
+  run.schedule = options.schedule;
+  run.ranks = options.ranks;
+  run.chunks = options.chunks;
+  run.microbatches = options.microbatches;
+  run.set = options.set;
+  const io::Config config = request_of(run).config;
+  LayoutRequest request;
+  request.split = Split::Balanced;
+  request.balanced =
+      study::balance_layers(config, InputOptions().limits(), *study::balance_named(*options.balance));
+  request.framework = framework_of(options);
+  const auto model = study::setting_of(config, config.ranks).model;
+  request.model.layers = static_cast<int>(model->layers.size());
+  request.model.mtp = model->mtp;
+  request.ranks = config.ranks;
+  request.schedule = config.schedule;
+  request.chunks = static_cast<int>(request.balanced->best.layers.size()) / config.ranks;
+  request.microbatches = config.microbatches;
+  request.critic = options.critic;
+  request.training = training_of(options);
+  return request;
+}
+
 ExitCode run_layout(const LayoutOptions& options) {
   const Screen screen = options.output.screen();
   const std::string format = options.print.chosen();
   require_costs_out(options);
-  const LayoutRequest request = request_of(options);
+  if (!options.balance) require_balance(options);
+  const LayoutRequest request = options.balance ? balanced_request(options) : request_of(options);
   const LayerCosts costs = layer_costs(options);
   const LayoutPlan plan = plan_layout(request);
   if (format == "megatron-layout" && plan.megatron_layout.empty())

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "cli/numbers.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "sim/kinds.hpp"
 #include "sim/layout/megatron_layout.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::cli {
 
@@ -115,6 +118,22 @@ std::string rank_table(const LayoutPlan& plan, const Screen& screen, bool everyt
   return table.text(screen.has_colour());
 }
 
+/// "step 893.450 ms instead of 1067.950 ms (16.3 % less); 412 splits simulated".
+std::string balance_line(const study::Balanced& balanced) {
+  const auto ms = [](Ticks ticks) { return study::time_text(TickSum(ticks), TimeUnit::Millisecond); };
+  const double less = 100.0 * (1.0 - static_cast<double>(balanced.best.step_time) /
+                                         static_cast<double>(balanced.before.step_time));
+  std::string out = fmt::format("step {} instead of {} ({:.1f} % {}); ", ms(balanced.best.step_time),
+                                ms(balanced.before.step_time), std::abs(less), less < 0 ? "more" : "less");
+  if (balanced.before.peak > 0)
+    out += fmt::format("fullest rank {} instead of {}; ", bytes_text(balanced.best.peak),
+                       bytes_text(balanced.before.peak));
+  if (balanced.best.over > 0)
+    out += fmt::format("{} over the limit: no split fits; ", bytes_text(balanced.best.over));
+  return out +
+         fmt::format("{} simulated\n", count_text(static_cast<std::size_t>(balanced.simulations), "split"));
+}
+
 std::vector<int> last_stage_ranks(const LayoutPlan& plan) {
   return home_of(plan.placement, Stage(plan.placement.stages() - 1)).ranks;
 }
@@ -124,7 +143,9 @@ std::vector<int> last_stage_ranks(const LayoutPlan& plan) {
 std::string layout_page(const LayoutRequest& request, const LayoutPlan& plan, const Screen& screen,
                         bool everything) {
   const auto width = static_cast<std::size_t>(screen.width);
-  std::string out = title(request, plan) + '\n' + stage_table(request, plan, screen, everything);
+  std::string out = title(request, plan);
+  if (request.balanced) out += balance_line(*request.balanced);
+  out += '\n' + stage_table(request, plan, screen, everything);
   if (plan.placement.slots() > plan.placement.ranks()) out += '\n' + rank_table(plan, screen, everything);
   const auto last = last_stage_ranks(plan);
   out += fmt::format("\nlast stage       on rank{} {}: loss and outputs are there\n",
@@ -186,6 +207,21 @@ void write_advice(io::JsonWriter& out, const LayoutPlan& plan) {
   out.line(2).close();
 }
 
+void write_score(io::JsonWriter& out, const study::SplitScore& score) {
+  out.object()
+      .member("layers", score.layers)
+      .key("step_time_ms")
+      .ticks(score.step_time, TimeUnit::Millisecond);
+  out.member("peak_bytes", score.peak).member("over_limit_bytes", score.over).close();
+}
+
+void write_balance(io::JsonWriter& out, const study::Balanced& balanced) {
+  out.object().member("simulations", balanced.simulations);
+  write_score(out.key("before"), balanced.before);
+  write_score(out.key("after"), balanced.best);
+  out.close();
+}
+
 void write_layout(io::JsonWriter& out, const LayoutRequest& request, const LayoutPlan& plan) {
   const int stages = plan.placement.stages();
   out.object().line(2).member("schema_version", 1);
@@ -197,6 +233,7 @@ void write_layout(io::JsonWriter& out, const LayoutRequest& request, const Layou
   out.line(2).member("microbatches",
                      layout::advised_microbatches(request.ranks, stages, request.microbatches));
   write_name(out.line(2).key("megatron_layout"), plan.megatron_layout);
+  if (request.balanced) write_balance(out.line(2).key("balance"), *request.balanced);
   write_stages(out.line(2).key("stages"), request, plan);
   write_ranks(out.line(2).key("per_rank"), plan);
   write_advice(out.line(2).key("advice"), plan);
@@ -256,7 +293,8 @@ namespace {
 
 using schedules::Generator;
 
-constexpr std::array<std::string_view, 4> kSplits = {"weighted", "min-max", "even", "megatron-layout"};
+constexpr std::array<std::string_view, 5> kSplits = {"weighted", "min-max", "even", "megatron-layout",
+                                                     "balanced"};
 constexpr std::array<std::string_view, 3> kKinds = {"loop", "v", "bidirectional"};
 
 Placement make_placement(PlacementKind kind, int ranks, int chunks) {
@@ -337,6 +375,8 @@ class Planner {
   [[nodiscard]] std::vector<layout::StageContent> make_contents() const {
     const io::LayoutModel& model = request_.model;
     if (request_.split == Split::MegatronLayout) return from_layout_string();
+    if (request_.split == Split::Balanced)
+      return layout::contents_of(request_.balanced->best.layers, model.mtp);
     const int stages = count_stages();
     switch (request_.split) {
       case Split::MinMax:
@@ -352,6 +392,7 @@ class Planner {
                                    model.mtp);
       case Split::Weighted:
       case Split::MegatronLayout:
+      case Split::Balanced:
         break;
     }
     return layout::contents_of(layout::weighted_split(weighted_model(), stages), model.mtp);

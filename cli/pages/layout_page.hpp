@@ -15,12 +15,13 @@
 #include "sim/layout/advice.hpp"
 #include "sim/layout/layer_split.hpp"
 #include "sim/layout/stage_content.hpp"
+#include "study/estimate/balance.hpp"
 
 namespace pipeloom::cli {
 
 /// How layers are dealt to stages.
-enum class Split : unsigned char { Weighted, MinMax, Even, MegatronLayout };
-/// "weighted", "min-max", "even", "megatron-layout".
+enum class Split : unsigned char { Weighted, MinMax, Even, MegatronLayout, Balanced };
+/// "weighted", "min-max", "even", "megatron-layout", "balanced".
 [[nodiscard]] std::string_view name_of(Split split);
 
 /// How stages are dealt to ranks.
@@ -44,7 +45,8 @@ struct LayoutRequest {
   std::optional<int> last_layers;
   bool account_for_embedding = false;
   bool account_for_loss = false;
-  std::string megatron_layout;  ///< for Split::MegatronLayout
+  std::string megatron_layout;              ///< for Split::MegatronLayout
+  std::optional<study::Balanced> balanced;  ///< for Split::Balanced: what was found, in ticks of milliseconds
   layout::Framework framework = layout::Framework::Torchtitan;
   bool critic = false;
   layout::TrainingOptions training;

@@ -21,7 +21,13 @@ struct ModelOptions {
   std::vector<std::string> set;
 };
 
+/// All of them, MODEL too.
 void add_model_options(OptionList& list, ModelOptions& options);
+/// Those that say on what and how it runs, below a heading unless that is empty.
+void add_device_options(OptionList& list, ModelOptions& options, const std::string& heading);
+/// Option and value of these, and of --limit.
+[[nodiscard]] std::vector<std::pair<const char*, const std::optional<std::string>*>> device_options(
+    const ModelOptions& options);
 
 /// A configuration, and where what was not typed is from.
 struct ModelRequest {

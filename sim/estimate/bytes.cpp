@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/model/parameters.hpp"
+#include "sim/model/shares.hpp"
 #include "sim/model/tensors.hpp"
 
 namespace pipeloom::estimate {
@@ -55,9 +56,8 @@ double backward_bytes(const Setting& setting, const model::Layer& layer) {
 
 double routing_bytes(const Setting& setting, const model::Layer& layer) {
   if (!layer.experts) return 0;
-  const double routed =
-      tokens_of(setting.split) * static_cast<double>(layer.experts->top_k) / setting.split.tensor;
-  return kRoutingBuffers * kHalf * routed * static_cast<double>(setting.model->hidden);
+  const auto routed = model::routed_tokens(*layer.experts, model::shares_of(layer, setting.split), setting.split);
+  return kRoutingBuffers * kHalf * static_cast<double>(routed) * static_cast<double>(setting.model->hidden_of(layer));
 }
 
 /// Replicas that share out what all of them hold alike.
@@ -85,12 +85,6 @@ void add_parameters(const Setting& setting, Stage& out) {
   if (zero >= 3) out.bytes.of(Category::Gathered) = each(2 + 2);
 }
 
-double weight_stand_ins(const LayerBytes& bytes) {
-  double sum = 0;
-  for (const auto& [k, n] : bytes.weights) sum += kHalf * static_cast<double>(k) * static_cast<double>(n);
-  return sum;
-}
-
 /// What the last stage needs at the moment when the loss goes back.
 double head_moment(const Setting& setting) {
   const Split& split = setting.split;
@@ -102,14 +96,14 @@ double head_moment(const Setting& setting) {
 
 }  // namespace
 
-void StageSum::add(const LayerBytes& layer, int count) {
+void StageSum::add(char letter, const LayerBytes& layer, int count) {
+  letters += letter;
   bytes.until_input += layer.until_input * count;
   bytes.until_weight += layer.until_weight * count;
   bytes.stash += layer.stash * count;
   bytes.recomputed = std::max(bytes.recomputed, layer.recomputed);
   bytes.backward = std::max(bytes.backward, layer.backward);
   bytes.routing = std::max(bytes.routing, layer.routing);
-  bytes.weights.insert(layer.weights.begin(), layer.weights.end());
 }
 
 LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
@@ -118,15 +112,14 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
     return model::kept_tensors(model, layer, setting.split, recomputation, modules);
   };
   const auto all = kept(Recomputation::None, {});
-  const auto stays = kept(setting.recomputation, setting.modules);
+  const bool whole = setting.recomputation == Recomputation::Full;
+  const auto stays = kept(whole ? Recomputation::Full : Recomputation::None, setting.modules);
   LayerBytes out;
   add_tensors(stays, out);
-  if (setting.recomputation == Recomputation::Full) out.stash = sum_of(stays);
+  if (whole) out.stash = sum_of(stays);
   out.recomputed = sum_of(all) - sum_of(stays);
   out.backward = backward_bytes(setting, layer);
   out.routing = routing_bytes(setting, layer);
-  for (const model::Gemm& gemm : model::work_of(model, layer, setting.split).gemms)
-    out.weights.emplace(gemm.k, gemm.n);
   return out;
 }
 
@@ -144,7 +137,7 @@ void finish_bytes(const Setting& setting, const StageSum& sum, Stage& out) {
   if (split.pipeline > 1) out.bytes.of(Category::Buffers) = whole(input_bytes(setting));
   const double moment = out.head ? head_moment(setting) : sum.bytes.backward;
   out.bytes.of(Category::Temporaries) =
-      whole(weight_stand_ins(sum.bytes) + moment + sum.bytes.routing + sum.bytes.recomputed);
+      whole(model::stand_in_bytes(*setting.model, sum.letters, split) + moment + sum.bytes.routing + sum.bytes.recomputed);
   out.bytes.of(Category::Reserve) = kWorkspace;
 }
 

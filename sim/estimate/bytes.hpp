@@ -10,8 +10,7 @@
 // weight in the stage's layers, where gradients of weights are added up inside the product; on the last stage the head's weight once more and
 // 3 x 2 T h / t, with tensor ranks 2 x 2 T h gathered; on others the backward of the widest feed-forward part, 2 x 2 T f / t.
 
-#include <set>
-#include <utility>
+#include <string>
 
 #include "sim/estimate/estimate.hpp"
 
@@ -25,13 +24,13 @@ struct LayerBytes {
   double recomputed = 0;  ///< what comes back for a moment where modules, or all, run again
   double backward = 0;    ///< what its backward needs besides
   double routing = 0;     ///< buffers of tokens on their way to experts, of the rank
-  std::set<std::pair<std::int64_t, std::int64_t>> weights = {};  ///< shapes
 };
 
-/// The same of a stage: sums, largest moments, all shapes.
+/// The same of a stage: sums, and largest moments.
 struct StageSum {
-  LayerBytes bytes;
-  void add(const LayerBytes& layer, int count);
+  LayerBytes bytes = {};
+  std::string letters = {};  ///< of its layers, each once
+  void add(char letter, const LayerBytes& layer, int count);
 };
 
 [[nodiscard]] LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer);

@@ -44,7 +44,7 @@ class Estimator {
               .embedding = is_first,
               .head = is_last};
     StageSum sum;
-    for (const auto& [letter, count] : counts(out)) add(shares_.at(letter), count, out, sum);
+    for (const auto& [letter, count] : counts(out)) add(letter, count, out, sum);
     if (is_first) add_end(embedding_time(setting_), out);
     if (is_last) add_end(head_time(setting_), out);
     round(out);
@@ -71,12 +71,13 @@ class Estimator {
     return out;
   }
 
-  static void add(const LayerShare& share, int count, Stage& out, StageSum& sum) {
+  void add(char letter, int count, Stage& out, StageSum& sum) const {
+    const LayerShare& share = shares_.at(letter);
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += share.time.pass[pass] * count;
     out.recomputed += share.time.recomputed * count;
     out.dense += share.parameters.dense * count;
     out.experts += share.parameters.experts * count;
-    sum.add(share.bytes, count);
+    sum.add(letter, share.bytes, count);
   }
 
   static void add_end(const LayerTime& time, Stage& out) {

@@ -101,24 +101,22 @@ class Judge {
   std::map<Layers, SplitScore> known_;
 };
 
-/// Which of two splits is better. `peak_allowed`: more than that counts as over the limit.
+/// Which of two splits is better: what passes the limit by less, then what costs less.
 struct Order {
   Balance balance = Balance::Time;
-  std::optional<Bytes> peak_allowed = {};
+  double time = 1;  ///< Both: the shortest step and the smallest peak that each alone can have
+  double peak = 1;
 
   [[nodiscard]] bool better(const SplitScore& a, const SplitScore& b) const {
-    const Bytes over_a = over(a);
-    const Bytes over_b = over(b);
-    if (over_a != over_b) return over_a < over_b;
+    if (a.over != b.over) return a.over < b.over;
+    if (balance == Balance::Both) return sum(a) < sum(b);
     if (balance == Balance::Memory && a.peak != b.peak) return a.peak < b.peak;
     return a.step_time < b.step_time;
   }
 
  private:
-  [[nodiscard]] Bytes over(const SplitScore& score) const {
-    return std::max(score.over, peak_allowed ? score.peak - *peak_allowed : 0) > 0
-               ? std::max(score.over, peak_allowed ? score.peak - *peak_allowed : 0)
-               : 0;
+  [[nodiscard]] double sum(const SplitScore& score) const {
+    return static_cast<double>(score.step_time) / time + static_cast<double>(score.peak) / peak;
   }
 };
 
@@ -216,8 +214,6 @@ SplitScore search(Judge& judge, const Layers& given, Order order, int most) {
   return best;
 }
 
-constexpr double kPeakSlack = 1.02;
-
 }  // namespace
 
 std::string_view name_of(Balance balance) {
@@ -235,13 +231,12 @@ Balanced balance_layers(const io::Config& config, const Limits& limits, Balance 
   const Layers given = stage_layers(config, judge.model(), judge.schedule().stages());
   Balanced out{.before = judge.score(given)};
   const int budget = judge.budget();
+  Order order{.balance = balance};
   if (balance == Balance::Both) {
-    const SplitScore leanest = search(judge, given, {Balance::Memory, std::nullopt}, budget / 2);
-    const auto allowed = static_cast<Bytes>(static_cast<double>(leanest.peak) * kPeakSlack);
-    out.best = search(judge, leanest.layers, {Balance::Time, allowed}, budget);
-  } else {
-    out.best = search(judge, given, {balance, std::nullopt}, budget);
+    order.time = static_cast<double>(search(judge, given, {Balance::Time}, budget / 3).step_time);
+    order.peak = std::max(1.0, static_cast<double>(search(judge, given, {Balance::Memory}, 2 * budget / 3).peak));
   }
+  out.best = search(judge, given, order, budget);
   out.simulations = judge.simulations();
   return out;
 }

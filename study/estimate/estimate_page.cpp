@@ -21,7 +21,7 @@ std::string short_count(double number) {
   constexpr std::pair<double, const char*> kUnits[] = {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}};
   for (const auto& [unit, name] : kUnits)
     if (number >= unit) return fmt::format("{:.4g}{}", number / unit, name);
-  return fmt::format("{:.4g}", number);
+  return number >= 1000 ? count_text(static_cast<std::size_t>(number)) : fmt::format("{:.4g}", number);
 }
 
 std::string percent(double ratio) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/estimate/recomputed.hpp"
 #include "sim/memory.hpp"
 #include "sim/model/check.hpp"
 #include "sim/model/parameters.hpp"
@@ -60,19 +61,23 @@ std::vector<RankBytes> bytes_by_rank(const EstimatedRun& run) {
   return out;
 }
 
-/// FLOPs of what a token's forward computes twice.
+/// FLOPs of the forwards that run again, per token.
 double recomputed_flops(const estimate::Setting& setting) {
   const model::Model& model = *setting.model;
-  if (setting.recomputation == model::Recomputation::None) return 0;
-  const double tokens = static_cast<double>(setting.split.sequence);
+  // Of one device that does everything, so that nothing is counted twice.
   model::Split whole;
   whole.sequence = setting.split.sequence;
+  whole.flash = setting.split.flash;
   double flops = 0;
   for (const char letter : model.layers) {
-    const model::Work work = model::work_of(model, *model.find(letter), whole);
-    flops += model::recomputed_flops(work, setting.recomputation, setting.modules);
+    const model::Work work = estimate::recomputed_work(model::work_of(model, *model.find(letter), whole),
+                                                       setting.recomputation, setting.modules);
+    for (const model::Gemm& gemm : work.gemms)
+      flops += 2.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.k) * static_cast<double>(gemm.n) *
+               static_cast<double>(gemm.groups);
+    for (const model::CoreAttention& attention : work.attention) flops += attention.flops();
   }
-  return flops / tokens;
+  return flops / static_cast<double>(setting.split.sequence);
 }
 
 TrainingRates rates_of(const EstimatedRun& run, std::optional<double> budget) {

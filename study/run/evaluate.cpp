@@ -102,7 +102,8 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
   const auto terms = terms_of(*out.schedule, config, resolved);
   out.costs = {terms, &terms->costs};
   out.memory = {terms, &terms->memory};
-  out.effective = effective_of(out, config, resolved, estimated ? estimated->origins : std::vector<cost::Origin>(), std::move(said));
+  out.effective = effective_of(out, config, resolved,
+                               estimated ? estimated->origins : std::vector<cost::Origin>(), std::move(said));
   out.warnings.insert(out.warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
 
   Steps simulated = config.step;

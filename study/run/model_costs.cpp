@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "sim/base/text_tools.hpp"
-#include "sim/io/hardware/find_hardware.hpp"
+#include "sim/io/hardware/hardware_file.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/models/find_model.hpp"
+#include "sim/io/models/model_file.hpp"
 #include "sim/model/check.hpp"
 
 namespace pipeloom::study {
@@ -42,6 +42,22 @@ std::vector<Held> held_by_rank(const estimate::Estimate& estimate, const Placeme
     held.experts += stage.experts;
   }
   return out;
+}
+
+/// Temporaries, what messages are received into and workspaces are a rank's, not a stage's: of a rank's stages the one that needs most keeps them.
+void keep_once_per_rank(const Placement& placement, estimate::Estimate& estimate) {
+  for (const Category category : {Category::Buffers, Category::Temporaries, Category::Reserve})
+    for (int r = 0; r < placement.ranks(); ++r) {
+      const auto bytes = [&](pipeloom::Stage stage) -> Bytes& {
+        return estimate.stages[stage.at()].bytes.of(category);
+      };
+      const std::vector<pipeloom::Stage> stages = placement.stages_of(Rank(r));
+      const auto most =
+          std::max_element(stages.begin(), stages.end(),
+                           [&](pipeloom::Stage a, pipeloom::Stage b) { return bytes(a) < bytes(b); });
+      for (const pipeloom::Stage stage : stages)
+        if (stage != *most) bytes(stage) = 0;
+    }
 }
 
 /// Fills in what the input leaves open, and says where it is from.
@@ -256,12 +272,14 @@ std::optional<ModelCosts> model_costs(const io::Config& config, const Placement&
   require_per_stage(config);
   require_batch(config);
   const estimate::Setting setting = setting_of(config, placement.ranks());
-  return costs_of_layers(config, placement, setting, stage_layers(config, *setting.model, placement.stages()));
+  return costs_of_layers(config, placement, setting,
+                         stage_layers(config, *setting.model, placement.stages()));
 }
 
-ModelCosts costs_of_layers(const io::Config& config, const Placement& placement, const estimate::Setting& setting,
-                           const std::vector<int>& layers) {
+ModelCosts costs_of_layers(const io::Config& config, const Placement& placement,
+                           const estimate::Setting& setting, const std::vector<int>& layers) {
   ModelCosts out{.config = config, .setting = setting, .estimate = estimate::estimate(setting, layers)};
+  keep_once_per_rank(placement, out.estimate);
   out.config.costs.layers = {layers, config.place_of("costs.layers")};
   if (config.costs.layers.counts.empty())
     out.origins.emplace_back("costs.layers", "default: the model's layers dealt out evenly");

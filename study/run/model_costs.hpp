@@ -30,8 +30,8 @@ struct ModelCosts {
 [[nodiscard]] std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement);
 
 /// The same for one split of the layers: what a search over splits asks. REQUIRES: `setting` is setting_of(config).
-[[nodiscard]] ModelCosts costs_of_layers(const io::Config& config, const Placement& placement, const estimate::Setting& setting,
-                                         const std::vector<int>& layers);
+[[nodiscard]] ModelCosts costs_of_layers(const io::Config& config, const Placement& placement,
+                                         const estimate::Setting& setting, const std::vector<int>& layers);
 
 /// What costs.model and the keys beside it say. REQUIRES: a model is named.
 [[nodiscard]] estimate::Setting setting_of(const io::Config& config, int ranks);

@@ -11,6 +11,7 @@
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/model_costs.hpp"
 
 namespace pipeloom::gui {
 namespace {

@@ -12,6 +12,7 @@
 #include "sim/cost/memory_sums.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/memory.hpp"
+#include "study/run/model_costs.hpp"
 
 namespace pipeloom::sweep {
 namespace {
