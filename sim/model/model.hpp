@@ -92,6 +92,7 @@ struct Model {
   bool head_bias = false;
   NormKind norm = NormKind::Rms;
   bool final_norm = true;
+  bool dropout = false;        ///< behind attention's scores and each part; a mask of a byte is kept
   std::int64_t positions = 0;  ///< rows of a learned table of positions; 0: none
   std::int64_t sequence = 0;   ///< tokens of a sample that it was trained with: the default
   std::vector<Layer> kinds;    ///< by letter, each once
@@ -110,15 +111,18 @@ struct Model {
 /// How a model is cut up and fed.
 struct Split {
   int pipeline = 1;  ///< p
-  int tensor = 1;    ///< t; sequence parallelism goes with it
+  int tensor = 1;    ///< t
   int data = 1;      ///< d: replicas, without the context's ranks
   int context = 1;   ///< c
   int expert = 1;    ///< e: a rank holds experts / e of them; divides data x context x tensor
   int zero =
       1;  ///< 0: everything whole on each replica; 1: optimizer states shared out; 2: gradients too; 3: weights too (FSDP)
-  bool sequence_parallel = true;
-  std::int64_t sequence = 0;     ///< tokens of a sample
-  std::int64_t micro_batch = 1;  ///< samples of a microbatch
+  bool sequence_parallel = true;  ///< what is not cut by t goes by tokens over the same ranks
+  bool flash = true;              ///< attention keeps no scores
+  std::int64_t sequence = 0;      ///< tokens of a sample
+  std::int64_t micro_batch = 1;   ///< samples of a microbatch
+  /// Lengths of the documents that are packed into a sample, in sum `sequence`: attention stays inside each. Empty: one document.
+  std::vector<std::int64_t> documents = {};
 };
 
 /// What is computed again in the backward instead of kept.

@@ -25,9 +25,13 @@ struct Parameters {
 [[nodiscard]] std::int64_t embedding_parameters(const Model& model);  ///< with the table of positions
 [[nodiscard]] std::int64_t head_parameters(
     const Model& model);  ///< with the final norm; tied: the norm alone
+/// Of all MTP layers: each a layer, a product of 2 x hidden inputs, and three norms; embedding and head are the model's (DeepSeek-V3, arXiv
+/// 2412.19437, section 2.2).
+[[nodiscard]] Parameters mtp_parameters(const Model& model);
 /// Of the whole model, MTP layers included.
 [[nodiscard]] std::int64_t parameters_of(const Model& model);
-/// Those that a token passes through: top_k of the experts.
+/// Those that a token passes through on its way to the next one: top_k of the experts, no MTP layer, and the embedding's row of weights as the
+/// whole table, as model cards count.
 [[nodiscard]] std::int64_t active_parameters_of(const Model& model);
 
 /// What a rank of the split holds of a layer: matrices / t, norms and router whole, experts / e.

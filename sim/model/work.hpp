@@ -25,10 +25,11 @@ struct Gemm {
   std::int64_t groups = 1;
 };
 
-/// Core attention: two products over heads. Its backward belongs to the input pass whole.
+/// Core attention: two products over heads. Its backward belongs to the input pass whole. Ranks of the context share out heads (all-to-all) where
+/// these divide, else queries (keys and values gathered).
 struct CoreAttention {
   std::int64_t batch = 0;
-  std::int64_t queries = 0;  ///< of the rank's share of the sequence
+  std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t heads = 0;  ///< of the rank
   std::int64_t kv_heads = 0;
@@ -36,6 +37,7 @@ struct CoreAttention {
   std::int64_t v_dim = 0;
   bool causal = true;
   std::int64_t window = 0;
+  bool flash = true;  ///< else kernels of their own for scores, whose traffic stands in the list
 
   /// 2 x batch x (pairs of query and key that are seen) x heads x (qk_dim + v_dim): causal halves the square.
   [[nodiscard]] double flops() const;
@@ -71,10 +73,15 @@ struct Work {
   std::vector<Collective> collectives;
 };
 
-/// Of one layer, of the embedding, and of final norm, head and loss. `model` and `split` are checked (sim/model/check.hpp).
+// Traffic is counted by two lists, which times of elementwise work are fitted to: models with RMS norms by that of SimuMax's B200 runs, models with
+// layer norms by that of vTrain's A100 runs. An efficiency belongs to its list. docs/models.md has both.
+
+/// Of one layer, of the embedding, and of final norm, head and loss. REQUIRES: check() of sim/model/check.hpp passed.
 [[nodiscard]] Work work_of(const Model& model, const Layer& layer, const Split& split);
 [[nodiscard]] Work embedding_work(const Model& model, const Split& split);
 [[nodiscard]] Work head_work(const Model& model, const Split& split);
+/// What an MTP layer does besides a layer of its kind and a head: two norms and the product that joins states and embeddings.
+[[nodiscard]] Work mtp_work(const Model& model, const Split& split);
 
 /// FLOPs of the model for one token of a sequence this long, forward and backward (3 x forward), as MFU counts them: weight products, core attention
 /// by the pairs that are seen, head times (1 + mtp); nothing recomputed. `full_square`: attention counts the whole square.

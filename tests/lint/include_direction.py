@@ -28,6 +28,7 @@ MAY_INCLUDE = {
     "sim/cost": ["sim", "sim/base", "sim/layout"],
     "sim/cost/measured": ["sim", "sim/base"],
     "sim/layout": ["sim", "sim/base"],
+    "sim/model": ["sim", "sim/base"],
     "sim/torch": ["sim", "sim/base"],
     "sim/model": ["sim", "sim/base"],
     "sim/hardware": ["sim", "sim/base", "sim/model"],

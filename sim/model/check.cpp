@@ -1,0 +1,284 @@
+#include "sim/model/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <pipeloom/error.hpp>
+#include <pipeloom/op.hpp>
+#include "sim/base/text_tools.hpp"
+#include "sim/model/weights.hpp"
+
+namespace pipeloom::model {
+namespace {
+
+constexpr std::int64_t kMostWidth = std::int64_t{1} << 24;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 32;
+constexpr std::int64_t kMostBatch = std::int64_t{1} << 36;  ///< tokens of a microbatch
+constexpr std::int64_t kMostExperts = std::int64_t{1} << 16;
+constexpr std::int64_t kMostDegree = std::int64_t{1} << 20;
+constexpr double kMostParameters = 4.6e18;
+
+struct Size {
+  std::string_view name;
+  std::int64_t value = 0;
+  std::int64_t least = 1;
+  std::int64_t most = kMostWidth;
+};
+
+std::string letter_of(char letter) {
+  return shortened(std::string_view(&letter, 1), 8);
+}
+
+class ModelCheck {
+ public:
+  explicit ModelCheck(const Model& model) : model_(model) {}
+
+  void run() {
+    letters();
+    if (!has_sizes(model_)) return profile_alone();
+    sizes("the model", {Size{"hidden", model_.hidden}, Size{"vocabulary", model_.vocabulary},
+                        Size{"positions", model_.positions, 0, kMostTokens},
+                        Size{"sequence", model_.sequence, 0, kMostTokens}, Size{"mtp", model_.mtp, 0, 4096}});
+    for (const Layer& layer : model_.kinds) kind(layer);
+    parameters();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& message) const { throw InputError(model_.where, message); }
+
+  template <std::size_t N>
+  void sizes(const std::string& what, const std::array<Size, N>& list) const {
+    for (const Size& size : list)
+      if (size.value < size.least || size.value > size.most)
+        refuse(fmt::format("{} of {} is {}; it must be a whole number from {} to {}", size.name, what,
+                           size.value, size.least, size.most));
+  }
+  template <std::size_t N>
+  void sizes(const std::string& what, const Size (&list)[N]) const {
+    sizes(what, std::to_array(list));
+  }
+
+  void letters() const {
+    if (model_.layers.empty()) refuse("the model has no layers; name at least one");
+    if (model_.layers.size() > static_cast<std::size_t>(kMaxIndex))
+      refuse(fmt::format("the model has {} layers; at most {} are allowed", model_.layers.size(), kMaxIndex));
+    std::array<int, 256> known = {};
+    for (const Layer& layer : model_.kinds)
+      if (++known.at(static_cast<unsigned char>(layer.letter)) > 1)
+        refuse(fmt::format("two kinds of layers have the letter '{}'; give each its own",
+                           letter_of(layer.letter)));
+    for (const char letter : model_.layers)
+      if (known.at(static_cast<unsigned char>(letter)) == 0)
+        refuse(
+            fmt::format("layer letter '{}' has no kind; known are: {}", letter_of(letter), known_letters()));
+    if (model_.mtp > 0 && known.at(static_cast<unsigned char>(model_.mtp_letter)) == 0)
+      refuse(fmt::format("the MTP layers' letter '{}' has no kind; known are: {}",
+                         letter_of(model_.mtp_letter), known_letters()));
+  }
+
+  [[nodiscard]] std::string known_letters() const {
+    std::vector<std::string> letters;
+    for (const Layer& layer : model_.kinds) letters.push_back(letter_of(layer.letter));
+    return join(letters, " ");
+  }
+
+  void profile_alone() const {
+    if (!model_.profile) refuse("the model has neither sizes of its layers nor a profile of their times");
+    for (const char letter : model_.layers)
+      if (model_.profile->ticks.count(letter) == 0)
+        refuse(fmt::format("layer letter '{}' has no times; give them in \"ticks\"", letter_of(letter)));
+  }
+
+  void kind(const Layer& layer) const {
+    const std::string what = fmt::format("layer '{}'", letter_of(layer.letter));
+    if (mixers_of(layer) + feed_forwards_of(layer) == 0)
+      refuse(what + " has neither a mixer nor a feed-forward part; give it one");
+    if (int{layer.attention.has_value()} + int{layer.latent_attention.has_value()} +
+            int{layer.mamba.has_value()} >
+        1)
+      refuse(what + " has two mixers; a layer has one of attention, latent_attention and mamba");
+    if (layer.mlp && layer.experts) refuse(what + " has an mlp and experts; a layer has one of them");
+    sizes(what, {Size{"hidden", layer.hidden, 0}, Size{"tokens", layer.tokens, 0, kMostTokens}});
+    if (layer.attention) attention(what, *layer.attention);
+    if (layer.latent_attention) latent(what, *layer.latent_attention);
+    if (layer.mamba) mamba(what, *layer.mamba);
+    if (layer.mlp) sizes(what, {Size{"ffn", layer.mlp->ffn}});
+    if (layer.experts) experts(what, *layer.experts);
+  }
+
+  void attention(const std::string& what, const Attention& attention) const {
+    sizes(what, {Size{"heads", attention.heads}, Size{"kv_heads", attention.kv_heads},
+                 Size{"head_dim", attention.head_dim}, Size{"window", attention.window, 0, kMostTokens}});
+    if (attention.heads % attention.kv_heads != 0)
+      refuse(fmt::format("heads of {} is {}, no multiple of its {} key/value heads", what, attention.heads,
+                         attention.kv_heads));
+  }
+
+  void latent(const std::string& what, const LatentAttention& latent) const {
+    sizes(what, {Size{"heads", latent.heads}, Size{"q_rank", latent.q_rank, 0},
+                 Size{"kv_rank", latent.kv_rank}, Size{"nope_dim", latent.nope_dim},
+                 Size{"rope_dim", latent.rope_dim, 0}, Size{"v_dim", latent.v_dim}});
+  }
+
+  void mamba(const std::string& what, const Mamba& mamba) const {
+    sizes(what, {Size{"heads", mamba.heads}, Size{"head_dim", mamba.head_dim}, Size{"groups", mamba.groups},
+                 Size{"state", mamba.state}, Size{"conv", mamba.conv}});
+  }
+
+  void experts(const std::string& what, const Experts& experts) const {
+    sizes(what, {Size{"experts", experts.experts, 1, kMostExperts}, Size{"top_k", experts.top_k},
+                 Size{"ffn", experts.ffn}, Size{"shared_ffn", experts.shared_ffn, 0}});
+    if (experts.top_k > experts.experts)
+      refuse(
+          fmt::format("top_k of {} is {}, more than its {} experts", what, experts.top_k, experts.experts));
+  }
+
+  /// In doubles, so that nothing overflows before it is refused.
+  void parameters() const {
+    double sum =
+        static_cast<double>(model_.vocabulary + model_.positions) * 2 * static_cast<double>(model_.hidden);
+    for (const Layer& layer : model_.kinds) sum += static_cast<double>(model_.layers.size()) * of_kind(layer);
+    if (sum > kMostParameters)
+      refuse(fmt::format("the model has about {:.2g} parameters; at most {:.2g} are allowed", sum,
+                         kMostParameters));
+  }
+
+  /// An upper bound; products of two widths of 2^24 times 3 would still fit, heads times their width need not.
+  [[nodiscard]] double of_kind(const Layer& layer) const {
+    const auto h = static_cast<double>(model_.hidden_of(layer));
+    double inner = 0;
+    if (layer.attention)
+      inner +=
+          4.0 * static_cast<double>(layer.attention->heads) * static_cast<double>(layer.attention->head_dim);
+    if (const auto& mla = layer.latent_attention)
+      inner += static_cast<double>(mla->q_rank + mla->kv_rank + mla->heads) * 2 *
+               static_cast<double>(mla->nope_dim + mla->rope_dim + mla->v_dim + 1) *
+               (1 + static_cast<double>(mla->heads) / h);
+    if (layer.mamba)
+      inner +=
+          3.0 * static_cast<double>(layer.mamba->heads) * static_cast<double>(layer.mamba->head_dim + 1) +
+          4.0 * static_cast<double>(layer.mamba->groups) * static_cast<double>(layer.mamba->state) *
+              (1 + static_cast<double>(layer.mamba->conv) / h);
+    if (layer.mlp) inner += 4.0 * static_cast<double>(layer.mlp->ffn);
+    if (layer.experts)
+      inner +=
+          4.0 * (static_cast<double>(layer.experts->experts) * static_cast<double>(layer.experts->ffn + 1) +
+                 static_cast<double>(layer.experts->shared_ffn));
+    return h * (inner + 8);
+  }
+
+  const Model& model_;
+};
+
+class SplitCheck {
+ public:
+  SplitCheck(const Model& model, const Split& split, const Where& where)
+      : model_(model), split_(split), where_(where) {}
+
+  void run() const {
+    degrees();
+    tokens();
+    for (const Layer& layer : model_.kinds) {
+      if (layer.attention) heads(layer, layer.attention->heads, layer.attention->kv_heads);
+      if (layer.latent_attention) heads(layer, layer.latent_attention->heads, layer.latent_attention->heads);
+      if (layer.mamba) heads(layer, layer.mamba->heads, layer.mamba->groups);
+      if (layer.mlp) cut(layer, "feed-forward width", layer.mlp->ffn);
+      if (layer.experts) experts(layer, *layer.experts);
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& message) const { throw InputError(where_, message); }
+
+  void degrees() const {
+    const Size list[] = {Size{"pipeline parallelism (ranks)", split_.pipeline, 1, kMostDegree},
+                         Size{"tensor parallelism (tp)", split_.tensor, 1, kMostDegree},
+                         Size{"data parallelism (dp)", split_.data, 1, kMostDegree},
+                         Size{"context parallelism (cp)", split_.context, 1, kMostDegree},
+                         Size{"expert parallelism (ep)", split_.expert, 1, kMostDegree},
+                         Size{"zero", split_.zero, 0, 3},
+                         Size{"the sequence (seq)", split_.sequence, 1, kMostTokens},
+                         Size{"the microbatch (micro_batch)", split_.micro_batch, 1, kMostDegree}};
+    for (const Size& size : list)
+      if (size.value < size.least || size.value > size.most)
+        refuse(fmt::format("{} is {}; it must be a whole number from {} to {}", size.name, size.value,
+                           size.least, size.most));
+    for (const Layer& layer : model_.kinds)
+      if (const std::int64_t sample = std::max(layer.tokens, split_.sequence);
+          sample > kMostBatch / split_.micro_batch)
+        refuse(fmt::format("a microbatch has {} samples of {} tokens; at most {} tokens are allowed",
+                           split_.micro_batch, sample, kMostBatch));
+    const std::int64_t group = std::int64_t{split_.data} * split_.context * split_.tensor;
+    if (group % split_.expert != 0)
+      refuse(fmt::format("expert parallelism (ep) is {}, but tp x cp x dp is {}; ep must divide it",
+                         split_.expert, group));
+  }
+
+  void tokens() const {
+    const std::int64_t ranks = std::int64_t{split_.context} * (split_.sequence_parallel ? split_.tensor : 1);
+    if (split_.sequence % ranks != 0)
+      refuse(
+          fmt::format("the sequence has {} tokens, which {} ranks of tensor and context parallelism "
+                      "cannot share evenly; take a multiple of {}",
+                      split_.sequence, ranks, ranks));
+    if (model_.positions != 0 && split_.sequence > model_.positions)
+      refuse(fmt::format("the sequence has {} tokens, but the model has {} positions; take at most so many",
+                         split_.sequence, model_.positions));
+    std::int64_t sum = 0;
+    for (const std::int64_t document : split_.documents) {
+      if (document < 1 || document > split_.sequence)
+        refuse(fmt::format("a document has {} tokens; it must have from 1 to {}", document, split_.sequence));
+      sum += document;
+    }
+    if (!split_.documents.empty() && sum != split_.sequence)
+      refuse(fmt::format("the documents have {} tokens together, but the sequence has {}; they must be equal",
+                         sum, split_.sequence));
+  }
+
+  void cut(const Layer& layer, std::string_view what, std::int64_t size) const {
+    if (size % split_.tensor != 0)
+      refuse(fmt::format("tensor parallelism (tp) is {}, but the {} of layer '{}' is {}; tp must divide it",
+                         split_.tensor, what, letter_of(layer.letter), size));
+  }
+
+  void heads(const Layer& layer, std::int64_t heads, std::int64_t groups) const {
+    cut(layer, "number of heads", heads);
+    cut(layer, layer.mamba ? "number of groups" : "number of key/value heads", groups);
+  }
+
+  void experts(const Layer& layer, const Experts& experts) const {
+    if (experts.shared_ffn > 0) cut(layer, "shared experts' width", experts.shared_ffn);
+    if (experts.experts % split_.expert != 0)
+      refuse(fmt::format("expert parallelism (ep) is {}, but layer '{}' has {} experts; ep must divide it",
+                         split_.expert, letter_of(layer.letter), experts.experts));
+    if (split_.tensor > 1 && !split_.sequence_parallel)
+      refuse(
+          fmt::format("layer '{}' has experts, which take each token once: tensor parallelism needs "
+                      "sequence parallelism here; switch it on or set tp to 1",
+                      letter_of(layer.letter)));
+  }
+
+  const Model& model_;
+  const Split& split_;
+  const Where& where_;
+};
+
+}  // namespace
+
+bool has_sizes(const Model& model) {
+  return model.hidden != 0;
+}
+
+void check(const Model& model) {
+  ModelCheck(model).run();
+}
+
+void check(const Model& model, const Split& split, const Where& where) {
+  SplitCheck(model, split, where).run();
+}
+
+}  // namespace pipeloom::model

@@ -1,0 +1,96 @@
+#include "sim/model/parameters.hpp"
+
+#include <array>
+#include <cstddef>
+
+#include "sim/model/weights.hpp"
+
+namespace pipeloom::model {
+namespace {
+
+Parameters sum_of(const Weights& weights, std::int64_t tensor, std::int64_t expert) {
+  Parameters out;
+  for (const Matrix& matrix : weights.matrices) {
+    if (matrix.experts != 0)
+      out.experts += matrix.size() / expert;
+    else
+      out.dense += matrix.cut == Cut::Whole ? matrix.size() : matrix.size() / tensor;
+  }
+  for (const Vector& vector : weights.vectors)
+    out.dense += vector.cut ? (vector.size + tensor - 1) / tensor : vector.size;
+  return out;
+}
+
+/// Calls `visit(layer, times)` for each kind of the model's decoder and encoder layers.
+template <class Visit>
+void for_each_kind(const Model& model, Visit&& visit) {
+  std::array<std::int64_t, 256> times = {};
+  for (const char letter : model.layers) ++times.at(static_cast<unsigned char>(letter));
+  for (const Layer& layer : model.kinds)
+    if (const std::int64_t n = times.at(static_cast<unsigned char>(layer.letter)); n > 0) visit(layer, n);
+}
+
+std::int64_t final_norm_of(const Model& model) {
+  return model.final_norm ? norm_size(model, model.hidden) : 0;
+}
+
+}  // namespace
+
+Parameters parameters_of(const Model& model, const Layer& layer) {
+  return sum_of(weights_of(model, layer), 1, 1);
+}
+
+std::int64_t embedding_parameters(const Model& model) {
+  return (model.vocabulary + model.positions) * model.hidden;
+}
+
+std::int64_t head_parameters(const Model& model) {
+  return final_norm_of(model) + (model.tied ? 0 : model.vocabulary * model.hidden) +
+         (model.head_bias ? model.vocabulary : 0);
+}
+
+Parameters mtp_parameters(const Model& model) {
+  Parameters out;
+  const Layer* layer = model.find(model.mtp_letter);
+  if (model.mtp == 0 || layer == nullptr) return out;
+  Parameters one = parameters_of(model, *layer);
+  one.dense += 2 * model.hidden * model.hidden + 3 * norm_size(model, model.hidden);
+  out.dense = model.mtp * one.dense;
+  out.experts = model.mtp * one.experts;
+  return out;
+}
+
+std::int64_t parameters_of(const Model& model) {
+  std::int64_t sum = embedding_parameters(model) + head_parameters(model) + mtp_parameters(model).all();
+  for_each_kind(model, [&](const Layer& layer, std::int64_t times) {
+    sum += times * parameters_of(model, layer).all();
+  });
+  return sum;
+}
+
+std::int64_t active_parameters_of(const Model& model) {
+  std::int64_t sum = embedding_parameters(model) + head_parameters(model);
+  for_each_kind(model, [&](const Layer& layer, std::int64_t times) {
+    const Parameters one = parameters_of(model, layer);
+    sum += times * (one.dense + (layer.experts ? one.experts / layer.experts->experts * layer.experts->top_k
+                                               : std::int64_t{0}));
+  });
+  return sum;
+}
+
+Parameters local_parameters(const Model& model, const Layer& layer, const Split& split) {
+  return sum_of(weights_of(model, layer), split.tensor, split.expert);
+}
+
+std::int64_t local_embedding(const Model& model, const Split& split) {
+  const std::int64_t rows = (model.vocabulary + split.tensor - 1) / split.tensor;
+  return (rows + model.positions) * model.hidden;
+}
+
+std::int64_t local_head(const Model& model, const Split& split, bool embedding_is_here) {
+  const std::int64_t rows = (model.vocabulary + split.tensor - 1) / split.tensor;
+  const bool shared = model.tied && embedding_is_here;
+  return final_norm_of(model) + (shared ? 0 : rows * model.hidden) + (model.head_bias ? rows : 0);
+}
+
+}  // namespace pipeloom::model

@@ -1,0 +1,52 @@
+#pragma once
+
+// What a rank holds of a microbatch's tokens, heads and experts. REQUIRES everywhere: check() of sim/model/check.hpp passed.
+
+#include <cstdint>
+
+#include "sim/model/model.hpp"
+
+namespace pipeloom::model {
+
+[[nodiscard]] constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+struct Shares {
+  std::int64_t tokens = 0;  ///< T: of the context's share of the sequence, b s / c
+  std::int64_t tensor = 1;  ///< t
+  std::int64_t sequence =
+      1;  ///< ranks that share tokens outside of products: t with sequence parallelism, else 1
+};
+
+/// Of a layer, whose samples may have another number of tokens than the text.
+[[nodiscard]] inline Shares shares_of(const Layer& layer, const Split& split) {
+  const std::int64_t sample = layer.tokens != 0 ? layer.tokens : split.sequence;
+  return {ceil_divide(split.micro_batch * sample, split.context), split.tensor,
+          split.sequence_parallel ? split.tensor : 1};
+}
+/// Of embedding and head.
+[[nodiscard]] inline Shares shares_of(const Split& split) {
+  return shares_of(Layer{}, split);
+}
+
+/// Tokens that one expert gets from all ranks of its group when the load is even: e ceil(k T / (t E)), each rank's share padded to whole tokens
+/// per expert (capacity factor 1).
+[[nodiscard]] inline std::int64_t expert_tokens(const Experts& experts, const Shares& shares,
+                                                const Split& split) {
+  return split.expert * ceil_divide(experts.top_k * shares.tokens, shares.tensor * experts.experts);
+}
+
+/// N: of all experts of a rank together, k T / t before padding.
+[[nodiscard]] inline std::int64_t routed_tokens(const Experts& experts, const Shares& shares,
+                                                const Split& split) {
+  return experts.experts / split.expert * expert_tokens(experts, shares, split);
+}
+
+/// Whether ranks of the context share out an attention's heads (two all-to-alls around it) instead of its queries.
+[[nodiscard]] inline bool shares_heads(std::int64_t heads, std::int64_t kv_heads, const Split& split) {
+  const std::int64_t ranks = std::int64_t{split.tensor} * split.context;
+  return heads % ranks == 0 && kv_heads % ranks == 0;
+}
+
+}  // namespace pipeloom::model

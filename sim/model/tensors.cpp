@@ -1,0 +1,316 @@
+#include "sim/model/tensors.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "sim/model/shares.hpp"
+#include "sim/model/weights.hpp"
+#include "sim/model/work.hpp"
+
+namespace pipeloom::model {
+namespace {
+
+/// What sizes are made of, per rank before the division by tensor or sequence ranks.
+struct Terms {
+  double tokens = 0;   ///< T
+  double hidden = 0;   ///< h
+  double heads = 0;    ///< a
+  double keys = 0;     ///< s
+  double queries = 0;  ///< width of all heads' queries
+  double key_values = 0;
+  double values = 0;  ///< width of all heads' outputs
+  double q_rank = 0;
+  double kv_rank = 0;
+  double inner = 0;    ///< f
+  double halves = 1;   ///< outputs of fc1 per f: 2 if gated
+  double shared = 0;   ///< f of shared experts
+  double routed = 0;   ///< N, per rank already
+  double experts = 0;  ///< E
+  double width = 0;    ///< D of a state-space mixer
+  double conv = 0;     ///< D + 2 G N
+  double steps = 0;    ///< heads of it
+  double state = 0;
+  double statistics = 1;  ///< numbers that a norm keeps per token
+  bool flash = true;
+  bool dropout = false;
+  bool context_heads = false;  ///< the context's ranks share heads
+};
+
+enum class Part : std::uint8_t { Attention, Latent, Mamba, Mlp, Experts };
+/// Who shares a tensor out: nobody else, the sequence's ranks, the tensor's.
+enum class Among : std::uint8_t { Rank, Sequence, Tensor };
+enum class Until : bool { Input, Weight };
+
+constexpr std::string_view kCore = "core_attn";
+constexpr std::string_view kNorm = "layernorm";
+
+/// A tensor that a part keeps. `unit` is what Megatron-LM calls the piece that would make it again; "" if only the whole module would. A size of 0
+/// means that the layer has no such tensor.
+struct Row {
+  Part part;
+  std::string_view module;
+  std::string_view unit;
+  std::string_view name;
+  Among among;
+  Until until;
+  double (*bytes)(const Terms&);
+};
+
+constexpr double norm_input(const Terms& t) {
+  return 2 * t.tokens * t.hidden;
+}
+constexpr double norm_statistics(const Terms& t) {
+  return 4 * t.statistics * t.tokens;
+}
+constexpr double dropout_mask(const Terms& t) {
+  return t.dropout ? t.tokens * t.hidden : 0;
+}
+constexpr double score_count(const Terms& t) {
+  return t.flash ? 0 : t.tokens * t.keys * t.heads;
+}
+
+// Fused kernels keep their inputs until I; what a product needs for its weights' gradient stays until W.
+constexpr Row kRows[] = {
+    {Part::Attention, "attention", "", "norm input", Among::Sequence, Until::Input, norm_input},
+    {Part::Attention, "attention", "", "norm statistics", Among::Sequence, Until::Input, norm_statistics},
+    {Part::Attention, "attention", kNorm, "norm output", Among::Sequence, Until::Weight, norm_input},
+    {Part::Attention, "attention", "", "queries, keys, values", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * (t.queries + t.key_values); }},
+    {Part::Attention, "attention", kCore, "softmax", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * score_count(t); }},
+    {Part::Attention, "attention", kCore, "score dropout: output and mask", Among::Tensor, Until::Input,
+     [](const Terms& t) { return t.dropout ? 3 * score_count(t) : 0; }},
+    {Part::Attention, "attention", kCore, "softmax sums", Among::Tensor, Until::Input,
+     [](const Terms& t) { return t.flash ? 4 * t.tokens * t.heads : 0; }},
+    {Part::Attention, "attention", "", "output before all-to-all", Among::Tensor, Until::Input,
+     [](const Terms& t) { return t.context_heads ? 2 * t.tokens * t.values : 0; }},
+    {Part::Attention, "attention", "", "output", Among::Tensor, Until::Weight,
+     [](const Terms& t) { return 2 * t.tokens * t.values; }},
+    {Part::Attention, "attention", "", "dropout mask", Among::Sequence, Until::Input, dropout_mask},
+
+    {Part::Latent, "attention", "", "norm input", Among::Sequence, Until::Input, norm_input},
+    {Part::Latent, "attention", "", "norm statistics", Among::Sequence, Until::Input, norm_statistics},
+    {Part::Latent, "attention", kNorm, "norm output", Among::Sequence, Until::Weight, norm_input},
+    {Part::Latent, "attention", "", "compressed: norm inputs", Among::Sequence, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * (t.q_rank + t.kv_rank); }},
+    {Part::Latent, "attention", "mla_up_proj", "compressed: norm outputs", Among::Sequence, Until::Weight,
+     [](const Terms& t) { return 2 * t.tokens * (t.q_rank + t.kv_rank); }},
+    {Part::Latent, "attention", "mla_up_proj", "queries, keys, values", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * (t.queries + t.key_values); }},
+    {Part::Latent, "attention", kCore, "softmax", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * score_count(t); }},
+    {Part::Latent, "attention", kCore, "softmax sums", Among::Tensor, Until::Input,
+     [](const Terms& t) { return t.flash ? 4 * t.tokens * t.heads : 0; }},
+    {Part::Latent, "attention", "", "output before all-to-all", Among::Tensor, Until::Input,
+     [](const Terms& t) { return t.context_heads ? 2 * t.tokens * t.values : 0; }},
+    {Part::Latent, "attention", "", "output", Among::Tensor, Until::Weight,
+     [](const Terms& t) { return 2 * t.tokens * t.values; }},
+
+    {Part::Mamba, "mamba", "", "norm input", Among::Sequence, Until::Input, norm_input},
+    {Part::Mamba, "mamba", "", "norm statistics", Among::Sequence, Until::Input, norm_statistics},
+    {Part::Mamba, "mamba", kNorm, "norm output", Among::Sequence, Until::Weight, norm_input},
+    {Part::Mamba, "mamba", "", "projected: gate, scan inputs, steps", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * (t.width + t.conv + t.steps); }},
+    {Part::Mamba, "mamba", "", "convolved", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * t.conv; }},
+    {Part::Mamba, "mamba", "", "steps and decays", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 8 * t.tokens * t.steps; }},
+    {Part::Mamba, "mamba", "", "states, one per 256 tokens", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 4 * t.tokens / 256 * t.width * t.state; }},
+    {Part::Mamba, "mamba", "", "scanned", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * t.width; }},
+    {Part::Mamba, "mamba", "", "output", Among::Tensor, Until::Weight,
+     [](const Terms& t) { return 2 * t.tokens * t.width; }},
+
+    {Part::Mlp, "mlp", "", "norm input", Among::Sequence, Until::Input, norm_input},
+    {Part::Mlp, "mlp", "", "norm statistics", Among::Sequence, Until::Input, norm_statistics},
+    {Part::Mlp, "mlp", kNorm, "norm output", Among::Sequence, Until::Weight, norm_input},
+    {Part::Mlp, "mlp", "mlp", "activation input", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * t.halves * t.inner; }},
+    {Part::Mlp, "mlp", "mlp", "activation output", Among::Tensor, Until::Weight,
+     [](const Terms& t) { return 2 * t.tokens * t.inner; }},
+    {Part::Mlp, "mlp", "", "dropout mask", Among::Sequence, Until::Input, dropout_mask},
+
+    {Part::Experts, "moe", "", "norm input", Among::Sequence, Until::Input, norm_input},
+    {Part::Experts, "moe", "", "norm statistics", Among::Sequence, Until::Input, norm_statistics},
+    {Part::Experts, "moe", kNorm, "norm output", Among::Sequence, Until::Weight, norm_input},
+    {Part::Experts, "moe", "moe", "router logits and probabilities", Among::Sequence, Until::Input,
+     [](const Terms& t) { return 8 * t.tokens * t.experts; }},
+    {Part::Experts, "moe", "moe", "permuted input", Among::Rank, Until::Weight,
+     [](const Terms& t) { return 2 * t.routed * t.hidden; }},
+    {Part::Experts, "moe", "moe", "expert activation input", Among::Rank, Until::Input,
+     [](const Terms& t) { return 2 * t.routed * t.halves * t.inner; }},
+    {Part::Experts, "moe", "moe_act", "expert activation output", Among::Rank, Until::Weight,
+     [](const Terms& t) { return 2 * t.routed * t.inner; }},
+    {Part::Experts, "moe", "shared_experts", "shared activation input", Among::Tensor, Until::Input,
+     [](const Terms& t) { return 2 * t.tokens * t.halves * t.shared; }},
+    {Part::Experts, "moe", "shared_experts", "shared activation output", Among::Tensor, Until::Weight,
+     [](const Terms& t) { return 2 * t.tokens * t.shared; }},
+    {Part::Experts, "moe", "", "dropout mask", Among::Sequence, Until::Input, dropout_mask},
+};
+
+bool has_part(const Layer& layer, Part part) {
+  switch (part) {
+    case Part::Attention:
+      return layer.attention.has_value();
+    case Part::Latent:
+      return layer.latent_attention.has_value();
+    case Part::Mamba:
+      return layer.mamba.has_value();
+    case Part::Mlp:
+      return layer.mlp.has_value();
+    case Part::Experts:
+      return layer.experts.has_value();
+  }
+  return false;
+}
+
+void set_mixer(Terms& t, const Layer& layer, const Split& split) {
+  if (const auto& attention = layer.attention) {
+    t.heads = static_cast<double>(attention->heads);
+    t.queries = static_cast<double>(attention->heads * attention->head_dim);
+    t.key_values = static_cast<double>(2 * attention->kv_heads * attention->head_dim);
+    t.values = t.queries;
+    t.context_heads = split.context > 1 && shares_heads(attention->heads, attention->kv_heads, split);
+  } else if (const auto& latent = layer.latent_attention) {
+    t.heads = static_cast<double>(latent->heads);
+    t.queries = t.heads * static_cast<double>(latent->nope_dim + latent->rope_dim);
+    t.values = t.heads * static_cast<double>(latent->v_dim);
+    t.key_values = t.queries + t.values;
+    t.q_rank = static_cast<double>(latent->q_rank);
+    t.kv_rank = static_cast<double>(latent->kv_rank);
+    t.context_heads = split.context > 1 && shares_heads(latent->heads, latent->heads, split);
+  } else if (const auto& mamba = layer.mamba) {
+    t.width = static_cast<double>(width_of(*mamba));
+    t.conv = static_cast<double>(conv_width_of(*mamba));
+    t.steps = static_cast<double>(mamba->heads);
+    t.state = static_cast<double>(mamba->state);
+  }
+}
+
+Terms terms_of(const Model& model, const Layer& layer, const Split& split, const Shares& shares) {
+  Terms t;
+  t.tokens = static_cast<double>(shares.tokens);
+  t.hidden = static_cast<double>(model.hidden_of(layer));
+  t.keys = static_cast<double>(layer.tokens != 0 ? layer.tokens : split.sequence);
+  t.statistics = model.norm == NormKind::Rms ? 1 : 2;
+  t.flash = split.flash;
+  t.dropout = model.dropout;
+  set_mixer(t, layer, split);
+  if (const auto& mlp = layer.mlp) {
+    t.inner = static_cast<double>(mlp->ffn);
+    t.halves = mlp->gated ? 2 : 1;
+  } else if (const auto& experts = layer.experts) {
+    t.inner = static_cast<double>(experts->ffn);
+    t.halves = experts->gated ? 2 : 1;
+    t.shared = static_cast<double>(experts->shared_ffn);
+    t.routed = static_cast<double>(routed_tokens(*experts, shares, split));
+    t.experts = static_cast<double>(experts->experts);
+  }
+  return t;
+}
+
+double divisor_of(Among among, const Shares& shares) {
+  if (among == Among::Tensor) return static_cast<double>(shares.tensor);
+  return among == Among::Sequence ? static_cast<double>(shares.sequence) : 1;
+}
+
+bool is_recomputed(const Row& row, Recomputation recomputation, const std::vector<std::string>& modules) {
+  if (row.unit.empty()) return false;
+  if (recomputation == Recomputation::Selective && row.unit == kCore) return true;
+  return std::any_of(modules.begin(), modules.end(), [&](const std::string& module) {
+    // Experts made again as a whole take their activation and the shared ones with them.
+    return module == row.unit || (module == "moe" && row.part == Part::Experts && row.unit != kNorm);
+  });
+}
+
+}  // namespace
+
+std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
+                                     Recomputation recomputation, const std::vector<std::string>& modules) {
+  const Shares shares = shares_of(layer, split);
+  const Terms terms = terms_of(model, layer, split, shares);
+  std::vector<KeptTensor> out;
+  if (recomputation == Recomputation::Full) {
+    out.push_back({"layer", "input", norm_input(terms) / static_cast<double>(shares.sequence), false});
+    return out;
+  }
+  out.reserve(20);
+  for (const Row& row : kRows) {
+    if (!has_part(layer, row.part) || is_recomputed(row, recomputation, modules)) continue;
+    const double bytes = row.bytes(terms) / divisor_of(row.among, shares);
+    if (bytes > 0) out.push_back({row.module, row.name, bytes, row.until == Until::Weight});
+  }
+  return out;
+}
+
+std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer, const Split& split) {
+  const Shares shares = shares_of(layer, split);
+  std::vector<KeptTensor> out;
+  for (const Matrix& matrix : weights_of(model, layer).matrices) {
+    const auto width = static_cast<double>(matrix.outputs);
+    const double bytes =
+        matrix.experts != 0
+            ? 2 * static_cast<double>(routed_tokens(*layer.experts, shares, split)) * width
+            : 2 * static_cast<double>(shares.tokens) * width /
+                  divisor_of(matrix.cut == Cut::Columns ? Among::Tensor : Among::Sequence, shares);
+    out.push_back({"gradient of output", matrix.what, bytes, true});
+  }
+  return out;
+}
+
+std::vector<KeptTensor> head_tensors(const Model& model, const Split& split) {
+  const Shares shares = shares_of(split);
+  const auto tokens = static_cast<double>(shares.tokens);
+  const double states = 2 * tokens * static_cast<double>(model.hidden) / static_cast<double>(shares.sequence);
+  std::vector<KeptTensor> out;
+  if (model.final_norm) {
+    out.push_back({"head", "norm input", states, false});
+    out.push_back({"head", "norm statistics",
+                   (model.norm == NormKind::Rms ? 4 : 8) * tokens / static_cast<double>(shares.sequence),
+                   false});
+  }
+  out.push_back({"head", "norm output", states, true});
+  out.push_back({"head", "logits",
+                 2 * tokens * static_cast<double>(ceil_divide(model.vocabulary, shares.tensor)), true});
+  return out;
+}
+
+double stand_in_bytes(const Model& model, std::string_view letters, const Split& split) {
+  std::set<std::pair<std::int64_t, std::int64_t>> shapes;
+  const std::set<char> kinds(letters.begin(), letters.end());
+  for (const char letter : kinds) {
+    const Layer* layer = model.find(letter);
+    if (layer == nullptr) continue;
+    for (const Matrix& matrix : weights_of(model, *layer).matrices)
+      shapes.insert({matrix.inputs / (matrix.cut == Cut::Rows ? split.tensor : 1),
+                     matrix.outputs / (matrix.cut == Cut::Columns ? split.tensor : 1)});
+  }
+  double bytes = 0;
+  for (const auto& [inputs, outputs] : shapes)
+    bytes += 2.0 * static_cast<double>(inputs) * static_cast<double>(outputs);
+  return bytes;
+}
+
+const std::vector<std::string>& recomputable_modules() {
+  static const std::vector<std::string> names = {"core_attn", "layernorm", "mla_up_proj",   "mlp",
+                                                 "moe",       "moe_act",   "shared_experts"};
+  return names;
+}
+
+double korthikanti_bytes(const Model& model, const Layer& layer, const Split& split,
+                         Recomputation recomputation) {
+  const Shares shares = shares_of(layer, split);
+  const auto states = static_cast<double>(shares.tokens * model.hidden_of(layer));  // s b h
+  const auto t = static_cast<double>(shares.tensor);
+  const auto sequence = static_cast<double>(shares.sequence);
+  if (recomputation == Recomputation::Full) return 2 * states / sequence;
+  const double scores = recomputation == Recomputation::Selective || !layer.attention
+                            ? 0
+                            : 5.0 * static_cast<double>(shares.tokens) * static_cast<double>(split.sequence) *
+                                  static_cast<double>(layer.attention->heads);
+  return states * (10 / sequence + 24 / t) + scores / t;
+}
+
+}  // namespace pipeloom::model

@@ -1,0 +1,77 @@
+#pragma once
+
+// The weights of a layer as a list: what parameters, products, FLOPs and shapes are all counted from.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "sim/model/model.hpp"
+
+namespace pipeloom::model {
+
+/// How tensor parallelism cuts a matrix: not at all, by its outputs, or by its inputs.
+enum class Cut : std::uint8_t { Whole, Columns, Rows };
+
+/// A matrix from `inputs` to `outputs`.
+struct Matrix {
+  std::string_view what;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  Cut cut = Cut::Whole;
+  std::int64_t experts = 0;  ///< 0: one that every token passes; else so many, top_k for each token
+
+  [[nodiscard]] std::int64_t size() const { return inputs * outputs * (experts == 0 ? 1 : experts); }
+};
+
+/// Weights that are no matrix: norms, biases, convolutions.
+struct Vector {
+  std::string_view what;
+  std::int64_t size = 0;
+  bool cut = false;  ///< tensor parallelism shares it out
+};
+
+/// A short list without allocations.
+template <class Item, std::size_t N>
+class ShortList {
+ public:
+  void add(const Item& item) { items_.at(size_++) = item; }
+  [[nodiscard]] const Item* begin() const { return items_.data(); }
+  [[nodiscard]] const Item* end() const { return items_.data() + size_; }
+
+ private:
+  std::array<Item, N> items_ = {};
+  std::size_t size_ = 0;
+};
+
+struct Weights {
+  ShortList<Matrix, 12> matrices;
+  ShortList<Vector, 16> vectors;
+};
+
+/// Of the whole layer, in the order in which it runs. Sources: Megatron-LM's modules; for Mamba-2 arXiv 2405.21060.
+[[nodiscard]] Weights weights_of(const Model& model, const Layer& layer);
+
+/// Weights of one norm of `width` channels.
+[[nodiscard]] inline std::int64_t norm_size(const Model& model, std::int64_t width) {
+  return model.norm == NormKind::Rms ? width : 2 * width;
+}
+
+/// Parts of a layer: mixer and feed-forward, each behind a norm.
+[[nodiscard]] inline int mixers_of(const Layer& layer) {
+  return layer.attention || layer.latent_attention || layer.mamba ? 1 : 0;
+}
+[[nodiscard]] inline int feed_forwards_of(const Layer& layer) {
+  return layer.mlp || layer.experts ? 1 : 0;
+}
+
+/// Inner width of a state-space mixer, D, and what its convolution sees, D + 2 G N.
+[[nodiscard]] inline std::int64_t width_of(const Mamba& mamba) {
+  return mamba.heads * mamba.head_dim;
+}
+[[nodiscard]] inline std::int64_t conv_width_of(const Mamba& mamba) {
+  return width_of(mamba) + 2 * mamba.groups * mamba.state;
+}
+
+}  // namespace pipeloom::model

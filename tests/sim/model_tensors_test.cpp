@@ -1,0 +1,155 @@
+// What a microbatch leaves in memory.
+
+#include "sim/model/tensors.hpp"
+#include "sim/model_shapes.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::model::model_tensors_test {
+namespace {
+
+using namespace shapes;
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+double sum_of(const std::vector<KeptTensor>& tensors) {
+  double sum = 0;
+  for (const KeptTensor& tensor : tensors) sum += tensor.bytes;
+  return sum;
+}
+
+/// Without the statistics of norms, which Korthikanti et al. leave out.
+double without_statistics(const std::vector<KeptTensor>& tensors) {
+  double sum = 0;
+  for (const KeptTensor& tensor : tensors)
+    if (tensor.name != "norm statistics") sum += tensor.bytes;
+  return sum;
+}
+
+Split split_of(int tensor, bool sequence_parallel, std::int64_t sequence, std::int64_t micro_batch) {
+  Split split;
+  split.tensor = tensor;
+  split.sequence_parallel = sequence_parallel;
+  split.flash = false;
+  split.sequence = sequence;
+  split.micro_batch = micro_batch;
+  return split;
+}
+
+struct Published {
+  std::int64_t sequence, batch, hidden, heads;
+  /// none, TP, TP + SP, selective with TP, with TP + SP, full; MiB at t = 8.
+  std::array<double, 6> mib;
+};
+
+TEST_CASE("model tensors: Korthikanti's table, by its formula and by the list of tensors") {
+  // arXiv 2205.05198, Table 2 and Table 3's models: s b h (34 + 5 a s / h), (10 + 24 / t + 5 a s / (h t)), ..., 2 s b h.
+  const Published rows[] = {{2048, 4, 6144, 64, {6752, 1264, 844, 624, 204, 96}},
+                            {2048, 1, 12288, 96, {2736, 552, 342, 312, 102, 48}},
+                            {2048, 1, 20480, 128, {3920, 840, 490, 520, 170, 80}},
+                            {2048, 1, 25600, 160, {4900, 1050, 612.5, 650, 212.5, 100}}};
+  for (const Published& row : rows) {
+    const Model model = gpt(1, row.hidden, row.heads, row.sequence);
+    const Layer& layer = model.kinds[0];
+    const auto none = Recomputation::None;
+    const auto selective = Recomputation::Selective;
+    const std::pair<Split, Recomputation> modes[] = {
+        {split_of(1, true, row.sequence, row.batch), none},
+        {split_of(8, false, row.sequence, row.batch), none},
+        {split_of(8, true, row.sequence, row.batch), none},
+        {split_of(8, false, row.sequence, row.batch), selective},
+        {split_of(8, true, row.sequence, row.batch), selective},
+        {split_of(8, false, row.sequence, row.batch), Recomputation::Full}};
+    for (std::size_t i = 0; i < 6; ++i) {
+      const auto& [split, recomputation] = modes[i];
+      CHECK(korthikanti_bytes(model, layer, split, recomputation) / kMiB == row.mib[i]);
+      CHECK(without_statistics(kept_tensors(model, layer, split, recomputation)) / kMiB == row.mib[i]);
+    }
+  }
+}
+
+TEST_CASE("model tensors: what is left for the weights' pass is 32 h per token of a GPT") {
+  // Zero bubble pipeline parallelism (arXiv 2401.10241), section 4.1: M_B = 34 h + 5 a s, M_W = 32 h per token. Inputs of products 2 h + 2 h + 2 h +
+  // 8 h, gradients of their outputs 6 h + 2 h + 8 h + 2 h.
+  const Model model = gpt(1, 4096, 32, 1024);
+  const Split split = split_of(1, true, 1024, 1);
+  double inputs = 0;
+  for (const KeptTensor& tensor : kept_tensors(model, model.kinds[0], split, Recomputation::None))
+    if (tensor.until_weight) inputs += tensor.bytes;
+  CHECK(inputs == 14.0 * 4096 * 1024);
+  CHECK(sum_of(gradients_for_weight(model, model.kinds[0], split)) == 18.0 * 4096 * 1024);
+}
+
+TEST_CASE("model tensors: a Llama layer with flash attention") {
+  // Per token, t ranks: norms 8 h, q k v 2 (a + 2 g) d, output 2 a d, sums 4 a, fc1 4 f, SwiGLU 2 f, statistics 8.
+  const Model model = llama({1, 8192, 28672, 64, 8, 128256});
+  Split split = split_of(2, true, 4096, 1);
+  split.flash = true;
+  const double per_token = 8.0 * 8192 + 2.0 * (64 + 16) * 128 + 2.0 * 8192 + 4.0 * 64 + 6.0 * 28672 + 8;
+  CHECK(sum_of(kept_tensors(model, model.kinds[0], split, Recomputation::None)) == 4096 / 2 * per_token);
+
+  split.context = 2;  // half the tokens; the output is kept before the all-to-all too
+  CHECK(sum_of(kept_tensors(model, model.kinds[0], split, Recomputation::None)) ==
+        4096 / 2 / 2 * (per_token + 2.0 * 8192));
+}
+
+TEST_CASE("model tensors: modules made again") {
+  const Model model = llama({1, 8192, 28672, 64, 8, 128256});
+  Split split = split_of(1, true, 4096, 1);
+  split.flash = true;
+  const auto kept = [&](const std::vector<std::string>& modules) {
+    return sum_of(kept_tensors(model, model.kinds[0], split, Recomputation::None, modules)) / 4096;
+  };
+  const double all = kept({});
+  CHECK(all - kept({"mlp"}) == 6.0 * 28672);
+  CHECK(all - kept({"layernorm"}) == 4.0 * 8192);
+  CHECK(all - kept({"core_attn"}) == 4.0 * 64);
+  CHECK(all - kept({"mlp", "layernorm"}) == 6.0 * 28672 + 4.0 * 8192);
+  CHECK(all == kept({"moe"}));
+}
+
+Model mixture() {
+  Model model = llama({1, 7168, 1, 128, 128, 129280});
+  Layer& layer = model.kinds[0];
+  layer.attention.reset();
+  layer.mlp.reset();
+  layer.latent_attention = LatentAttention{128, 1536, 512, 128, 64, 128};
+  layer.experts = Experts{256, 8, 2048, 2048};
+  return model;
+}
+
+TEST_CASE("model tensors: latent attention and experts") {
+  const Model model = mixture();
+  Split split = split_of(1, true, 4096, 1);
+  split.flash = true;
+  split.data = 8;
+  split.expert = 8;
+  const double tokens = 4096;
+  // 8 x 4096 / 256 = 128 tokens for each expert, exactly: N = 8 T.
+  const double routed = 8 * tokens;
+  const double attention = tokens * (4.0 * 7168 + 4.0 * (1536 + 512) + 2.0 * 128 * (2 * 192 + 128) +
+                                     4.0 * 128 + 2.0 * 128 * 128 + 4);
+  const double experts =
+      tokens * (4.0 * 7168 + 4 + 8.0 * 256 + 6.0 * 2048) + routed * (2.0 * 7168 + 6.0 * 2048);
+  CHECK(sum_of(kept_tensors(model, model.kinds[0], split, Recomputation::None)) == attention + experts);
+  CHECK(sum_of(kept_tensors(model, model.kinds[0], split, Recomputation::None, {"moe"})) ==
+        attention + tokens * (4.0 * 7168 + 4));
+  CHECK(sum_of(kept_tensors(model, model.kinds[0], split, Recomputation::None, {"moe_act"})) ==
+        attention + experts - routed * 2.0 * 2048);
+}
+
+TEST_CASE("model tensors: stand-ins for weight gradients, one a shape") {
+  const Model model = llama({1, 8192, 28672, 64, 8, 128256});
+  Split split = split_of(2, true, 4096, 1);
+  // qkv [8192, 10240 / 2], out [8192 / 2, 8192], fc1 [8192, 57344 / 2], fc2 [28672 / 2, 8192].
+  CHECK(stand_in_bytes(model, "TTT", split) == 2.0 * 8192 * (5120 + 4096 + 28672 + 14336));
+  CHECK(stand_in_bytes(model, "", split) == 0);
+}
+
+TEST_CASE("model tensors: final norm and logits") {
+  const Model model = llama({1, 8192, 28672, 64, 8, 128256});
+  const Split split = split_of(4, true, 4096, 1);
+  CHECK(sum_of(head_tensors(model, split)) == 4096.0 * ((4.0 * 8192 + 4) / 4 + 2.0 * 128256 / 4));
+}
+
+}  // namespace
+}  // namespace pipeloom::model::model_tensors_test
