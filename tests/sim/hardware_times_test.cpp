@@ -20,7 +20,7 @@ Hardware round_device() {
   h.gemm.efficiency = 0.5;
   h.gemm.launch = 10e-6;
   h.attention.efficiency = 0.5;
-  h.traffic_efficiency = 0.25;
+  h.traffic_efficiency = {0.25, 0.5};
   h.kernel_seconds = 3e-6;
   h.nvlink = {200e9, 5e-6, 0.5};
   h.network = {20e9, 20e-6, 0.5};
@@ -117,6 +117,10 @@ TEST_CASE("attention counts the whole square, and 2.5 times as much backward") {
   model::CoreAttention full = attention;
   full.causal = false;
   CHECK(time_of(h, full, Forward).seconds == Approx(204.8e-6).epsilon(kExact));
+  // Not flash: the square at 0.4 of the peak, twice that backward, causal or not.
+  full.flash = false;
+  CHECK(time_of(h, full, Forward).seconds == Approx(128e-6).epsilon(kExact));
+  CHECK(time_of(h, full, BackwardInput).seconds == Approx(256e-6).epsilon(kExact));
 }
 
 TEST_CASE("attention that has been measured forward alone is 2.5 times as long backward") {
@@ -137,6 +141,7 @@ TEST_CASE("traffic is bytes at a share of the memory's rate, and a time for each
   CHECK(time_of(h, norm, Forward).seconds == Approx(4e-6 + 6e-6).epsilon(kExact));
   CHECK(time_of(h, norm, BackwardInput).seconds == Approx(8e-6 + 6e-6).epsilon(kExact));
   CHECK(time_of(h, norm, BackwardWeight).seconds == 0);
+  CHECK(time_of(h, norm, Forward, model::NormKind::Layer).seconds == Approx(2e-6 + 6e-6).epsilon(kExact));
   CHECK(optimizer(h, 8e9).seconds == Approx(10e-3).epsilon(kExact));  // 8 GB at 0.8 x 1 TB/s
 }
 
