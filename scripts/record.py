@@ -122,7 +122,7 @@ class Recorder:
     def jobs(self):
         """(name, function, its arguments) of all that can be recorded by itself; the longest first."""
         configs = [path.relative_to(self.configs) for path in sorted(self.configs.rglob("*.json"))]
-        runs = [path for path in configs if path.parts[0] != "sweeps" and not path.name.startswith("suite.")]
+        runs = [path for path in configs if path.parts[0] not in ("hardware", "models", "sweeps") and not path.name.startswith("suite.")]
         return [
             ("all", self.of_all),
             *((f"sweeps/{name}.json", self.of_sweep, name) for name in SWEEPS),

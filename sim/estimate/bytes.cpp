@@ -56,8 +56,10 @@ double backward_bytes(const Setting& setting, const model::Layer& layer) {
 
 double routing_bytes(const Setting& setting, const model::Layer& layer) {
   if (!layer.experts) return 0;
-  const auto routed = model::routed_tokens(*layer.experts, model::shares_of(layer, setting.split), setting.split);
-  return kRoutingBuffers * kHalf * static_cast<double>(routed) * static_cast<double>(setting.model->hidden_of(layer));
+  const auto routed =
+      model::routed_tokens(*layer.experts, model::shares_of(layer, setting.split), setting.split);
+  return kRoutingBuffers * kHalf * static_cast<double>(routed) *
+         static_cast<double>(setting.model->hidden_of(layer));
 }
 
 /// Replicas that share out what all of them hold alike.
@@ -136,8 +138,8 @@ void finish_bytes(const Setting& setting, const StageSum& sum, Stage& out) {
         whole(kHalf * tokens_of(split) * static_cast<double>(setting.model->vocabulary) / split.tensor);
   if (split.pipeline > 1) out.bytes.of(Category::Buffers) = whole(input_bytes(setting));
   const double moment = out.head ? head_moment(setting) : sum.bytes.backward;
-  out.bytes.of(Category::Temporaries) =
-      whole(model::stand_in_bytes(*setting.model, sum.letters, split) + moment + sum.bytes.routing + sum.bytes.recomputed);
+  out.bytes.of(Category::Temporaries) = whole(model::stand_in_bytes(*setting.model, sum.letters, split) +
+                                              moment + sum.bytes.routing + sum.bytes.recomputed);
   out.bytes.of(Category::Reserve) = kWorkspace;
 }
 

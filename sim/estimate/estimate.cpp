@@ -47,6 +47,7 @@ class Estimator {
     for (const auto& [letter, count] : counts(out)) add(letter, count, out, sum);
     if (is_first) add_end(embedding_time(setting_), out);
     if (is_last) add_end(head_time(setting_), out);
+    if (!model_.profile) add_framework(out);
     round(out);
     if (model::has_sizes(model_)) finish_bytes(setting_, sum, out);
     return out;
@@ -77,11 +78,26 @@ class Estimator {
     out.recomputed += share.time.recomputed * count;
     out.dense += share.parameters.dense * count;
     out.experts += share.parameters.experts * count;
+    add_found(share.time.found, out);
     sum.add(letter, share.bytes, count);
   }
 
+  static void add_found(const Found& found, Stage& out) {
+    for (std::size_t term = 0; term < kTerms; ++term)
+      for (std::size_t basis = 0; basis < found[term].size(); ++basis)
+        out.found[term][basis] += found[term][basis];
+  }
+
   static void add_end(const LayerTime& time, Stage& out) {
+    add_found(time.found, out);
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += time.pass[pass];
+  }
+
+  /// What the framework takes of a forward and of a backward, however many layers they have.
+  void add_framework(Stage& out) const {
+    const double seconds = setting_.hardware->launch.pass_seconds;
+    for (const Pass pass : {Pass::Forward, Pass::BackwardInput})
+      out.pass[static_cast<std::size_t>(pass)].of(Term::Launch) += seconds;
   }
 
   static void round(Stage& out) {
@@ -116,21 +132,8 @@ void add_messages(const Setting& setting, Estimate& out) {
 
 }  // namespace
 
-TermTime& TermTime::operator+=(const TermTime& other) {
-  seconds += other.seconds;
-  for (std::size_t i = 0; i < found.size(); ++i) found[i] += other.found[i];
-  return *this;
-}
-
-TermTime TermTime::operator*(int count) const {
-  TermTime out{.seconds = seconds * count};
-  for (std::size_t i = 0; i < found.size(); ++i) out.found[i] = found[i] * count;
-  return out;
-}
-
 double PassTime::seconds() const {
-  return std::accumulate(terms.begin(), terms.end(), 0.0,
-                         [](double sum, const TermTime& term) { return sum + term.seconds; });
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
 }
 
 PassTime& PassTime::operator+=(const PassTime& other) {
@@ -139,8 +142,8 @@ PassTime& PassTime::operator+=(const PassTime& other) {
 }
 
 PassTime PassTime::operator*(int count) const {
-  PassTime out;
-  for (std::size_t i = 0; i < kTerms; ++i) out.terms[i] = terms[i] * count;
+  PassTime out = *this;
+  for (double& term : out.terms) term *= count;
   return out;
 }
 

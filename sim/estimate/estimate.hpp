@@ -41,20 +41,15 @@ inline constexpr std::size_t kTerms = 7;
 /// "gemm", "attention", "elementwise", "collectives", "launch", "head", "measured".
 [[nodiscard]] std::string_view name_of(Term term);
 
-/// How many numbers of a term were found in which way.
-struct TermTime {
-  double seconds = 0;
-  std::array<int, hardware::kBases> found = {};
-  TermTime& operator+=(const TermTime& other);
-  [[nodiscard]] TermTime operator*(int count) const;
-};
 struct PassTime {
-  std::array<TermTime, kTerms> terms = {};
-  [[nodiscard]] TermTime& of(Term term) { return terms[static_cast<std::size_t>(term)]; }
+  std::array<double, kTerms> terms = {};  ///< seconds, [term]
+  [[nodiscard]] double& of(Term term) { return terms[static_cast<std::size_t>(term)]; }
   [[nodiscard]] double seconds() const;
   PassTime& operator+=(const PassTime& other);
   [[nodiscard]] PassTime operator*(int count) const;
 };
+/// How many numbers of each term were found in which way, [term][basis].
+using Found = std::array<std::array<int, hardware::kBases>, kTerms>;
 
 /// Categories of a rank's memory, in the order in which they are printed.
 enum class Category : std::uint8_t {
@@ -90,7 +85,8 @@ struct Stage {
   bool embedding = false;
   bool head = false;
   std::array<PassTime, model::kPasses> pass = {};
-  PassTime recomputed = {};                      ///< of R
+  PassTime recomputed = {};  ///< of R
+  Found found = {};          ///< in all passes of one layer of each letter, and of the ends
   std::array<Ticks, model::kPasses> ticks = {};  ///< rounded to 1 ns
   Ticks recomputed_ticks = 0;
   CategoryBytes bytes = {};

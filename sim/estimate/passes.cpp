@@ -1,109 +1,54 @@
 #include "sim/estimate/passes.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/estimate/recomputed.hpp"
+#include "sim/hardware/layer_time.hpp"
 
 namespace pipeloom::estimate {
 namespace {
 
-using hardware::Timed;
 using model::kPasses;
-using model::Pass;
 
-constexpr Pass kAllPasses[] = {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight};
-
-void add(Timed timed, TermTime& term, int times = 1) {
-  if (timed.seconds == 0) return;
-  term.seconds += timed.seconds * times;
-  term.found[static_cast<std::size_t>(timed.basis)] += times;
-}
-
-/// Ranks of a group, and how many of them share a node: tensor ranks are the nearest neighbours, then context's, then replicas'; experts' are spread
-/// over all of these.
-struct Members {
-  int ranks = 1;
-  int per_node = 1;
-};
-Members members_of(const Setting& setting, model::Group group) {
-  const model::Split& split = setting.split;
-  const int node = setting.hardware->devices_per_node;
-  const auto spread = [node](int ranks, int nearer) {
-    return Members{ranks, std::clamp(node / nearer, 1, ranks)};
-  };
-  switch (group) {
-    case model::Group::Tensor:
-      return spread(split.tensor, 1);
-    case model::Group::Context:
-      return spread(split.context, split.tensor);
-    case model::Group::Expert:
-      return spread(split.expert, 1);
-    case model::Group::Data:
-      break;
-  }
-  return spread(split.data * split.context, split.tensor);
-}
-
-/// What the work takes in a pass, launches apart.
-PassTime time_of_work(const Setting& setting, const model::Work& work, Pass pass) {
-  const hardware::Hardware& device = *setting.hardware;
+/// The device's terms are the first of ours.
+PassTime pass_of(const hardware::Terms& terms) {
   PassTime out;
-  for (const model::Gemm& gemm : work.gemms) add(hardware::time_of(device, gemm, pass), out.of(Term::Gemm));
-  for (const model::CoreAttention& attention : work.attention)
-    add(hardware::time_of(device, attention, pass), out.of(Term::Attention));
-  for (const model::Traffic& traffic : work.traffic)
-    add(hardware::time_of(device, traffic, pass), out.of(Term::Elementwise));
-  for (const model::Collective& collective : work.collectives) {
-    const int times = collective.times[static_cast<std::size_t>(pass)];
-    const Members members = members_of(setting, collective.group);
-    if (times > 0 && members.ranks > 1)
-      add(hardware::time_of(device, collective.kind, collective.bytes, members.ranks, members.per_node),
-          out.of(Term::Collectives), times);
-  }
+  std::copy(terms.seconds.begin(), terms.seconds.end(), out.terms.begin());
   return out;
 }
 
-/// A layer's kernels cannot run faster than they are launched: a third of the floor in F, two thirds in I and W together.
-void add_launches(const Setting& setting, LayerTime& time) {
-  const hardware::Hardware& device = *setting.hardware;
-  if (device.layer_floor == 0) return;
-  const double floor = device.layer_floor * (1 + device.floor_growth * std::log2(setting.split.tensor));
-  const auto wait = [](PassTime& pass, double least) {
-    const double missing = std::max(0.0, least - pass.seconds());
-    pass.of(Term::Launch).seconds += missing;
-  };
-  wait(time.pass[0], floor / 3);
-  const double back = time.pass[1].seconds() + time.pass[2].seconds();
-  const double missing = std::max(0.0, 2 * floor / 3 - back);
-  const double share = back > 0 ? time.pass[1].seconds() / back : 0.5;
-  time.pass[1].of(Term::Launch).seconds += missing * share;
-  time.pass[2].of(Term::Launch).seconds += missing * (1 - share);
-  if (time.recomputed.seconds() > 0 && setting.recomputation == model::Recomputation::Full)
-    wait(time.recomputed, floor / 3);
+LayerTime layer_of(const hardware::WorkTime& time) {
+  LayerTime out;
+  for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] = pass_of(time.passes[pass]);
+  std::copy(time.counts.begin(), time.counts.end(), out.found.begin());
+  return out;
 }
 
 LayerTime time_of_layer(const Setting& setting, const model::Layer& layer) {
+  const hardware::Hardware& device = *setting.hardware;
   const model::Work work = model::work_of(*setting.model, layer, setting.split);
-  LayerTime out;
-  for (const Pass pass : kAllPasses)
-    out.pass[static_cast<std::size_t>(pass)] = time_of_work(setting, work, pass);
-  const model::Work again = recomputed_work(work, setting.recomputation, setting.modules);
-  out.recomputed = time_of_work(setting, again, Pass::Forward);
-  add_launches(setting, out);
+  LayerTime out = layer_of(hardware::layer_time(device, work, setting.split, setting.model->norm));
+  if (setting.recomputation == model::Recomputation::Full) {
+    out.recomputed = out.pass[0];
+    return out;
+  }
   // Parts that run again do so within the backward; a whole forward is an op of its own.
-  if (setting.recomputation == model::Recomputation::Selective) out.pass[1] += out.recomputed;
+  const model::Work again = recomputed_work(work, setting.recomputation, setting.modules);
+  out.recomputed = pass_of(hardware::work_time(device, again, setting.split, setting.model->norm).passes[0]);
+  out.pass[1] += out.recomputed;
   return out;
 }
 
-/// Everything that an end of the model does counts as its term.
+/// Everything that an end of the model does counts as one term, in the pass that it belongs to.
 LayerTime end_time(const Setting& setting, const model::Work& work) {
+  const hardware::WorkTime time =
+      hardware::work_time(*setting.hardware, work, setting.split, setting.model->norm);
   LayerTime out;
-  for (const Pass pass : kAllPasses) {
-    const PassTime whole = time_of_work(setting, work, pass);
-    TermTime& head = out.pass[static_cast<std::size_t>(pass)].of(Term::Head);
-    for (const TermTime& term : whole.terms) head += term;
-  }
+  for (std::size_t pass = 0; pass < kPasses; ++pass)
+    out.pass[pass].of(Term::Head) = time.passes[pass].total();
+  auto& found = out.found[static_cast<std::size_t>(Term::Head)];
+  for (const auto& counts : time.counts)
+    for (std::size_t basis = 0; basis < counts.size(); ++basis) found[basis] += counts[basis];
   return out;
 }
 
@@ -113,8 +58,9 @@ LayerTime measured(const model::Profile& profile, char letter) {
   const auto found = profile.ticks.find(letter);
   if (found == profile.ticks.end()) return out;
   for (std::size_t pass = 0; pass < kPasses; ++pass)
-    add({static_cast<double>(found->second[pass]) / 1e12, hardware::Basis::Measured},
-        out.pass[pass].of(Term::Measured));
+    out.pass[pass].of(Term::Measured) = static_cast<double>(found->second[pass]) / 1e12;
+  out.found[static_cast<std::size_t>(Term::Measured)][static_cast<std::size_t>(hardware::Basis::Measured)] =
+      kPasses;
   out.recomputed = out.pass[0];
   return out;
 }

@@ -11,6 +11,7 @@ namespace pipeloom::estimate {
 struct LayerTime {
   std::array<PassTime, model::kPasses> pass = {};
   PassTime recomputed = {};  ///< its forward, run again
+  Found found = {};
 };
 
 /// Of the model's profile where it has one, else from the work on the hardware.

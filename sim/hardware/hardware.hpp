@@ -52,12 +52,23 @@ struct Gemms {
   std::array<GemmTables, kPrecisions> tables;
 };
 
-/// Core attention. FLOPs are those of the whole square of queries and keys, 2 products; twice as many as causal attention has to do, so that
-/// efficiencies may exceed 1.
+/// Core attention. FLOPs of flash attention are those of the whole square of queries and keys, 2 products; twice as many as causal attention has
+/// to do, so that efficiencies may exceed 1.
 struct Attentions {
-  double efficiency = 0.5;       ///< eA, where no table is
+  double efficiency = 0.85;      ///< eA of flash attention, where no table is
   double backward_factor = 2.5;  ///< FLOPs backward over forward: flash attention computes the scores again
-  std::array<ShapeTable, 2> by_direction;  ///< [0] forward, [1] backward, at attention_shape()
+  double unfused_efficiency =
+      0.4;  ///< of two products over the whole square with the scores in memory; twice as many backward
+  std::array<ShapeTable, 2>
+      by_direction;  ///< [0] forward, [1] backward, at attention_shape(); flash attention alone
+};
+
+/// What launching kernels costs.
+struct Launch {
+  double layer_floor = 0;   ///< c: seconds that a layer, forward and backward together, takes at least
+  double floor_growth = 0;  ///< of the floor with each doubling of the tensor ranks
+  double sharpness = 2.87;  ///< q: floor and GPU time x make (x^q + floor^q)^(1/q)
+  double pass_seconds = 0;  ///< of each pass of a stage besides: the framework's own
 };
 
 struct Hardware {
@@ -69,12 +80,10 @@ struct Hardware {
   Precision precision = Precision::Bf16;             ///< that products run in
   Gemms gemm;
   Attentions attention;
-  double traffic_efficiency = 0.75;  ///< eM: share of the memory's rate, over the bytes of model::Traffic
-  double kernel_seconds = 0;         ///< of each kernel of model::Traffic besides
-  double layer_floor =
-      0;  ///< seconds of a layer, forward and backward together, that launching its kernels takes at least
-  double floor_growth = 0;            ///< of the floor with each doubling of the tensor ranks
-  double pass_seconds = 0;            ///< of each pass of a stage besides: the framework's own
+  /// eM by model::NormKind: share of the memory's rate over the bytes of model::Traffic, which has a list for either kind of models.
+  std::array<double, 2> traffic_efficiency = {0.264, 0.75};
+  double kernel_seconds = 0;  ///< of each kernel of model::Traffic besides
+  Launch launch;
   double optimizer_efficiency = 0.8;  ///< share of the memory's rate
   double collective_factor = 1;       ///< kC: a collective in a run over the same alone
   CollectiveTable collectives;
@@ -101,8 +110,9 @@ struct Product {
 /// The pass of core attention; nothing in the weights' pass.
 [[nodiscard]] Timed time_of(const Hardware& hardware, const model::CoreAttention& attention,
                             model::Pass pass);
-/// Bytes / (eM x memory rate) + time per kernel; nothing in the weights' pass.
-[[nodiscard]] Timed time_of(const Hardware& hardware, const model::Traffic& traffic, model::Pass pass);
+/// Bytes / (eM x memory rate) + time per kernel; nothing in the weights' pass. `list`: the model's norms, which say how bytes were counted.
+[[nodiscard]] Timed time_of(const Hardware& hardware, const model::Traffic& traffic, model::Pass pass,
+                            model::NormKind list = model::NormKind::Rms);
 
 /// A collective over `ranks` devices, `per_node` of which are neighbours in one node; `bytes` as model::Collective counts them.
 /// In one node: the table's time x kC, else latency + bytes x sent_share() / (NVLink's rate x its efficiency) x kC. Across nodes: a ring at

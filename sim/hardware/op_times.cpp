@@ -103,11 +103,14 @@ Timed time_of(const Hardware& hardware, const model::Gemm& gemm, model::Pass pas
 Timed time_of(const Hardware& hardware, const model::CoreAttention& attention, model::Pass pass) {
   if (pass == model::Pass::BackwardWeight) return {};
   const bool backward = pass == model::Pass::BackwardInput;
+  const double peak = hardware.matrix_rate[index_of(Precision::Bf16)];
+  if (!attention.flash)
+    return {attention.full_flops() * (backward ? 2 : 1) / (peak * hardware.attention.unfused_efficiency),
+            Basis::Default};
   // Tables count causal attention as a whole square. What sees other pairs takes as long as causal attention with as many.
   const bool as_in_tables = attention.causal && attention.window == 0;
   const double square = as_in_tables ? attention.full_flops() : 2 * attention.flops();
   const double flops = square * (backward ? hardware.attention.backward_factor : 1);
-  const double peak = hardware.matrix_rate[index_of(Precision::Bf16)];
   const Shape shape = attention_shape(attention);
   auto found = hardware.attention.by_direction[backward ? 1 : 0].find(shape);
   if (!found && backward) {
@@ -118,12 +121,13 @@ Timed time_of(const Hardware& hardware, const model::CoreAttention& attention, m
   return {flops / (peak * found->value), basis_of(*found)};
 }
 
-Timed time_of(const Hardware& hardware, const model::Traffic& traffic, model::Pass pass) {
+Timed time_of(const Hardware& hardware, const model::Traffic& traffic, model::Pass pass,
+              model::NormKind list) {
   if (pass == model::Pass::BackwardWeight) return {};
   const double bytes = pass == model::Pass::Forward ? traffic.forward : traffic.backward;
   if (bytes == 0) return {};
-  return {bytes / (hardware.traffic_efficiency * hardware.memory_rate) +
-              traffic.kernels * hardware.kernel_seconds,
+  const double efficiency = hardware.traffic_efficiency[static_cast<std::size_t>(list)];
+  return {bytes / (efficiency * hardware.memory_rate) + traffic.kernels * hardware.kernel_seconds,
           Basis::Default};
 }
 

@@ -234,7 +234,8 @@ Balanced balance_layers(const io::Config& config, const Limits& limits, Balance 
   Order order{.balance = balance};
   if (balance == Balance::Both) {
     order.time = static_cast<double>(search(judge, given, {Balance::Time}, budget / 3).step_time);
-    order.peak = std::max(1.0, static_cast<double>(search(judge, given, {Balance::Memory}, 2 * budget / 3).peak));
+    order.peak =
+        std::max(1.0, static_cast<double>(search(judge, given, {Balance::Memory}, 2 * budget / 3).peak));
   }
   out.best = search(judge, given, order, budget);
   out.simulations = judge.simulations();

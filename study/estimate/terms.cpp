@@ -58,10 +58,11 @@ std::vector<StepTerm> step_terms(const EstimatedRun& run) {
   const double all = passes.seconds();
   std::vector<StepTerm> out;
   for (std::size_t i = 0; i < estimate::kTerms; ++i) {
-    const estimate::TermTime& term = passes.terms[i];
-    if (term.seconds == 0 || all == 0) continue;
-    out.push_back(term_of(estimate::name_of(static_cast<Term>(i)), busy * term.seconds / all));
-    out.back().found = term.found;
+    if (passes.terms[i] == 0 || all == 0) continue;
+    out.push_back(term_of(estimate::name_of(static_cast<Term>(i)), busy * passes.terms[i] / all));
+    for (const Stage stage : run.run.schedule->placement().stages_of(rank))
+      for (std::size_t basis = 0; basis < hardware::kBases; ++basis)
+        out.back().found[basis] += run.costs.estimate.stages[stage.at()].found[i][basis];
   }
   const double step = seconds_of(run.run.metrics->step_time);
   const double end = seconds_of(run.run.effective->step.optimizer);

@@ -16,9 +16,8 @@ namespace pipeloom::study {
 struct StepTerm {
   std::string name;  ///< "gemm", .., "reduction", "optimizer", "idle"
   double seconds = 0;
-  double share = 0;  ///< of the step
-  std::array<int, hardware::kBases> found =
-      {};  ///< how many numbers of one pass over its stages were found so
+  double share = 0;                              ///< of the step
+  std::array<int, hardware::kBases> found = {};  ///< how many numbers of one layer of each kind were found so
 };
 
 /// Terms that take time, as passes have them, then the step's end and what is left: idle time. They add up to the step under the barrier.

@@ -49,23 +49,28 @@ void read_gemm(const Value& value, Hardware& hardware) {
 }
 
 void read_attention(const Value& value, Hardware& hardware) {
-  const Section section(value, "attention", {"efficiency", "backward_factor", "tables", "measured"});
+  const Section section(value, "attention",
+                        {"efficiency", "backward_factor", "unfused_efficiency", "tables", "measured"});
   section.number("efficiency", hardware.attention.efficiency, {0, 2});
   section.number("backward_factor", hardware.attention.backward_factor, kFactor);
+  section.number("unfused_efficiency", hardware.attention.unfused_efficiency, kEfficiency);
   read_attention_tables(section, hardware);
 }
 
 void read_elementwise(const Value& value, Hardware& hardware) {
-  const Section section(value, "elementwise", {"efficiency", "per_kernel"});
-  section.number("efficiency", hardware.traffic_efficiency, kEfficiency);
+  const Section section(value, "elementwise", {"rms_norm_efficiency", "layer_norm_efficiency", "per_kernel"});
+  auto& [rms, layer] = hardware.traffic_efficiency;
+  section.number("rms_norm_efficiency", rms, kEfficiency);
+  section.number("layer_norm_efficiency", layer, kEfficiency);
   section.seconds("per_kernel", hardware.kernel_seconds);
 }
 
 void read_launch(const Value& value, Hardware& hardware) {
-  const Section section(value, "launch", {"layer_floor", "growth", "per_pass"});
-  section.seconds("layer_floor", hardware.layer_floor);
-  section.number("growth", hardware.floor_growth, {0, 10});
-  section.seconds("per_pass", hardware.pass_seconds);
+  const Section section(value, "launch", {"layer_floor", "growth", "sharpness", "per_pass"});
+  section.seconds("layer_floor", hardware.launch.layer_floor);
+  section.number("growth", hardware.launch.floor_growth, {0, 10});
+  section.number("sharpness", hardware.launch.sharpness, {0.99, 100});
+  section.seconds("per_pass", hardware.launch.pass_seconds);
 }
 
 void read_optimizer(const Value& value, Hardware& hardware) {
