@@ -168,6 +168,12 @@ struct StageCounts {
   Where where = {};
 };
 
+/// When gradients are summed over the replicas.
+enum class Reduction : std::uint8_t {
+  Exposed,     ///< after the last backward
+  Overlapped,  ///< behind the last microbatch's backward, layer by layer
+};
+
 /// What times and bytes follow from where they are not stated: a model, a device, and how the one is spread over many of the other.
 struct ModelSpec {
   std::string model;     ///< name of a preset, or a file; empty: none
@@ -180,6 +186,11 @@ struct ModelSpec {
   std::optional<int> sequence;      ///< tokens of a sample; the model's own if left out
   int micro_batch = 1;              ///< samples of a microbatch
   std::optional<int> global_batch;  ///< samples of a step: microbatches x micro_batch x data
+  bool sequence_parallel = true;    ///< what tensor ranks do not share goes by tokens over them
+  bool flash = true;                ///< attention keeps no scores
+  Reduction reduction = Reduction::Exposed;
+  std::optional<Scale>
+      hidden_collectives;  ///< share of the layers' collectives that products hide, in units of 1e-9
 };
 
 struct CostSpec {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/estimate/replicas.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/tensors.hpp"
@@ -60,16 +61,6 @@ double routing_bytes(const Setting& setting, const model::Layer& layer) {
       model::routed_tokens(*layer.experts, model::shares_of(layer, setting.split), setting.split);
   return kRoutingBuffers * kHalf * static_cast<double>(routed) *
          static_cast<double>(setting.model->hidden_of(layer));
-}
-
-/// Replicas that share out what all of them hold alike.
-struct Replicas {
-  double dense = 1;
-  double experts = 1;
-};
-Replicas replicas_of(const Split& split) {
-  const double all = static_cast<double>(split.data) * split.context;
-  return {.dense = all, .experts = std::max(1.0, all * split.tensor / split.expert)};
 }
 
 void add_parameters(const Setting& setting, Stage& out) {

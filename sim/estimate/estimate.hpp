@@ -33,6 +33,8 @@ struct Setting {
   model::Split split = {};
   model::Recomputation recomputation = model::Recomputation::None;
   std::vector<std::string> modules = {};  ///< that run again within the backward
+  double hidden_collectives = 0;          ///< share of the layers' collectives that products hide
+  bool overlaps_reduction = false;        ///< gradients are summed layer by layer behind the last backward
 };
 
 /// What the time of a pass, or of the step's end, is made of.
@@ -113,13 +115,16 @@ struct Estimate {
 /// `layers[s]` decoder layers on stage s; they add up to the model's. O(stages + kinds of layers).
 [[nodiscard]] Estimate estimate(const Setting& setting, std::span<const int> layers);
 
-/// The step's end on a rank that holds these parameters: the gradients' reduction, and the optimizer with the norm's all-reduce.
+/// What one rank does at the step's end.
 struct StepEnd {
-  double reduction = 0;  ///< seconds
+  double reduction = 0;  ///< seconds that are not hidden
   double optimizer = 0;
   [[nodiscard]] double seconds() const { return reduction + optimizer; }
 };
-[[nodiscard]] StepEnd step_end(const Setting& setting, std::int64_t dense, std::int64_t experts);
+/// Of a rank that holds these stages. The gradients' reduction, which behind the last backward leaves what does not fit into its time, and at
+/// least one layer's part; and the optimizer, Adam: 34 bytes of memory traffic of each parameter that the rank updates (read and write of master
+/// copy and moments, gradient, new weight), 8 of each that it holds (gradients cleared and scaled).
+[[nodiscard]] StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages);
 
 /// Decoder layers of each stage where nobody says them: as many each if that divides; else, if it then divides, one less on the first and
 /// the last; else the first stages have one more. Throws InputError for more stages than layers + 2.

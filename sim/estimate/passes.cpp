@@ -28,6 +28,7 @@ LayerTime time_of_layer(const Setting& setting, const model::Layer& layer) {
   const hardware::Hardware& device = *setting.hardware;
   const model::Work work = model::work_of(*setting.model, layer, setting.split);
   LayerTime out = layer_of(hardware::layer_time(device, work, setting.split, setting.model->norm));
+  for (PassTime& pass : out.pass) pass.of(Term::Collectives) *= 1 - setting.hidden_collectives;
   if (setting.recomputation == model::Recomputation::Full) {
     out.recomputed = out.pass[0];
     return out;
@@ -80,29 +81,6 @@ LayerTime embedding_time(const Setting& setting) {
 LayerTime head_time(const Setting& setting) {
   if (setting.model->profile) return measured(*setting.model->profile, 'L');
   return end_time(setting, model::head_work(*setting.model, setting.split));
-}
-
-StepEnd step_end(const Setting& setting, std::int64_t dense, std::int64_t experts) {
-  const hardware::Hardware& device = *setting.hardware;
-  const model::Split& split = setting.split;
-  const int replicas = split.data * split.context;
-  const int expert_replicas = std::max(1, replicas * split.tensor / split.expert);
-  const bool shared_out = split.zero >= 1;
-  StepEnd out;
-  const auto reduce = [&](std::int64_t parameters, int ranks, int nearer) {
-    if (ranks <= 1 || parameters == 0) return;
-    const auto number = static_cast<double>(parameters);
-    const int per_node = std::clamp(device.devices_per_node / nearer, 1, ranks);
-    out.reduction += hardware::reduction(device, 4 * number, 2 * number, ranks, per_node, shared_out).seconds;
-  };
-  reduce(dense, replicas, split.tensor);
-  reduce(experts, expert_replicas, split.expert);
-  // Adam reads and writes 34 bytes of each parameter that it updates; gradients are cleared and scaled where they lie.
-  const double own =
-      shared_out ? static_cast<double>(dense) / replicas + static_cast<double>(experts) / expert_replicas
-                 : static_cast<double>(dense + experts);
-  out.optimizer = hardware::optimizer(device, 34 * own + 8 * static_cast<double>(dense + experts)).seconds;
-  return out;
 }
 
 }  // namespace pipeloom::estimate

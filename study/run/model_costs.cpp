@@ -28,22 +28,6 @@ auto bytes_of(Category category) {
   return [category](const Stage& stage) { return stage.bytes.of(category); };
 }
 
-/// Parameters that a rank holds.
-struct Held {
-  std::int64_t dense = 0;
-  std::int64_t experts = 0;
-};
-std::vector<Held> held_by_rank(const estimate::Estimate& estimate, const Placement& placement) {
-  std::vector<Held> out(static_cast<std::size_t>(placement.ranks()));
-  for (int slot = 0; slot < placement.slots(); ++slot) {
-    const Stage& stage = estimate.stages[placement.stage_of(Slot(slot)).at()];
-    Held& held = out[placement.rank_of(Slot(slot)).at()];
-    held.dense += stage.dense;
-    held.experts += stage.experts;
-  }
-  return out;
-}
-
 /// Temporaries, what messages are received into and workspaces are a rank's, not a stage's: of a rank's stages the one that needs most keeps them.
 void keep_once_per_rank(const Placement& placement, estimate::Estimate& estimate) {
   for (const Category category : {Category::Buffers, Category::Temporaries, Category::Reserve})
@@ -165,8 +149,11 @@ class Filler {
 
   /// Of the rank that takes longest: under the barrier all wait for it.
   void fill_step_end() {
-    for (const Held& held : held_by_rank(out_.estimate, placement_)) {
-      const estimate::StepEnd end = estimate::step_end(out_.setting, held.dense, held.experts);
+    for (int r = 0; r < placement_.ranks(); ++r) {
+      std::vector<const Stage*> stages;
+      for (const pipeloom::Stage stage : placement_.stages_of(Rank(r)))
+        stages.push_back(&out_.estimate.stages[stage.at()]);
+      const estimate::StepEnd end = estimate::step_end(out_.setting, stages);
       if (end.seconds() > out_.step_end.seconds()) out_.step_end = end;
     }
     if (is_given("step.optimizer")) return;
@@ -236,8 +223,13 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
                .context = spec.context,
                .expert = spec.expert,
                .zero = spec.zero.value_or(1),
+               .sequence_parallel = spec.sequence_parallel,
+               .flash = spec.flash,
                .sequence = spec.sequence ? *spec.sequence : out.model->sequence,
                .micro_batch = spec.micro_batch};
+  out.hidden_collectives =
+      static_cast<double>(spec.hidden_collectives.value_or(0)) / static_cast<double>(kUnitScale);
+  out.overlaps_reduction = spec.reduction == cost::Reduction::Overlapped;
   const RecomputeOption& recompute = config.options.recompute;
   if (recompute.on) out.recomputation = model::Recomputation::Full;
   if (!recompute.modules.empty()) {

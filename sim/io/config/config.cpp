@@ -122,11 +122,16 @@ void derive_microbatches(Config& config) {
   }
 }
 
-/// What spreads a model means nothing without one.
+/// What spreads a model means nothing without one, and no more than everything can be hidden.
 void require_model(const Config& config) {
+  if (config.costs.model.hidden_collectives.value_or(0) > kUnitScale)
+    throw InputError(config.place_of("costs.hidden_collectives"),
+                     "costs.hidden_collectives is a share; take 0 to 1");
   if (!config.costs.model.model.empty()) return;
-  for (const std::string_view path : {"costs.hardware", "costs.tp", "costs.dp", "costs.cp", "costs.ep",
-                                      "costs.zero", "costs.seq", "costs.micro_batch", "costs.global_batch"})
+  for (const std::string_view path :
+       {"costs.hardware", "costs.tp", "costs.dp", "costs.cp", "costs.ep", "costs.zero", "costs.seq",
+        "costs.micro_batch", "costs.global_batch", "costs.sequence_parallel", "costs.flash",
+        "costs.reduction", "costs.hidden_collectives"})
     if (config.given.has(path))
       throw InputError(
           config.place_of(path),

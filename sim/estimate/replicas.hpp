@@ -1,0 +1,22 @@
+#pragma once
+
+// How many ranks hold the same parameters.
+
+#include <algorithm>
+
+#include "sim/model/model.hpp"
+
+namespace pipeloom::estimate {
+
+/// Those that share out, or sum up, what all of them hold alike.
+struct Replicas {
+  int dense = 1;
+  int experts = 1;
+};
+/// Dense ones are held alike over replicas and context, experts over what is left of all of a stage's ranks.
+[[nodiscard]] inline Replicas replicas_of(const model::Split& split) {
+  const int dense = split.data * split.context;
+  return {.dense = dense, .experts = std::max(1, dense * split.tensor / split.expert)};
+}
+
+}  // namespace pipeloom::estimate
