@@ -20,6 +20,7 @@ extern const std::string_view kCheckSchema;
 extern const std::string_view kRunSchema;
 extern const std::string_view kExplanationSchema;
 extern const std::string_view kCalibrationSchema;
+extern const std::string_view kEstimateSchema;
 }  // namespace embedded
 
 namespace {
@@ -95,7 +96,7 @@ std::string report_schema(std::span<const Metric> table) {
 
 std::vector<std::string> schema_names() {
   return {"config", "report",       "schedule", "suite", "baseline",    "comparison",
-          "grid",   "sweep-result", "check",    "run",   "explanation", "calibration"};
+          "grid",   "sweep-result", "check",    "run",   "explanation", "calibration", "estimate"};
 }
 
 std::string schema_text(std::string_view name) {
@@ -110,6 +111,7 @@ std::string schema_text(std::string_view name) {
   if (name == "check") return std::string(embedded::kCheckSchema);
   if (name == "run") return std::string(embedded::kRunSchema);
   if (name == "explanation") return std::string(embedded::kExplanationSchema);
+  if (name == "estimate") return std::string(embedded::kEstimateSchema);
   if (name == "calibration") return std::string(embedded::kCalibrationSchema);
   throw InputError::unknown_name({}, "schema", name, schema_names());
 }

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
 #include "sim/base/text_tools.hpp"
 #include "sim/io/hardware/hardware_file.hpp"
 #include "sim/io/json/file.hpp"
-#include "sim/io/models/model_file.hpp"
+#include "sim/io/models/find_model.hpp"
 #include "sim/model/check.hpp"
 
 namespace pipeloom::study {
@@ -168,8 +171,38 @@ class Filler {
   std::string whose_;
 };
 
+/// What was read of a name or file once is not read again, unless the file has changed: sweeps and the window ask for every run.
+template <class Thing>
+class Known {
+ public:
+  template <class Find>
+  std::shared_ptr<const Thing> get(const std::string& name, const Find& find) {
+    const std::scoped_lock lock(mutex_);
+    std::error_code no_file;
+    const auto changed = std::filesystem::last_write_time(name, no_file);
+    const auto found = things_.find(name);
+    if (found != things_.end() && found->second.first == changed) return found->second.second;
+    std::shared_ptr<const Thing> thing = find();
+    things_[name] = {changed, thing};
+    return thing;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::pair<std::filesystem::file_time_type, std::shared_ptr<const Thing>>> things_;
+};
+
+std::shared_ptr<const model::Model> known_model(const std::string& name, const Where& where) {
+  static Known<model::Model> known;
+  return known.get(name, [&] { return std::make_shared<const model::Model>(io::find_model(name, where)); });
+}
+std::shared_ptr<const hardware::Hardware> known_hardware(const std::string& name, const Where& where) {
+  static Known<hardware::Hardware> known;
+  return known.get(name, [&] { return io::find_hardware(name, where); });
+}
+
 std::string path_or_name(const std::string& text, const Where& where) {
-  return io::looks_like_file(text) ? io::relative_to(where.file, text) : text;
+  return io::looks_like_file(text) && !text.starts_with("--") ? io::relative_to(where.file, text) : text;
 }
 
 /// Modules mean something to a model alone; times that are stated have no parts.
@@ -210,9 +243,9 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
   const Where& model_place = config.place_of("costs.model");
   const Where& hardware_place = config.place_of("costs.hardware");
   estimate::Setting out;
-  out.model = io::find_model(path_or_name(spec.model, model_place), model_place);
+  out.model = known_model(path_or_name(spec.model, model_place), model_place);
   if (!spec.hardware.empty())
-    out.hardware = io::find_hardware(path_or_name(spec.hardware, hardware_place), hardware_place);
+    out.hardware = known_hardware(path_or_name(spec.hardware, hardware_place), hardware_place);
   else if (!out.model->profile)
     throw InputError(
         model_place,

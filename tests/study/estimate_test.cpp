@@ -1,0 +1,270 @@
+// Runs whose times and bytes follow from a model on a device.
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+
+#include <pipeloom/schedule.hpp>
+#include "sim/io/config/effective_config.hpp"
+#include "sim/io/json/json_value.hpp"
+#include "sim/model/tensors.hpp"
+#include "study/estimate/balance.hpp"
+#include "study/estimate/estimate_shown.hpp"
+#include "study/estimate/terms.hpp"
+#include "study/run/evaluate.hpp"
+#include "support/catch.hpp"
+#include "support/temporary.hpp"
+
+namespace estimate_test {
+
+using namespace pipeloom;
+using estimate::Category;
+using study::EstimatedRun;
+using Json = nlohmann::json;
+
+namespace {
+
+io::Config config_of(const std::string& text) {
+  return io::read_run_config(io::Document::parse(text, "c").root());
+}
+
+/// llama3-8b on H100: `rest` are further keys of costs, `options` of options.
+std::string llama(const std::string& schedule, const std::string& rest = "",
+                  const std::string& options = "") {
+  return R"({"schedule": ")" + schedule + R"(", "ranks": 4, "microbatches": 8, "options": {)" + options +
+         R"(}, "costs": {"model": "llama3-8b", "hardware": "h100", "seq": 4096)" + rest + "}}";
+}
+
+EstimatedRun estimated(const std::string& text) {
+  return study::estimate_run(config_of(text), Limits());
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)study::evaluate(config_of(text));
+  } catch (const Error& error) {
+    return error.line();
+  }
+  return "accepted";
+}
+
+std::string origin_of(const EstimatedRun& run, const std::string& key) {
+  for (const auto& [name, text] : study::origins_of(run))
+    if (name == key) return text;
+  return "";
+}
+
+/// A measured profile of 6 layers, in ms: M 4, 4, 2; A 6, 7, 3; embedding 0.5; head 2, 3, 1.
+constexpr const char* kProfile = R"({"name": "toy", "layers": "EMAMMAML", "time_unit": "ms",
+  "ticks": {"E": [0.5, 0, 0], "M": [4, 4, 2], "A": [6, 7, 3], "L": [2, 3, 1]}})";
+
+/// A file that lives as long as the test.
+struct ProfileFile {
+  std::filesystem::path path = test::temporary_path("toy_profile.json");
+  ProfileFile() { std::ofstream(path) << kProfile; }
+  ~ProfileFile() { std::filesystem::remove(path); }
+  ProfileFile(const ProfileFile&) = delete;
+  ProfileFile& operator=(const ProfileFile&) = delete;
+  [[nodiscard]] std::string config(const std::string& schedule, int ranks) const {
+    return R"({"schedule": ")" + schedule + R"(", "ranks": )" + std::to_string(ranks) +
+           R"(, "microbatches": 4, "costs": {"model": ")" + path.string() + R"("}})";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("estimate: what is stated stays, the rest is the model's, and both say so") {
+  const EstimatedRun run = estimated(llama("zb-h1", R"(, "forward": 3)"));
+  const auto& duration = run.run.effective->costs.duration;
+  CHECK(duration[index_of(OpKind::Forward)]->array ==
+        std::vector<std::int64_t>(4, 3 * ticks_per(TimeUnit::Millisecond)));
+  CHECK(duration[index_of(OpKind::BackwardInput)]->array[1] == run.costs.estimate.stages[1].ticks[1]);
+  CHECK(origin_of(run, "costs.forward").empty());
+  CHECK(origin_of(run, "costs.backward_input") == "estimate: llama3-8b on h100");
+  CHECK(origin_of(run, "memory.limit_bytes") == "estimate: llama3-8b on h100");
+}
+
+TEST_CASE("estimate: the effective configuration, read back, gives the same run") {
+  const EstimatedRun run = estimated(llama("zbv"));
+  const std::string text = io::effective_config_text(*run.run.effective);
+  const Run again = study::evaluate(config_of(text));
+  CHECK(again.metrics->step_time == run.run.metrics->step_time);
+  for (std::size_t r = 0; r < 4; ++r)
+    CHECK(again.metrics->ranks[r].memory.peak_bytes == run.run.metrics->ranks[r].memory.peak_bytes);
+}
+
+TEST_CASE("estimate: a rank's categories add up to its peak, whatever the schedule and what is recomputed") {
+  for (const std::string schedule : {"1f1b", "zbv", "interleaved-1f1b", "dualpipe-v", "zb-h2", "gpipe"})
+    for (const std::string options :
+         {"", R"("recompute": "selective")", R"("recompute": "full")", R"("recompute": "mlp,layernorm")"}) {
+      CAPTURE(schedule, options);
+      const EstimatedRun run = estimated(llama(schedule, "", options));
+      REQUIRE(run.ranks.size() == 4);
+      for (const study::RankBytes& rank : run.ranks)
+        CHECK(std::accumulate(rank.categories.bytes.begin(), rank.categories.bytes.end(), Bytes{0}) ==
+              rank.peak);
+    }
+}
+
+TEST_CASE("estimate: 1F1B holds p - r microbatches of every layer's tensors on rank r") {
+  const EstimatedRun run = estimated(llama("1f1b"));
+  const estimate::Setting& setting = run.costs.setting;
+  double layer = 0;
+  for (const model::KeptTensor& tensor : model::kept_tensors(*setting.model, setting.model->kinds[0],
+                                                             setting.split, model::Recomputation::None))
+    layer += tensor.bytes;
+  for (int r = 0; r < 4; ++r) {
+    const auto& categories = run.ranks[static_cast<std::size_t>(r)].categories;
+    const double held = 8 * (4 - r) * layer;
+    CHECK(static_cast<double>(categories.of(Category::UntilInput) + categories.of(Category::UntilWeight)) ==
+          Catch::Approx(held).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("estimate: terms of the busiest rank, the step's end and idle time add up to the step") {
+  for (const std::string rest :
+       {R"(, "tp": 2, "dp": 4)", R"(, "tp": 4, "zero": 0)", R"(, "cp": 2, "dp": 2, "zero": 3)"}) {
+    CAPTURE(rest);
+    const EstimatedRun run = estimated(llama("1f1b", rest));
+    double sum = 0;
+    for (const study::StepTerm& term : study::step_terms(run)) sum += term.seconds;
+    CHECK(sum == Catch::Approx(static_cast<double>(run.run.metrics->step_time) / 1e12).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("estimate: hidden collectives take no time, a reduction behind the backward takes less") {
+  const auto collectives = [](const EstimatedRun& run) {
+    for (const study::StepTerm& term : study::step_terms(run))
+      if (term.name == "collectives") return term.seconds;
+    return 0.0;
+  };
+  CHECK(collectives(estimated(llama("1f1b", R"(, "tp": 4)"))) > 0);
+  CHECK(collectives(estimated(llama("1f1b", R"(, "tp": 4, "hidden_collectives": 1)"))) == 0);
+  const EstimatedRun exposed = estimated(llama("1f1b", R"(, "dp": 8)"));
+  const EstimatedRun overlapped = estimated(llama("1f1b", R"(, "dp": 8, "reduction": "overlapped")"));
+  CHECK(overlapped.costs.step_end.reduction < exposed.costs.step_end.reduction);
+  CHECK(overlapped.costs.step_end.reduction > 0);
+  CHECK(overlapped.costs.step_end.optimizer == exposed.costs.step_end.optimizer);
+}
+
+TEST_CASE("estimate: what is recomputed costs time and saves bytes") {
+  const EstimatedRun none = estimated(llama("1f1b"));
+  const EstimatedRun selective = estimated(llama("1f1b", "", R"("recompute": "selective")"));
+  const EstimatedRun full = estimated(llama("1f1b", "", R"("recompute": "full")"));
+  CHECK(none.run.metrics->step_time < selective.run.metrics->step_time);
+  CHECK(selective.run.metrics->step_time < full.run.metrics->step_time);
+  CHECK(none.ranks[0].peak > selective.ranks[0].peak);
+  CHECK(selective.ranks[0].peak > full.ranks[0].peak);
+  CHECK(*none.rates->mfu == Catch::Approx(*none.rates->hfu));
+  CHECK(*full.rates->hfu > *full.rates->mfu);
+  CHECK(full.rates->flops_per_token == none.rates->flops_per_token);
+}
+
+TEST_CASE("estimate: rates follow from the step") {
+  const study::EstimatedRun run = study::estimate_run(
+      config_of(llama("1f1b", R"(, "tp": 2, "dp": 2, "micro_batch": 3)")), Limits(), 1e12);
+  CHECK(run.devices == 4 * 2 * 2);
+  CHECK(run.tokens_per_step == 8.0 * 3 * 4096 * 2);
+  const double seconds = static_cast<double>(run.run.metrics->step_time) / 1e12;
+  CHECK(run.rates->tokens_per_s == Catch::Approx(run.tokens_per_step / seconds));
+  CHECK(*run.rates->mfu == Catch::Approx(run.rates->flops_per_token * run.tokens_per_step / seconds / 16 /
+                                         run.costs.setting.hardware->matrix_rate[0]));
+  CHECK(*run.rates->gpu_hours == Catch::Approx(1e12 / run.rates->tokens_per_s * 16 / 3600));
+}
+
+TEST_CASE("estimate: samples of a step say how many microbatches there are") {
+  const std::string base =
+      R"("schedule": "1f1b", "ranks": 4, "costs": {"model": "llama3-8b", "hardware": "h100", "dp": 2, "micro_batch": 2, )";
+  CHECK(config_of("{" + base + R"("global_batch": 64}})").microbatches == 16);
+  CHECK(error_of("{" + base + R"("global_batch": 66}})") ==
+        "c:1:127: error: costs.global_batch = 66 is no multiple of micro_batch * dp = 4; take 64");
+  CHECK(error_of(R"({"microbatches": 8, )" + base + R"("global_batch": 64}})") ==
+        "c:1:146: error: costs.global_batch = 64 gives 16 microbatches of 4 samples, but microbatches = 8; "
+        "leave one of them out");
+}
+
+TEST_CASE("estimate: what does not go together is refused in one line") {
+  CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"tp": 2}})") ==
+        "c:1:69: error: costs.tp is for costs.model, which is not given; name the model, or leave it out");
+  CHECK(
+      error_of(
+          R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "options": {"recompute": "selective"}})") ==
+      "c:1:78: error: recomputing core_attn needs costs.model, which says what it takes and keeps; name a "
+      "model, or take none or full");
+  CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "llama3-8b"}})") ==
+        "c:1:72: error: costs.model llama3-8b needs costs.hardware, the device that it runs on; add it");
+  CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8])")) ==
+        "c:1:152: error: costs.layers has 3 entries, but the run has 4 stages; give one per stage");
+  CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8, 9])")) ==
+        "c:1:152: error: costs.layers add up to 33, but llama3-8b has 32 layers; make them equal");
+  CHECK(error_of(llama("1f1b", R"(, "per": "rank")")) ==
+        "c:1:149: error: costs.per is \"rank\", but costs.model gives numbers per stage; leave it out");
+}
+
+TEST_CASE("estimate: layers are dealt out evenly, else with lighter ends, else from the first stage on") {
+  model::Model model;
+  const auto layers = [&](int count, int stages) {
+    model.layers.assign(static_cast<std::size_t>(count), 'T');
+    return estimate::default_layers(model, stages);
+  };
+  CHECK(layers(32, 4) == std::vector<int>{8, 8, 8, 8});
+  CHECK(layers(126, 16) == std::vector<int>{7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7});
+  CHECK(layers(7, 4) == std::vector<int>{2, 2, 2, 1});
+}
+
+TEST_CASE("estimate: a profile's times are taken as they are, and nothing is known of bytes") {
+  const ProfileFile profile;
+  const EstimatedRun run = estimated(profile.config("1f1b", 2));
+  // Stages M A M and M A M: F 0.5 + 14 and 14 + 2, I 15 and 18, W 7 and 8.
+  const auto& stages = run.costs.estimate.stages;
+  const Ticks ms = ticks_per(TimeUnit::Millisecond);
+  CHECK(stages[0].ticks == std::array<Ticks, 3>{29 * ms / 2, 15 * ms, 7 * ms});
+  CHECK(stages[1].ticks == std::array<Ticks, 3>{16 * ms, 18 * ms, 8 * ms});
+  CHECK_FALSE(run.rates);
+  CHECK(run.ranks.empty());
+  // 1F1B of two ranks with four microbatches: F of both, then the second rank's work to the end, then B of the first: 14.5 + 4 (16 + 26) + 22.
+  CHECK(run.run.metrics->step_time == (29 * ms) / 2 + 4 * 42 * ms + 22 * ms);
+}
+
+TEST_CASE("balance: no split is worse than what it started from, and the limit is kept where that can be") {
+  const ProfileFile profile;
+  const io::Config config = config_of(profile.config("zbv", 2));
+  const study::Balanced found = study::balance_layers(config, Limits(), study::Balance::Time);
+  CHECK(found.best.step_time <= found.before.step_time);
+  CHECK(std::accumulate(found.best.layers.begin(), found.best.layers.end(), 0) == 6);
+  // All splits of 6 layers over 4 stages, inner ones not empty, by hand: none is shorter.
+  for (int a = 0; a <= 4; ++a)
+    for (int b = 1; a + b <= 5; ++b)
+      for (int c = 1; a + b + c <= 6; ++c) {
+        io::Config other = config;
+        other.costs.layers.counts = {a, b, c, 6 - a - b - c};
+        CHECK(study::evaluate(other).metrics->step_time >= found.best.step_time);
+      }
+  for (const study::Balance balance : {study::Balance::Time, study::Balance::Memory, study::Balance::Both}) {
+    const study::Balanced llama_found =
+        study::balance_layers(config_of(llama("1f1b", R"(, "tp": 2)")), Limits(), balance);
+    CAPTURE(study::name_of(balance));
+    CHECK(llama_found.best.over == 0);
+    if (balance == study::Balance::Memory) CHECK(llama_found.best.peak < llama_found.before.peak);
+    if (balance == study::Balance::Time) CHECK(llama_found.best.step_time <= llama_found.before.step_time);
+  }
+}
+
+TEST_CASE("estimate: JSON has every key, and equal inputs give equal bytes") {
+  const std::string text = study::estimate_json(estimated(llama("zbv", R"(, "tp": 2)")));
+  CHECK(text == study::estimate_json(estimated(llama("zbv", R"(, "tp": 2)"))));
+  const Json json = Json::parse(text);
+  for (const char* key : {"schema_version", "parameters", "flops_per_token", "step_time_ms", "tokens_per_s",
+                          "tokens_per_s_per_gpu", "mfu", "hfu", "gpu_hours", "stages", "ranks", "origins"})
+    CHECK(json.contains(key));
+  CHECK(json["parameters"] == 8030261248);
+  CHECK(json["gpu_hours"].is_null());
+  CHECK(json["stages"].size() == 8);
+  CHECK(json["ranks"][0]["categories"].size() == estimate::kCategories);
+}
+
+}  // namespace estimate_test
