@@ -124,7 +124,7 @@ TEST_CASE("forecast: vTrain's iterations, three numbers fitted on one half and t
   std::array<std::vector<Run>, 2> halves;
   for (std::size_t i = 0; i < rows.size(); ++i) halves[i % 2].push_back(rows[i]);
   Errors errors;
-  for (const std::size_t fit : {0, 1}) {
+  for (const std::size_t fit : {std::size_t{0}, std::size_t{1}}) {
     const Hardware h = fitted(cluster(), halves[fit]);
     const Errors tested = errors_of(h, halves[1 - fit]);
     print("vTrain, eG " + std::to_string(h.gemm.efficiency) + " eM " +
