@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "forecast_rows.hpp"
+#include "io/forecast_rows.hpp"
 #include "sim/hardware/layer_time.hpp"
 #include "sim/io/hardware/hardware_file.hpp"
 #include "sim/model/check.hpp"
