@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Forecasts runs that others measured from nothing but their model, their devices and how they were cut up: `pipeloom estimate` against the clock.
+
+    forecast_rows.py PIPELOOM DIR [--mean LIMITS] [--median LIMITS] [--most LIMITS] [--rows]
+
+DIR holds the rows (tests/golden/forecast/README.md says where they are from). Prints a line per question: how many numbers, the mean and median of their
+distances from what was measured, in percent, and the largest. Limits are {"name of the line": percent}; exits 1 where a distance is larger. --rows prints
+every number.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+GIB = 1 << 30
+
+
+def estimate(program, model, options, settings=()):
+    """The estimate as JSON. `model`: a preset's name, or an object to write as a file of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        if not isinstance(model, str):
+            path = pathlib.Path(folder) / "model.json"
+            path.write_text(json.dumps(model))
+            model = str(path)
+        command = [program, "estimate", model, "--json", "-q"]
+        for name, value in options.items():
+            command += ["--" + name, str(value)]
+        for setting in settings:
+            command += ["--set", setting]
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(" ".join(command) + "\n" + done.stderr)
+    return json.loads(done.stdout)
+
+
+def percent(found, measured):
+    return 100 * (found / measured - 1)
+
+
+def peak(answer):
+    return max(rank["peak_bytes"] for rank in answer["ranks"])
+
+
+# Zero bubble, Table 4: A100 in nodes of 8, no tensor ranks, scores kept, first and last stage one layer less.
+
+def zero_bubble_run(program, row, schedule, microbatches):
+    stages = row["ranks"] * (row["chunks"] if schedule == "interleaved-1f1b" else 1)
+    each = (row["layers"] + 2) // stages
+    layers = [each - 1] + [each] * (stages - 2) + [each - 1]
+    options = {"hardware": "a100", "ranks": row["ranks"], "schedule": schedule, "microbatches": microbatches, "micro-batch": row["samples_per_microbatch"],
+               "layers": ",".join(map(str, layers)), "zero": 0}
+    if schedule == "interleaved-1f1b":
+        options["chunks"] = row["chunks"]
+    settings = ["costs.flash=false"]
+    if schedule.startswith("zb"):
+        # Their limit is in microbatches, not what a device holds.
+        settings += ["step.rule=post-validation", "memory.limit_bytes=null"]
+    answer = estimate(program, row["model"], options, settings)
+    samples = microbatches * row["samples_per_microbatch"]
+    return 1000 * samples / (answer["step_time_ms"] * row["ranks"]), peak(answer)
+
+
+def zero_bubble(program, data):
+    """Throughput, its ratio to 1F1B, and the fullest rank's memory, in GB."""
+    out = {"throughput": [], "ratios": [], "memory": []}
+    for row in data["rows"]:
+        for place, microbatches in enumerate(row["microbatches"]):
+            found = {schedule: zero_bubble_run(program, row, schedule, microbatches) for schedule in row["memory_gb"]}
+            rates = {schedule: rates[place] for schedule, rates in row["samples_per_gpu_s"].items()}
+            for schedule, rate in rates.items():
+                name = f"{row['model']} m {microbatches} {schedule}"
+                out["throughput"].append((name, percent(found[schedule][0], rate)))
+                if schedule != "1f1b":
+                    ratio = found[schedule][0] / found["1f1b"][0]
+                    out["ratios"].append((name, percent(ratio, rate / rates["1f1b"])))
+            if place == len(row["microbatches"]) - 1:
+                out["memory"] += [(f"{row['model']} {schedule}", percent(found[schedule][1] / 1e9, gb))
+                                  for schedule, gb in row["memory_gb"].items()]
+    return out
+
+
+# SimuMax: one node of 8 B200, Megatron-LM, nothing recomputed or overlapped.
+
+def simumax_model(shape, layers):
+    if shape["type"] == "dense":
+        part = {"attention": {"heads": shape["heads"], "kv_heads": shape["kv_heads"], "head_dim": shape["head_dim"]},
+                "mlp": {"ffn": shape["ffn_hidden"], "gated": True}}
+        kinds, count = {"T": part}, {"T": layers}
+    else:
+        latent = {"heads": shape["heads"], "q_rank": shape["q_lora_rank"], "kv_rank": shape["kv_lora_rank"], "nope_dim": shape["qk_head_dim"],
+                  "rope_dim": shape["qk_rope_head_dim"], "v_dim": shape["v_head_dim"]}
+        experts = {"experts": shape["experts"], "top_k": shape["topk"], "ffn": shape["moe_ffn_hidden"], "shared_ffn": shape["shared_expert_ffn_hidden"]}
+        kinds = {"D": {"latent_attention": latent, "mlp": {"ffn": shape["ffn_hidden"], "gated": True}},
+                 "T": {"latent_attention": latent, "experts": experts}}
+        count = {"D": shape["dense_layers"], "T": layers - shape["dense_layers"]}
+    return {"name": "cut", "hidden": shape["hidden"], "vocabulary": shape["vocab"], "sequence": 4096, "kinds": kinds, "layers": count}
+
+
+def simumax_run(program, data, row, chunks=1):
+    model = simumax_model(data["models"][row["model"]], row["layers"])
+    options = {"hardware": "b200", "ranks": row["p"], "tp": row["t"], "dp": row["d"], "cp": row.get("cp", 1), "ep": row.get("ep", 1),
+               "seq": row["sequence"], "micro-batch": row["micro_batch"], "microbatches": row["microbatches"],
+               "schedule": "interleaved-1f1b" if chunks > 1 else "1f1b"}
+    if chunks > 1:
+        options["chunks"] = chunks
+    return estimate(program, model, options)
+
+
+def simumax(program, data):
+    out = {"time": [], "memory": []}
+    for row in data["rows"]:
+        answer = simumax_run(program, data, row)
+        name = f"{row['configuration']} m {row['microbatches']}"
+        out["time"].append((name, percent(answer["step_time_ms"], row["measured_ms"])))
+        out["memory"].append((name, percent(peak(answer) / GIB, row["measured_peak_GiB"])))
+    for row in data["preview_vpp"]:
+        out["time"].append((row["case"], percent(simumax_run(program, data, row, row["v"])["step_time_ms"], row["measured_ms"])))
+    return out
+
+
+# vTrain: GPTs on many nodes of 8 A100 with 100 Gbit/s each, everything recomputed.
+
+def vtrain(program, data):
+    table = data["multi_node"]
+    out = {"many nodes": []}
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = pathlib.Path(folder) / "cluster.json"
+        cluster.write_text(json.dumps({"like": "a100", "network": {"rate": "100Gbit/s"}}))
+        for numbers in table["rows"]:
+            row = dict(zip(table["columns"], numbers))
+            hidden = row["hidden"]
+            model = {"name": "gpt", "hidden": hidden, "vocabulary": 51200, "tied": True, "norm": "layer", "positions": row["sequence"],
+                     "sequence": row["sequence"], "layers": {"T": row["layers"]},
+                     "kinds": {"T": {"attention": {"heads": row["heads"], "head_dim": hidden // row["heads"]}, "mlp": {"ffn": 4 * hidden}}}}
+            options = {"hardware": cluster, "ranks": row["p"], "tp": row["t"], "dp": row["d"], "seq": row["sequence"], "micro-batch": row["micro_batch"],
+                       "microbatches": row["microbatches"], "recompute": "full", "zero": 0}
+            answer = estimate(program, model, options, ["costs.flash=false", "costs.sequence_parallel=false"])
+            name = f"row {row['source_row']} t {row['t']} d {row['d']} p {row['p']} b {row['micro_batch']}"
+            out["many nodes"].append((name, percent(answer["step_time_ms"], row["iteration_ms"])))
+    return out
+
+
+QUESTIONS = {"simumax": simumax, "vtrain": vtrain, "zero_bubble": zero_bubble}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program")
+    parser.add_argument("folder", type=pathlib.Path)
+    for name, what in (("mean", "means"), ("median", "medians"), ("most", "largest distances")):
+        parser.add_argument("--" + name, type=json.loads, default={}, help=f"{what} in percent that are fine: {{\"simumax time\": 2.5, ..}}")
+    parser.add_argument("--rows", action="store_true", help="print every number")
+    arguments = parser.parse_args()
+    failed = False
+    print(f"{'forecast':24} {'numbers':>8} {'mean |%|':>9} {'median |%|':>10} {'largest %':>10}")
+    for path in sorted(arguments.folder.glob("*.json")):
+        for end, numbers in QUESTIONS[path.stem](arguments.program, json.loads(path.read_text())).items():
+            name = f"{path.stem} {end}"
+            errors = [error for _, error in numbers]
+            sizes = list(map(abs, errors))
+            found = {"mean": statistics.mean(sizes), "median": statistics.median(sizes), "most": max(sizes)}
+            print(f"{name:24} {len(errors):8} {found['mean']:9.2f} {found['median']:10.2f} {max(errors, key=abs):10.2f}")
+            if arguments.rows:
+                for what, error in numbers:
+                    print(f"    {error:8.2f}  {what}")
+            for kind, value in found.items():
+                failed = failed or value > getattr(arguments, kind).get(name, math.inf)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
