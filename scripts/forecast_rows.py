@@ -66,21 +66,25 @@ def zero_bubble_run(program, row, schedule, microbatches):
 
 
 def zero_bubble(program, data):
-    """Throughput, its ratio to 1F1B, and the fullest rank's memory, in GB."""
-    out = {"throughput": [], "ratios": [], "memory": []}
+    """Throughput, its ratio to 1F1B, and the fullest rank's memory; and throughput where 1F1B with most microbatches gives each model a factor."""
+    out = {"throughput": [], "calibrated": [], "ratios": [], "memory": []}
     for row in data["rows"]:
+        last = len(row["microbatches"]) - 1
+        factor = zero_bubble_run(program, row, "1f1b", row["microbatches"][last])[0] / row["samples_per_gpu_s"]["1f1b"][last]
         for place, microbatches in enumerate(row["microbatches"]):
-            found = {schedule: zero_bubble_run(program, row, schedule, microbatches) for schedule in row["memory_gb"]}
+            found = {schedule: zero_bubble_run(program, row, schedule, microbatches) for schedule in row["memory_gib"]}
             rates = {schedule: rates[place] for schedule, rates in row["samples_per_gpu_s"].items()}
             for schedule, rate in rates.items():
                 name = f"{row['model']} m {microbatches} {schedule}"
                 out["throughput"].append((name, percent(found[schedule][0], rate)))
+                if (schedule, place) != ("1f1b", last):
+                    out["calibrated"].append((name, percent(found[schedule][0] / factor, rate)))
                 if schedule != "1f1b":
                     ratio = found[schedule][0] / found["1f1b"][0]
                     out["ratios"].append((name, percent(ratio, rate / rates["1f1b"])))
-            if place == len(row["microbatches"]) - 1:
-                out["memory"] += [(f"{row['model']} {schedule}", percent(found[schedule][1] / 1e9, gb))
-                                  for schedule, gb in row["memory_gb"].items()]
+            if place == last:
+                out["memory"] += [(f"{row['model']} {schedule}", percent(found[schedule][1] / GIB, gib))
+                                  for schedule, gib in row["memory_gib"].items()]
     return out
 
 

@@ -75,7 +75,10 @@ void add_parameters(const Setting& setting, Stage& out) {
   out.bytes.of(Category::Weights) = zero >= 3 ? shared(4) : each(2);
   out.bytes.of(Category::Gradients) = zero >= 2 ? shared(4) : each(4);
   out.bytes.of(Category::Optimizer) = zero >= 3 ? shared(8) : zero >= 1 ? shared(12) : each(12);
-  if (zero >= 3) out.bytes.of(Category::Gathered) = each(2 + 2);
+  // What nobody else holds is not shared out, and need not be gathered.
+  if (zero >= 3)
+    out.bytes.of(Category::Gathered) =
+        whole((2 + 2) * ((replicas.dense > 1 ? dense : 0) + (replicas.experts > 1 ? experts : 0)));
 }
 
 /// What the last stage needs at the moment when the loss goes back.

@@ -125,8 +125,8 @@ Hop hop_over(const hardware::Link& link) {
 void add_messages(const Setting& setting, Estimate& out) {
   if (setting.hardware == nullptr || !model::has_sizes(*setting.model)) return;
   out.message = message_bytes(setting);
-  out.within = hop_over(setting.hardware->nvlink);
-  out.between = hop_over(setting.hardware->network);
+  out.within = hop_over(hardware::message_link(*setting.hardware, false));
+  out.between = hop_over(hardware::message_link(*setting.hardware, true));
   out.ranks_per_node = pipeline_ranks_per_node(setting);
 }
 

@@ -88,6 +88,7 @@ struct Hardware {
   double collective_factor = 1;       ///< kC: a collective in a run over the same alone
   CollectiveTable collectives;
   Link nvlink;   ///< between devices of one node
+  Link send;     ///< a send and its receive between two devices of one node, in a run; rate 0: as nvlink
   Link network;  ///< of one device, between nodes
   Link pcie;     ///< between a device and its host
   int devices_per_node = 8;
@@ -121,6 +122,8 @@ struct Product {
 [[nodiscard]] Timed time_of(const Hardware& hardware, model::CollectiveKind kind, double bytes, int ranks,
                             int per_node);
 
+/// The link of a message from one device to another.
+[[nodiscard]] const Link& message_link(const Hardware& hardware, bool across_nodes);
 /// A message of the pipeline from one device to another: latency + bytes / (rate x efficiency).
 [[nodiscard]] Timed message(const Hardware& hardware, double bytes, bool across_nodes);
 /// A step of the optimizer that moves so many bytes through a device's memory.

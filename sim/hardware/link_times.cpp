@@ -36,8 +36,13 @@ Timed time_of(const Hardware& hardware, model::CollectiveKind kind, double bytes
   return {rounds * latency + bytes * sent_share(kind, ranks) / rate, Basis::Default};
 }
 
+const Link& message_link(const Hardware& hardware, bool across_nodes) {
+  if (across_nodes) return hardware.network;
+  return hardware.send.bytes_per_second > 0 ? hardware.send : hardware.nvlink;
+}
+
 Timed message(const Hardware& hardware, double bytes, bool across_nodes) {
-  const Link& link = across_nodes ? hardware.network : hardware.nvlink;
+  const Link& link = message_link(hardware, across_nodes);
   return {link.latency + bytes / rate_of_link(link), Basis::Default};
 }
 

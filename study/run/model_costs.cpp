@@ -96,22 +96,26 @@ class Filler {
                     [](const Stage& stage) { return stage.recomputed_ticks; });
   }
 
-  void fill_link(const std::string& path, const estimate::Hop& hop, cost::LinkSpec& link) {
-    link = {.latency = hop.latency, .bits_per_second = hop.bits_per_second};
-    say(path + ".latency");
-    say(path + ".bandwidth_gbps");
-  }
   /// Whether the input says anything of how fast messages are.
   [[nodiscard]] bool states_links() const {
     const cost::TransferSpec& transfer = out_.config.costs.transfer;
     return transfer.link.latency || transfer.link.bits_per_second || transfer.ranks_per_node ||
-           transfer.has_links();
+           transfer.has_links() || is_given("costs.transfer.rank_time");
+  }
+  /// Whether bytes take time on any of its links.
+  [[nodiscard]] bool has_rates() const {
+    const cost::TransferSpec& transfer = out_.config.costs.transfer;
+    const auto has_rate = [](const auto& exception) { return exception.link.bits_per_second.has_value(); };
+    return transfer.link.bits_per_second || transfer.intra.bits_per_second ||
+           transfer.inter.bits_per_second || !transfer.matrix.bits_per_second.empty() ||
+           std::any_of(transfer.links.begin(), transfer.links.end(), has_rate);
   }
   void fill_transfers() {
     const estimate::Estimate& estimate = out_.estimate;
     cost::TransferSpec& transfer = out_.config.costs.transfer;
     if (estimate.message == 0) return;
-    if (!is_given("costs.transfer.bytes")) {
+    if (!states_links() && transfer.model == cost::TransferModel::Latency) return fill_rank_time(transfer);
+    if (!is_given("costs.transfer.bytes") && (!states_links() || has_rates())) {
       transfer.bytes = estimate.message;
       say("costs.transfer.bytes");
     }
@@ -121,6 +125,29 @@ class Filler {
     say("costs.transfer.ranks_per_node");
     fill_link("costs.transfer.intra", estimate.within, transfer.intra);
     fill_link("costs.transfer.inter", estimate.between, transfer.inter);
+  }
+  void fill_link(const std::string& path, const estimate::Hop& hop, cost::LinkSpec& link) {
+    link.latency = hop.latency;
+    say(path + ".latency");
+    link.bits_per_second = hop.bits_per_second;
+    say(path + ".bandwidth_gbps");
+  }
+  /// A framework that waits for its messages keeps the sender's and the receiver's lane for half of their time each: so two neighbours wait
+  /// as long as the message takes. Mean over the hops of the pipeline.
+  void fill_rank_time(cost::TransferSpec& transfer) {
+    const estimate::Estimate& estimate = out_.estimate;
+    const int hops = placement_.ranks() - 1;
+    if (hops == 0) return;
+    const int between = hops / estimate.ranks_per_node;
+    const auto of = [&](const estimate::Hop& hop) {
+      return static_cast<double>(hop.latency) +
+             8e12 * static_cast<double>(estimate.message) / static_cast<double>(hop.bits_per_second);
+    };
+    const double mean = (of(estimate.between) * between + of(estimate.within) * (hops - between)) / hops;
+    transfer.rank_time = std::llround(mean / 2 / 1000) * 1000;
+    out_.origins.emplace_back(
+        "costs.transfer.rank_time",
+        fmt::format("{}: half of a message of {} bytes, waited for", whose_, estimate.message));
   }
 
   template <class Number>

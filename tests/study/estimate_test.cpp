@@ -121,7 +121,7 @@ TEST_CASE("estimate: 1F1B holds p - r microbatches of every layer's tensors on r
     const auto& categories = run.ranks[static_cast<std::size_t>(r)].categories;
     const double held = 8 * (4 - r) * layer;
     CHECK(static_cast<double>(categories.of(Category::UntilInput) + categories.of(Category::UntilWeight)) ==
-          Catch::Approx(held).epsilon(1e-9));
+          Approx(held).epsilon(1e-9));
   }
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("estimate: terms of the busiest rank, the step's end and idle time add
     const EstimatedRun run = estimated(llama("1f1b", rest));
     double sum = 0;
     for (const study::StepTerm& term : study::step_terms(run)) sum += term.seconds;
-    CHECK(sum == Catch::Approx(static_cast<double>(run.run.metrics->step_time) / 1e12).epsilon(1e-9));
+    CHECK(sum == Approx(static_cast<double>(run.run.metrics->step_time) / 1e12).epsilon(1e-9));
   }
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("estimate: what is recomputed costs time and saves bytes") {
   CHECK(selective.run.metrics->step_time < full.run.metrics->step_time);
   CHECK(none.ranks[0].peak > selective.ranks[0].peak);
   CHECK(selective.ranks[0].peak > full.ranks[0].peak);
-  CHECK(*none.rates->mfu == Catch::Approx(*none.rates->hfu));
+  CHECK(*none.rates->mfu == Approx(*none.rates->hfu));
   CHECK(*full.rates->hfu > *full.rates->mfu);
   CHECK(full.rates->flops_per_token == none.rates->flops_per_token);
 }
@@ -170,10 +170,10 @@ TEST_CASE("estimate: rates follow from the step") {
   CHECK(run.devices == 4 * 2 * 2);
   CHECK(run.tokens_per_step == 8.0 * 3 * 4096 * 2);
   const double seconds = static_cast<double>(run.run.metrics->step_time) / 1e12;
-  CHECK(run.rates->tokens_per_s == Catch::Approx(run.tokens_per_step / seconds));
-  CHECK(*run.rates->mfu == Catch::Approx(run.rates->flops_per_token * run.tokens_per_step / seconds / 16 /
+  CHECK(run.rates->tokens_per_s == Approx(run.tokens_per_step / seconds));
+  CHECK(*run.rates->mfu == Approx(run.rates->flops_per_token * run.tokens_per_step / seconds / 16 /
                                          run.costs.setting.hardware->matrix_rate[0]));
-  CHECK(*run.rates->gpu_hours == Catch::Approx(1e12 / run.rates->tokens_per_s * 16 / 3600));
+  CHECK(*run.rates->gpu_hours == Approx(1e12 / run.rates->tokens_per_s * 16 / 3600));
 }
 
 TEST_CASE("estimate: samples of a step say how many microbatches there are") {
@@ -181,9 +181,9 @@ TEST_CASE("estimate: samples of a step say how many microbatches there are") {
       R"("schedule": "1f1b", "ranks": 4, "costs": {"model": "llama3-8b", "hardware": "h100", "dp": 2, "micro_batch": 2, )";
   CHECK(config_of("{" + base + R"("global_batch": 64}})").microbatches == 16);
   CHECK(error_of("{" + base + R"("global_batch": 66}})") ==
-        "c:1:127: error: costs.global_batch = 66 is no multiple of micro_batch * dp = 4; take 64");
+        "c:1:129: error: costs.global_batch = 66 is no multiple of micro_batch * dp = 4; take 64");
   CHECK(error_of(R"({"microbatches": 8, )" + base + R"("global_batch": 64}})") ==
-        "c:1:146: error: costs.global_batch = 64 gives 16 microbatches of 4 samples, but microbatches = 8; "
+        "c:1:148: error: costs.global_batch = 64 gives 16 microbatches of 4 samples, but microbatches = 8; "
         "leave one of them out");
 }
 
@@ -198,11 +198,11 @@ TEST_CASE("estimate: what does not go together is refused in one line") {
   CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "llama3-8b"}})") ==
         "c:1:72: error: costs.model llama3-8b needs costs.hardware, the device that it runs on; add it");
   CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8])")) ==
-        "c:1:152: error: costs.layers has 3 entries, but the run has 4 stages; give one per stage");
+        "c:1:143: error: costs.layers has 3 entries, but the run has 4 stages; give one per stage");
   CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8, 9])")) ==
-        "c:1:152: error: costs.layers add up to 33, but llama3-8b has 32 layers; make them equal");
+        "c:1:143: error: costs.layers add up to 33, but llama3-8b has 32 layers; make them equal");
   CHECK(error_of(llama("1f1b", R"(, "per": "rank")")) ==
-        "c:1:149: error: costs.per is \"rank\", but costs.model gives numbers per stage; leave it out");
+        "c:1:140: error: costs.per is \"rank\", but costs.model gives numbers per stage; leave it out");
 }
 
 TEST_CASE("estimate: layers are dealt out evenly, else with lighter ends, else from the first stage on") {

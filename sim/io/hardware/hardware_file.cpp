@@ -114,6 +114,7 @@ constexpr HardwareKey kHardwareKeys[] = {
     {"nvlink", [](const Value& value, Hardware& hardware) { read_link(value, "nvlink", hardware.nvlink); }},
     {"network",
      [](const Value& value, Hardware& hardware) { read_link(value, "network", hardware.network); }},
+    {"send", [](const Value& value, Hardware& hardware) { read_link(value, "send", hardware.send); }},
     {"pcie", [](const Value& value, Hardware& hardware) { read_link(value, "pcie", hardware.pcie); }},
     {"devices_per_node", read_devices_per_node},
 };
@@ -154,9 +155,10 @@ std::shared_ptr<const Hardware> read_preset(const EmbeddedHardware& file) {
 }  // namespace
 
 Hardware read_hardware(const Value& value) {
-  const Section section(value, "",
-                        {"name", "like", "memory", "matrix", "gemm", "attention", "elementwise", "launch",
-                         "optimizer", "collectives", "nvlink", "network", "pcie", "devices_per_node"});
+  const Section section(
+      value, "",
+      {"name", "like", "memory", "matrix", "gemm", "attention", "elementwise", "launch", "optimizer",
+       "collectives", "nvlink", "send", "network", "pcie", "devices_per_node"});
   Hardware hardware;
   if (const Value* like = section.find("like")) {
     const EmbeddedHardware* preset = preset_named(string_of(*like, "like"));
