@@ -1,4 +1,6 @@
-#include <cmath>
+#include <fmt/format.h>
+
+#include <cstdlib>
 #include <optional>
 #include <sstream>
 
@@ -15,17 +17,15 @@ using model::Pass;
 
 constexpr TimeUnit kUnit = TimeUnit::Millisecond;
 
-/// Decimals that an estimate is worth: six digits.
-double shortened_number(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
+/// As many digits as an estimate is worth.
+double shortened_number(double value, int digits = 6) {
+  return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
 }
 
-void member(io::JsonWriter& out, std::string_view key, const std::optional<double>& number) {
+void member(io::JsonWriter& out, std::string_view key, const std::optional<double>& number, int digits = 6) {
   out.line(2).key(key);
   if (number)
-    out.number(shortened_number(*number));
+    out.number(shortened_number(*number, digits));
   else
     out.null();
 }
@@ -46,7 +46,7 @@ void write_rates(io::JsonWriter& out, const EstimatedRun& run) {
   else
     out.null();
   member(out, "flops_per_token",
-         of([](const TrainingRates& rates) { return std::optional(rates.flops_per_token); }));
+         of([](const TrainingRates& rates) { return std::optional(rates.flops_per_token); }), 12);
   out.line(2).key("step_time_ms").ticks(run.run.metrics->step_time, kUnit);
   member(out, "bubble_ratio", run.run.metrics->bubble_ratio);
   const auto tokens = of([](const TrainingRates& rates) { return std::optional(rates.tokens_per_s); });

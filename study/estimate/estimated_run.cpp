@@ -84,8 +84,11 @@ TrainingRates rates_of(const EstimatedRun& run, std::optional<double> budget) {
   const estimate::Setting& setting = run.costs.setting;
   const model::Model& model = *setting.model;
   TrainingRates out;
-  out.parameters = model::parameters_of(model);
-  out.active_parameters = model::active_parameters_of(model);
+  // What people call a model's size leaves out the layers that help to train it.
+  model::Model main = model;
+  main.mtp = 0;
+  out.parameters = model::parameters_of(main);
+  out.active_parameters = model::active_parameters_of(main);
   out.flops_per_token = model::flops_per_token(model, setting.split.sequence);
   const double seconds = to_double(run.run.metrics->step_time, run.run.timeline.unit) *
                          static_cast<double>(ticks_per(run.run.timeline.unit)) / 1e12;

@@ -29,7 +29,7 @@ struct RankBytes {
 
 /// Of a model with sizes; rates need a device too.
 struct TrainingRates {
-  std::int64_t parameters = 0;
+  std::int64_t parameters = 0;  ///< without MTP layers
   std::int64_t active_parameters = 0;
   double flops_per_token = 0;
   double tokens_per_s = 0;

@@ -40,6 +40,7 @@ MAY_INCLUDE = {
     "sim/io/json": ["sim", "sim/base"],
     "sim/io/config": ["sim", "sim/base", "sim/cost", "sim/io/json"],
     "sim/io": ["sim", "sim/base"],
+    "sim/io/models": ["sim", "sim/base", "sim/model", "sim/io/json"],
     "sim/io/hardware": ["sim", "sim/base", "sim/model", "sim/hardware", "sim/io/json", "sim/io/config"],
     "sim/io/formats": ["sim", "sim/base", "sim/analysis", "sim/torch", "sim/layout", "sim/draw", "sim/io/json", "sim/io/config"],
     "sim/io/traces": ["sim", "sim/base", "sim/analysis", "sim/io/json", "sim/io/formats"],
