@@ -117,6 +117,30 @@ std::string page_of(const Answer& answer, bool colour) {
   return page;
 }
 
+pipeloom::Run load_measured(const ExplainOptions& options, const pipeloom::Limits& limits, TimeUnit unit) {
+  Request request;
+  request.file = options.measured;
+  pipeloom::Run run = study::load_run(request, limits, unit);
+  options.output.warn(run.warnings);
+  return run;
+}
+
+/// Of two files of times. The one that does not say its unit is in that of the other.
+Explanation explain_times(const ExplainOptions& options, const Request& of_predicted,
+                          const pipeloom::Limits& limits) {
+  const auto load_predicted = [&](TimeUnit unit) {
+    pipeloom::Run run = study::load_run(of_predicted, limits, unit);
+    options.output.warn(run.warnings);
+    return run;
+  };
+  if (io::says_unit(*of_predicted.text)) {
+    const pipeloom::Run predicted = load_predicted(TimeUnit::Unit);
+    return explain_at_file(predicted, load_measured(options, limits, predicted.timeline.unit));
+  }
+  const pipeloom::Run measured = load_measured(options, limits, TimeUnit::Unit);
+  return explain_at_file(load_predicted(measured.timeline.unit), measured);
+}
+
 ExitCode run_explain(const ExplainOptions& options) {
   const Request& given = options.input;
   Request request = given;
@@ -125,20 +149,12 @@ ExitCode run_explain(const ExplainOptions& options) {
   const pipeloom::Limits limits = options.input.limits();
   const bool is_timeline = io::looks_like_timeline(*request.text);
   Answer answer;
-  Request of_measured;
-  of_measured.file = options.measured;
-  const auto load = [&](TimeUnit unit) {
-    pipeloom::Run run = study::load_run(of_measured, limits, unit);
-    options.output.warn(run.warnings);
-    return run;
-  };
   if (is_timeline) {
-    const pipeloom::Run predicted = study::load_run(request, limits, TimeUnit::Unit);
-    options.output.warn(predicted.warnings);
-    answer.explanation = explain_at_file(predicted, load(predicted.timeline.unit));
+    answer.explanation = explain_times(options, request, limits);
   } else {
     const Input input = read_input(request);
-    answer = best_answer(input, limits, load(input.config.costs.unit), options.output);
+    answer =
+        best_answer(input, limits, load_measured(options, limits, input.config.costs.unit), options.output);
   }
   options.output.warn(answer.explanation.warnings);
   if (options.print.is("json"))

@@ -149,7 +149,7 @@ namespace {
 constexpr std::size_t kMaxTitle = 200;
 
 Run read_run(std::string_view text, const std::string& file, TimeUnit unit) {
-  io::TimelineFile read = io::read_timeline(text, file, unit);
+  io::TimelineFile read = read_times(text, file, unit);
   Run run;
   run.source = RunSource::TimelineFile;
   run.schedule = read.timeline.schedule;
@@ -199,7 +199,18 @@ std::vector<std::vector<IdleSpan>> idle_spans_under(const Timeline& measured, co
   return all_idle_spans(measured, *predicted.costs);
 }
 
-Run load_run(Request input, const Limits& limits, TimeUnit unit) {
+io::TimelineFile read_times(std::string_view text, const std::string& file, TimeUnit unit) {
+  io::TimelineFile read = io::read_timeline(text, file, unit);
+  if (unit != TimeUnit::Unit && !io::says_unit(text))
+    read.warnings.push_back(
+        fmt::format("{}: says no unit; its times are taken in {}, as those beside it", file, name_of(unit)));
+  return read;
+}
+
+namespace {
+
+/// load_run() of a request that keeps the text that was read.
+Run load_keeping(Request& input, const Limits& limits, TimeUnit unit) {
   const std::string file = input.file.value_or("");
   const bool is_trace = is_trace_input(input);
   if (input.file && !input.text && !is_trace) input.text = io::read_file(*input.file, io::kMaxTimelineBytes);
@@ -216,6 +227,17 @@ Run load_run(Request input, const Limits& limits, TimeUnit unit) {
   run.title = title_of_files(input);
   run.file = file;
   return run;
+}
+
+/// A file of times that does not say their unit.
+bool lacks_unit(const Run& run, const Request& input) {
+  return run.source == RunSource::TimelineFile && input.text && !io::says_unit(*input.text);
+}
+
+}  // namespace
+
+Run load_run(Request input, const Limits& limits, TimeUnit unit) {
+  return load_keeping(input, limits, unit);
 }
 
 std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
@@ -239,13 +261,21 @@ std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string
 
 std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input, const Limits& limits) {
   std::list<Run> runs;
+  std::optional<TimeUnit> unit;
+  std::vector<std::pair<Run*, Request>> before_unit;
   for (const std::vector<std::string>& of_run : files_by_run(files, input.from)) {
     Request one = input;
     one.file = of_run.front();
     one.other_files.assign(of_run.begin() + 1, of_run.end());
-    const TimeUnit unit = runs.empty() ? TimeUnit::Unit : runs.front().timeline.unit;
-    runs.push_back(load_run(std::move(one), limits, unit));
+    Run& run = runs.emplace_back(load_keeping(one, limits, unit.value_or(TimeUnit::Unit)));
+    if (unit) continue;
+    if (lacks_unit(run, one))
+      before_unit.emplace_back(&run, std::move(one));
+    else
+      unit = run.timeline.unit;
   }
+  if (unit && *unit != TimeUnit::Unit)
+    for (auto& [run, request] : before_unit) *run = load_run(std::move(request), limits, *unit);
   for (Run& run : runs) {
     if (run.source != RunSource::TimelineFile) continue;
     for (const Run& predicted : runs)

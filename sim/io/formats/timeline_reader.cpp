@@ -226,6 +226,12 @@ bool looks_like_timeline(std::string_view text) {
   return is_jsonl(line) || is_csv(line) || is_report(text);
 }
 
+bool says_unit(std::string_view text) {
+  const std::string_view line = first_line(text);
+  if (is_jsonl(line)) return has(line, "\"time_unit\"");
+  return !is_csv(line);
+}
+
 std::string failure_of_partial(std::string_view text) {
   const std::string_view line = first_line(text);
   if (!is_jsonl(line) || !has(line, "\"partial\"")) return {};
