@@ -63,6 +63,18 @@ Known idle_of(N run) {
   return MetricValue(sum);
 }
 
+/// A quantile of the makespan, or of the bubble, over scenarios.
+template <auto quantile>
+Known makespan_over(N run) {
+  if (run.scenarios == nullptr) return std::nullopt;
+  return MetricValue(TickSum(run.scenarios->makespan.*quantile));
+}
+template <auto quantile>
+Known bubble_over(N run) {
+  if (run.scenarios == nullptr) return std::nullopt;
+  return MetricValue(run.scenarios->bubble.*quantile);
+}
+
 bool has_barrier(N run) {
   return run.steps == nullptr || run.steps->rule == StepRule::Barrier;
 }
@@ -84,7 +96,7 @@ std::string peak_note(N run, const PageTimes& /*times*/) {
   return note;
 }
 
-// A row per metric; those that sweeps and suites may ask for come first.
+// A row per metric; those that sweeps and suites may ask for come first, then those that sweeps alone may.
 constexpr Metric kMetrics[] = {
     {.name = "makespan",
      .label = "makespan",
@@ -253,6 +265,51 @@ constexpr Metric kMetrics[] = {
      .get = known<&Metrics::num_entries>,
      .report = true,
      .asked = true},
+    {.name = "makespan_p50",
+     .label = "makespan p50",
+     .help = "what the makespan does not exceed in half of the scenarios",
+     .unit = Unit::Time,
+     .needs = Needs::Scenarios,
+     .get = makespan_over<&Quantiles<Ticks>::p50>,
+     .swept = true},
+    {.name = "makespan_p95",
+     .label = "makespan p95",
+     .help = "what the makespan does not exceed in 95 % of the scenarios",
+     .unit = Unit::Time,
+     .needs = Needs::Scenarios,
+     .get = makespan_over<&Quantiles<Ticks>::p95>,
+     .swept = true},
+    {.name = "makespan_p99",
+     .label = "makespan p99",
+     .help = "what the makespan does not exceed in 99 % of the scenarios",
+     .unit = Unit::Time,
+     .needs = Needs::Scenarios,
+     .get = makespan_over<&Quantiles<Ticks>::p99>,
+     .swept = true},
+    {.name = "bubble_ratio_p50",
+     .label = "bubble ratio p50",
+     .help = "what the bubble ratio does not exceed in half of the scenarios",
+     .unit = Unit::Ratio,
+     .needs = Needs::Scenarios,
+     .get = bubble_over<&Quantiles<double>::p50>,
+     .swept = true,
+     .share = true},
+    {.name = "bubble_ratio_p95",
+     .label = "bubble ratio p95",
+     .help = "what the bubble ratio does not exceed in 95 % of the scenarios",
+     .unit = Unit::Ratio,
+     .needs = Needs::Scenarios,
+     .get = bubble_over<&Quantiles<double>::p95>,
+     .swept = true,
+     .share = true},
+    {.name = "bubble_ratio_p99",
+     .label = "bubble ratio p99",
+     .help = "what the bubble ratio does not exceed in 99 % of the scenarios",
+     .unit = Unit::Ratio,
+     .needs = Needs::Scenarios,
+     .get = bubble_over<&Quantiles<double>::p99>,
+     .swept = true,
+     .share = true},
     {.name = "busy",
      .label = "busy",
      .help = "work of all ranks",
@@ -317,6 +374,10 @@ constexpr Metric kMetrics[] = {
 constexpr std::size_t kAsked = static_cast<std::size_t>(std::count_if(
     std::begin(kMetrics), std::end(kMetrics), [](const Metric& metric) { return metric.asked; }));
 static_assert(std::all_of(kMetrics, kMetrics + kAsked, [](const Metric& metric) { return metric.asked; }));
+constexpr std::size_t kSwept = static_cast<std::size_t>(std::count_if(
+    std::begin(kMetrics), std::end(kMetrics), [](const Metric& metric) { return metric.swept; }));
+static_assert(std::all_of(kMetrics + kAsked, kMetrics + kAsked + kSwept,
+                          [](const Metric& metric) { return metric.swept; }));
 
 std::string shortest(double value) {
   std::array<char, 40> buffer;
@@ -348,10 +409,14 @@ const Metric* metric_named(std::string_view name, std::span<const Metric> table)
   return found == table.end() ? nullptr : &*found;
 }
 
-const Metric& find_metric(std::string_view name, const Where& where) {
-  if (const Metric* metric = metric_named(name, asked_metrics())) return *metric;
+std::span<const Metric> sweep_metrics() {
+  return all_metrics().first(kAsked + kSwept);
+}
+
+const Metric& find_metric(std::string_view name, const Where& where, std::span<const Metric> table) {
+  if (const Metric* metric = metric_named(name, table)) return *metric;
   std::vector<std::string> valid;
-  for (const Metric& metric : asked_metrics()) valid.emplace_back(metric.name);
+  for (const Metric& metric : table) valid.emplace_back(metric.name);
   throw InputError::unknown_name(where, "metric", name, valid);
 }
 
