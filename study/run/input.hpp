@@ -14,6 +14,7 @@
 #include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
 #include "sim/io/config/config.hpp"
+#include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/traces/assemble.hpp"
 #include "study/run/evaluate.hpp"
@@ -41,6 +42,9 @@ struct Input {
 [[nodiscard]] Input read_input(const Request& options);
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
 [[nodiscard]] Run evaluate(const Input& input, const Limits& limits);
+
+/// The format that --from names. Throws InputError listing all that can be read, traces too.
+[[nodiscard]] const io::Format& format_from(const std::string& name);
 
 /// Whether the file is a trace of a real run, or a folder of its files: --from says so, or its content.
 [[nodiscard]] bool is_trace_input(const Request& input);

@@ -76,11 +76,6 @@ void require_scenarios(const Schedule& schedule, const Costs& costs, const cost:
     throw InputError(
         "scenarios need costs.noise, which says how durations vary; give it, for example --set "
         "'costs.noise={\"model\": \"lognormal\", \"sigma\": 0.03}'");
-  for (const Rank rank : spec.noise->ranks)
-    if (rank >= Rank(schedule.ranks()))
-      throw InputError(spec.noise_where,
-                       fmt::format("costs.noise names rank {}, but the schedule's ranks are 0 to {}",
-                                   rank.value(), schedule.ranks() - 1));
   if (!Scenarios::supports(schedule, costs))
     throw InputError(
         "scenarios take no recomputation, copies or slices, and no sequential overlap; leave them out");

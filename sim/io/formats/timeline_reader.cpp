@@ -38,9 +38,11 @@ bool is_csv(std::string_view line) {
          has(line, "end");
 }
 
-/// The form of `simulate --json`: schema_version leads, and the timeline comes last.
+/// The form of `simulate --json`: schema_version leads, the tool follows, and the timeline, if there is one, comes last.
 bool is_report(std::string_view text) {
-  return text.starts_with('{') && has(text.substr(0, 200), "\"schema_version\"") && has(text, "\"timeline\"");
+  const std::string_view head = text.substr(0, 200);
+  return text.starts_with('{') && has(head, "\"schema_version\"") &&
+         (has(head, "\"tool\"") || has(text, "\"timeline\""));
 }
 
 /// Rows of one rank and step.
