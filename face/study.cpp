@@ -50,7 +50,7 @@ class SweepRun {
 
   void work() {
     try {
-      sweep::Evaluator evaluator(out_.metrics, control_.limits, cache_);
+      sweep::Evaluator evaluator(out_.metrics, control_.limits, cache_, grid_.scenarios());
       sweep::Combination combination;
       sweep::Outcome outcome;
       for (std::size_t i = next_++; i < points_.size() && !stopped_; i = next_++) {

@@ -45,6 +45,7 @@ struct MeasuredRun {
   Timeline timeline;
   bool clocks_by_step = false;
   bool partial = false;
+  Timeline usual = {};  ///< without the steps that something else made longer
 };
 
 /// Throws InputError for several files of which one is a timeline: that is a whole run.
@@ -59,7 +60,7 @@ MeasuredRun read_times(const CalibrateOptions& options) {
         "it is no trace and no timeline of a run; `pipeloom calibrate --help` lists what is read");
   io::TimelineFile read = io::read_timeline(text, file, *time_unit_named(options.unit));
   options.output.warn(read.warnings);
-  return {.timeline = std::move(read.timeline)};
+  return {.timeline = read.timeline, .usual = read.timeline};
 }
 
 MeasuredRun read_run(const CalibrateOptions& options) {
@@ -73,9 +74,11 @@ MeasuredRun read_run(const CalibrateOptions& options) {
   if (!is_trace) return read_times(options);
   io::TraceRun read = io::assemble(io::read_trace(options.files, {from, options.input.mapping}));
   options.output.warn(read.warnings);
+  Timeline usual = io::usual_steps(read);
   return {.timeline = std::move(read.timeline),
           .clocks_by_step = read.has_step_clocks,
-          .partial = read.is_partial};
+          .partial = read.is_partial,
+          .usual = std::move(usual)};
 }
 
 /// "4,4,4,3", or one number for the whole model where stages have the same.
@@ -261,16 +264,20 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
                        "standard output takes one of --json and a file; give the file a name");
   }
   const MeasuredRun run = read_run(options);
-  const Timeline& timeline = run.timeline;
+  const Timeline& timeline = run.usual;
+  if (timeline.steps < run.timeline.steps)
+    options.output.warn({fmt::format("costs are of {} of the {} steps: the longer ones are left out",
+                                     timeline.steps, run.timeline.steps)});
   const std::vector<std::int32_t> layers = parse_layers(options.layers, timeline.schedule->stages());
   const Calibration calibration = study::at_place(options.files.front(), [&] {
     return study::calibrate::calibrate(timeline, {.clocks_by_step = run.clocks_by_step}, layers);
   });
   options.output.warn(calibration.warnings);
-  if (options.timeline_file) write_timeline(options, timeline);
+  if (options.timeline_file) write_timeline(options, run.timeline);
   if (options.costs_file)
-    io::write_file(*options.costs_file, overwrite_if(options.force),
-                   [&](std::ostream& out) { study::calibrate::write_costs(out, calibration.measured); });
+    io::write_file(*options.costs_file, overwrite_if(options.force), [&](std::ostream& out) {
+      study::calibrate::write_made_costs(out, calibration.measured, calibration.costs);
+    });
   const bool has_stdout = options.costs_file == "-" || options.timeline_file == "-";
   if (json)
     print(study::calibrate::calibration_json(calibration, timeline, run.partial));

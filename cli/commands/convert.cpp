@@ -206,7 +206,7 @@ void convert_trace(const ConvertOptions& options, const io::Format& format) {
 /// The input's text if it holds times, as --from or its content says.
 bool read_times(ConvertOptions& options) {
   const auto& from = options.input.from;
-  if (from && !io::find_format(*from, Where{"--from"}).read_timeline) return false;
+  if (from && !study::format_from(*from).read_timeline) return false;
   if (options.input.file->empty()) return false;
   const io::Format* const named = io::format_by_extension(*options.input.file);
   const bool long_one = from || (named != nullptr && named->read_timeline);

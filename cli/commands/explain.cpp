@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
+#include "study/explain/amounts.hpp"
 #include "study/explain/shown/explain_json.hpp"
 #include "study/explain/shown/explain_runs.hpp"
 #include "study/explain/shown/explain_table.hpp"
@@ -23,7 +23,6 @@ namespace pipeloom::cli::commands {
 namespace {
 
 using study::explain::Cause;
-using study::explain::CauseKind;
 using study::explain::Explanation;
 
 struct ExplainOptions {
@@ -38,24 +37,13 @@ struct ExplainOptions {
 struct Answer {
   Explanation explanation;
   std::string transfer_model;
-
-  /// What another transfer model could explain: amounts of waiting, and what is left.
-  [[nodiscard]] Ticks waiting() const {
-    Ticks sum = 0;
-    for (const Cause& cause : explanation.causes)
-      if (cause.kind == CauseKind::Unexplained || cause.kind == CauseKind::Hiccup ||
-          cause.kind == CauseKind::MessageTime || cause.kind == CauseKind::Link)
-        sum += std::abs(cause.amount);
-    return sum;
-  }
 };
 
 /// What is tried besides the configured one.
 constexpr std::array kModels = {cost::TransferModel::Latency, cost::TransferModel::Async,
                                 cost::TransferModel::Blocking};
 
-/// Another model is tried where waiting takes this part of the step, and kept where it leaves clearly less.
-constexpr double kWellExplained = 0.001;
+/// Another model is kept where it leaves so much less.
 constexpr double kClearlyLess = 0.8;
 
 /// Throws InputError, at the measured file where none is named.
@@ -84,22 +72,22 @@ Answer best_answer(Input input, const pipeloom::Limits& limits, const pipeloom::
   const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
   output.warn(run.warnings);
   Answer best{explain_at_file(run, measured), std::string(name_of(configured))};
-  const Ticks first = best.waiting();
-  const auto enough = static_cast<Ticks>(kWellExplained * static_cast<double>(best.explanation.measured));
-  if (first <= enough) return best;
+  if (!study::explain::may_be_of_other_model(best.explanation)) return best;
+  const Ticks first = waiting_of(best.explanation);
   for (const cost::TransferModel model : kModels)
     if (model != configured) {
       input.config.costs.transfer.model = model;
       if (auto other = try_model(input, limits, measured);
-          other && static_cast<double>(other->waiting()) < kClearlyLess * static_cast<double>(best.waiting()))
+          other && static_cast<double>(waiting_of(other->explanation)) <
+                       kClearlyLess * static_cast<double>(waiting_of(best.explanation)))
         best = std::move(*other);
     }
   if (best.transfer_model != name_of(configured))
     best.explanation.warnings.push_back(fmt::format(
         "predicted with transfers `{}`, under which messages and gaps make a difference of {}; under `{}`, "
         "which the configuration names, they make {}",
-        best.transfer_model, study::time_text(best.waiting(), best.explanation.unit), name_of(configured),
-        study::time_text(first, best.explanation.unit)));
+        best.transfer_model, study::time_text(waiting_of(best.explanation), best.explanation.unit),
+        name_of(configured), study::time_text(first, best.explanation.unit)));
   return best;
 }
 
@@ -117,6 +105,30 @@ std::string page_of(const Answer& answer, bool colour) {
   return page;
 }
 
+pipeloom::Run load_measured(const ExplainOptions& options, const pipeloom::Limits& limits, TimeUnit unit) {
+  Request request;
+  request.file = options.measured;
+  pipeloom::Run run = study::load_run(request, limits, unit);
+  options.output.warn(run.warnings);
+  return run;
+}
+
+/// Of two files of times. The one that does not say its unit is in that of the other.
+Explanation explain_times(const ExplainOptions& options, const Request& of_predicted,
+                          const pipeloom::Limits& limits) {
+  const auto load_predicted = [&](TimeUnit unit) {
+    pipeloom::Run run = study::load_run(of_predicted, limits, unit);
+    options.output.warn(run.warnings);
+    return run;
+  };
+  if (io::says_unit(*of_predicted.text)) {
+    const pipeloom::Run predicted = load_predicted(TimeUnit::Unit);
+    return explain_at_file(predicted, load_measured(options, limits, predicted.timeline.unit));
+  }
+  const pipeloom::Run measured = load_measured(options, limits, TimeUnit::Unit);
+  return explain_at_file(load_predicted(measured.timeline.unit), measured);
+}
+
 ExitCode run_explain(const ExplainOptions& options) {
   const Request& given = options.input;
   Request request = given;
@@ -125,20 +137,12 @@ ExitCode run_explain(const ExplainOptions& options) {
   const pipeloom::Limits limits = options.input.limits();
   const bool is_timeline = io::looks_like_timeline(*request.text);
   Answer answer;
-  Request of_measured;
-  of_measured.file = options.measured;
-  const auto load = [&](TimeUnit unit) {
-    pipeloom::Run run = study::load_run(of_measured, limits, unit);
-    options.output.warn(run.warnings);
-    return run;
-  };
   if (is_timeline) {
-    const pipeloom::Run predicted = study::load_run(request, limits, TimeUnit::Unit);
-    options.output.warn(predicted.warnings);
-    answer.explanation = explain_at_file(predicted, load(predicted.timeline.unit));
+    answer.explanation = explain_times(options, request, limits);
   } else {
     const Input input = read_input(request);
-    answer = best_answer(input, limits, load(input.config.costs.unit), options.output);
+    answer =
+        best_answer(input, limits, load_measured(options, limits, input.config.costs.unit), options.output);
   }
   options.output.warn(answer.explanation.warnings);
   if (options.print.is("json"))

@@ -19,7 +19,8 @@ std::vector<sweep::PieceWorker> SharedSweep::workers() const {
   const auto cache = sweep::Evaluator::make_cache();
   std::vector<sweep::PieceWorker> out;
   for (int i = 0; i < options.threads; ++i)
-    out.emplace_back(grid, sweep::Evaluator(metrics, options.limits, cache), lines, options.shard);
+    out.emplace_back(grid, sweep::Evaluator(metrics, options.limits, cache, grid.scenarios()), lines,
+                     options.shard);
   return out;
 }
 

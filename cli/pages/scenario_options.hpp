@@ -18,6 +18,8 @@ struct ScenarioOptions {
 
 void add_scenario_options(OptionList& list, ScenarioOptions& options);
 
+/// Which ones are asked for; nothing if none are. Throws InputError for what is no number.
+[[nodiscard]] std::optional<study::ScenarioChoice> choice_of(const ScenarioOptions& options);
 /// Nothing if none are asked for. Throws InputError for what is no number, and as study::run_scenarios() does.
 [[nodiscard]] std::optional<study::ScenarioSummary> scenarios_of(const ScenarioOptions& options,
                                                                  const pipeloom::Run& run);

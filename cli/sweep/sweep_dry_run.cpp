@@ -78,7 +78,7 @@ Legality ask(const sweep::Grid& grid, const pipeloom::Limits& limits) {
 /// Seconds that one point takes on one thread; `timed` is how many said so.
 double seconds_per_point(const sweep::Grid& grid, const sweep::SweepOptions& options, std::uint64_t& timed) {
   sweep::Evaluator evaluator(sweep::metrics_of(grid, options.metrics), options.limits,
-                             sweep::Evaluator::make_cache());
+                             sweep::Evaluator::make_cache(), grid.scenarios());
   sweep::Outcome outcome;
   const auto begin = Clock::now();
   for_some(grid, kTimed, [&](const sweep::Combination& combination) {
@@ -142,6 +142,8 @@ std::vector<std::string> words_of(const SweepArguments& sweep) {
   add("--chunks", sweep.input.chunks);
   for (const std::string& assignment : sweep.input.set) add("--set", assignment);
   if (!sweep.metrics.empty()) add("--metrics", fmt::format("{}", fmt::join(sweep.metrics, ",")));
+  add("--scenarios", sweep.scenarios.scenarios);
+  add("--seed", sweep.scenarios.seed);
   add("--format", sweep.format);
   add("--max-points", sweep.max_points);
   add("--max-memory", sweep.input.max_memory);

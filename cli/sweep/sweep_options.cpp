@@ -99,6 +99,10 @@ void add_grid_options(OptionList& list, SweepArguments& arguments) {
               "bubble_ratio, peak_activation_bytes")
       .separated_by(',')
       .repeatable();
+  list.option("--scenarios", arguments.scenarios.scenarios, "N",
+              "Run every point so many times, with durations that vary as costs.noise says: quantiles of "
+              "makespan and bubble; default: the grid's");
+  list.option("--seed", arguments.scenarios.seed, "S", "Which scenarios: the same seed gives the same ones");
   list.option("--max-points", arguments.max_points, "N",
               "Refuse grids of more points than this; default 1e8");
 }
@@ -119,7 +123,9 @@ void add_run_options(OptionList& list, SweepArguments& arguments) {
   add_output_options(list, arguments.output);
 }
 
-sweep::Grid read_grid(const SweepArguments& arguments) {
+namespace {
+
+sweep::Grid read_grid_alone(const SweepArguments& arguments) {
   sweep::GridLimits limits;
   if (arguments.max_points) limits.max_points = parse_points(*arguments.max_points);
   if (!arguments.axes.empty())
@@ -130,6 +136,14 @@ sweep::Grid read_grid(const SweepArguments& arguments) {
     throw InputError("the name of the grid's file is empty; name a file, or -");
   require_no_base_options(arguments.input);
   return sweep::Grid::read(*arguments.input.file, limits);
+}
+
+}  // namespace
+
+sweep::Grid read_grid(const SweepArguments& arguments) {
+  sweep::Grid grid = read_grid_alone(arguments);
+  if (const auto choice = choice_of(arguments.scenarios)) grid.set_scenarios(*choice);
+  return grid;
 }
 
 sweep::SweepOptions read_sweep_options(const SweepArguments& arguments) {

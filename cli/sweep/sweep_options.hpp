@@ -9,6 +9,7 @@
 
 #include "cli/console.hpp"
 #include "cli/options.hpp"
+#include "cli/pages/scenario_options.hpp"
 #include "study/sweep/grid/grid.hpp"
 #include "study/sweep/run/runner.hpp"
 
@@ -20,6 +21,7 @@ struct SweepArguments {
   InputOptions input;
   std::vector<std::string> axes;
   std::vector<std::string> metrics;
+  ScenarioOptions scenarios;
   std::optional<std::string> max_points;
   std::string out = "-";
   std::optional<std::string> format;
@@ -32,7 +34,7 @@ struct SweepArguments {
   OutputOptions output;
 };
 
-/// What is computed: GRID, --axis, the shape of a run, --set, --metrics, --max-points, --max-memory.
+/// What is computed: GRID, --axis, the shape of a run, --set, --metrics, --scenarios, --seed, --max-points, --max-memory.
 void add_grid_options(OptionList& list, SweepArguments& arguments);
 /// How: -o, --format, -j, --resume, --force, --shard, --progress, -q, -v, --color.
 void add_run_options(OptionList& list, SweepArguments& arguments);

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include "sim/cost/scaled.hpp"
 #include "sim/kinds.hpp"
 #include "sim/layout/layer_split.hpp"
 
 namespace pipeloom::cost {
 namespace {
 
-__extension__ using Wide = __int128;
 using Numbers = std::vector<std::int64_t>;                           // [stage]
 using NumbersByKind = std::array<std::optional<Numbers>, kOpKinds>;  // [kind][stage]
 

@@ -6,11 +6,10 @@
 #include <array>
 
 #include <pipeloom/error.hpp>
+#include "sim/cost/scaled.hpp"
 
 namespace pipeloom::cost {
 namespace {
-
-__extension__ using Wide = __int128;
 
 /// What of one of the user's numbers a rank could hold.
 struct Share {

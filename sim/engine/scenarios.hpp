@@ -26,6 +26,16 @@ struct ScenarioTimes {
   std::vector<double> link_on_path;
 };
 
+/// Adds `time` of the entry that begins at op index `first` to out.on_path, shared by its parts.
+void add_on_path(const Schedule& schedule, const Costs& costs, std::size_t first, double time,
+                 ScenarioTimes& out);
+
+/// What one scenario draws, for engines of their own.
+struct DrawnTimes {
+  std::vector<Ticks> duration;  ///< without pauses, [first op index of the entry]
+  std::vector<Ticks> pause;     ///< when each rank's first one begins, [rank]; kMaxTicks: none
+};
+
 class Scenarios {
  public:
   static constexpr std::size_t kLanes = 8;
@@ -41,6 +51,13 @@ class Scenarios {
   /// REQUIRES: count >= 0.
   [[nodiscard]] ScenarioTimes run(int count, std::uint64_t seed) const;
 
+  /// What run() draws for scenario `scenario` of `seed`. `out` keeps its memory between calls.
+  void draw(std::uint64_t seed, int scenario, DrawnTimes& out) const;
+  /// Throws as run() does before it begins.
+  void require_fit(int count) const;
+  /// Times of no scenario, with room for sums.
+  [[nodiscard]] ScenarioTimes nothing_yet() const;
+
  private:
   struct Record {
     std::uint32_t previous = 0;
@@ -53,13 +70,11 @@ class Scenarios {
   };
   struct Batch;
 
-  void require_fit(int count) const;
   template <bool kHiccups>
   void evaluate(Batch& batch) const;
   void finish(const Batch& batch, std::size_t lane, ScenarioTimes& out, std::vector<double>& rows) const;
   void walk_path(const Batch& batch, std::size_t lane, std::size_t position, ScenarioTimes& out,
                  std::vector<double>& rows) const;
-  void share_rows(const std::vector<double>& rows, ScenarioTimes& out) const;
 
   const Schedule& schedule_;
   const Costs& costs_;

@@ -364,7 +364,7 @@ class CriticalWalk {
     for (Rank rank{0}; rank < Rank(program.schedule().ranks()); ++rank) ranks_.emplace_back(run, rank);
   }
 
-  std::vector<std::size_t> run() && {
+  CriticalChain run() && {
     const RankPast::Entry* entry = nullptr;
     for (std::size_t r = 0; r < ranks_.size(); ++r)
       if (const auto* last = ranks_[r].last();
@@ -375,10 +375,11 @@ class CriticalWalk {
     // Every round goes to an earlier instruction or message, so this ends; the bound guards against ops without duration.
     for (std::size_t rounds = run_.timeline.start.size() + run_.messages.size() + 1;
          entry != nullptr && rounds > 0; --rounds) {
-      path_.push_back(entry->first);
+      path_.entries.push_back(entry->first);
       entry = before(*entry);
     }
-    std::reverse(path_.begin(), path_.end());
+    std::reverse(path_.entries.begin(), path_.entries.end());
+    std::reverse(path_.messages.begin(), path_.messages.end());
     return std::move(path_);
   }
 
@@ -395,6 +396,7 @@ class CriticalWalk {
   const RankPast::Entry* before_message(MessageId message) {
     for (std::size_t hops = 0; hops < run_.messages.size() + 1; ++hops) {
       const MessageTimes& times = run_.messages[message];
+      path_.messages.push_back(message);
       if (times.behind != kNoMessage) {
         if (times.behind >= program_.messages().size()) return nullptr;  // of a later step
         message = times.behind;
@@ -415,7 +417,7 @@ class CriticalWalk {
   const Program& program_;
   std::vector<RankPast> ranks_;
   std::size_t rank_ = 0;
-  std::vector<std::size_t> path_;
+  CriticalChain path_;
 };
 
 }  // namespace
@@ -476,8 +478,12 @@ MessageTotals message_totals(const ProgramRun& run, const Program& program) {
   return totals;
 }
 
-std::vector<std::size_t> critical_entries(const ProgramRun& run, const Program& program) {
+CriticalChain critical_chain(const ProgramRun& run, const Program& program) {
   return CriticalWalk(run, program).run();
+}
+
+std::vector<std::size_t> critical_entries(const ProgramRun& run, const Program& program) {
+  return critical_chain(run, program).entries;
 }
 
 }  // namespace pipeloom

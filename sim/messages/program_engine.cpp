@@ -64,10 +64,11 @@ class WorkList {
 class ProgramEngine {
  public:
   ProgramEngine(const Program& program, const Costs& costs, const MessageRules& rules, Ticks optimizer,
-                int steps)
+                int steps, const EntryTimes* entry_times = nullptr)
       : program_(program),
         schedule_(program.schedule()),
         costs_(costs),
+        entry_times_(entry_times),
         optimizer_(optimizer),
         steps_(steps),
         flow_(program, costs, rules, steps),
@@ -266,13 +267,15 @@ class ProgramEngine {
     auto& waits = waits_[rank.at()];
     for (; state.step == 0 && state.pending_wait < waits.size(); ++state.pending_wait)
       waits[state.pending_wait].before_op = static_cast<std::uint32_t>(first);
-    give_times(state, first, last);
+    give_times(rank, state, first, last);
   }
 
-  void give_times(RankState& state, std::size_t first, std::size_t last) {
+  void give_times(Rank rank, RankState& state, std::size_t first, std::size_t last) {
     const bool one_by_one = costs_.overlap.rule == OverlapRule::Sequential;
     Ticks start = state.clock;
-    const Ticks entry_end = later(start, costs_.entry_duration(schedule_, first, last));
+    const Ticks entry_end =
+        later(start, entry_times_ != nullptr ? (*entry_times_)(rank, first, start)
+                                             : costs_.entry_duration(schedule_, first, last));
     for (std::size_t i = first; i < last; ++i) {
       const std::size_t at = timeline_.index(static_cast<int>(state.step), i);
       timeline_.start[at] = start;
@@ -304,6 +307,7 @@ class ProgramEngine {
   const Program& program_;
   const Schedule& schedule_;
   const Costs& costs_;
+  const EntryTimes* entry_times_;  // null: what costs say
   Ticks optimizer_;
   int steps_;
   MessageFlow flow_;
@@ -334,11 +338,13 @@ void repeat_step(Timeline& timeline, int steps, Ticks optimizer) {
 }  // namespace
 
 std::variant<ProgramRun, ProgramHang> run_program(const Program& program, const Costs& costs,
-                                                  const MessageRules& rules, const Steps& steps) {
+                                                  const MessageRules& rules, const Steps& steps,
+                                                  const EntryTimes& entry_times) {
   if (easy_sum_of_times(program.schedule(), costs) >= kMaxTicks)
     (void)sum_of_times(program.schedule(), costs);
   const bool barrier = steps.rule == StepRule::Barrier;
-  ProgramEngine engine(program, costs, rules, steps.optimizer, barrier ? 1 : steps.count);
+  ProgramEngine engine(program, costs, rules, steps.optimizer, barrier ? 1 : steps.count,
+                       entry_times ? &entry_times : nullptr);
   if (!engine.run()) return engine.hang();
   ProgramRun run = std::move(engine).result();
   if (barrier) repeat_step(run.timeline, steps.count, steps.optimizer);

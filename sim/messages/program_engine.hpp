@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -98,13 +99,18 @@ using ProgramHang = WaitGraph<NeededMessage>;
 /// The same in one line, for error messages.
 [[nodiscard]] std::string describe(const ProgramHang& hang, const Program& program);
 
+/// How long an entry takes that begins at op index `first` and starts at `start`, instead of what costs say. Asked once for each entry, copies
+/// apart, those of a rank in the order of its queue.
+using EntryTimes = std::function<Ticks(Rank rank, std::size_t first, Ticks start)>;
+
 /// Runs steps.count steps. Under the barrier rule all steps are the first one, shifted by makespan + optimizer; under
 /// post-validation each rank goes on with the next step by itself, its queues still filled.
 /// REQUIRES: check_program() finds nothing but mispairing; costs fit the placement. O(instructions), times their logarithm with
-/// shared links. Throws InputError if a time would pass kMaxTicks.
+/// shared links. Throws InputError if a time would pass kMaxTicks. With `entry_times` no Sequential overlap.
 [[nodiscard]] std::variant<ProgramRun, ProgramHang> run_program(const Program& program, const Costs& costs,
                                                                 const MessageRules& rules,
-                                                                const Steps& steps = {});
+                                                                const Steps& steps = {},
+                                                                const EntryTimes& entry_times = {});
 
 /// Time per step of the endlessly repeated program, optimizer included. Barrier: makespan + optimizer. Post-validation: found by
 /// repeating until every rank's step takes the same time as the one before, at most 32 times; then the last step's.
@@ -128,7 +134,13 @@ struct MessageTotals {
 };
 [[nodiscard]] MessageTotals message_totals(const ProgramRun& run, const Program& program);
 
-/// The chain of entries and messages that sets the makespan, as op indices of entries in time order.
+/// What sets the makespan: entries by their first op, and the messages between them.
+struct CriticalChain {
+  std::vector<std::size_t> entries;  ///< op indices, in time order
+  std::vector<MessageId> messages;
+};
+[[nodiscard]] CriticalChain critical_chain(const ProgramRun& run, const Program& program);
+/// Its entries.
 [[nodiscard]] std::vector<std::size_t> critical_entries(const ProgramRun& run, const Program& program);
 
 // From "these ranks stand in a Wait" to who waits for whom. The inside of the program engine.

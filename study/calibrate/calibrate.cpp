@@ -8,6 +8,7 @@
 
 #include <pipeloom/error.hpp>
 #include "study/calibrate/costs_file.hpp"
+#include "study/explain/amounts.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 
 /// Starts and ends of more ops than this take explain() seconds.
 constexpr std::size_t kMostExplained = 50'000;
+/// Another transfer model is kept where it leaves at most this part of what the one before it leaves.
+constexpr double kMostLeft = 0.2;
 
 /// Durations of one kind on one stage.
 struct CellRest {
@@ -67,20 +70,14 @@ std::vector<Residual> residuals_of(const Timeline& measured, const Timeline& sim
   return out;
 }
 
-/// The order that ran under these costs. Nothing where it is no schedule that can run.
-std::optional<Run> simulated(const Timeline& timeline, const cost::CostSpec& costs,
-                             std::vector<std::string>& warnings) {
+/// The order that ran under these costs. Throws as evaluate_schedule() does.
+Run simulated(const Timeline& timeline, const cost::CostSpec& costs) {
   io::Config config;
   config.costs = costs;
   Limits limits;
   limits.critical_path_entries = 0;
   limits.bound_entries = 0;
-  try {
-    return evaluate_schedule(timeline.schedule, "", config, limits);
-  } catch (const ScheduleError& error) {
-    warnings.push_back(fmt::format("the order that ran cannot be simulated: {}", error.what()));
-  }
-  return std::nullopt;
+  return evaluate_schedule(timeline.schedule, "", config, limits);
 }
 
 /// Nothing where it would take too long, or copies run beside the queues.
@@ -91,15 +88,80 @@ std::optional<explain::Explanation> explained(const Run& run, const Timeline& ti
                           timeline);
 }
 
-std::optional<Replay> replay_of(const Timeline& timeline, Calibration& calibration) {
-  const auto run = simulated(timeline, calibration.costs, calibration.warnings);
-  if (!run) return std::nullopt;
+Replay replay_of(const Timeline& timeline, const Measurements& measured, const cost::CostSpec& costs) {
+  const Run run = simulated(timeline, costs);
   Replay out;
-  out.measured = cost::sample_of(calibration.measured.waits.step_times).median;
-  out.simulated = span_of(run->timeline).length();
-  out.residuals = residuals_of(timeline, run->timeline, calibration.costs.entry);
-  out.explanation = explained(*run, timeline);
+  out.measured = cost::sample_of(measured.waits.step_times).median;
+  out.simulated = span_of(run.timeline).length();
+  out.residuals = residuals_of(timeline, run.timeline, costs.entry);
+  out.explanation = explained(run, timeline);
   return out;
+}
+
+/// The costs under another transfer model, with the one latency of all links with which the step takes as long as the measured one. Nothing
+/// where it takes longer without any. Throws as evaluate_schedule() does.
+std::optional<cost::CostSpec> with_model(const Timeline& timeline, Ticks measured, cost::CostSpec costs,
+                                         cost::TransferModel model) {
+  costs.transfer = {};
+  costs.transfer.model = model;
+  // What `auto` is for an order without a framework: the file then says the same for a schedule that has one.
+  costs.transfer.plan = model == cost::TransferModel::Blocking ? "step" : "at-sender";
+  const auto step_under = [&](Ticks latency) {
+    costs.transfer.link.latency = latency;
+    return span_of(simulated(timeline, costs).timeline).length();
+  };
+  // Steps are no shorter for longer messages. No message takes the whole step.
+  Ticks least = 0;
+  Ticks most = measured;
+  if (step_under(least) > measured) return std::nullopt;
+  while (most - least > 1) {
+    const Ticks middle = least + (most - least) / 2;
+    (step_under(middle) <= measured ? least : most) = middle;
+  }
+  costs.transfer.link.latency = least;
+  return costs;
+}
+
+/// Messages that a rank waits for, or that are prefetched, where they and gaps then make hardly a difference. Little less is no evidence: the
+/// latency is fitted to the step, and forecasts from measured runs come out no better with what leaves half.
+void try_other_models(const Timeline& timeline, Calibration& calibration) {
+  using cost::TransferModel;
+  const auto& explanation = calibration.replay->explanation;
+  if (!explanation || !explain::may_be_of_other_model(*explanation)) return;
+  const Ticks first = waiting_of(*explanation);
+  const Ticks measured = calibration.replay->measured;
+  for (const TransferModel model : {TransferModel::Async, TransferModel::Blocking}) {
+    try {
+      auto costs = with_model(timeline, measured, calibration.costs, model);
+      if (!costs) continue;
+      Replay other = replay_of(timeline, calibration.measured, *costs);
+      if (static_cast<double>(waiting_of(*other.explanation)) >=
+          kMostLeft * static_cast<double>(waiting_of(*calibration.replay->explanation)))
+        continue;
+      calibration.replay = std::move(other);
+      calibration.costs = std::move(*costs);
+    } catch (const ScheduleError&) {
+      continue;  // this order cannot run so
+    }
+  }
+  if (calibration.costs.transfer.model == TransferModel::Latency) return;
+  calibration.warnings.push_back(
+      fmt::format("messages are those of the transfer model `{}`, with the latency that gives the measured "
+                  "step: they and gaps "
+                  "make a difference of {} then, and {} under `latency`",
+                  name_of(calibration.costs.transfer.model),
+                  time_text(waiting_of(*calibration.replay->explanation), timeline.unit),
+                  time_text(first, timeline.unit)));
+}
+
+void replay(const Timeline& timeline, Calibration& calibration) {
+  try {
+    calibration.replay = replay_of(timeline, calibration.measured, calibration.costs);
+  } catch (const ScheduleError& error) {
+    calibration.warnings.push_back(fmt::format("the order that ran cannot be simulated: {}", error.what()));
+    return;
+  }
+  try_other_models(timeline, calibration);
 }
 
 /// Empty where stage s is on rank s mod p, or on two ranks.
@@ -147,7 +209,7 @@ Calibration calibrate(const Timeline& timeline, const KnownOfRun& known, std::ve
   out.costs = costs_of(out.measured);
   out.orders = known_orders(*timeline.schedule);
   warn(out, timeline);
-  out.replay = replay_of(timeline, out);
+  replay(timeline, out);
   return out;
 }
 

@@ -270,8 +270,12 @@ cost::CostSpec costs_of(const Measurements& measured, const cost::CostSpec& rule
 }
 
 void write_costs(std::ostream& stream, const Measurements& measured, const cost::CostSpec& rules) {
+  write_made_costs(stream, measured, costs_of(measured, rules));
+}
+
+void write_made_costs(std::ostream& stream, const Measurements& measured, const cost::CostSpec& costs) {
   io::Config config;
-  config.costs = costs_of(measured, rules);
+  config.costs = costs;
   io::TextWriter text(stream);
   io::JsonWriter out(text);
   out.object().line(2).member("time_unit", name_of(measured.unit));

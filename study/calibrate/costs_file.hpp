@@ -20,6 +20,9 @@ namespace pipeloom::study::calibrate {
 /// simulation reads, how far the measurements lie apart.
 void write_costs(std::ostream& out, const Measurements& measured, const cost::CostSpec& rules = {});
 
+/// The same of costs that are made already.
+void write_made_costs(std::ostream& out, const Measurements& measured, const cost::CostSpec& costs);
+
 /// "B of stages 0, 3 ran in groups only: costs take I + W for it": a line for each kind of which that is so.
 [[nodiscard]] std::vector<std::string> unmeasured(const cost::MeasuredOps& measured);
 

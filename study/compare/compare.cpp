@@ -62,8 +62,9 @@ std::vector<MetricRow> compare_metrics(std::span<const Run* const> runs, std::sp
 
 std::vector<MetricRow> compare_all_metrics(std::span<const Run* const> runs, std::span<const Metric> table) {
   std::vector<const Metric*> metrics = listed(&Metric::compare, table);
+  // Of scenarios results of sweeps alone have numbers: without runs the names are asked for, which rules about those use too.
   for (const Metric& metric : table)
-    if (metric.compare == 0) metrics.push_back(&metric);
+    if (metric.compare == 0 && (runs.empty() || metric.needs != Needs::Scenarios)) metrics.push_back(&metric);
   return rows_of(metrics, numbers_of(runs));
 }
 

@@ -85,16 +85,14 @@ CompareRule parse_compare_rule(std::string_view text, const Where& where) {
 }
 
 bool breaks(const CompareRule& rule, std::span<const MetricRow> rows, std::size_t run, TimeUnit unit) {
-  for (const MetricRow& row : rows) {
-    if (row.name != rule.metric) continue;
-    if (!row.values[0] || !row.values[run])
-      throw InputError(Where{"--fail-if"},
-                       fmt::format("{} is not known of both runs; use {}", rule.metric, always_known()));
-    const double found = measured(rule, row, run, unit);
-    if (rule.or_equal && found == rule.number) return true;
-    return rule.greater ? found > rule.number : found < rule.number;
-  }
-  return false;
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const MetricRow& one) { return one.name == rule.metric; });
+  if (row == rows.end() || !row->values[0] || !row->values[run])
+    throw InputError(Where{"--fail-if"},
+                     fmt::format("{} is not known of both runs; use {}", rule.metric, always_known()));
+  const double found = measured(rule, *row, run, unit);
+  if (rule.or_equal && found == rule.number) return true;
+  return rule.greater ? found > rule.number : found < rule.number;
 }
 
 }  // namespace pipeloom::study

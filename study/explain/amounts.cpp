@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdlib>
 #include <numeric>
 
 namespace pipeloom::study::explain {
@@ -57,6 +58,21 @@ std::vector<Ticks> divide_exactly(const std::vector<Ticks>& sums, std::int64_t c
   for (const Wide sum : numerators) total += sum;
   const Wide exact = total >= 0 ? total / count : -((-total) / count);
   return round_to_sum(numerators, count, static_cast<Ticks>(exact));
+}
+
+Ticks waiting_of(const Explanation& explanation) {
+  Ticks sum = 0;
+  for (const Cause& cause : explanation.causes)
+    if (cause.kind == CauseKind::Unexplained || cause.kind == CauseKind::Hiccup ||
+        cause.kind == CauseKind::MessageTime || cause.kind == CauseKind::Link)
+      sum += std::abs(cause.amount);
+  return sum;
+}
+
+bool may_be_of_other_model(const Explanation& explanation) {
+  constexpr double kWellExplained = 0.001;  // of the step
+  return static_cast<double>(waiting_of(explanation)) >
+         kWellExplained * static_cast<double>(explanation.measured);
 }
 
 }  // namespace pipeloom::study::explain

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <pipeloom/units.hpp>
+#include "study/explain/explain.hpp"
 
 namespace pipeloom::study::explain {
 
@@ -17,5 +18,12 @@ namespace pipeloom::study::explain {
 
 /// sums / count in whole ticks whose sum is total(sums) / count rounded towards zero: each rounded down, then the largest remainders up.
 [[nodiscard]] std::vector<Ticks> divide_exactly(const std::vector<Ticks>& sums, std::int64_t count);
+
+// Which transfer model a run went by: under another one than was predicted, messages and gaps make differences that nothing explains.
+
+/// What another model could explain: amounts of links, of the time of messages and of pauses, and what is left.
+[[nodiscard]] Ticks waiting_of(const Explanation& explanation);
+/// Whether there is enough of it to try others.
+[[nodiscard]] bool may_be_of_other_model(const Explanation& explanation);
 
 }  // namespace pipeloom::study::explain

@@ -14,6 +14,7 @@
 #include "study/explain/amounts.hpp"
 #include "study/explain/clocks.hpp"
 #include "study/explain/hiccups.hpp"
+#include "study/explain/match.hpp"
 #include "study/explain/stragglers.hpp"
 #include "study/explain/words.hpp"
 #include "study/explain/worlds.hpp"
@@ -26,79 +27,6 @@ constexpr double kNamedSds = 2;
 constexpr int kDraws = 24;
 constexpr std::size_t kMostPlayers = 9;
 constexpr std::size_t kMostOfAKind = 48;  // links, hiccups: what is beyond stays noise or unexplained
-
-/// Measured times in the predicted schedule's entries, step by step.
-std::vector<Times> match(const Wiring& wiring, const Timeline& measured) {
-  struct Found {
-    std::uint64_t key;
-    std::size_t op;
-  };
-  const Schedule& schedule = *measured.schedule;
-  std::vector<Found> found;
-  for (std::size_t i = 0; i < schedule.num_ops(); ++i) found.push_back({schedule.ops()[i].key(), i});
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.key < b.key; });
-  const auto place_of = [&](Rank rank, Op op) {
-    const auto at = std::lower_bound(found.begin(), found.end(), op.key(),
-                                     [](const Found& a, std::uint64_t key) { return a.key < key; });
-    if (at == found.end() || at->key != op.key())
-      throw InputError(
-          fmt::format("{} of rank {} is predicted and was not measured; every op must be in both",
-                      to_text(op), rank.value()));
-    const Rank on = schedule.rank_of_op(at->op);
-    if (on != rank)
-      throw InputError(fmt::format("{} is predicted on rank {} and was measured on rank {}", to_text(op),
-                                   rank.value(), on.value()));
-    return at->op;
-  };
-  if (schedule.num_ops() != wiring.parts.size())
-    throw InputError(fmt::format("{} ops were measured and {} are predicted; every op must be in both, once",
-                                 schedule.num_ops(), wiring.parts.size()));
-  std::vector<Times> steps(static_cast<std::size_t>(measured.steps));
-  for (std::size_t e = 0; e < wiring.entries(); ++e) {
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      Ticks start = kMaxTicks;
-      Ticks end = -kMaxTicks;
-      for (const Part& part : wiring.parts_of(e)) {
-        const std::size_t op = place_of(wiring.rank[e], part.op);
-        start = std::min(start, measured.start_of(op, static_cast<int>(s)));
-        end = std::max(end, measured.end_of(op, static_cast<int>(s)));
-      }
-      steps[s].start.push_back(start);
-      steps[s].end.push_back(end);
-    }
-  }
-  return steps;
-}
-
-Times predicted_times(const Wiring& wiring, const Timeline& timeline) {
-  Times times;
-  for (std::size_t e = 0; e < wiring.entries(); ++e) {
-    Ticks start = kMaxTicks;
-    Ticks end = -kMaxTicks;
-    for (std::uint32_t i = wiring.part_begin[e]; i < wiring.part_begin[e + 1]; ++i) {
-      start = std::min(start, timeline.start_of(i));
-      end = std::max(end, timeline.end_of(i));
-    }
-    times.start.push_back(start);
-    times.end.push_back(end);
-  }
-  const Ticks first = *std::min_element(times.start.begin(), times.start.end());
-  for (Ticks& start : times.start) start -= first;
-  for (Ticks& end : times.end) end -= first;
-  return times;
-}
-
-/// A measured step in its own order, and where that is not the predicted one.
-MeasuredStep in_order(const Wiring& wiring, const Order& predicted, Times times) {
-  MeasuredStep step{.times = std::move(times), .order = {}};
-  step.order = order_by(wiring, step.times.start);
-  for (std::size_t e = 0; e < wiring.entries(); ++e) {
-    if (step.order.previous[e] == predicted.previous[e]) continue;
-    step.reordered = true;
-    if (step.ranks.empty() || step.ranks.back() != wiring.rank[e]) step.ranks.push_back(wiring.rank[e]);
-  }
-  return step;
-}
 
 /// A cause among those that Shapley's rule weighs, and what it turns on.
 struct Player {
@@ -237,14 +165,6 @@ void keep_largest(std::vector<Found>& found, Size&& size) {
   found.erase(found.begin() + kMostOfAKind, found.end());
 }
 
-/// Whether a step ran as predicted to the tick, at whatever time it began.
-bool is_as_predicted(const Times& predicted, const Times& measured) {
-  const Ticks later = measured.start[0] - predicted.start[0];
-  const auto same = [later](Ticks a, Ticks b) { return b - a == later; };
-  return std::equal(predicted.start.begin(), predicted.start.end(), measured.start.begin(), same) &&
-         std::equal(predicted.end.begin(), predicted.end.end(), measured.end.begin(), same);
-}
-
 /// All that one explanation works on.
 class Explainer {
  public:
@@ -257,6 +177,8 @@ class Explainer {
   void fold(std::vector<std::size_t> small);
   void make_worlds();
   void check();
+  void limit_players();
+  void take_amounts(const std::vector<Ticks>& sums);
   /// Amounts of players, then of noise and of the unexplained, summed over the steps.
   std::vector<Ticks> amounts();
   void measure_spreads();
@@ -281,13 +203,14 @@ class Explainer {
 Explainer::Explainer(const Predicted& predicted, const Timeline& measured)
     : predicted_(predicted), wiring_(wire(*predicted.timeline.schedule, predicted)) {
   if (wiring_.entries() == 0) throw InputError("the predicted schedule has no ops");
-  times_ = predicted_times(wiring_, predicted.timeline);
+  times_ = entry_times(wiring_, predicted.timeline);
   order_ = order_of(wiring_);
   std::vector<Ticks> duration;
   for (std::size_t e = 0; e < wiring_.entries(); ++e) duration.push_back(times_.end[e] - times_.start[e]);
   const std::vector<Ticks> none(wiring_.links.size(), 0);
   base_ = residuals_of(wiring_, {&order_, duration, none, predicted.rank_time, nullptr}, times_);
-  for (Times& times : match(wiring_, measured)) steps_.push_back(in_order(wiring_, order_, std::move(times)));
+  for (Times& times : measured_times(wiring_, measured))
+    steps_.push_back(in_order(wiring_, order_, std::move(times)));
   out_.unit = measured.unit;
   out_.steps = measured.steps;
   out_.clock_offset.assign(static_cast<std::size_t>(wiring_.ranks), 0);
@@ -498,19 +421,9 @@ std::vector<std::size_t> Explainer::too_small(const std::vector<Ticks>& sums) co
   return small;
 }
 
-Explanation Explainer::run() {
-  if (as_predicted_) {
-    // Transfers that the model of a step has no word for, such as blocking ones, would else be told apart as causes against each other.
-    out_.measured = out_.predicted;
-    out_.stragglers = find_stragglers(wiring_, steps_, findings_.waits);
-    return std::move(out_);
-  }
-  find();
-  list_players();
-  make_worlds();
-  check();
+/// Shapley's rule asks for every set of players: those with the least effect of their own become one.
+void Explainer::limit_players() {
   while (players_.size() > kMostPlayers) {
-    // Those with the least effect of their own become one.
     std::vector<std::pair<Ticks, std::size_t>> alone;
     for (std::size_t i = 0; i < players_.size(); ++i)
       alone.emplace_back(std::abs(worlds_[0].length(players_[i].mask) - out_.predicted), i);
@@ -519,16 +432,11 @@ Explanation Explainer::run() {
     for (std::size_t i = 0; i + kMostPlayers - 1 < alone.size(); ++i) least.push_back(alone[i].second);
     fold(least);
   }
-  measure_spreads();
-  std::vector<Ticks> sums = amounts();
-  if (const auto small = too_small(sums); !small.empty()) {
-    fold(small);
-    sums = amounts();
-  }
-  measure_alone();
-  out_.stragglers = find_stragglers(wiring_, steps_, findings_.waits);
-  const auto count = static_cast<std::int64_t>(steps_.size());
-  const std::vector<Ticks> means = divide_exactly(sums, count);
+}
+
+/// From sums over the steps to causes, the largest first.
+void Explainer::take_amounts(const std::vector<Ticks>& sums) {
+  const std::vector<Ticks> means = divide_exactly(sums, static_cast<std::int64_t>(steps_.size()));
   out_.measured = out_.predicted + std::accumulate(means.begin(), means.end(), Ticks{0});
   for (std::size_t i = 0; i < players_.size(); ++i) {
     Cause& cause = players_[i].cause;
@@ -545,6 +453,29 @@ Explanation Explainer::run() {
   }
   std::stable_sort(out_.causes.begin(), out_.causes.end(),
                    [](const Cause& a, const Cause& b) { return std::abs(a.amount) > std::abs(b.amount); });
+}
+
+Explanation Explainer::run() {
+  if (as_predicted_) {
+    // Transfers that the model of a step has no word for, such as blocking ones, would else be told apart as causes against each other.
+    out_.measured = out_.predicted;
+    out_.stragglers = find_stragglers(wiring_, steps_, findings_.waits);
+    return std::move(out_);
+  }
+  find();
+  list_players();
+  make_worlds();
+  check();
+  limit_players();
+  measure_spreads();
+  std::vector<Ticks> sums = amounts();
+  if (const auto small = too_small(sums); !small.empty()) {
+    fold(small);
+    sums = amounts();
+  }
+  measure_alone();
+  out_.stragglers = find_stragglers(wiring_, steps_, findings_.waits);
+  take_amounts(sums);
   return std::move(out_);
 }
 

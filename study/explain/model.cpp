@@ -63,21 +63,6 @@ void take_smallest_gaps(Wiring& wiring, const Times& times) {
       [&](std::size_t, Message& message) { message.latency = std::max<Ticks>(0, smallest[message.link]); });
 }
 
-Times entry_times(const Wiring& wiring, const Timeline& timeline) {
-  Times times;
-  for (std::size_t e = 0; e < wiring.entries(); ++e) {
-    Ticks start = kMaxTicks;
-    Ticks end = -kMaxTicks;
-    for (std::uint32_t i = wiring.part_begin[e]; i < wiring.part_begin[e + 1]; ++i) {
-      start = std::min(start, timeline.start_of(i));
-      end = std::max(end, timeline.end_of(i));
-    }
-    times.start.push_back(start);
-    times.end.push_back(end);
-  }
-  return times;
-}
-
 /// One visit of every entry of `world`: fn(entry, start).
 template <class Fn>
 void walk_world(const Wiring& wiring, const World& world, std::vector<Ticks>& ends, std::vector<Ticks>& lanes,
@@ -103,6 +88,24 @@ void walk_world(const Wiring& wiring, const World& world, std::vector<Ticks>& en
 }
 
 }  // namespace
+
+Times entry_times(const Wiring& wiring, const Timeline& timeline) {
+  Times times;
+  for (std::size_t e = 0; e < wiring.entries(); ++e) {
+    Ticks start = kMaxTicks;
+    Ticks end = -kMaxTicks;
+    for (std::uint32_t i = wiring.part_begin[e]; i < wiring.part_begin[e + 1]; ++i) {
+      start = std::min(start, timeline.start_of(i));
+      end = std::max(end, timeline.end_of(i));
+    }
+    times.start.push_back(start);
+    times.end.push_back(end);
+  }
+  const Ticks first = times.start.empty() ? 0 : *std::min_element(times.start.begin(), times.start.end());
+  for (Ticks& start : times.start) start -= first;
+  for (Ticks& end : times.end) end -= first;
+  return times;
+}
 
 Wiring wire(const Schedule& schedule, const Predicted& predicted) {
   if (schedule.has_copies())

@@ -96,6 +96,9 @@ struct World {
   const Residuals* residuals = nullptr;
 };
 
+/// The first step of `timeline`, which is of the wiring's schedule, from its first start on.
+[[nodiscard]] Times entry_times(const Wiring& wiring, const Timeline& timeline);
+
 [[nodiscard]] Wiring wire(const Schedule& schedule, const Predicted& predicted);
 
 /// Orders the entries of each rank by `start`, equal ones as they stand in the schedule. Throws InputError where ranks then wait for

@@ -63,6 +63,30 @@ Known idle_of(N run) {
   return MetricValue(sum);
 }
 
+/// A quantile of the makespan, or of the bubble, over scenarios.
+template <auto quantile>
+Known makespan_over(N run) {
+  if (run.scenarios == nullptr) return std::nullopt;
+  return MetricValue(TickSum(run.scenarios->makespan.*quantile));
+}
+template <auto quantile>
+Known bubble_over(N run) {
+  if (run.scenarios == nullptr) return std::nullopt;
+  return MetricValue(run.scenarios->bubble.*quantile);
+}
+
+constexpr Metric over_scenarios(std::string_view name, std::string_view label, std::string_view help,
+                                Unit unit, Known (*get)(N)) {
+  return {.name = name,
+          .label = label,
+          .help = help,
+          .unit = unit,
+          .needs = Needs::Scenarios,
+          .get = get,
+          .swept = true,
+          .share = unit == Unit::Ratio};
+}
+
 bool has_barrier(N run) {
   return run.steps == nullptr || run.steps->rule == StepRule::Barrier;
 }
@@ -84,7 +108,7 @@ std::string peak_note(N run, const PageTimes& /*times*/) {
   return note;
 }
 
-// A row per metric; those that sweeps and suites may ask for come first.
+// A row per metric; those that sweeps and suites may ask for come first, then those that sweeps alone may.
 constexpr Metric kMetrics[] = {
     {.name = "makespan",
      .label = "makespan",
@@ -253,6 +277,24 @@ constexpr Metric kMetrics[] = {
      .get = known<&Metrics::num_entries>,
      .report = true,
      .asked = true},
+    over_scenarios("makespan_p50", "makespan p50",
+                   "what the makespan does not exceed in half of the scenarios", Unit::Time,
+                   makespan_over<&Quantiles<Ticks>::p50>),
+    over_scenarios("makespan_p95", "makespan p95",
+                   "what the makespan does not exceed in 95 % of the scenarios", Unit::Time,
+                   makespan_over<&Quantiles<Ticks>::p95>),
+    over_scenarios("makespan_p99", "makespan p99",
+                   "what the makespan does not exceed in 99 % of the scenarios", Unit::Time,
+                   makespan_over<&Quantiles<Ticks>::p99>),
+    over_scenarios("bubble_ratio_p50", "bubble ratio p50",
+                   "what the bubble ratio does not exceed in half of the scenarios", Unit::Ratio,
+                   bubble_over<&Quantiles<double>::p50>),
+    over_scenarios("bubble_ratio_p95", "bubble ratio p95",
+                   "what the bubble ratio does not exceed in 95 % of the scenarios", Unit::Ratio,
+                   bubble_over<&Quantiles<double>::p95>),
+    over_scenarios("bubble_ratio_p99", "bubble ratio p99",
+                   "what the bubble ratio does not exceed in 99 % of the scenarios", Unit::Ratio,
+                   bubble_over<&Quantiles<double>::p99>),
     {.name = "busy",
      .label = "busy",
      .help = "work of all ranks",
@@ -317,6 +359,10 @@ constexpr Metric kMetrics[] = {
 constexpr std::size_t kAsked = static_cast<std::size_t>(std::count_if(
     std::begin(kMetrics), std::end(kMetrics), [](const Metric& metric) { return metric.asked; }));
 static_assert(std::all_of(kMetrics, kMetrics + kAsked, [](const Metric& metric) { return metric.asked; }));
+constexpr std::size_t kSwept = static_cast<std::size_t>(std::count_if(
+    std::begin(kMetrics), std::end(kMetrics), [](const Metric& metric) { return metric.swept; }));
+static_assert(std::all_of(kMetrics + kAsked, kMetrics + kAsked + kSwept,
+                          [](const Metric& metric) { return metric.swept; }));
 
 std::string shortest(double value) {
   std::array<char, 40> buffer;
@@ -348,10 +394,14 @@ const Metric* metric_named(std::string_view name, std::span<const Metric> table)
   return found == table.end() ? nullptr : &*found;
 }
 
-const Metric& find_metric(std::string_view name, const Where& where) {
-  if (const Metric* metric = metric_named(name, asked_metrics())) return *metric;
+std::span<const Metric> sweep_metrics() {
+  return all_metrics().first(kAsked + kSwept);
+}
+
+const Metric& find_metric(std::string_view name, const Where& where, std::span<const Metric> table) {
+  if (const Metric* metric = metric_named(name, table)) return *metric;
   std::vector<std::string> valid;
-  for (const Metric& metric : asked_metrics()) valid.emplace_back(metric.name);
+  for (const Metric& metric : table) valid.emplace_back(metric.name);
   throw InputError::unknown_name(where, "metric", name, valid);
 }
 

@@ -18,6 +18,7 @@
 #include <pipeloom/run.hpp>
 #include <pipeloom/simulate.hpp>
 #include "sim/base/tick_sum.hpp"
+#include "study/run/scenario_run.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study {
@@ -37,6 +38,7 @@ struct RunNumbers {
   const Steps* steps = nullptr;
   /// Idle spans of the first step, [rank].
   const std::vector<std::vector<IdleSpan>>* idle = nullptr;
+  const ScenarioSummary* scenarios = nullptr;
 
   /// Of the metrics where these are known, else of the timeline.
   [[nodiscard]] const TimelineFacts& facts() const;
@@ -56,13 +58,14 @@ enum class Unit : unsigned char { Time, Bytes, Ratio, Count };
 
 /// What a sweep must work out for a metric at every point.
 enum class Needs : unsigned char {
-  Timeline,  ///< a makespan and the work of ranks: known of measured runs as well
-  Totals,    ///< sums over the ops of ranks
-  Peaks,     ///< live activations
-  Bytes,     ///< peaks in bytes
-  Steady,    ///< the period of the repeated schedule
-  Bound,     ///< a bound over all orders
-  Idle,      ///< why ranks are idle; sweeps do not ask for it
+  Timeline,   ///< a makespan and the work of ranks: known of measured runs as well
+  Totals,     ///< sums over the ops of ranks
+  Peaks,      ///< live activations
+  Bytes,      ///< peaks in bytes
+  Steady,     ///< the period of the repeated schedule
+  Bound,      ///< a bound over all orders
+  Idle,       ///< why ranks are idle; sweeps do not ask for it
+  Scenarios,  ///< the step many times, with durations that vary
 };
 
 /// Ticks, units of a MemoryModel or a count; a double is a ratio.
@@ -95,6 +98,7 @@ struct Metric {
   // The lists that it is in.
   bool report = false;      ///< a key of the report
   bool asked = false;       ///< sweeps and suites may name it
+  bool swept = false;       ///< sweeps may name it, and suites may not
   std::int8_t summary = 0;  ///< place in the table of `simulate`; 0: not in it
   std::int8_t compare =
       0;  ///< place in the tables of comparisons; 0: only rules and JSON have it, after the others
@@ -117,8 +121,11 @@ struct Metric {
 [[nodiscard]] std::span<const Metric> all_metrics();
 /// The rows that sweeps and suites may name.
 [[nodiscard]] std::span<const Metric> asked_metrics();
-/// Of asked_metrics(). Throws InputError suggesting the nearest name and listing all.
-[[nodiscard]] const Metric& find_metric(std::string_view name, const Where& where = {});
+/// The rows that sweeps may name: these, and those of scenarios.
+[[nodiscard]] std::span<const Metric> sweep_metrics();
+/// Of `table`. Throws InputError suggesting the nearest name and listing all.
+[[nodiscard]] const Metric& find_metric(std::string_view name, const Where& where = {},
+                                        std::span<const Metric> table = asked_metrics());
 /// Null for names of no row.
 [[nodiscard]] const Metric* metric_named(std::string_view name,
                                          std::span<const Metric> table = all_metrics());

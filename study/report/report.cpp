@@ -113,13 +113,20 @@ class ReportWriter {
   }
 
   void write_scenarios(const ScenarioSummary& scenarios) {
-    const auto quantiles = [&](const char* name, const Quantiles& of, double scale) {
-      out_ << ", \"" << name << "\": {\"mean\": " << of.mean * scale << ", \"p50\": " << of.p50 * scale
-           << ", \"p95\": " << of.p95 * scale << ", \"p99\": " << of.p99 * scale << '}';
+    const auto quantiles = [&](const char* name, const auto& of, const auto& write) {
+      out_ << ", \"" << name << "\": {\"mean\": ";
+      write(of.mean);
+      out_ << ", \"p50\": ";
+      write(of.p50);
+      out_ << ", \"p95\": ";
+      write(of.p95);
+      out_ << ", \"p99\": ";
+      write(of.p99);
+      out_ << '}';
     };
     key("scenarios") << "{\"count\": " << scenarios.count << ", \"seed\": " << scenarios.seed;
-    quantiles("makespan", scenarios.makespan, 1 / static_cast<double>(ticks_per(unit_)));
-    quantiles("bubble_ratio", scenarios.bubble, 1);
+    quantiles("makespan", scenarios.makespan, [this](Ticks ticks) { out_.ticks(ticks, unit_); });
+    quantiles("bubble_ratio", scenarios.bubble, [this](double ratio) { out_ << ratio; });
     out_ << ", \"sensitivities\": [";
     for (std::size_t i = 0; i < scenarios.sensitivities.size(); ++i) {
       out_ << (i > 0 ? ",\n    " : "\n    ");

@@ -208,10 +208,10 @@ Table scenario_times_table(const ScenarioSummary& scenarios, TimeUnit unit) {
                {"p50", Align::Right},
                {"p95", Align::Right},
                {"p99", Align::Right}});
-  const auto add = [&times](const char* name, const Quantiles& of, const auto& text) {
+  const auto add = [&times](const char* name, const auto& of, const auto& text) {
     times.add_row({name, text(of.mean), text(of.p50), text(of.p95), text(of.p99)});
   };
-  add("makespan", scenarios.makespan, [unit](double ticks) { return time_text(std::llround(ticks), unit); });
+  add("makespan", scenarios.makespan, [unit](Ticks ticks) { return time_text(ticks, unit); });
   add("bubble ratio", scenarios.bubble, [](double ratio) { return ratio_text(ratio); });
   return times;
 }

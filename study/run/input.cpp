@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -38,9 +39,26 @@ std::vector<ShapeOption> shape_options(const Request& options) {
           {"--chunks", "chunks", &options.chunks}};
 }
 
+}  // namespace
+
+const io::Format& format_from(const std::string& name) {
+  const auto& formats = io::all_formats();
+  const auto found =
+      std::find_if(formats.begin(), formats.end(), [&](const io::Format& one) { return one.name == name; });
+  if (found != formats.end()) return *found;
+  std::vector<std::string> valid;
+  for (const io::Format& one : formats)
+    if (one.read || one.read_timeline) valid.push_back(one.name);
+  for (const io::TraceFormatName& one : io::trace_format_list())
+    if (std::find(valid.begin(), valid.end(), one.name) == valid.end()) valid.push_back(one.name);
+  throw InputError::unknown_name(Where{"--from"}, "format", shortened(name, 64), valid);
+}
+
+namespace {
+
 /// The format that reads this text as a schedule, or null for JSON, which may be a configuration too.
 const io::Format* schedule_format(const std::string& text, const Request& options) {
-  if (options.from) return &io::find_format(*options.from, Where{"--from"});
+  if (options.from) return &format_from(*options.from);
   const io::Format* format = io::format_by_content(text);
   if (format == nullptr) format = io::format_by_extension(*options.file);
   return format != nullptr && format->read && format->name != "json" ? format : nullptr;
@@ -61,6 +79,12 @@ io::Document read_document(const Request& options, Input& input) {
   if (!options.file) return {};
   // An unset variable in a script leaves "".
   if (options.file->empty()) throw InputError("the name of the input file is empty; name a file, or -");
+  std::error_code error;
+  if (std::filesystem::is_directory(*options.file, error))
+    throw InputError(
+        Where{*options.file},
+        "this is a folder; name a configuration or schedule file (`pipeloom convert`, `compare` and "
+        "`report` read a folder as the trace of a real run)");
   if (is_trace_input(options))
     throw InputError(
         Where{*options.file},
@@ -69,9 +93,10 @@ io::Document read_document(const Request& options, Input& input) {
   std::string text = options.text ? *options.text : io::read_file(*options.file);
   input.name = *options.file == "-" ? "standard input" : *options.file;
   if (!options.from && io::looks_like_timeline(text))
-    throw InputError(Where{input.name},
-                     "this is a timeline: its ops have their times already; `pipeloom convert` draws it, "
-                     "`pipeloom compare` and `pipeloom gui` show it beside a simulation");
+    throw InputError(
+        Where{input.name},
+        "this is a timeline, or a report: its ops have their times already; `pipeloom convert` draws it, "
+        "`pipeloom compare` and `pipeloom gui` show it beside a simulation");
   if (const io::Format* format = schedule_format(text, options)) {
     io::Imported imported = io::read_schedule(text, input.name, format->name);
     input.schedule = std::move(imported.schedule);
@@ -149,7 +174,7 @@ namespace {
 constexpr std::size_t kMaxTitle = 200;
 
 Run read_run(std::string_view text, const std::string& file, TimeUnit unit) {
-  io::TimelineFile read = io::read_timeline(text, file, unit);
+  io::TimelineFile read = read_times(text, file, unit);
   Run run;
   run.source = RunSource::TimelineFile;
   run.schedule = read.timeline.schedule;
@@ -170,7 +195,7 @@ Run trace_run(const Request& input) {
 
 /// Whether the text is a file of times, as --from or the content says.
 bool holds_times(const std::string& text, const Request& input) {
-  if (input.from) return static_cast<bool>(io::find_format(*input.from, Where{"--from"}).read_timeline);
+  if (input.from) return static_cast<bool>(format_from(*input.from).read_timeline);
   return io::looks_like_timeline(text);
 }
 
@@ -199,7 +224,18 @@ std::vector<std::vector<IdleSpan>> idle_spans_under(const Timeline& measured, co
   return all_idle_spans(measured, *predicted.costs);
 }
 
-Run load_run(Request input, const Limits& limits, TimeUnit unit) {
+io::TimelineFile read_times(std::string_view text, const std::string& file, TimeUnit unit) {
+  io::TimelineFile read = io::read_timeline(text, file, unit);
+  if (unit != TimeUnit::Unit && !io::says_unit(text))
+    read.warnings.push_back(
+        fmt::format("{}: says no unit; its times are taken in {}, as those beside it", file, name_of(unit)));
+  return read;
+}
+
+namespace {
+
+/// load_run() of a request that keeps the text that was read.
+Run load_keeping(Request& input, const Limits& limits, TimeUnit unit) {
   const std::string file = input.file.value_or("");
   const bool is_trace = is_trace_input(input);
   if (input.file && !input.text && !is_trace) input.text = io::read_file(*input.file, io::kMaxTimelineBytes);
@@ -216,6 +252,17 @@ Run load_run(Request input, const Limits& limits, TimeUnit unit) {
   run.title = title_of_files(input);
   run.file = file;
   return run;
+}
+
+/// A file of times that does not say their unit.
+bool lacks_unit(const Run& run, const Request& input) {
+  return run.source == RunSource::TimelineFile && input.text && !io::says_unit(*input.text);
+}
+
+}  // namespace
+
+Run load_run(Request input, const Limits& limits, TimeUnit unit) {
+  return load_keeping(input, limits, unit);
 }
 
 std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
@@ -239,13 +286,21 @@ std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string
 
 std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input, const Limits& limits) {
   std::list<Run> runs;
+  std::optional<TimeUnit> unit;
+  std::vector<std::pair<Run*, Request>> before_unit;
   for (const std::vector<std::string>& of_run : files_by_run(files, input.from)) {
     Request one = input;
     one.file = of_run.front();
     one.other_files.assign(of_run.begin() + 1, of_run.end());
-    const TimeUnit unit = runs.empty() ? TimeUnit::Unit : runs.front().timeline.unit;
-    runs.push_back(load_run(std::move(one), limits, unit));
+    Run& run = runs.emplace_back(load_keeping(one, limits, unit.value_or(TimeUnit::Unit)));
+    if (unit) continue;
+    if (lacks_unit(run, one))
+      before_unit.emplace_back(&run, std::move(one));
+    else
+      unit = run.timeline.unit;
   }
+  if (unit && *unit != TimeUnit::Unit)
+    for (auto& [run, request] : before_unit) *run = load_run(std::move(request), limits, *unit);
   for (Run& run : runs) {
     if (run.source != RunSource::TimelineFile) continue;
     for (const Run& predicted : runs)

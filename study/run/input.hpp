@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
@@ -13,6 +14,8 @@
 #include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
 #include "sim/io/config/config.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/traces/assemble.hpp"
 #include "study/run/evaluate.hpp"
 
@@ -40,6 +43,9 @@ struct Input {
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
 [[nodiscard]] Run evaluate(const Input& input, const Limits& limits);
 
+/// The format that --from names. Throws InputError listing all that can be read, traces too.
+[[nodiscard]] const io::Format& format_from(const std::string& name);
+
 /// Whether the file is a trace of a real run, or a folder of its files: --from says so, or its content.
 [[nodiscard]] bool is_trace_input(const Request& input);
 /// What a trace says, its other files included. REQUIRES: is_trace_input(). Throws as io::read_trace() and io::assemble() do.
@@ -55,8 +61,11 @@ struct Input {
 [[nodiscard]] std::vector<std::vector<IdleSpan>> idle_spans_under(const Timeline& measured,
                                                                   const Run& predicted);
 
+/// The times of a file: io::read_timeline(), and a warning where `unit` is a real one and the file does not say its own.
+[[nodiscard]] io::TimelineFile read_times(std::string_view text, const std::string& file, TimeUnit unit);
+
 /// `input` names a file, a trace's folder among them, or holds its text. Values on top of it count for simulated runs; `unit` is that of a timeline that does not say
-/// its own. The title is the file's name; idle spans are there where causes are known. Throws as read_input(), evaluate(),
+/// its own, as read_times() has it. The title is the file's name; idle spans are there where causes are known. Throws as read_input(), evaluate(),
 /// io::read_timeline(), io::read_trace() and io::assemble() do.
 [[nodiscard]] Run load_run(Request input, const Limits& limits, TimeUnit unit);
 
@@ -65,8 +74,8 @@ struct Input {
 [[nodiscard]] std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
                                                                  const std::optional<std::string>& from);
 
-/// The runs of `files` as files_by_run() has them, each with the values of `input` on top; a timeline without a unit has that of the first run, and idle
-/// spans under the first simulated run that has its placement.
+/// The runs of `files` as files_by_run() has them, each with the values of `input` on top; a timeline without a unit has that of the first run that says
+/// one, and idle spans under the first simulated run that has its placement.
 /// Addresses stay: comparisons point to runs.
 [[nodiscard]] std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input,
                                        const Limits& limits);

@@ -19,18 +19,6 @@ namespace {
 using cost::TransferModel;
 using schedules::MessageStyle;
 
-MessageRules rules_of(const cost::TransferSpec& spec) {
-  MessageRules rules;
-  if (spec.model == TransferModel::Blocking)
-    return rules;  // a rank waits for its groups, so nothing is left to queue
-  rules.queue = spec.queue == "per-rank"        ? QueueDiscipline::PerRank
-                : spec.queue == "per-direction" ? QueueDiscipline::PerDirection
-                                                : QueueDiscipline::PerPair;
-  rules.shared_links = spec.model == TransferModel::Link;
-  rules.ranks_per_node = spec.ranks_per_node.value_or(0);
-  return rules;
-}
-
 std::optional<Program> ask(const FrameworkProgram& framework, MessageStyle style) {
   return framework ? framework(style) : std::nullopt;
 }
@@ -74,6 +62,18 @@ std::string text_of_plan(const std::string& plan) {
 
 }  // namespace
 
+MessageRules message_rules(const cost::TransferSpec& spec) {
+  MessageRules rules;
+  if (spec.model == TransferModel::Blocking)
+    return rules;  // a rank waits for its groups, so nothing is left to queue
+  rules.queue = spec.queue == "per-rank"        ? QueueDiscipline::PerRank
+                : spec.queue == "per-direction" ? QueueDiscipline::PerDirection
+                                                : QueueDiscipline::PerPair;
+  rules.shared_links = spec.model == TransferModel::Link;
+  rules.ranks_per_node = spec.ranks_per_node.value_or(0);
+  return rules;
+}
+
 Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,
                        const FrameworkProgram& framework) {
   auto [program, plan] = plan_of(std::move(schedule), spec, framework);
@@ -85,7 +85,7 @@ Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::Tra
                                      name_of(spec.model), found.front().message, found.front().code,
                                      found.size() > 1 ? fmt::format(", and {} more", found.size() - 1) : ""),
                          {}, {}, "");
-  return {std::move(program), rules_of(spec), std::move(plan)};
+  return {std::move(program), message_rules(spec), std::move(plan)};
 }
 
 namespace {

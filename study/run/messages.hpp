@@ -50,6 +50,9 @@ class MessageProblem : public ScheduleError {
   std::string remedy_;
 };
 
+/// The rules that messages follow under this transfer model. REQUIRES: spec.model is not Latency.
+[[nodiscard]] MessageRules message_rules(const cost::TransferSpec& spec);
+
 /// Throws InputError if the schedule's framework lacks the plan that is asked for, MessageProblem if messages would be mispaired
 /// (both ranks and both messages are named). REQUIRES: spec.model is not Latency.
 [[nodiscard]] Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,

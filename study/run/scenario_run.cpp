@@ -3,28 +3,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/tick_sum.hpp"
 #include "sim/engine/scenarios.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/kinds.hpp"
+#include "sim/messages/program_scenarios.hpp"
+#include "study/run/messages.hpp"
 
 namespace pipeloom::study {
 namespace {
 
-/// The value that a share `p` of the sorted values does not exceed.
-double quantile(const std::vector<double>& sorted, double p) {
-  const auto at = static_cast<std::size_t>(std::llround(p * static_cast<double>(sorted.size() - 1)));
-  return sorted[at];
+/// By nearest rank, in whole numbers. REQUIRES: values; 0 < percent <= 100.
+template <class Number>
+Number percentile(const std::vector<Number>& sorted, std::size_t percent) {
+  return sorted[(sorted.size() * percent + 99) / 100 - 1];
 }
 
-Quantiles quantiles_of(std::vector<double> values) {
+Ticks mean_of(const std::vector<Ticks>& values) {
+  const TickSum sum = std::accumulate(values.begin(), values.end(), TickSum(0));
+  const auto count = static_cast<TickSum::Wide>(values.size());
+  return static_cast<Ticks>((2 * sum.value() + count) / (2 * count));
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+template <class Number>
+Quantiles<Number> quantiles_of(std::vector<Number> values) {
   std::sort(values.begin(), values.end());
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  return {sum / static_cast<double>(values.size()), quantile(values, 0.5), quantile(values, 0.95),
-          quantile(values, 0.99)};
+  return {mean_of(values), percentile(values, 50), percentile(values, 95), percentile(values, 99)};
 }
 
 /// Adds up time on critical paths by stage, rank, kind and link.
@@ -60,23 +71,25 @@ std::vector<Sensitivity> sensitivities_of(const ScenarioTimes& times, const Plac
   return out;
 }
 
-void require_scenarios(const Run& run) {
-  const cost::CostSpec& costs = run.effective->costs;
-  if (!costs.noise)
+void require_scenarios(const Schedule& schedule, const Costs& costs, const cost::CostSpec& spec) {
+  if (!spec.noise)
     throw InputError(
-        "--scenarios needs costs.noise, which says how durations vary; give it, for example --set "
+        "scenarios need costs.noise, which says how durations vary; give it, for example --set "
         "'costs.noise={\"model\": \"lognormal\", \"sigma\": 0.03}'");
-  for (const Rank rank : costs.noise->ranks)
-    if (rank >= Rank(run.schedule->ranks()))
-      throw InputError(costs.noise_where,
-                       fmt::format("costs.noise names rank {}, but the schedule's ranks are 0 to {}",
-                                   rank.value(), run.schedule->ranks() - 1));
-  if (costs.transfer.model != cost::TransferModel::Latency)
+  if (!Scenarios::supports(schedule, costs))
     throw InputError(
-        "--scenarios runs under the transfer model latency only; set costs.transfer.model to it");
-  if (!Scenarios::supports(*run.schedule, *run.costs))
-    throw InputError(
-        "--scenarios takes no recomputation, copies or slices, and no sequential overlap; leave them out");
+        "scenarios take no recomputation, copies or slices, and no sequential overlap; leave them out");
+}
+
+ScenarioSummary summary_of(const ScenarioTimes& times, const Placement& placement,
+                           const ScenarioChoice& choice) {
+  ScenarioSummary out;
+  out.count = choice.count;
+  out.seed = choice.seed;
+  out.makespan = quantiles_of(times.makespan);
+  out.bubble = quantiles_of(times.bubble);
+  out.sensitivities = sensitivities_of(times, placement);
+  return out;
 }
 
 }  // namespace
@@ -95,17 +108,20 @@ std::string name_of(const Sensitivity& sensitivity) {
   return "";
 }
 
-ScenarioSummary run_scenarios(const Run& run, int count, std::uint64_t seed) {
-  require_scenarios(run);
-  const ScenarioTimes times =
-      Scenarios(*run.schedule, *run.costs, *run.effective->costs.noise).run(count, seed);
-  ScenarioSummary out;
-  out.count = count;
-  out.seed = seed;
-  out.makespan = quantiles_of({times.makespan.begin(), times.makespan.end()});
-  out.bubble = quantiles_of(times.bubble);
-  out.sensitivities = sensitivities_of(times, run.schedule->placement());
-  return out;
+ScenarioSummary run_scenarios(const Schedule& schedule, const Costs& costs, const cost::CostSpec& spec,
+                              const ScenarioChoice& choice) {
+  require_scenarios(schedule, costs, spec);
+  return summary_of(Scenarios(schedule, costs, *spec.noise).run(choice.count, choice.seed),
+                    schedule.placement(), choice);
+}
+
+ScenarioSummary run_scenarios(const Run& run, const ScenarioChoice& choice) {
+  const cost::CostSpec& spec = run.effective->costs;
+  if (!run.program) return run_scenarios(*run.schedule, *run.costs, spec, choice);
+  require_scenarios(*run.schedule, *run.costs, spec);
+  return summary_of(program_scenarios(*run.program, *run.costs, message_rules(spec.transfer), *spec.noise,
+                                      choice.count, choice.seed),
+                    run.schedule->placement(), choice);
 }
 
 }  // namespace pipeloom::study

@@ -7,15 +7,18 @@
 #include <vector>
 
 #include <pipeloom/run.hpp>
+#include "sim/cost/cost_spec.hpp"
 
 namespace pipeloom::study {
 
-/// Of a number over all scenarios.
+/// Of a number over all scenarios: Ticks for times, double for ratios. Quantiles are by nearest rank: the smallest value that at least this
+/// share of all scenarios does not exceed, which is the value of one of them. The mean of times is rounded to the nearest tick, halves up.
+template <class Number>
 struct Quantiles {
-  double mean = 0;
-  double p50 = 0;
-  double p95 = 0;
-  double p99 = 0;
+  Number mean = 0;
+  Number p50 = 0;
+  Number p95 = 0;
+  Number p99 = 0;
 };
 
 /// What something being slower does to the step: it takes `derivative` percent longer for each percent. The mean over scenarios of the
@@ -33,16 +36,26 @@ struct Sensitivity {
 struct ScenarioSummary {
   int count = 0;
   std::uint64_t seed = 0;
-  Quantiles makespan;  ///< in ticks
-  Quantiles bubble;
+  Quantiles<Ticks> makespan;
+  Quantiles<double> bubble;
   /// The largest first within stages, ranks, kinds and links; none of 0.
   std::vector<Sensitivity> sensitivities;
 };
 
 inline constexpr int kMostScenarios = 10'000'000;
 
-/// Scenarios 0 .. count - 1 of `seed`, under costs.noise of the run. Throws InputError for runs that have none: without costs.noise, under
-/// another transfer model than latency, with copies, recomputation or slices, or with sequential overlap. REQUIRES: 0 < count <= kMostScenarios.
-[[nodiscard]] ScenarioSummary run_scenarios(const Run& run, int count, std::uint64_t seed);
+/// Which scenarios: 0 .. count - 1 of `seed`.
+struct ScenarioChoice {
+  int count = 0;  ///< 1 .. kMostScenarios
+  std::uint64_t seed = 0;
+  friend bool operator==(const ScenarioChoice&, const ScenarioChoice&) = default;
+};
+
+/// Scenarios under costs.noise of the run and its transfer model. Under another one than latency each of them takes as long as a run. Throws
+/// InputError for runs that have none: without costs.noise, with copies, recomputation or slices, or with sequential overlap.
+[[nodiscard]] ScenarioSummary run_scenarios(const Run& run, const ScenarioChoice& choice);
+/// The same for a schedule under `costs`, which `spec` became for it and which are bound to it. REQUIRES: the transfer model is latency.
+[[nodiscard]] ScenarioSummary run_scenarios(const Schedule& schedule, const Costs& costs,
+                                            const cost::CostSpec& spec, const ScenarioChoice& choice);
 
 }  // namespace pipeloom::study

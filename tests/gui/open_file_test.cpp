@@ -150,6 +150,29 @@ TEST_CASE("opening shows the run, a problem leaves what was there", "[open]") {
   CHECK(session.runs[0].run->file == csv.path());
 }
 
+TEST_CASE("a timeline that says no unit is in that of the runs it is opened beside", "[open]") {
+  const TemporaryFile config(
+      "run.json",
+      R"({"schedule": "gpipe", "ranks": 2, "microbatches": 1, "costs": {"time_unit": "us", "forward": 1, "backward": 2}})");
+  const TemporaryFile timeline("measured.jsonl", kTimeline);
+  Session session;
+  session.part<FileOpener>().open_named({config.path(), timeline.path()});
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.runs[1].run->timeline.unit == TimeUnit::Microsecond);
+  CHECK(session.runs[1].run->span().length() == 6'500'000);  // 6.5 us of 1e6 ticks each
+  // Alone it is in abstract units.
+  Session alone;
+  open_path(alone, timeline.path(), false);
+  wait_idle(alone);
+  REQUIRE(alone.runs.size() == 1);
+  CHECK(alone.runs[0].run->timeline.unit == TimeUnit::Unit);
+  // Read again it is not asked for its own unit.
+  open_path(alone, timeline.path(), false);
+  wait_idle(alone);
+  CHECK(alone.runs[0].run->timeline.unit == TimeUnit::Unit);
+}
+
 TEST_CASE("a trace opens as one run, from its folder or the file of a rank", "[open]") {
   const Timeline times = test::simulated_times("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", 2);
   const test::TraceFolder folder("open_file_test");

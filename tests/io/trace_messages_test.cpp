@@ -136,6 +136,13 @@ TEST_CASE("a step far longer than the others is kept and named", "[traces]") {
   const io::TraceRun run = read("kineto", times, {});
   CHECK(run.timeline.end == times.end);
   CHECK(run.outliers == std::vector<int>{2});
+  // What is measured of the others is not moved.
+  const Timeline usual = usual_steps(run);
+  REQUIRE(usual.steps == run.timeline.steps - 1);
+  for (int step = 0; step < usual.steps; ++step) {
+    CHECK(span_of(usual, step) == span_of(run.timeline, step < 2 ? step : step + 1));
+    CHECK(usual.start_of(0, step) == run.timeline.start_of(0, step < 2 ? step : step + 1));
+  }
   CHECK(line_with(run.warnings, "longer than the median step of 0.0605 ms: step 7 by 33.1 %") != "");
 }
 

@@ -9,6 +9,8 @@
 
 #include <pipeloom/error.hpp>
 #include "sim/engine/simulator.hpp"
+#include "sim/messages/message_plans.hpp"
+#include "sim/messages/program_scenarios.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
@@ -113,6 +115,46 @@ TEST_CASE("what the step hangs on is what finite differences say") {
   later.forward_delay[2] += 1'000;  // 1 % of the hop from rank 1 to 2
   const double share = times.link_on_path[1 * 4 + 2] / (mean * kCount);
   CHECK(relative_change(later) / 0.01 == Approx(share).epsilon(0.03).margin(0.0001));
+}
+
+TEST_CASE("under messages that cost their latency alone, scenarios are those of a pass over the order") {
+  const auto schedule = test::one_f_one_b(4, 12);
+  const Costs costs = costs_of(*schedule);
+  const Program program = async_plan(schedule, {ReceivePlacement::Rule::Ahead, 100});
+  const Noise pauses{.model = NoiseModel::Hiccup, .period = 9'000'000, .time = 700'000, .ranks = {Rank(1)}};
+  for (const Noise& noise : {lognormal(0.1), pauses}) {
+    const ScenarioTimes pass = Scenarios(*schedule, costs, noise).run(20, 7);
+    const ScenarioTimes run = program_scenarios(program, costs, {}, noise, 20, 7);
+    CHECK(run.makespan == pass.makespan);
+    CHECK(run.bubble == pass.bubble);
+  }
+}
+
+TEST_CASE("what the step hangs on under blocking messages is what finite differences say") {
+  const auto schedule = test::one_f_one_b(4, 8);
+  Costs costs = costs_of(*schedule);
+  // Gradients are faster: two messages of a group that ended together would be on the path by turns.
+  for (Ticks& delay : costs.backward_delay) delay -= delay / 3;
+  const Program program = step_blocking(schedule);
+  const Noise noise = lognormal(0.05);
+  constexpr int kCount = 500;
+  const auto run = [&](const Costs& of) { return program_scenarios(program, of, {}, noise, kCount, 3); };
+  const ScenarioTimes times = run(costs);
+  const double mean = mean_of(times.makespan);
+  const auto relative_change = [&](const Costs& changed) {
+    return mean_of(run(changed).makespan) / mean - 1;
+  };
+  for (const OpKind kind : {OpKind::Forward, OpKind::Backward})
+    for (std::size_t slot = 0; slot < 4; ++slot) {
+      Costs slower = costs;
+      slower.duration[index_of(kind)][slot] += slower.duration[index_of(kind)][slot] / 1000;
+      const double share = times.on_path[index_of(kind)][slot] / (mean * kCount);
+      CHECK(relative_change(slower) / 0.001 == Approx(share).epsilon(0.05).margin(0.002));
+    }
+  Costs later = costs;
+  later.forward_delay[2] += 1'000;  // 1 % of the hop from rank 1 to 2
+  const double share = times.link_on_path[1 * 4 + 2] / (mean * kCount);
+  CHECK(relative_change(later) / 0.01 == Approx(share).epsilon(0.05).margin(0.0002));
 }
 
 TEST_CASE("noise beyond what times hold, or pauses without end, are refused") {

@@ -5,13 +5,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <pipeloom/metrics.hpp>
 #include "schedules/generator.hpp"
+#include "sim/engine/scenarios.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "study/report/report.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/scenario_run.hpp"
 #include "support/catch.hpp"
 
 namespace messages_test {
@@ -105,6 +112,43 @@ TEST_CASE("the report carries messages only where they block or queue") {
   // 3 hops, 8 microbatches, forward and backward.
   CHECK(blocking.messages->totals.count == 48);
   CHECK(blocking.messages->plan == "schedule");
+}
+
+TEST_CASE("scenarios run under every transfer model, and their quantiles are times of scenarios, exact") {
+  const std::string noise = R"(}, "noise": {"model": "lognormal", "sigma": 0.1)";
+  std::map<std::string, study::ScenarioSummary> found;
+  for (const std::string model : {"latency", "blocking", "async", "link"}) {
+    INFO(model);
+    const Run one = run(config_of("1f1b", 4, 8, fmt::format(R"({}, "model": "{}"{})", kHop, model, noise)));
+    const study::ScenarioSummary all = study::run_scenarios(one, {5, 9});
+    // Scenario i is the same whatever the count: the first three, sorted, are these.
+    const study::ScenarioSummary few = study::run_scenarios(one, {3, 9});
+    CHECK(few.makespan.p95 == few.makespan.p99);
+    CHECK(few.makespan.p50 <= few.makespan.p95);
+    CHECK(all.makespan.p95 >= few.makespan.p95);
+    CHECK(all.makespan.p50 <= all.makespan.p95);
+    CHECK_FALSE(all.sensitivities.empty());
+    found[model] = all;
+  }
+  // A rank that waits for its messages is never faster than one that they do not stop.
+  CHECK(found["blocking"].makespan.p50 > found["latency"].makespan.p50);
+  CHECK(found["async"].makespan.p50 >= found["latency"].makespan.p50);
+
+  // By nearest rank: of five the third, the fifth and the fifth; the mean to the nearest tick.
+  const Run one = run(config_of("1f1b", 4, 8, kHop + noise));
+  std::vector<Ticks> times =
+      Scenarios(*one.schedule, *one.costs, *one.effective->costs.noise).run(5, 9).makespan;
+  std::sort(times.begin(), times.end());
+  const study::Quantiles<Ticks>& makespan = found["latency"].makespan;
+  CHECK(makespan.p50 == times[2]);
+  CHECK(makespan.p95 == times[4]);
+  CHECK(makespan.p99 == times[4]);
+  CHECK(makespan.mean == (2 * (times[0] + times[1] + times[2] + times[3] + times[4]) + 5) / 10);
+  std::ostringstream report;
+  study::write_report(report, one, {.scenarios = &found["latency"]});
+  CHECK(
+      report.str().find(fmt::format(R"("p50": {}, "p95": {})", format_ticks(times[2], TimeUnit::Microsecond),
+                                    format_ticks(times[4], TimeUnit::Microsecond))) != std::string::npos);
 }
 
 TEST_CASE("several steps under blocking messages") {

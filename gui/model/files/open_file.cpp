@@ -63,8 +63,8 @@ RunPtr open_times(Timeline timeline, const std::string& path, std::vector<std::s
   return build_timed_run(std::move(timeline), title, path, std::move(warnings), messages);
 }
 
-RunPtr open_timeline(const std::string& text, const std::string& path) {
-  io::TimelineFile read = io::read_timeline(text, path);
+RunPtr open_timeline(const std::string& text, const std::string& path, TimeUnit unit) {
+  io::TimelineFile read = study::read_times(text, path, unit);
   return open_times(std::move(read.timeline), path, std::move(read.warnings));
 }
 
@@ -76,8 +76,8 @@ RunPtr open_trace(const std::string& path) {
 }
 
 OpenedFile open_text(std::string text, const std::string& path, Configurations configurations,
-                     const Cancelled& cancelled) {
-  if (io::looks_like_timeline(text)) return run_of(open_timeline(text, path));
+                     const Cancelled& cancelled, TimeUnit unit) {
+  if (io::looks_like_timeline(text)) return run_of(open_timeline(text, path, unit));
   Request texts;
   texts.file = path;
   texts.text = text;
@@ -118,9 +118,9 @@ constexpr std::size_t kMaxFile = std::size_t{2} << 30;
 }  // namespace
 
 OpenedFile read_run_text(std::string text, const std::string& path, Configurations configurations,
-                         const Cancelled& cancelled) {
+                         const Cancelled& cancelled, TimeUnit unit) {
   try {
-    return open_text(std::move(text), path, configurations, cancelled);
+    return open_text(std::move(text), path, configurations, cancelled, unit);
   } catch (const Error& error) {
     return problem_of(error.line());
   } catch (const Stopped& ended) {
@@ -130,11 +130,12 @@ OpenedFile read_run_text(std::string text, const std::string& path, Configuratio
   }
 }
 
-OpenedFile read_run_file(const std::string& path, Configurations configurations, const Cancelled& cancelled) {
+OpenedFile read_run_file(const std::string& path, Configurations configurations, const Cancelled& cancelled,
+                         TimeUnit unit) {
   try {
     if (io::is_trace(path)) return run_of(open_trace(path));
     if (sweep::is_result_file(path)) return read_sweep(path, cancelled);
-    return read_run_text(io::read_file(path, kMaxFile), path, configurations, cancelled);
+    return read_run_text(io::read_file(path, kMaxFile), path, configurations, cancelled, unit);
   } catch (const Error& error) {
     return problem_of(error.line());
   } catch (const std::bad_alloc&) {
@@ -142,13 +143,26 @@ OpenedFile read_run_file(const std::string& path, Configurations configurations,
   }
 }
 
+namespace {
+
+/// Of timelines that do not say theirs: the unit of the first run on screen that is of another file, as in `pipeloom compare`.
+TimeUnit unit_beside(const Session& session, const std::string& path) {
+  for (const OpenRun& open : session.runs)
+    if (open.live || open.run->file != path) return open.run->timeline.unit;
+  return TimeUnit::Unit;
+}
+
+}  // namespace
+
 void FileOpener::open(Session& session, const std::string& path, bool compared) {
   session.say(fmt::format("opening {}", path));
   // The panel that edits a configuration simulates it itself.
   const auto todo = compared ? Configurations::Simulate : Configurations::Read;
   session.jobs.submit(
-      "open/" + path, [this, &session, path, compared, todo](const Cancelled& cancelled) -> Jobs::Finish {
-        auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled));
+      "open/" + path,
+      [this, &session, path, compared, todo,
+       unit = unit_beside(session, path)](const Cancelled& cancelled) -> Jobs::Finish {
+        auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled, unit));
         return [this, &session, path, compared, opened] { finish(session, *opened, path, compared); };
       });
 }
@@ -167,10 +181,13 @@ bool FileOpener::update(Session& session) {
   named_under_way_ = true;
   if (session.message.kind != MessageKind::Problem) session.say(fmt::format("opening {}", path));
   const auto todo = edits_named_ ? Configurations::Simulate : Configurations::Read;
-  session.jobs.submit("open named", [this, &session, path, todo](const Cancelled& cancelled) -> Jobs::Finish {
-    auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled));
-    return [this, &session, path, opened] { finish_named(session, *opened, path); };
-  });
+  session.jobs.submit("open named",
+                      [this, &session, path, todo,
+                       unit = unit_beside(session, path)](const Cancelled& cancelled) -> Jobs::Finish {
+                        auto opened =
+                            std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled, unit));
+                        return [this, &session, path, opened] { finish_named(session, *opened, path); };
+                      });
   return true;
 }
 

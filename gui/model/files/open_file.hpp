@@ -41,15 +41,15 @@ struct OpenedFile {
 /// What happens to a configuration: it may be somebody else's to simulate.
 enum class Configurations : std::uint8_t { Simulate, Read };
 
-/// Reads a file and simulates what has no times. Throws nothing: what is wrong is the result. For jobs: the reading of a long result, the
+/// Reads a file and simulates what has no times; a timeline that does not say its unit is in `unit`. Throws nothing: what is wrong is the result. For jobs: the reading of a long result, the
 /// search for an order and an evaluation end early when they are cancelled.
 [[nodiscard]] OpenedFile read_run_file(const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
-                                       const Cancelled& cancelled = {});
+                                       const Cancelled& cancelled = {}, TimeUnit unit = TimeUnit::Unit);
 /// The same for a text that is already there.
 [[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
-                                       const Cancelled& cancelled = {});
+                                       const Cancelled& cancelled = {}, TimeUnit unit = TimeUnit::Unit);
 
 /// Files that are being opened.
 class FileOpener : public Part {

@@ -68,6 +68,22 @@ auto matrix_of(const Value& value, const std::string& key, const CellOf& cell_of
   return rows;
 }
 
+/// The same of links between ranks: what stands on the diagonal is of none, so that null and 0 may.
+template <class CellOf>
+auto link_matrix_of(const Value& value, const std::string& key, const CellOf& cell_of) {
+  const auto is_diagonal = [&value](const Value& cell) {
+    const auto& rows = value.items();
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (i < rows[i].items().size() && &rows[i].items()[i] == &cell) return true;
+    return false;
+  };
+  return matrix_of(value, key, [&](const Value& cell, const std::string& path) -> std::int64_t {
+    const auto number = cell.is(ValueKind::Number) ? parse_fixed(cell.text(), kUnitScale) : std::nullopt;
+    const bool none = cell.is(ValueKind::Null) || (number && number->value == 0);
+    return none && is_diagonal(cell) ? 0 : cell_of(cell, path);
+  });
+}
+
 bool store(std::int64_t& out, std::optional<std::int64_t> number) {
   if (number) out = *number;
   return number.has_value();
@@ -366,7 +382,9 @@ void read_noise_member(pipeloom::Noise& out, std::string_view name, const Value&
 void Noise::read(cost::CostSpec& member, const Value& value, const ReadContext& context) {
   if (!value.is(ValueKind::Object)) refuse_value(value, context.key.path, context.key.form->kinds_text);
   const Value* model = value.find("model");
-  if (model == nullptr) refuse_value(value, context.key.path, context.key.form->kinds_text);
+  if (model == nullptr)
+    throw InputError(value.where(), fmt::format("costs.noise lacks \"model\"; give it, one of {}",
+                                                fmt::join(kNoiseModels, ", ")));
   pipeloom::Noise& out = member.noise.emplace();
   member.noise_where = value.where();
   out.model = noise_model_of(*model);
@@ -422,13 +440,13 @@ void Links::read(cost::TransferSpec& member, const Value& value, const ReadConte
     const std::string& name = value.keys()[i].name;
     const std::string path = key + "." + name;
     if (name == "latency")
-      member.matrix.latency =
-          matrix_of(value.items()[i], path,
-                    [&](const Value& cell, const std::string& of) { return time_of(cell, of, context); });
+      member.matrix.latency = link_matrix_of(
+          value.items()[i], path,
+          [&](const Value& cell, const std::string& of) { return time_of(cell, of, context); });
     else if (name == "bandwidth_gbps")
-      member.matrix.bits_per_second =
-          matrix_of(value.items()[i], path,
-                    [&](const Value& cell, const std::string& of) { return rate_of(cell, of, context); });
+      member.matrix.bits_per_second = link_matrix_of(
+          value.items()[i], path,
+          [&](const Value& cell, const std::string& of) { return rate_of(cell, of, context); });
     else
       throw InputError::unknown_name(value.where_key(i), "key of " + key, shortened(name, 64),
                                      {"latency", "bandwidth_gbps"});

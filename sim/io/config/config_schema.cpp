@@ -109,8 +109,17 @@ constexpr std::string_view kDefinitions = R"(    "time": {
         {
           "type": "object",
           "properties": {
-            "latency": {"$ref": "#/$defs/time_matrix"},
-            "bandwidth_gbps": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"$ref": "#/$defs/rate"}}}
+            "latency": {
+              "type": "array",
+              "minItems": 1,
+              "items": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/time"}, {"type": "null"}]}}
+            },
+            "bandwidth_gbps": {
+              "description": "null or 0 on the diagonal",
+              "type": "array",
+              "minItems": 1,
+              "items": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/rate"}, {"enum": [null, 0]}]}}
+            }
           },
           "additionalProperties": false
         }

@@ -38,9 +38,11 @@ bool is_csv(std::string_view line) {
          has(line, "end");
 }
 
-/// The form of `simulate --json`: schema_version leads, and the timeline comes last.
+/// The form of `simulate --json`: schema_version leads, the tool follows, and the timeline, if there is one, comes last.
 bool is_report(std::string_view text) {
-  return text.starts_with('{') && has(text.substr(0, 200), "\"schema_version\"") && has(text, "\"timeline\"");
+  const std::string_view head = text.substr(0, 200);
+  return text.starts_with('{') && has(head, "\"schema_version\"") &&
+         (has(head, "\"tool\"") || has(text, "\"timeline\""));
 }
 
 /// Rows of one rank and step.
@@ -224,6 +226,12 @@ class Filler {
 bool looks_like_timeline(std::string_view text) {
   const std::string_view line = first_line(text);
   return is_jsonl(line) || is_csv(line) || is_report(text);
+}
+
+bool says_unit(std::string_view text) {
+  const std::string_view line = first_line(text);
+  if (is_jsonl(line)) return has(line, "\"time_unit\"");
+  return !is_csv(line);
 }
 
 std::string failure_of_partial(std::string_view text) {

@@ -256,7 +256,9 @@ TimelineRows read_report_rows(std::string_view text, const std::string& name) {
   const Document document = Document::parse(text, name);
   const Value* timeline = document.root().find("timeline");
   if (timeline == nullptr || !timeline->is(ValueKind::Array))
-    throw InputError(Where{name}, "the report has no timeline; write it with --include timeline");
+    throw InputError(
+        Where{name},
+        "this is a report without a timeline; write it with `pipeloom simulate --json --include timeline`");
   TimelineRows out;
   if (const Value* unit = document.root().find("time_unit"))
     out.unit = unit_named(unit->text(), unit->where());

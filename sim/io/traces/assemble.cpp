@@ -473,4 +473,14 @@ TraceRun assemble(Trace trace) {
   return Assembler(std::move(trace)).run();
 }
 
+Timeline usual_steps(const TraceRun& run) {
+  Timeline out = run.timeline;
+  const auto ops = static_cast<std::ptrdiff_t>(out.schedule->num_ops());
+  for (auto step = run.outliers.rbegin(); step != run.outliers.rend(); ++step)
+    for (std::vector<Ticks>* const times : {&out.start, &out.end})
+      times->erase(times->begin() + *step * ops, times->begin() + (*step + 1) * ops);
+  out.steps -= static_cast<int>(run.outliers.size());
+  return out;
+}
+
 }  // namespace pipeloom::io

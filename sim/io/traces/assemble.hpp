@@ -41,4 +41,7 @@ struct TraceRun {
 /// whole. O(n log n).
 [[nodiscard]] TraceRun assemble(Trace trace);
 
+/// The timeline without its outliers: at least one step, as no median is one.
+[[nodiscard]] Timeline usual_steps(const TraceRun& run);
+
 }  // namespace pipeloom::io

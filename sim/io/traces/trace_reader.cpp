@@ -103,6 +103,15 @@ void require_no_damaged_rank(const std::vector<std::string>& passed_over, const 
                         shortened(std::filesystem::path(rank).filename().string(), 80), traces.format->name));
 }
 
+/// Of a folder without a trace.
+std::string what_is_there(const std::vector<std::string>& files) {
+  if (files.empty()) return "holds no files";
+  const std::string first = shortened(std::filesystem::path(files.front()).filename().string(), 80);
+  return files.size() == 1
+             ? fmt::format("holds {}, which is no trace", first)
+             : fmt::format("holds {} files, {} among them, and none is a trace", files.size(), first);
+}
+
 /// Of a folder what is no trace is passed over: configurations and pictures stand beside traces.
 void add_folder(const std::string& folder, TraceFiles& out) {
   const std::size_t before = out.files.size();
@@ -115,9 +124,11 @@ void add_folder(const std::string& folder, TraceFiles& out) {
       out.add(file, found);
   }
   if (out.files.size() == before)
-    throw InputError(Where{folder},
-                     fmt::format("the folder holds no trace of {}; name the one with the files of all ranks",
-                                 fmt::join(trace_format_names(), ", ")));
+    throw InputError(
+        Where{folder},
+        fmt::format("this folder {}; a folder is read as a run, from its ranks' traces of {}: name "
+                    "the one that holds them, or a file",
+                    what_is_there(passed_over), fmt::join(trace_format_names(), ", ")));
   require_no_damaged_rank(passed_over, out);
 }
 
@@ -178,16 +189,8 @@ bool is_trace_format(std::string_view name) {
 bool is_trace(const std::string& path) {
   if (path == "-" || path.empty()) return false;
   std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(path, error);
-  if (!is_file && !is_folder(path)) return false;
-  if (is_file) return known_format_of(path) != nullptr;
-  try {
-    const auto files = files_in(path);
-    return std::any_of(files.begin(), files.end(),
-                       [](const std::string& file) { return known_format_of(file) != nullptr; });
-  } catch (const InputError&) {
-    return false;  // whoever reads the folder says what is wrong with it
-  }
+  return is_folder(path) ||
+         (std::filesystem::is_regular_file(path, error) && known_format_of(path) != nullptr);
 }
 
 std::string format_of_rank_file(const std::string& path, const std::optional<std::string>& from) {

@@ -25,8 +25,8 @@ struct TraceFormatName {
 };
 [[nodiscard]] std::vector<TraceFormatName> trace_format_list();
 
-/// Whether a path that a user gave is a trace: a file that begins like one of the formats, packed or not, or a folder with such a file. False for "-" and what
-/// cannot be read.
+/// Whether a path that a user gave is a trace: a file that begins like one of the formats, packed or not, or a folder: nothing else is read from one, and read_trace() says what is
+/// wrong with it. False for "-" and what cannot be read.
 [[nodiscard]] bool is_trace(const std::string& path);
 
 /// The format of a file that holds one rank of a run whose other ranks have files of their own, "kineto"; empty for any other. `from` names the

@@ -82,6 +82,9 @@ const std::vector<std::string>& Grid::keys() const {
   return content_->keys;
 }
 
+Grid::Grid(std::shared_ptr<const GridContent> content)
+    : content_(std::move(content)), scenarios_(content_->scenarios) {}
+
 const std::vector<std::string>& Grid::metrics() const {
   return content_->metrics;
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "study/run/scenario_run.hpp"
 
 namespace pipeloom::sweep {
 
@@ -57,6 +59,10 @@ class Grid {
   [[nodiscard]] const std::vector<std::string>& keys() const;
   /// Names of the metrics that the grid asks for; empty: the default ones of the sweep.
   [[nodiscard]] const std::vector<std::string>& metrics() const;
+  /// The scenarios that every point runs, if there are any; no part of the grid's hash.
+  [[nodiscard]] const std::optional<study::ScenarioChoice>& scenarios() const { return scenarios_; }
+  /// Instead of what the file says.
+  void set_scenarios(const study::ScenarioChoice& choice) { scenarios_ = choice; }
   [[nodiscard]] std::uint64_t combinations() const;
   [[nodiscard]] bool has_conditions() const;
   /// False if a "where" excludes it. Thread-safe. Throws InputError for what an expression cannot compute, naming the combination.
@@ -78,9 +84,10 @@ class Grid {
   [[nodiscard]] const std::string& base_json() const;
 
  private:
-  explicit Grid(std::shared_ptr<const GridContent> content) : content_(std::move(content)) {}
+  explicit Grid(std::shared_ptr<const GridContent> content);
 
   std::shared_ptr<const GridContent> content_;
+  std::optional<study::ScenarioChoice> scenarios_;
 };
 
 }  // namespace pipeloom::sweep

@@ -101,6 +101,7 @@ struct GridContent {
   ChunkNames chunk_names;
   std::optional<Sample> sample;
   std::vector<std::string> metrics;
+  std::optional<study::ScenarioChoice> scenarios;
   std::string hash;
   std::string axes_json;
   std::string base_json;

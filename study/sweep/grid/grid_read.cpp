@@ -40,13 +40,13 @@ void require_at_most(std::size_t count, std::size_t limit, const char* what, con
 }
 
 /// A whole number from `least` to 9.2e18.
-std::uint64_t read_whole(const Value& object, const char* name, std::int64_t least) {
+std::uint64_t read_whole(const Value& object, const char* of, const char* name, std::int64_t least) {
   const Value* value = object.find(name);
   if (value == nullptr)
-    throw InputError(object.where(), fmt::format("\"sample\" lacks \"{}\"; add it", name));
+    throw InputError(object.where(), fmt::format("\"{}\" lacks \"{}\"; add it", of, name));
   const auto number = value->is(ValueKind::Number) ? parse_nano(value->text()) : std::nullopt;
   if (!number || *number % kOne != 0 || *number / kOne < least)
-    io::refuse_value(*value, fmt::format("\"{}\" of \"sample\"", name),
+    io::refuse_value(*value, fmt::format("\"{}\" of \"{}\"", name, of),
                      fmt::format("a whole number of {} or more", least));
   return static_cast<std::uint64_t>(*number / kOne);
 }
@@ -209,21 +209,34 @@ void GridReader::read_sample(const Value& object) {
                                      {"random", "lhs"});
     sample.method = name == "lhs" ? Sample::Method::Latin : Sample::Method::Random;
   }
-  sample.points = read_whole(object, "points", 1);
-  if (object.find("seed") != nullptr) sample.seed = read_whole(object, "seed", 0);
+  sample.points = read_whole(object, "sample", "points", 1);
+  if (object.find("seed") != nullptr) sample.seed = read_whole(object, "sample", "seed", 0);
   sample_where_ = object.where();
   content_->sample = sample;
 }
 
 void GridReader::read_metrics(const Value& value) {
   for (const Value& item : require(value, ValueKind::Array, "\"metrics\"").items()) {
-    const std::string name(
-        study::find_metric(require(item, ValueKind::String, "a metric").text(), item.where()).name);
+    const std::string name(study::find_metric(require(item, ValueKind::String, "a metric").text(),
+                                              item.where(), study::sweep_metrics())
+                               .name);
     auto& metrics = content_->metrics;
     if (std::find(metrics.begin(), metrics.end(), name) != metrics.end())
       throw InputError(item.where(), fmt::format("the metric {} is there twice; name it once", name));
     metrics.push_back(name);
   }
+}
+
+void GridReader::read_scenarios(const Value& object) {
+  require(object, ValueKind::Object, "\"scenarios\"");
+  require_keys(object, "\"scenarios\"", {"count", "seed"});
+  const std::uint64_t count = read_whole(object, "scenarios", "count", 1);
+  if (count > study::kMostScenarios)
+    throw InputError(object.where(), fmt::format("\"count\" of \"scenarios\" is {}; at most {} are run",
+                                                 count, study::kMostScenarios));
+  study::ScenarioChoice choice{.count = static_cast<int>(count)};
+  if (object.find("seed") != nullptr) choice.seed = read_whole(object, "scenarios", "seed", 0);
+  content_->scenarios = choice;
 }
 
 void GridReader::require_once() const {
@@ -252,13 +265,14 @@ void GridReader::require_once() const {
 
 void GridReader::read(const Value& root) {
   require(root, ValueKind::Object, "a grid");
-  require_keys(root, "a grid", {"base", "axes", "zip", "derive", "where", "sample", "metrics"});
+  require_keys(root, "a grid", {"base", "axes", "zip", "derive", "where", "sample", "metrics", "scenarios"});
   if (const Value* base = root.find("base")) read_base(*base);
   read_axes(root.find("axes"), root.find("zip"));
   if (const Value* derived = root.find("derive")) read_derived(*derived);
   if (const Value* conditions = root.find("where")) read_conditions(*conditions);
   if (const Value* sample = root.find("sample")) read_sample(*sample);
   if (const Value* metrics = root.find("metrics")) read_metrics(*metrics);
+  if (const Value* scenarios = root.find("scenarios")) read_scenarios(*scenarios);
 }
 
 namespace {

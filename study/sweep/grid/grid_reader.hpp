@@ -38,6 +38,7 @@ class GridReader {
   void read_conditions(const io::Value& value);
   void read_sample(const io::Value& object);
   void read_metrics(const io::Value& value);
+  void read_scenarios(const io::Value& object);
   [[nodiscard]] std::uint32_t key_number(const std::string& key);
   /// No key, or a part of one, is set twice in any block.
   void require_once() const;

@@ -66,6 +66,10 @@ void require_same(const Part& first, const Part& other) {
   if (a.version != b.version) differ("version", a.version, b.version);
   if (a.grid != b.grid || a.axes_json != b.axes_json || a.base_json != b.base_json)
     differ("grid", a.grid, b.grid);
+  if (a.scenarios != b.scenarios)
+    throw InputError(Where{other.name},
+                     fmt::format("it has {}, and {} has {}; merge results of one sweep only",
+                                 b.scenarios_text(), shortened(first.name, 80), a.scenarios_text()));
   if (a.points != b.points) differ("number of points", std::to_string(a.points), std::to_string(b.points));
   if (a.metrics != b.metrics) differ("list of metrics", join(a.metrics, ", "), join(b.metrics, ", "));
   if (first.reader.format() != other.reader.format()) {

@@ -124,8 +124,14 @@ Header Header::of(const Grid& grid, std::vector<std::string> metrics, std::uint6
   out.metrics = std::move(metrics);
   out.axes_json = grid.axes_json();
   out.base_json = grid.base_json();
+  out.scenarios = grid.scenarios();
   out.shard = shard;
   return out;
+}
+
+std::string Header::scenarios_text() const {
+  return scenarios ? fmt::format("{} scenarios of seed {}", scenarios->count, scenarios->seed)
+                   : "no scenarios";
 }
 
 std::string Header::line() const {
@@ -139,6 +145,8 @@ std::string Header::line() const {
     io::append_json_string(out, metrics[i]);
   }
   out += R"(], "axes": )" + axes_json + R"(, "base": )" + base_json;
+  if (scenarios)
+    out += fmt::format(R"(, "scenarios": {{"count": {}, "seed": {}}})", scenarios->count, scenarios->seed);
   if (shard) out += R"(, "shard": ")" + shard->text() + '"';
   return out + "}}";
 }
@@ -236,6 +244,13 @@ Header parse_header(std::string_view line, const Where& where) {
   out.axes_json = parser.value();
   parser.expect(R"(, "base": )");
   out.base_json = parser.value();
+  if (parser.take(R"(, "scenarios": {"count": )")) {
+    const std::uint64_t count = parser.whole_number();
+    if (count < 1 || count > study::kMostScenarios) refuse_header(where, "its count of scenarios is none");
+    parser.expect(R"(, "seed": )");
+    out.scenarios = {static_cast<int>(count), parser.whole_number()};
+    parser.expect("}");
+  }
   if (parser.take(R"(, "shard": )")) {
     const std::string shard = parser.text();
     // "auto" is never written.

@@ -2,7 +2,7 @@
 
 // A sweep's result file: a header line, then one line per point in grid order (docs/sweeps.md, contract of the format).
 //
-//   {"sweep": {"schema_version": 1, "version": "0.4.0", "grid": "<hash>", "points": N, "metrics": [...], "axes": [...], "base": {...}, "shard": "3/7"}}
+//   {"sweep": {"schema_version": 1, "version": "0.4.0", "grid": "<hash>", "points": N, "metrics": [...], "axes": [...], "base": {...}, "scenarios": {"count": 1000, "seed": 0}, "shard": "3/7"}}
 //   {"point": 17, "key": "<hash>", "config": {"ranks": 4}, "status": "ok", "metrics": {"makespan": 33.0}}
 //   {"point": 18, "key": "<hash>", "config": {"ranks": 5}, "status": "illegal", "error": "..."}
 //
@@ -52,12 +52,15 @@ struct Header {
   std::vector<std::string> metrics;
   std::string axes_json;
   std::string base_json;
+  std::optional<study::ScenarioChoice> scenarios;  ///< that every point ran
   std::optional<Shard> shard;
   /// What this program writes for a grid.
   [[nodiscard]] static Header of(const Grid& grid, std::vector<std::string> metrics, std::uint64_t points,
                                  std::optional<Shard> shard);
   /// One line of JSON, without its end.
   [[nodiscard]] std::string line() const;
+  /// "1000 scenarios of seed 0", or "no scenarios".
+  [[nodiscard]] std::string scenarios_text() const;
 };
 
 /// A line of a result that was read.

@@ -61,6 +61,9 @@ std::string shard_text(const Header& header) {
   if (found.grid != wanted.grid)
     refuse(path, fmt::format("cannot go on with this file: it belongs to another grid ({}, not {})",
                              shortened(found.grid, 32), wanted.grid));
+  if (found.scenarios != wanted.scenarios)
+    refuse(path, fmt::format("cannot go on with this file: it has {}, not {}", found.scenarios_text(),
+                             wanted.scenarios_text()));
   if (found.shard != wanted.shard)
     refuse(path, fmt::format("cannot go on with this file: it holds {}, not {}", shard_text(found),
                              shard_text(wanted)));

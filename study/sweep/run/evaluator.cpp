@@ -13,6 +13,13 @@ std::vector<std::string> default_metrics() {
   return {"makespan", "bubble_ratio", "peak_activation_bytes"};
 }
 
+std::vector<std::string> scenario_metrics() {
+  std::vector<std::string> out;
+  for (const study::Metric& metric : study::sweep_metrics())
+    if (metric.needs == study::Needs::Scenarios) out.emplace_back(metric.name);
+  return out;
+}
+
 std::shared_ptr<Evaluator::Cache> Evaluator::make_cache(std::size_t max_bytes) {
   return std::make_shared<Cache>(max_bytes);
 }
@@ -60,12 +67,14 @@ void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
     out.metrics.push_back(json_text(*metric, *metric->get(numbers), numbers, run.timeline.unit));
 }
 
-Evaluator::Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache) {
+Evaluator::Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache,
+                     const std::optional<study::ScenarioChoice>& scenarios) {
   std::vector<const study::Metric*> rows;
-  for (const std::string& name : metrics) rows.push_back(&study::find_metric(name));
+  for (const std::string& name : metrics)
+    rows.push_back(&study::find_metric(name, {}, study::sweep_metrics()));
   // Asked once: a sweep has many points.
   if (!limits.max_memory) limits.max_memory = study::default_max_memory();
-  const Wanted wanted = wanted_by(rows);
+  const Wanted wanted = wanted_by(rows, scenarios);
   state_ = std::make_unique<State>(State{
       std::move(metrics), std::move(rows), limits, std::move(cache), PointMetrics(wanted, limits), {}, {}});
 }

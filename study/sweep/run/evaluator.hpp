@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,8 @@ using study::name_of;
 
 /// Metrics of a sweep that names none.
 [[nodiscard]] std::vector<std::string> default_metrics();
+/// What comes to them where points run scenarios.
+[[nodiscard]] std::vector<std::string> scenario_metrics();
 
 /// What a cache did and holds.
 struct CacheUse {
@@ -37,8 +40,9 @@ class Evaluator {
 
   [[nodiscard]] static CacheUse use_of(const Cache& cache);
 
-  /// Throws InputError for names that are no metrics.
-  Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache);
+  /// Throws InputError for names that are no metrics. `scenarios` are run at every point where a metric needs them. REQUIRES: they are there if one does.
+  Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache,
+            const std::optional<study::ScenarioChoice>& scenarios = {});
   ~Evaluator();
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;

@@ -28,12 +28,14 @@ bool all_positive(const Table& table) {
 
 }  // namespace
 
-Wanted wanted_by(std::span<const study::Metric* const> metrics) {
+Wanted wanted_by(std::span<const study::Metric* const> metrics,
+                 const std::optional<study::ScenarioChoice>& scenarios) {
   const auto any = [metrics](study::Needs needs) {
     return std::any_of(metrics.begin(), metrics.end(),
                        [needs](const study::Metric* metric) { return metric->needs == needs; });
   };
-  return {any(study::Needs::Bound), any(study::Needs::Steady), any(study::Needs::Bytes)};
+  return {any(study::Needs::Bound), any(study::Needs::Steady), any(study::Needs::Bytes),
+          any(study::Needs::Scenarios) ? scenarios : std::nullopt};
 }
 
 const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& given, bool& grown) {
@@ -42,11 +44,16 @@ const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& give
   const io::Config& config = estimated ? estimated->config : given;
   const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
                      !made.schedule()->has_copies() && measure_quickly(made, config, grown);
-  if (quick) return run_;
+  if (quick) {
+    if (wanted_.scenarios)
+      run_.scenarios = study::run_scenarios(*made.schedule(), run_.costs, config.costs, *wanted_.scenarios);
+    return run_;
+  }
   Limits limits = limits_;
   limits.critical_path_entries = 0;
   if (!wanted_.bound) limits.bound_entries = 0;
   Run run = study::evaluate_made(made.schedule(), config, limits);
+  if (wanted_.scenarios) run_.scenarios = study::run_scenarios(run, *wanted_.scenarios);
   run_.memory = *run.memory;
   run_.timeline = std::move(run.timeline);
   run_.metrics = std::move(*run.metrics);

@@ -7,6 +7,7 @@
 //   nothing but totals                           Simulator without a timeline
 //   bytes that depend on time                    Simulator with a timeline
 //   copies, transfers that block or queue        study::evaluate_made()
+//   scenarios                                    study::run_scenarios(), besides
 
 #include <memory>
 #include <optional>
@@ -29,8 +30,11 @@ struct Wanted {
   bool bound = false;
   bool period = false;  ///< of the repeated schedule
   bool bytes = false;   ///< peaks
+  std::optional<study::ScenarioChoice> scenarios = {};
 };
-[[nodiscard]] Wanted wanted_by(std::span<const study::Metric* const> metrics);
+/// `scenarios` where a metric needs them.
+[[nodiscard]] Wanted wanted_by(std::span<const study::Metric* const> metrics,
+                               const std::optional<study::ScenarioChoice>& scenarios);
 
 /// What is known of a point; its metrics as far as they are wanted.
 struct PointRun {
@@ -39,8 +43,13 @@ struct PointRun {
   Timeline timeline;
   Metrics metrics;
   std::optional<OverLimit> over_limit;
+  std::optional<study::ScenarioSummary> scenarios;
 
-  [[nodiscard]] study::RunNumbers numbers() const { return {&metrics, &timeline, &memory}; }
+  [[nodiscard]] study::RunNumbers numbers() const {
+    study::RunNumbers out{&metrics, &timeline, &memory};
+    if (scenarios) out.scenarios = &*scenarios;
+    return out;
+  }
 };
 
 /// Measures points; keeps its buffers. One per thread.

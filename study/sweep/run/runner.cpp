@@ -220,8 +220,37 @@ std::vector<PieceWorker> make_workers(const Grid& grid, const SweepOptions& opti
   const auto cache = Evaluator::make_cache();
   std::vector<PieceWorker> workers;
   for (std::uint64_t i = 0; i < count; ++i)
-    workers.emplace_back(grid, Evaluator(metrics, options.limits, cache), lines, options.shard);
+    workers.emplace_back(grid, Evaluator(metrics, options.limits, cache, grid.scenarios()), lines,
+                         options.shard);
   return workers;
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<std::string> default_metrics_of(const Grid& grid) {
+  std::vector<std::string> out = default_metrics();
+  if (grid.scenarios())
+    for (std::string& name : scenario_metrics()) out.push_back(std::move(name));
+  return out;
+}
+
+/// Scenarios that no metric asks for would cost time, and metrics that ask for them need some.
+void require_scenarios_asked(const Grid& grid, const std::vector<std::string>& metrics, const Where& where) {
+  const auto needs = [](const std::string& name) {
+    return study::find_metric(name, {}, study::sweep_metrics()).needs == study::Needs::Scenarios;
+  };
+  const auto found = std::find_if(metrics.begin(), metrics.end(), needs);
+  if (found != metrics.end() && !grid.scenarios())
+    throw InputError(where, fmt::format("{} is of scenarios, and there are none; give --scenarios N, or "
+                                        "\"scenarios\": {{\"count\": N}} in the grid",
+                                        *found));
+  if (found == metrics.end() && grid.scenarios())
+    throw InputError(where,
+                     fmt::format("scenarios are asked for, and no metric is of them; add {} or others, or "
+                                 "leave the scenarios out",
+                                 scenario_metrics().front()));
 }
 
 }  // namespace
@@ -229,14 +258,15 @@ std::vector<PieceWorker> make_workers(const Grid& grid, const SweepOptions& opti
 std::vector<std::string> metrics_of(const Grid& grid, const std::vector<std::string>& asked) {
   std::vector<std::string> out = !asked.empty()            ? asked
                                  : !grid.metrics().empty() ? grid.metrics()
-                                                           : default_metrics();
+                                                           : default_metrics_of(grid);
   const Where where = asked.empty() ? Where{} : Where{"--metrics"};
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = study::find_metric(out[i], where).name;
+    out[i] = study::find_metric(out[i], where, study::sweep_metrics()).name;
     if (std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(i), out[i]) !=
         out.begin() + static_cast<std::ptrdiff_t>(i))
       throw InputError(where, fmt::format("the metric {} is there twice; keep one of them", out[i]));
   }
+  require_scenarios_asked(grid, out, where);
   return out;
 }
 

@@ -51,8 +51,8 @@ struct SweepSummary {
   double seconds = 0;
 };
 
-/// Metrics that a sweep reports: the options', else the grid's, else default_metrics(). Throws InputError for unknown names and those
-/// given twice.
+/// Metrics that a sweep reports: the options', else the grid's, else default_metrics() and, with scenarios, theirs. Throws InputError for unknown names, those
+/// given twice, metrics of scenarios that there are none of, and scenarios that no metric is of.
 [[nodiscard]] std::vector<std::string> metrics_of(const Grid& grid, const std::vector<std::string>& asked);
 
 /// Processors that this process may use, at least 1.

@@ -52,7 +52,7 @@ Run run_with(const ScheduleIn& schedule, const std::string& costs) {
 
 std::string file_of(const Calibration& found) {
   std::ostringstream out;
-  write_costs(out, found.measured);
+  write_made_costs(out, found.measured, found.costs);
   return out.str();
 }
 
@@ -94,6 +94,25 @@ TEST_CASE("every schedule with unequal stages, messages that take time of ranks,
     CHECK(found.replay->simulated == found.replay->measured);
     // The file says the same as the costs that were replayed.
     CHECK(run_with(schedule, file_of(found)).timeline.end == timeline.end);
+  }
+}
+
+TEST_CASE(
+    "messages that ranks wait for, or that are prefetched, are told by what the step leaves unexplained",
+    "[calibrate]") {
+  const ScheduleIn schedule = made("1f1b", {.ranks = 4, .microbatches = 12});
+  for (const auto& [model, plan] : {std::pair{"blocking", "step"}, std::pair{"async", "at-sender"}}) {
+    const Timeline timeline = timeline_of(
+        schedule,
+        fmt::format(R"(, "transfer": {{"latency": 1.5, "model": "{}", "plan": "{}"}})", model, plan));
+    const Calibration found = calibrate(timeline);
+    CAPTURE(model, file_of(found));
+    CHECK(name_of(found.costs.transfer.model) == model);
+    REQUIRE(found.replay);
+    CHECK(found.replay->simulated == found.replay->measured);
+    CHECK(run_with(schedule, file_of(found)).timeline.end == timeline.end);
+    REQUIRE(!found.warnings.empty());
+    CHECK(found.warnings.back().find(fmt::format("of the transfer model `{}`", model)) != std::string::npos);
   }
 }
 

@@ -296,7 +296,7 @@ TEST_CASE("The configuration's table has every key and where it comes from") {
 TEST_CASE("A page of a run tells of its scenarios") {
   // Without noise every step is the same: (m + p - 1)(F + B) = 5 * 3 units.
   Run run = run_of(config("gpipe", 2, 4, R"(, "costs": {"noise": {"model": "constant"}})"));
-  const ScenarioSummary scenarios = run_scenarios(run, 8, 3);
+  const ScenarioSummary scenarios = run_scenarios(run, {8, 3});
   const std::string text = markdown_of(run_page(run, Medium::Markdown, &scenarios));
   CHECK(text.find("## Steps that vary") != std::string::npos);
   CHECK(text.find("8 scenarios, seed 3: durations vary as costs.noise says.") != std::string::npos);

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <random>
+#include <string>
 
+#include "study/run/evaluate.hpp"
+#include "study/run/scenario_run.hpp"
 #include "study/sweep/result/result_file.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
@@ -263,6 +266,67 @@ TEST_CASE("Progress counts points from the resumed ones to the last") {
   CHECK(last.done == 22);
   CHECK(last.total == 22);
   CHECK(last.counts.total() == 22);
+}
+
+namespace {
+
+/// 1F1B and ZB-H1 with 5 % noise under this transfer model; `more` is behind the base.
+Grid noisy_grid(const std::string& model, const std::string& more) {
+  return Grid::parse(R"({"base": {"ranks": 4, "microbatches": 8, "costs": {"forward": 1, "backward_input": 1,
+      "backward_weight": 1, "noise": {"model": "lognormal", "sigma": 0.05},
+      "transfer": {"latency": 0.1, "model": ")" +
+                         model + R"("}}}, "axes": {"schedule": ["1f1b", "zb-h1"]})" + more + "}",
+                     "g");
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Points run scenarios where the grid or an option asks for them, with the numbers of one run each") {
+  const test::Folder folder("sweep-scenarios");
+  for (const char* model : {"latency", "blocking"}) {
+    INFO(model);
+    const Grid grid = noisy_grid(model, R"(, "scenarios": {"count": 20, "seed": 3})");
+    const std::string file = folder / model;
+    static_cast<void>(run_sweep(grid, into(file)));
+    ResultReader reader(file);
+    REQUIRE(reader.header().scenarios == study::ScenarioChoice{20, 3});
+    CHECK(reader.header().metrics.size() == default_metrics().size() + scenario_metrics().size());
+    ResultLine line;
+    Combination combination;
+    for (std::uint64_t point = 0; reader.next(line); ++point) {
+      REQUIRE(grid.combination(point, combination));
+      const Run run = study::evaluate(grid.config(combination));
+      const study::ScenarioSummary summary = study::run_scenarios(run, {20, 3});
+      const auto metric = [&](const std::string& name) {
+        for (const auto& [known, value] : line.metrics)
+          if (known == name) return value;
+        return std::string("none");
+      };
+      CHECK(metric("makespan_p50") == format_ticks(summary.makespan.p50, TimeUnit::Unit));
+      CHECK(metric("makespan_p95") == format_ticks(summary.makespan.p95, TimeUnit::Unit));
+      CHECK(metric("makespan_p99") == format_ticks(summary.makespan.p99, TimeUnit::Unit));
+      CHECK(std::stod(metric("bubble_ratio_p95")) == summary.bubble.p95);
+    }
+    // Another number of them, or another seed, is another result.
+    Grid other = grid;
+    other.set_scenarios({20, 4});
+    CHECK(refusal_of(other, resuming(into(file)))
+              .find("it has 20 scenarios of seed 3, not 20 scenarios of seed 4") != std::string::npos);
+    CHECK(refusal_of(noisy_grid(model, ""), resuming(into(file))).find("not no scenarios") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("Metrics of scenarios need some, and scenarios a metric") {
+  CHECK_THROWS_WITH(metrics_of(noisy_grid("latency", ""), {"makespan_p95"}),
+                    Catch::Contains("makespan_p95 is of scenarios, and there are none; give --scenarios N"));
+  CHECK_THROWS_WITH(metrics_of(noisy_grid("latency", R"(, "scenarios": {"count": 2})"), {"makespan"}),
+                    Catch::Contains("no metric is of them; add makespan_p50"));
+  CHECK_THROWS_WITH(noisy_grid("latency", R"(, "scenarios": {"count": 0})"),
+                    Catch::Contains("\"count\" of \"scenarios\""));
+  CHECK_THROWS_WITH(noisy_grid("latency", R"(, "scenarios": {"seed": 1})"),
+                    Catch::Contains("\"scenarios\" lacks \"count\""));
 }
 
 TEST_CASE("Metrics may be chosen, each once") {

@@ -1,0 +1,21 @@
+#pragma once
+
+// Scenarios (sim/engine/scenarios.hpp) under message rules: the program once for each of them, with the same draws. Some tens of times slower than a
+// pass over a fixed order.
+
+#include <cstdint>
+
+#include <pipeloom/costs.hpp>
+#include "sim/engine/scenarios.hpp"
+#include "sim/messages/program_engine.hpp"
+
+namespace pipeloom {
+
+/// Scenarios 0 .. count - 1 of `seed`. What is on a link's path is the time that its messages run, without queueing behind others. `costs` are
+/// bound to the program's schedule. Throws as Scenarios does, and ScheduleError if the program hangs.
+/// REQUIRES: Scenarios::supports(); run_program() and Scenarios accept the arguments; 0 <= count.
+[[nodiscard]] ScenarioTimes program_scenarios(const Program& program, const Costs& costs,
+                                              const MessageRules& rules, const Noise& noise, int count,
+                                              std::uint64_t seed);
+
+}  // namespace pipeloom

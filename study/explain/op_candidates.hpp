@@ -1,0 +1,67 @@
+#pragma once
+
+// Which sets of ops could take longer or shorter: the names that there are, the cells and entries that each covers, and which of them no
+// measurement can tell apart. What fits is found in op_causes.cpp.
+
+#include <cstdint>
+#include <vector>
+
+#include "study/explain/model.hpp"
+#include "study/explain/op_causes.hpp"
+
+namespace pipeloom::study::explain {
+
+inline constexpr double kSmallestSigma = 0.001;
+
+/// What an op set says of one cell or entry: the part of its time that it covers.
+struct Cover {
+  std::uint32_t index = 0;
+  double part = 1;
+};
+
+/// A set of ops and where it is. Sets with the same cover are one candidate.
+struct Candidate {
+  OpSet ops;
+  std::vector<Cover> covers;
+  std::vector<OpSet> equivalent;
+  double usual = 1;  ///< ticks: mean predicted time of its ops
+  bool alike = true;
+
+  [[nodiscard]] OpCause cause(bool is_added) const {
+    return {.ops = ops, .is_added = is_added, .usual = usual, .alike = alike, .equivalent = equivalent};
+  }
+};
+
+/// A cell: repeats of an entry.
+struct Cell {
+  std::uint32_t first = 0;  ///< an entry of it
+  double mean = 0;          ///< of the log ratios, microbatches taken off
+  double count = 0;
+};
+
+struct Sample {
+  std::uint32_t entry = 0;
+  double value = 0;  ///< log(measured / predicted)
+};
+
+/// Everything of one search.
+struct Search {
+  const Wiring* wiring = nullptr;
+  std::vector<std::uint32_t> cell_of;
+  std::vector<Cell> cells;
+  std::vector<std::vector<Sample>> samples;  ///< [cell]
+  std::vector<Candidate> of_cells;
+  std::vector<Candidate> of_entries;  ///< microbatches
+  double sigma = kSmallestSigma;      ///< of single ops
+};
+
+/// Part of an entry's predicted time that `ops` covers.
+[[nodiscard]] double part_covered(const Wiring& wiring, std::size_t e, const OpSet& ops);
+
+/// Fills cell_of, cells and room for samples. REQUIRES: wiring.
+void number_cells(Search& search);
+
+/// Fills the candidates. Sets that cover the same are one, with both names. REQUIRES: cells with counts.
+void list_candidates(Search& search);
+
+}  // namespace pipeloom::study::explain
