@@ -108,7 +108,7 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
     return model::kept_tensors(model, layer, setting.split, recomputation, modules);
   };
   const auto all = kept(Recomputation::None, {});
-  const bool whole = setting.recomputation == Recomputation::Full;
+  const bool whole = recomputes_all(setting);
   const auto stays = kept(whole ? Recomputation::Full : Recomputation::None, setting.modules);
   LayerBytes out;
   add_tensors(stays, out);

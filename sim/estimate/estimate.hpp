@@ -37,6 +37,11 @@ struct Setting {
   bool overlaps_reduction = false;        ///< gradients are summed layer by layer behind the last backward
 };
 
+/// Whether a pass's whole forward runs again, as an op of its own.
+[[nodiscard]] inline bool recomputes_all(const Setting& setting) {
+  return setting.recomputation == model::Recomputation::Full;
+}
+
 /// What the time of a pass, or of the step's end, is made of.
 enum class Term : std::uint8_t { Gemm, Attention, Elementwise, Collectives, Launch, Head, Measured };
 inline constexpr std::size_t kTerms = 7;

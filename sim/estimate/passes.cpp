@@ -29,7 +29,7 @@ LayerTime time_of_layer(const Setting& setting, const model::Layer& layer) {
   const model::Work work = model::work_of(*setting.model, layer, setting.split);
   LayerTime out = layer_of(hardware::layer_time(device, work, setting.split, setting.model->norm));
   for (PassTime& pass : out.pass) pass.of(Term::Collectives) *= 1 - setting.hidden_collectives;
-  if (setting.recomputation == model::Recomputation::Full) {
+  if (recomputes_all(setting)) {
     out.recomputed = out.pass[0];
     return out;
   }

@@ -27,7 +27,7 @@ MemoryModel only(const EstimatedRun& run, Category category) {
   const bool is_kept = category == Category::UntilInput || category == Category::UntilWeight;
   each(model.activation, is_kept, bytes);
   each(model.released_at_input, category == Category::UntilInput, bytes);
-  each(model.stash, is_kept && run.run.schedule->contains(OpKind::Recompute), bytes);
+  each(model.stash, is_kept && recomputes_all(run.costs.setting), bytes);
   each(model.logits, category == Category::Logits, bytes);
   each(model.static_bytes, !is_per_microbatch(category), bytes);
   each(model.receive, false, bytes);

@@ -22,7 +22,7 @@ Rank busiest(const EstimatedRun& run) {
 
 /// All passes of one microbatch over the rank's stages.
 PassTime passes_of(const EstimatedRun& run, Rank rank) {
-  const bool recomputes = run.run.schedule->contains(OpKind::Recompute);
+  const bool recomputes = estimate::recomputes_all(run.costs.setting);
   PassTime sum;
   for (const Stage stage : run.run.schedule->placement().stages_of(rank)) {
     const estimate::Stage& of = run.costs.estimate.stages[stage.at()];

@@ -95,8 +95,8 @@ std::string report_schema(std::span<const Metric> table) {
 }
 
 std::vector<std::string> schema_names() {
-  return {"config", "report",       "schedule", "suite", "baseline",    "comparison",
-          "grid",   "sweep-result", "check",    "run",   "explanation", "calibration", "estimate"};
+  return {"config",       "report", "schedule", "suite",       "baseline",    "comparison", "grid",
+          "sweep-result", "check",  "run",      "explanation", "calibration", "estimate"};
 }
 
 std::string schema_text(std::string_view name) {

@@ -91,7 +91,7 @@ class Filler {
       fill_duration(OpKind::BackwardInput, "costs.backward_input", ticks_of(Pass::BackwardInput));
       fill_duration(OpKind::BackwardWeight, "costs.backward_weight", ticks_of(Pass::BackwardWeight));
     }
-    if (out_.config.options.recompute.on)
+    if (recomputes_all(out_.setting))
       fill_duration(OpKind::Recompute, "costs.recompute",
                     [](const Stage& stage) { return stage.recomputed_ticks; });
   }
@@ -165,7 +165,7 @@ class Filler {
     fill_bytes("memory.static_bytes", memory.static_bytes,
                [](const Stage& stage) { return stage.bytes.fixed(); });
     fill_bytes("memory.logits_bytes", memory.logits, bytes_of(Category::Logits));
-    if (out_.config.options.recompute.on)
+    if (recomputes_all(out_.setting))
       fill_bytes("memory.stash_bytes", memory.stash, [](const Stage& stage) { return stage.stash; });
     fill_limit(memory);
   }
@@ -200,7 +200,7 @@ class Filler {
 
 /// What was read of a name or file once is not read again, unless the file has changed: sweeps and the window ask for every run.
 template <class Thing>
-class Known {
+class ReadOnce {
  public:
   template <class Find>
   std::shared_ptr<const Thing> get(const std::string& name, const Find& find) {
@@ -220,11 +220,11 @@ class Known {
 };
 
 std::shared_ptr<const model::Model> known_model(const std::string& name, const Where& where) {
-  static Known<model::Model> known;
+  static ReadOnce<model::Model> known;
   return known.get(name, [&] { return std::make_shared<const model::Model>(io::find_model(name, where)); });
 }
 std::shared_ptr<const hardware::Hardware> known_hardware(const std::string& name, const Where& where) {
-  static Known<hardware::Hardware> known;
+  static ReadOnce<hardware::Hardware> known;
   return known.get(name, [&] { return io::find_hardware(name, where); });
 }
 

@@ -16,7 +16,7 @@ namespace {
 /// A file of sizes is small.
 constexpr std::size_t kMostModelBytes = std::size_t{16} << 20;
 
-const ModelPreset* preset_named(std::string_view text) {
+const ModelPreset* model_preset(std::string_view text) {
   const std::string name = lower(text);
   const auto& presets = model_presets();
   const auto found = std::find_if(presets.begin(), presets.end(), [&](const ModelPreset& preset) {
@@ -62,7 +62,7 @@ model::Model parse_model(std::string_view text, const std::string& name) {
 }
 
 model::Model find_model(const std::string& text, const Where& where) {
-  if (const ModelPreset* preset = preset_named(text))
+  if (const ModelPreset* preset = model_preset(text))
     return read_model(Document::parse(preset->json, std::string(preset->name)).root());
   if (begins_with_options(text)) return read_megatron(text, where.text());
   std::error_code ignored;
