@@ -115,6 +115,20 @@ struct Decimal : Scalar<Decimal, std::int64_t> {
   }
 };
 
+/// A number from 0 to 1.
+struct Share : Scalar<Share, std::int64_t> {
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Decimal;
+  static std::int64_t parse(const Value& value, const ReadContext& context) {
+    return share_of(value, context);
+  }
+  static void print(TextWriter& out, std::int64_t number, TimeUnit) { out.ticks(number, kNano); }
+  static std::optional<std::int64_t> exact(std::string_view json, const Context&) {
+    const auto number = exact_number(json, kUnitScale);
+    return number && *number <= kUnitScale ? number : std::nullopt;
+  }
+};
+
 /// For members that patches leave alone.
 struct Unpatched {
   static constexpr bool kPatchesWhole = false;

@@ -122,11 +122,8 @@ void derive_microbatches(Config& config) {
   }
 }
 
-/// What spreads a model means nothing without one, and no more than everything can be hidden.
+/// What spreads a model means nothing without one.
 void require_model(const Config& config) {
-  if (config.costs.model.hidden_collectives.value_or(0) > kUnitScale)
-    throw InputError(config.place_of("costs.hidden_collectives"),
-                     "costs.hidden_collectives is a share; take 0 to 1");
   if (!config.costs.model.model.empty()) return;
   for (const std::string_view path :
        {"costs.hardware", "costs.tp", "costs.dp", "costs.cp", "costs.ep", "costs.zero", "costs.seq",

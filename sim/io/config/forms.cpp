@@ -162,6 +162,11 @@ const Form Decimal::kForm = {
     .schema = fixed<R"("anyOf": [{"type": ["number", "null"], "exclusiveMinimum": 0}, )"
                     R"({"type": "string", "pattern": )"
                     R"("^[0-9.]+ ?[kKmMgGtTpP]?([bB]it|B)/s$"}])">};
+const Form Share::kForm = {.help = "a number from 0 to 1",
+                           .kinds = value_kinds({K::Number}),
+                           .kinds_text = "a number",
+                           .is_number = true,
+                           .schema = fixed<R"("type": "number", "minimum": 0, "maximum": 1)">};
 const Form Time::kForm = {.help = "a time: a number, or a text such as \"23.6ms\"",
                           .kinds = value_kinds({K::Number, K::String}),
                           .kinds_text = "a time",

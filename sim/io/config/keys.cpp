@@ -321,7 +321,7 @@ constexpr Key kKeys[] = {
                  "layer by layer",
          .choices = "exposed|overlapped",
          .holds = has_model}),
-    key<codec::Decimal, InModel<&ModelSpec::hidden_collectives>>(
+    key<codec::Share, InModel<&ModelSpec::hidden_collectives>>(
         {.path = "costs.hidden_collectives",
          .group = KeyClass::Cost,
          .default_text = "0",

@@ -138,6 +138,13 @@ std::int64_t rate_of(const Value& value, std::string_view key, const ReadContext
   return number;
 }
 
+std::int64_t share_of(const Value& value, const ReadContext& context) {
+  constexpr std::string_view kAllowed = "a number from 0 to 1";
+  const std::int64_t number = fixed_of(value, context.key.path, context, kUnitScale, kAllowed, true);
+  if (number > kUnitScale) refuse_value(value, context.key.path, kAllowed);
+  return number;
+}
+
 std::optional<std::int64_t> positive_decimal_of(const Value& value, const ReadContext& context) {
   if (value.is(ValueKind::Null)) return std::nullopt;
   if (context.key.unit == "1e9 bit/s") return rate_of(value, context.key.path, context);

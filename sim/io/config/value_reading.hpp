@@ -32,6 +32,8 @@ struct ReadContext {
 [[nodiscard]] std::int64_t count_of(const Value& value, const ReadContext& context);
 /// A bandwidth above 0 in bits per second: a number of 1e9 of them, or a rate with its unit.
 [[nodiscard]] std::int64_t rate_of(const Value& value, std::string_view key, const ReadContext& context);
+/// A number from 0 to 1 in units of 1e-9.
+[[nodiscard]] std::int64_t share_of(const Value& value, const ReadContext& context);
 /// A number above 0 in units of 1e-9, or nothing for null; keys in 1e9 bit/s take rates with a unit too.
 [[nodiscard]] std::optional<std::int64_t> positive_decimal_of(const Value& value, const ReadContext& context);
 [[nodiscard]] const std::string& text_of(const Value& value, const ReadContext& context);

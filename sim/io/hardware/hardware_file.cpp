@@ -32,13 +32,20 @@ void read_memory(const Value& value, Hardware& hardware) {
 }
 
 void read_matrix(const Value& value, Hardware& hardware) {
-  const Section section(value, "matrix", {"bf16_tflops", "fp8_tflops"});
+  const Section section(value, "matrix", {"bf16_tflops", "fp8_tflops", "precision"});
   const std::array<std::string_view, hardware::kPrecisions> keys = {"bf16_tflops", "fp8_tflops"};
   for (std::size_t precision = 0; precision < keys.size(); ++precision) {
     double teraflops = hardware.matrix_rate[precision] / kTera;
     section.number(keys[precision], teraflops, kTeraflops);
     hardware.matrix_rate[precision] = teraflops * kTera;
   }
+  const Value* chosen = section.find("precision");
+  if (chosen == nullptr) return;
+  const std::size_t precision = choice_in(*chosen, "matrix.precision", {"bf16", "fp8"});
+  if (hardware.matrix_rate[precision] == 0)
+    throw InputError(chosen->where(), fmt::format("matrix.precision is {}, but {} is missing; give it too",
+                                                  chosen->text(), keys[precision]));
+  hardware.precision = static_cast<hardware::Precision>(precision);
 }
 
 void read_gemm(const Value& value, Hardware& hardware) {

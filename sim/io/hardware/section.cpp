@@ -44,6 +44,13 @@ const std::vector<Value>& array_of(const Value& value, std::string_view key, std
   return value.items();
 }
 
+std::size_t choice_in(const Value& value, std::string_view what, const std::vector<std::string>& names) {
+  if (value.is(ValueKind::String))
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i] == value.text()) return i;
+  throw InputError::unknown_name(value.where(), what, shortened(value.text(), 64), names);
+}
+
 Section::Section(const Value& value, std::string path, std::initializer_list<std::string_view> keys)
     : value_(value), path_(std::move(path)) {
   const std::string_view shown = path_.empty() ? std::string_view("hardware") : std::string_view(path_);

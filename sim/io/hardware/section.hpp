@@ -26,6 +26,10 @@ struct NumberRange {
 [[nodiscard]] const std::vector<Value>& array_of(const Value& value, std::string_view key,
                                                  std::string_view allowed);
 
+/// The place of a name among `names`. Throws InputError, with the nearest, for what is none.
+[[nodiscard]] std::size_t choice_in(const Value& value, std::string_view what,
+                                    const std::vector<std::string>& names);
+
 class Section {
  public:
   /// `path`: "" for the file itself, "gemm". Throws InputError where `value` is no object or has a key that is not among `keys`; "source" and

@@ -38,14 +38,6 @@ void for_each_row(const Value& rows, const std::string& key, std::size_t columns
   }
 }
 
-/// The place of a name among `names`.
-std::size_t choice_in(const Value& value, std::string_view what, const std::vector<std::string>& names) {
-  if (value.is(ValueKind::String))
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i] == value.text()) return i;
-  throw InputError::unknown_name(value.where(), what, shortened(value.text(), 64), names);
-}
-
 Pass pass_of(const Value& value, bool with_weights) {
   std::vector<std::string> names = {"forward", "input"};
   if (with_weights) names.emplace_back("weight");
