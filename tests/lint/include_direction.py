@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     "sim/io/json": ["sim", "sim/base"],
     "sim/io/config": ["sim", "sim/base", "sim/cost", "sim/io/json"],
     "sim/io": ["sim", "sim/base"],
+    "sim/io/models": ["sim", "sim/base", "sim/model", "sim/io/json"],
     "sim/io/formats": ["sim", "sim/base", "sim/analysis", "sim/torch", "sim/layout", "sim/draw", "sim/io/json", "sim/io/config"],
     "sim/io/traces": ["sim", "sim/base", "sim/analysis", "sim/io/json", "sim/io/formats"],
     "sim/io/pictures": ["sim", "sim/base", "sim/draw", "sim/io/json", "sim/io/formats"],

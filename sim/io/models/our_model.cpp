@@ -1,0 +1,231 @@
+// Our own model files.
+
+#include <fmt/format.h>
+
+#include <pipeloom/error.hpp>
+#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
+#include "sim/io/models/fields.hpp"
+#include "sim/io/models/model_readers.hpp"
+#include "sim/model/check.hpp"
+
+namespace pipeloom::io {
+namespace {
+
+using models::Fields;
+using models::refuse;
+
+constexpr char kEmbedding = 'E';
+constexpr char kHead = 'L';
+constexpr std::size_t kMostLayers = 1 << 20;
+
+void read_part(Fields& fields, model::Attention& out) {
+  fields.need("heads", out.heads);
+  out.kv_heads = out.heads;
+  fields.read("kv_heads", out.kv_heads);
+  fields.need("head_dim", out.head_dim);
+  fields.read("qkv_bias", out.qkv_bias);
+  fields.read("output_bias", out.output_bias);
+  fields.read("head_norms", out.head_norms);
+  fields.read("causal", out.causal);
+  fields.read("window", out.window);
+}
+
+void read_part(Fields& fields, model::LatentAttention& out) {
+  fields.need("heads", out.heads);
+  fields.read("q_rank", out.q_rank);
+  fields.need("kv_rank", out.kv_rank);
+  fields.need("nope_dim", out.nope_dim);
+  fields.need("rope_dim", out.rope_dim);
+  fields.need("v_dim", out.v_dim);
+}
+
+void read_part(Fields& fields, model::Mamba& out) {
+  fields.need("heads", out.heads);
+  fields.need("head_dim", out.head_dim);
+  fields.need("groups", out.groups);
+  fields.need("state", out.state);
+  fields.read("conv", out.conv);
+}
+
+void read_part(Fields& fields, model::Mlp& out) {
+  fields.need("ffn", out.ffn);
+  fields.read("gated", out.gated);
+  fields.read("bias", out.bias);
+}
+
+void read_part(Fields& fields, model::Experts& out) {
+  fields.need("experts", out.experts);
+  fields.need("top_k", out.top_k);
+  fields.need("ffn", out.ffn);
+  fields.read("shared_ffn", out.shared_ffn);
+  fields.read("gated", out.gated);
+  fields.read("shared_gate", out.shared_gate);
+  fields.read("router_bias", out.router_bias);
+}
+
+template <class Part>
+void read_part_of(Fields& layer, std::string_view key, std::optional<Part>& out) {
+  const Value* value = layer.find(key);
+  if (value == nullptr) return;
+  Fields fields(*value, layer.path_of(key));
+  read_part(fields, out.emplace());
+  fields.finish();
+}
+
+/// A key of one character that is a layer's letter.
+char letter_at(const Value& object, std::size_t i, std::string_view what) {
+  const std::string& name = object.keys()[i].name;
+  if (name.size() != 1 || name[0] <= ' ' || name[0] > '~')
+    throw InputError(object.where_key(i),
+                     fmt::format("'{}' is no letter of a layer; the keys of {} are single "
+                                 "letters or signs, such as \"T\"",
+                                 shortened(name, 40), what));
+  return name[0];
+}
+
+model::Layer read_kind(const Value& value, char letter) {
+  model::Layer layer;
+  layer.letter = letter;
+  Fields fields(value, std::string("kinds.") + letter);
+  fields.read("name", layer.name);
+  read_part_of(fields, "attention", layer.attention);
+  read_part_of(fields, "latent_attention", layer.latent_attention);
+  read_part_of(fields, "mamba", layer.mamba);
+  read_part_of(fields, "mlp", layer.mlp);
+  read_part_of(fields, "experts", layer.experts);
+  fields.read("hidden", layer.hidden);
+  fields.read("tokens", layer.tokens);
+  fields.finish();
+  return layer;
+}
+
+void read_kinds(const Value& kinds, model::Model& out) {
+  if (!kinds.is(ValueKind::Object)) refuse(kinds, "kinds", "an object from letters to layers");
+  for (std::size_t i = 0; i < kinds.keys().size(); ++i) {
+    const char letter = letter_at(kinds, i, "kinds");
+    if (letter == kEmbedding || letter == kHead)
+      throw InputError(kinds.where_key(i),
+                       "the letters E and L are the embedding's and the head's; take another");
+    out.kinds.push_back(read_kind(kinds.items()[i], letter));
+  }
+}
+
+/// "EM-M*L", or {"D": 3, "T": 58}: runs in order. E in front and L behind may stand or not.
+std::string read_layers(const Value& value) {
+  std::string layers;
+  if (value.is(ValueKind::String)) {
+    layers = value.text();
+  } else if (value.is(ValueKind::Object)) {
+    for (std::size_t i = 0; i < value.keys().size(); ++i) {
+      const std::int64_t count = models::whole_number(value.items()[i], "layers." + value.keys()[i].name);
+      if (static_cast<std::uint64_t>(count) + layers.size() > kMostLayers)
+        refuse(value.items()[i], "layers." + value.keys()[i].name, fmt::format("at most {}", kMostLayers));
+      layers.append(static_cast<std::size_t>(count), letter_at(value, i, "layers"));
+    }
+  } else {
+    refuse(value, "layers", "a string with a letter per layer, or an object such as {\"D\": 3, \"T\": 58}");
+  }
+  if (!layers.empty() && layers.front() == kEmbedding) layers.erase(0, 1);
+  if (!layers.empty() && layers.back() == kHead) layers.pop_back();
+  return layers;
+}
+
+Ticks read_time(const Value& value, const std::string& path, TimeUnit unit) {
+  std::optional<FixedPoint> ticks;
+  if (value.is(ValueKind::Number)) ticks = parse_ticks(value.text(), unit);
+  if (value.is(ValueKind::String) && unit != TimeUnit::Unit) ticks = parse_time_literal(value.text());
+  if (!ticks || ticks->value < 0)
+    refuse(value, path,
+           unit == TimeUnit::Unit
+               ? "a number of 0 or more, for \"time_unit\" is \"unit\""
+               : "a time of 0 or more, such as 2.68, or \"2.68ms\" with a unit (s, ms, us or ns)");
+  return ticks->value;
+}
+
+model::Profile read_profile(const Value& table, TimeUnit unit) {
+  if (!table.is(ValueKind::Object))
+    refuse(table, "ticks", "an object from letters to times, such as {\"T\": [1, 1, 1]}");
+  model::Profile out;
+  out.unit = unit;
+  for (std::size_t i = 0; i < table.keys().size(); ++i) {
+    const char letter = letter_at(table, i, "ticks");
+    const Value& times = table.items()[i];
+    const std::string path = std::string("ticks.") + letter;
+    if (!times.is(ValueKind::Array) || times.items().size() != 3)
+      refuse(times, path, "three times: forward, gradient of the input, gradient of the weights");
+    auto& row = out.ticks[letter];
+    for (std::size_t pass = 0; pass < 3; ++pass) row.at(pass) = read_time(times.items()[pass], path, unit);
+  }
+  return out;
+}
+
+TimeUnit read_time_unit(Fields& fields) {
+  const Value* value = fields.find("time_unit");
+  if (value == nullptr) return TimeUnit::Millisecond;
+  const auto unit = value->is(ValueKind::String) ? time_unit_named(value->text()) : std::nullopt;
+  if (!unit) refuse(*value, "time_unit", R"("unit", "s", "ms", "us" or "ns")");
+  return *unit;
+}
+
+model::NormKind read_norm(Fields& fields) {
+  std::string norm = "rms";
+  fields.read("norm", norm);
+  if (norm != "rms" && norm != "layer") refuse(*fields.object().find("norm"), "norm", R"("rms" or "layer")");
+  return norm == "rms" ? model::NormKind::Rms : model::NormKind::Layer;
+}
+
+void read_sizes(Fields& fields, model::Model& out) {
+  fields.read("hidden", out.hidden);
+  fields.read("vocabulary", out.vocabulary);
+  fields.read("tied", out.tied);
+  fields.read("head_bias", out.head_bias);
+  out.norm = read_norm(fields);
+  fields.read("final_norm", out.final_norm);
+  fields.read("dropout", out.dropout);
+  fields.read("positions", out.positions);
+  fields.read("sequence", out.sequence);
+  fields.read("mtp", out.mtp);
+  std::string letter;
+  fields.read("mtp_letter", letter);
+  if (letter.size() > 1) refuse(*fields.object().find("mtp_letter"), "mtp_letter", "a single letter");
+  if (!letter.empty())
+    out.mtp_letter = letter[0];
+  else if (!out.layers.empty())
+    out.mtp_letter = out.layers.back();
+}
+
+/// Kinds of a model that has times alone: a name of nothing for each letter.
+void add_timed_kinds(model::Model& out) {
+  for (const auto& [letter, times] : out.profile->ticks) {
+    if (letter == kEmbedding || letter == kHead) continue;
+    model::Layer layer;
+    layer.letter = letter;
+    out.kinds.push_back(layer);
+  }
+}
+
+}  // namespace
+
+model::Model read_model(const Value& root) {
+  Fields fields(root, "");
+  model::Model out;
+  out.where = root.where();
+  fields.read("name", out.name);
+  fields.read("source", out.source);
+  const Value* layers = fields.find("layers");
+  if (layers == nullptr) throw InputError(root.where(), "layers is missing; give a letter per layer");
+  out.layers = read_layers(*layers);
+  const TimeUnit unit = read_time_unit(fields);
+  if (const Value* table = fields.find("ticks")) out.profile = read_profile(*table, unit);
+  read_sizes(fields, out);
+  if (const Value* kinds = fields.find("kinds"))
+    read_kinds(*kinds, out);
+  else if (out.profile)
+    add_timed_kinds(out);
+  fields.finish();
+  model::check(out);
+  return out;
+}
+
+}  // namespace pipeloom::io
