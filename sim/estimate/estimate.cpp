@@ -47,6 +47,7 @@ class Estimator {
     for (const auto& [letter, count] : counts(out)) add(letter, count, out, sum);
     if (is_first) add_end(embedding_time(setting_), out);
     if (is_last) add_end(head_time(setting_), out);
+    for (int i = 0; i < out.mtp; ++i) add_end(mtp_time(setting_), out);
     if (!model_.profile) add_framework(out);
     round(out);
     if (model::has_sizes(model_)) finish_bytes(setting_, sum, out);

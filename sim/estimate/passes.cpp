@@ -83,4 +83,12 @@ LayerTime head_time(const Setting& setting) {
   return end_time(setting, model::head_work(*setting.model, setting.split));
 }
 
+LayerTime mtp_time(const Setting& setting) {
+  LayerTime out = head_time(setting);
+  if (setting.model->profile) return out;
+  const LayerTime join = end_time(setting, model::mtp_work(*setting.model, setting.split));
+  for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += join.pass[pass];
+  return out;
+}
+
 }  // namespace pipeloom::estimate

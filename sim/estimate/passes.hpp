@@ -19,5 +19,7 @@ struct LayerTime {
 [[nodiscard]] LayerTime embedding_time(const Setting& setting);
 /// Final norm, head and loss.
 [[nodiscard]] LayerTime head_time(const Setting& setting);
+/// What an MTP layer has besides its layer: the projection that joins a token with the next one, and a head and loss of its own.
+[[nodiscard]] LayerTime mtp_time(const Setting& setting);
 
 }  // namespace pipeloom::estimate

@@ -42,7 +42,7 @@ TEST_CASE("model check: sizes and letters") {
   refuses(
       [](Model& m) {
         m.kinds[0].mlp.reset();
-        m.kinds[0].experts = Experts{1 << 24, 2, 1 << 24};
+        m.kinds[0].experts = Experts{1 << 16, 2, 1 << 24};
         m.hidden = 1 << 24;
       },
       "parameters; at most");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
@@ -16,12 +17,17 @@ namespace {
 /// A file of sizes is small.
 constexpr std::size_t kMostModelBytes = std::size_t{16} << 20;
 
+/// Names without what only tells sizes apart that stand alone here.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"qwen3-30b", "qwen3-30b-a3b"},
+                                                                      {"qwen3-235b", "qwen3-235b-a22b"}};
+
 const ModelPreset* model_preset(std::string_view text) {
-  const std::string name = lower(text);
+  std::string name = lower(text);
+  for (const auto& [alias, meant] : kAliases)
+    if (name == alias) name = meant;
   const auto& presets = model_presets();
-  const auto found = std::find_if(presets.begin(), presets.end(), [&](const ModelPreset& preset) {
-    return preset.name == name || (!preset.alias.empty() && preset.alias == name);
-  });
+  const auto found = std::find_if(presets.begin(), presets.end(),
+                                  [&](const ModelPreset& preset) { return preset.name == name; });
   return found == presets.end() ? nullptr : &*found;
 }
 

@@ -13,9 +13,8 @@ namespace pipeloom::io {
 
 /// A model file that travels inside the library.
 struct ModelPreset {
-  std::string_view name;   ///< "llama3-8b"
-  std::string_view alias;  ///< another name, or ""
-  std::string_view json;   ///< as read_model() takes it
+  std::string_view name;  ///< "llama3-8b"
+  std::string_view json;  ///< as read_model() takes it
 };
 [[nodiscard]] const std::vector<ModelPreset>& model_presets();
 [[nodiscard]] std::vector<std::string> model_names();

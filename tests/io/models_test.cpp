@@ -1,0 +1,230 @@
+// Models by name, and from files of three formats.
+
+#include <string>
+
+#include "sim/io/json/json_value.hpp"
+#include "sim/io/models/find_model.hpp"
+#include "sim/io/models/model_readers.hpp"
+#include "sim/model/check.hpp"
+#include "sim/model/parameters.hpp"
+#include "sim/model/work.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::io::models_test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+/// 1e9 parameters, as model cards print them.
+double billions(std::int64_t parameters) {
+  return static_cast<double>(parameters) / 1e9;
+}
+
+TEST_CASE("models: presets have the published numbers of parameters") {
+  struct Row {
+    const char* name;
+    double all, active, half_digit;
+  };
+  // Cards and papers named in each file; half a unit of the last digit printed there.
+  for (const Row& row : {Row{"gpt3-175b", 175, 175, 0.5}, Row{"llama3-8b", 8.03, 8.03, 0.005},
+                         Row{"llama3-70b", 70.6, 70.6, 0.05}, Row{"llama3-405b", 405.9, 405.9, 0.05},
+                         Row{"mixtral-8x7b", 46.7, 12.9, 0.05}, Row{"qwen3-30b-a3b", 30.5, 3.3, 0.06},
+                         Row{"qwen3-235b-a22b", 235, 22, 0.5}, Row{"nemotron-h-8b", 8.1, 8.1, 0.05},
+                         Row{"nemotron-nano-v2-9b", 8.9, 8.9, 0.05}, Row{"zb-1.5b", 1.5, 1.5, 0.05},
+                         Row{"zb-6.2b", 6.2, 6.2, 0.05}, Row{"zb-14.6b", 14.6, 14.6, 0.05},
+                         Row{"zb-28.3b", 28.3, 28.3, 0.05}}) {
+    const model::Model found = find_model(row.name, {});
+    CHECK(found.name == row.name);
+    CHECK_FALSE(found.source.empty());
+    CHECK(billions(model::parameters_of(found)) == Approx(row.all).margin(row.half_digit));
+    CHECK(billions(model::active_parameters_of(found)) == Approx(row.active).margin(row.half_digit));
+  }
+  // Exact totals of the published checkpoints.
+  CHECK(model::parameters_of(find_model("llama3-8b", {})) == 8'030'261'248);
+  CHECK(model::parameters_of(find_model("llama3-70b", {})) == 70'553'706'496);
+  CHECK(model::parameters_of(find_model("mixtral-8x7b", {})) == 46'702'792'704);
+  CHECK(model::parameters_of(find_model("qwen3-30b-a3b", {})) == 30'532'122'624);
+}
+
+TEST_CASE("models: DeepSeek-V3 with and without its MTP layer") {
+  const model::Model found = find_model("deepseek-v3", {});
+  const std::int64_t mtp = model::mtp_parameters(found).all();
+  CHECK(billions(model::parameters_of(found) - mtp) == Approx(671).margin(0.5));
+  CHECK(billions(model::active_parameters_of(found)) == Approx(37).margin(1));
+  // The checkpoint's 685 10^9 hold embedding and head a second time.
+  CHECK(billions(model::parameters_of(found) + 2 * 129280 * std::int64_t{7168}) ==
+        Approx(684.5).margin(0.05));
+}
+
+TEST_CASE("models: names in any case, aliases, and names of nothing") {
+  CHECK(find_model("LLaMA3-8B", {}).name == "llama3-8b");
+  CHECK(find_model("qwen3-235b", {}).name == "qwen3-235b-a22b");
+  CHECK_THROWS_WITH(
+      find_model("lama3-8b", {"MODEL", 0, 0}),
+      Contains("'lama3-8b' is no model and no file; did you mean 'llama3-8b'?") && Contains("zb-28.3b"));
+  CHECK(model_names().size() == 14);
+  for (const std::string& name : model_names()) model::check(find_model(name, {}));
+}
+
+model::Model parsed(const std::string& text) {
+  return parse_model(text, "model.json");
+}
+
+TEST_CASE("models: a profile alone is a model") {
+  const model::Model unit =
+      parsed(R"({"layers": "EMM-L", "ticks": {"E": [1, 2, 0], "M": [3, 4, 5], "-": [6, 7, 8], "L": [9, 9, 9]},
+                 "time_unit": "unit"})");
+  CHECK(unit.layers == "MM-");
+  CHECK_FALSE(model::has_sizes(unit));
+  CHECK(unit.profile->unit == TimeUnit::Unit);
+  CHECK(unit.profile->ticks.at('M')[2] == 5 * ticks_per(TimeUnit::Unit));
+  const model::Model ms = parsed(R"({"layers": "M", "ticks": {"M": [2.68, "4.3ms", 1.76]}})");
+  CHECK(ms.profile->ticks.at('M')[0] == 2'680'000'000);
+  CHECK(ms.profile->ticks.at('M')[1] == 4'300'000'000);
+  CHECK_THROWS_WITH(parsed(R"({"layers": "MX", "ticks": {"M": [1, 1, 1]}})"),
+                    Contains("letter 'X' has no kind"));
+  CHECK_THROWS_WITH(parsed(R"({"layers": "M", "ticks": {"M": [1, 1]}})"), Contains("three times"));
+  CHECK_THROWS_WITH(parsed(R"({"layers": "M", "ticks": {"M": [1, 1, -1]}})"), Contains("0 or more"));
+}
+
+TEST_CASE("models: the measured profile of Nemotron nano v2") {
+  const model::Model found =
+      find_model(PIPELOOM_SOURCE_DIR "/configs/models/profiles/nemotron-nano-v2-9b.json", {});
+  CHECK(found.layers == find_model("nemotron-nano-v2-9b", {}).layers);
+  Ticks work = 0;
+  for (const char letter : "E" + found.layers + "L")
+    for (const Ticks ticks : found.profile->ticks.at(letter)) work += ticks;
+  CHECK(work == 42597 * Ticks{10'000'000});  // 42,597 steps of 0.01 ms per microbatch, as its source counts
+}
+
+TEST_CASE("models: what our files may not say") {
+  const std::string kinds = R"("kinds": {"T": {"mlp": {"ffn": 8}}}, "hidden": 4, "vocabulary": 16)";
+  CHECK(parsed("{\"layers\": {\"T\": 3}, " + kinds + "}").layers == "TTT");
+  CHECK_THROWS_WITH(parsed("{" + kinds + "}"), Contains("layers is missing"));
+  CHECK_THROWS_WITH(parsed("{\"layers\": 3, " + kinds + "}"), Contains("a string with a letter per layer"));
+  CHECK_THROWS_WITH(parsed("{\"layers\": {\"T\": 2000000}, " + kinds + "}"), Contains("at most 1048576"));
+  CHECK_THROWS_WITH(parsed("{\"layers\": \"T\", \"hiden\": 4, " + kinds + "}"),
+                    Contains("did you mean 'hidden'?"));
+  CHECK_THROWS_WITH(parsed(R"({"layers": "T", "kinds": {"T": {"mlp": {"ffn": 1.5}}}})"),
+                    Contains("kinds.T.mlp.ffn is 1.5; it must be a whole number"));
+  CHECK_THROWS_WITH(parsed(R"({"layers": "T", "kinds": {"T": {"mlp": {}}}})"),
+                    Contains("kinds.T.mlp.ffn is missing"));
+  CHECK_THROWS_WITH(parsed(R"({"layers": "L", "kinds": {"L": {"mlp": {"ffn": 8}}}})"),
+                    Contains("the embedding's and the head's"));
+  CHECK_THROWS_AS(parsed("{\"layers\": \"T\", "), InputError);
+  CHECK_THROWS_WITH(parsed("[]"), Contains("it must be an object"));
+  CHECK_THROWS_AS(parsed(""), InputError);
+}
+
+void same_sizes(const model::Model& found, const std::string& preset) {
+  const model::Model wanted = find_model(preset, {});
+  CHECK(model::parameters_of(found) == model::parameters_of(wanted));
+  CHECK(model::active_parameters_of(found) == model::active_parameters_of(wanted));
+  CHECK(model::flops_per_token(found, 4096) == model::flops_per_token(wanted, 4096));
+}
+
+TEST_CASE("models: Hugging Face's files are the presets' models") {
+  same_sizes(
+      parsed(
+          R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+    "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": false,
+    "max_position_embeddings": 131072, "rope_scaling": null, "torch_dtype": "bfloat16"})"),
+      "llama3-8b");
+  same_sizes(
+      parsed(
+          R"({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+    "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2,
+    "sliding_window": null})"),
+      "mixtral-8x7b");
+  same_sizes(
+      parsed(R"({"model_type": "qwen3_moe", "hidden_size": 2048, "head_dim": 128, "num_attention_heads": 32,
+    "num_hidden_layers": 48, "num_key_value_heads": 4, "vocab_size": 151936, "num_experts": 128, "num_experts_per_tok": 8,
+    "moe_intermediate_size": 768, "intermediate_size": 6144, "decoder_sparse_step": 1, "mlp_only_layers": []})"),
+      "qwen3-30b-a3b");
+  same_sizes(
+      parsed(
+          R"({"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "num_attention_heads": 128,
+    "num_hidden_layers": 61, "vocab_size": 129280, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8,
+    "moe_intermediate_size": 2048, "first_k_dense_replace": 3, "num_nextn_predict_layers": 1, "topk_method": "noaux_tc"})"),
+      "deepseek-v3");
+  same_sizes(
+      parsed(
+          R"({"model_type": "nemotron_h", "hidden_size": 4480, "intermediate_size": 15680, "num_attention_heads": 40,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131072, "mamba_num_heads": 128, "mamba_head_dim": 80, "n_groups": 8,
+    "ssm_state_size": 128, "conv_kernel": 4,
+    "hybrid_override_pattern": "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"})"),
+      "nemotron-nano-v2-9b");
+}
+
+TEST_CASE("models: Hugging Face's Qwen 2.5 7B, Qwen 3 8B and GPT-2") {
+  // Totals of the published checkpoints.
+  CHECK(
+      model::parameters_of(parsed(R"({"model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944,
+    "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4, "vocab_size": 152064,
+    "use_sliding_window": false, "sliding_window": 131072})")) == 7'615'616'512);
+  CHECK(model::parameters_of(parsed(
+            R"({"model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "head_dim": 128,
+    "num_attention_heads": 32, "num_hidden_layers": 36, "num_key_value_heads": 8, "vocab_size": 151936})")) ==
+        8'190'735'360);
+  CHECK(model::parameters_of(
+            parsed(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
+    "vocab_size": 50257})")) == 124'439'808);
+}
+
+TEST_CASE("models: what Hugging Face's files may not say") {
+  CHECK_THROWS_WITH(parsed(R"({"model_type": "lama"})"), Contains("did you mean 'llama'?"));
+  CHECK_THROWS_WITH(parsed(R"({"model_type": "llama", "hidden_size": "big"})"),
+                    Contains("hidden_size is the string 'big'"));
+  CHECK_THROWS_WITH(parsed(R"({"model_type": "llama", "hidden_size": 8, "vocab_size": 8})"),
+                    Contains("num_hidden_layers is missing"));
+  CHECK_THROWS_AS(
+      parsed(
+          R"({"model_type": "gpt2", "n_embd": 9007199254740992, "n_layer": 1, "n_head": 0, "n_positions": 1,
+    "vocab_size": 8})"),
+      InputError);
+}
+
+TEST_CASE("models: Megatron's arguments are the presets' models") {
+  same_sizes(
+      find_model(
+          "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+          "--group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm "
+          "--disable-bias-linear --untie-embeddings-and-output-weights --vocab-size 128256 "
+          "--position-embedding-type rope --seq-length 8192 --hidden-dropout 0 --attention-dropout=0.0 "
+          "--lr 3e-4 --bf16",
+          {}),
+      "llama3-8b");
+  same_sizes(
+      parsed(
+          "# GPT-3\n--num-layers 96 \\\n--hidden-size 12288 \\\n--num-attention-heads 96 --vocab-size 50257 "
+          "--make-vocab-size-divisible-by 128 --tensor-model-parallel-size 8 --seq-length 2048 "
+          "--max-position-embeddings 2048\n"),
+      "gpt3-175b");
+  model::Model deepseek = parsed(
+      "--num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 --swiglu "
+      "--normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --vocab-size "
+      "129280 "
+      "--position-embedding-type rope --multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 512 "
+      "--qk-head-dim 128 --qk-pos-emb-head-dim 64 --v-head-dim 128 --num-experts 256 --moe-router-topk 8 "
+      "--moe-ffn-hidden-size 2048 --moe-shared-expert-intermediate-size 2048 --moe-router-enable-expert-bias "
+      "--moe-layer-freq ([0]*3+[1]*58) --mtp-num-layers 1");
+  same_sizes(deepseek, "deepseek-v3");
+}
+
+TEST_CASE("models: what Megatron's arguments may not say") {
+  const std::string good = "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --vocab-size 100 ";
+  CHECK(parsed(good).vocabulary == 128);
+  CHECK(parsed(good).kinds[0].mlp->ffn == 256);
+  CHECK(parsed(good + "--swiglu").kinds[0].mlp->ffn == 128);  // 2/3 of 256, in steps of 64
+  CHECK_THROWS_WITH(parsed("hello"), Contains("--hidden-size is missing"));
+  CHECK_THROWS_WITH(parsed(good + "\n --num-layers 0"), Contains("--num-layers is '0'"));
+  CHECK_THROWS_WITH(parsed(good + "--num-query-groups x --group-query-attention"),
+                    Contains("--num-query-groups is 'x'"));
+  CHECK_THROWS_WITH(parsed(good + "--num-experts 8 --moe-layer-freq [0]*3"), Contains("for 4 layers"));
+  CHECK_THROWS_WITH(parsed(good + "--num-experts 8 --moe-layer-freq [0]*999999999"),
+                    Contains("for 4 layers"));
+}
+
+}  // namespace
+}  // namespace pipeloom::io::models_test
