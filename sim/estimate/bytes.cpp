@@ -81,6 +81,12 @@ void add_parameters(const Setting& setting, Stage& out) {
         whole((2 + 2) * ((replicas.dense > 1 ? dense : 0) + (replicas.experts > 1 ? experts : 0)));
 }
 
+/// What an MTP layer has besides a layer of its kind.
+std::int64_t joining_parameters(const Model& model) {
+  const model::Parameters all = model::mtp_parameters(model);
+  return all.dense / model.mtp - model::parameters_of(model, *model.find(model.mtp_letter)).dense;
+}
+
 /// What the last stage needs at the moment when the loss goes back.
 double head_moment(const Setting& setting) {
   const Split& split = setting.split;
@@ -122,6 +128,7 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
 void finish_bytes(const Setting& setting, const StageSum& sum, Stage& out) {
   const Split& split = setting.split;
   if (out.embedding) out.dense += model::local_embedding(*setting.model, split);
+  if (out.mtp > 0) out.dense += out.mtp * joining_parameters(*setting.model) / split.tensor;
   if (out.head) out.dense += model::local_head(*setting.model, split, out.embedding);
   add_parameters(setting, out);
   out.bytes.of(Category::UntilInput) = whole(sum.bytes.until_input);

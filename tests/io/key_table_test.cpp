@@ -18,15 +18,17 @@ using namespace pipeloom::io;
 
 namespace {
 
-/// A configuration in which every key may stand.
-Document base() {
+/// A configuration in which every key may stand; costs.global_batch says the microbatches itself.
+Document base(bool with_microbatches) {
+  const std::string microbatches = with_microbatches ? R"("microbatches": 8, )" : "";
   return Document::parse(
-      R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"time_unit": "ms", "transfer": {"model": "link", "ranks_per_node": 2}}})",
+      R"({"schedule": "1f1b", "ranks": 4, )" + microbatches +
+          R"("costs": {"model": "m", "hardware": "h", "time_unit": "ms", "transfer": {"model": "link", "ranks_per_node": 2}}})",
       "c");
 }
 
 Config with(const Key& key, const std::string& json) {
-  Document document = base();
+  Document document = base(key.path != "costs.global_batch");
   document.set(key.path, json, "c");
   return read_run_config(document.root());
 }
@@ -43,6 +45,7 @@ std::string written(const Key& key, const Config& config) {
 std::vector<std::string> values_of(const Key& key) {
   switch (key.type) {
     case KeyType::Text:
+      if (key.path == "options.recompute.modules") return {"\"mlp,moe\""};
       return {"\"gpipe\"", "\"a b\""};
     case KeyType::Choice:
       if (key.path == "costs.time_unit") return {"\"us\""};
@@ -59,6 +62,8 @@ std::vector<std::string> values_of(const Key& key) {
     case KeyType::Scales:
       return {"[1.0, 1.5]"};
     case KeyType::Decimal:
+      if (key.path == "costs.hidden_collectives") return {"0.25", "1.0"};
+      return {"0.25", "7.0"};
     case KeyType::Time:
       return {"0.25", "7.0"};
     case KeyType::Bytes:
@@ -148,7 +153,7 @@ TEST_CASE("what is not given has the place of the group around it") {
 }
 
 TEST_CASE("copies of a configuration move their places apart") {
-  const auto document = base();
+  const auto document = base(true);
   const Config one = read_run_config(document.root());
   Config other = one;
   other.given.move(id_of(*find_config_key("ranks")), Where{"d", 7, 1});
