@@ -28,14 +28,14 @@ enum class Balance : std::uint8_t {
 
 /// A split and what it gives.
 struct SplitScore {
-  std::vector<int> layers;  ///< [stage]
+  std::vector<int> layers = {};  ///< [stage]
   Ticks step_time = 0;
   Bytes peak = 0;  ///< of the fullest rank; 0 where bytes are not known
   Bytes over = 0;  ///< by how much the fullest rank passes its limit
 };
 struct Balanced {
-  SplitScore before;  ///< of costs.layers, or the default split
-  SplitScore best;
+  SplitScore before = {};  ///< of costs.layers, or the default split
+  SplitScore best = {};
   int simulations = 0;
 };
 
