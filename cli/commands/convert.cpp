@@ -218,6 +218,8 @@ bool read_times(ConvertOptions& options) {
 /// All but the last of the files are the input: one, or those of the ranks of a trace.
 void split_files(ConvertOptions& options) {
   std::vector<std::string> files = std::move(options.files);
+  if (files.size() < 2)
+    throw InputError("the output is missing; name it behind the input, - is standard output");
   options.file = std::move(files.back());
   files.pop_back();
   const auto runs = study::files_by_run(files, options.input.from);

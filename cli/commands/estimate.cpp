@@ -69,8 +69,9 @@ ExitCode run_estimate(const EstimateOptions& options) {
     style.colour = screen.has_colour() && !style.markdown;
     print(study::estimate_page(run, style));
   }
-  if (!run.run.over_limit) return ExitCode::Ok;
-  say("error: " + study::over_limit_text(*run.run.over_limit, *run.run.memory) + '\n');
+  const std::string over = study::over_limit_text(run);
+  if (over.empty()) return ExitCode::Ok;
+  say("error: " + over + '\n');
   return ExitCode::AnswerIsNo;
 }
 

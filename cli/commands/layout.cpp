@@ -355,7 +355,10 @@ ExitCode run_layout(const LayoutOptions& options) {
     print(layout_json(request, plan));
   else if (!options.output.quiet)
     print(layout_page(request, plan, screen, options.output.verbose));
-  return ExitCode::Ok;
+  if (!request.balanced || request.balanced->best.over == 0) return ExitCode::Ok;
+  say("error: no split of the layers keeps the memory limit; take more ranks or tp, recomputation, or "
+      "another schedule\n");
+  return ExitCode::AnswerIsNo;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/json/json_value.hpp"
@@ -37,10 +39,37 @@ std::vector<Typed> words_of(const ModelOptions& options) {
           {"--recompute", "options.recompute", &options.recompute}};
 }
 
+/// The value at a dotted path, or null.
+const io::Value* value_at(const io::Value& root, std::string_view path) {
+  const io::Value* found = &root;
+  while (found != nullptr && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    found = found->is(io::ValueKind::Object) ? found->find(path.substr(0, dot)) : nullptr;
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return found;
+}
+
 /// A name is text, whatever it looks like.
 void set_word(io::Document& document, std::string_view key, const std::string& text,
               std::string_view option) {
   document.set(key, io::json_string(text), option);
+}
+
+/// Throws InputError where --set says what an option says too: one of them would be ignored.
+void require_single_voice(io::Document& document, const ModelOptions& options) {
+  io::inline_costs_file(document);
+  std::vector<Typed> all = {{"MODEL", "costs.model", nullptr}, {"--schedule", "schedule", &options.schedule}};
+  for (const auto& list : {words_of(options), shape_of(options), sizes_of(options)})
+    all.insert(all.end(), list.begin(), list.end());
+  for (const Typed& typed : all) {
+    if (typed.value != nullptr && !*typed.value) continue;
+    const io::Value* value = value_at(document.root(), typed.key);
+    if (value == nullptr || value->where().file == typed.option) continue;
+    throw InputError(
+        value == nullptr ? Where{"--set"} : value->where(),
+        fmt::format("this says {}, which {} says too; leave one of them out", typed.key, typed.option));
+  }
 }
 
 }  // namespace
@@ -106,6 +135,7 @@ ModelRequest request_of(const ModelOptions& options) {
   if (!options.schedule) fallback("schedule", "\"1f1b\"", "default: 1f1b");
   if (!options.ranks) fallback("ranks", "8", "default: 8");
   for (const std::string& assignment : options.set) document.set_option(assignment);
+  require_single_voice(document, options);
   if (!options.microbatches && !options.global_batch) {
     const io::Value* ranks = document.root().find("ranks");
     const int count = parse_count("--ranks", ranks != nullptr ? ranks->text() : "", 1, kMaxIndex / 4);

@@ -65,7 +65,7 @@ double routing_bytes(const Setting& setting, const model::Layer& layer) {
 
 void add_parameters(const Setting& setting, Stage& out) {
   const int zero = setting.split.zero;
-  const Replicas replicas = replicas_of(setting.split);
+  const Replicas replicas = replicas_of(setting);
   const auto dense = static_cast<double>(out.dense);
   const auto experts = static_cast<double>(out.experts);
   const auto shared = [&](double bytes) {

@@ -31,6 +31,7 @@ struct Setting {
   std::shared_ptr<const model::Model> model;
   std::shared_ptr<const hardware::Hardware> hardware;  ///< null only where the model has a profile
   model::Split split = {};
+  int copies = 1;  ///< of every stage in one pipeline: 2 where it runs both ways
   model::Recomputation recomputation = model::Recomputation::None;
   std::vector<std::string> modules = {};  ///< that run again within the backward
   double hidden_collectives = 0;          ///< share of the layers' collectives that products hide

@@ -34,7 +34,7 @@ LayerTime time_of_layer(const Setting& setting, const model::Layer& layer) {
     return out;
   }
   // Parts that run again do so within the backward; a whole forward is an op of its own.
-  const model::Work again = recomputed_work(work, setting.recomputation, setting.modules);
+  const model::Work again = recomputed_work(layer, work, setting.recomputation, setting.modules);
   out.recomputed = pass_of(hardware::work_time(device, again, setting.split, setting.model->norm).passes[0]);
   out.pass[1] += out.recomputed;
   return out;

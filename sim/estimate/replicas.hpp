@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/model/model.hpp"
+#include "sim/estimate/estimate.hpp"
 
 namespace pipeloom::estimate {
 
@@ -14,8 +14,9 @@ struct Replicas {
   int experts = 1;
 };
 /// Dense ones are held alike over replicas and context, experts over what is left of all of a stage's ranks.
-[[nodiscard]] inline Replicas replicas_of(const model::Split& split) {
-  const int dense = split.data * split.context;
+[[nodiscard]] inline Replicas replicas_of(const Setting& setting) {
+  const model::Split& split = setting.split;
+  const int dense = split.data * split.context * setting.copies;
   return {.dense = dense, .experts = std::max(1, dense * split.tensor / split.expert)};
 }
 

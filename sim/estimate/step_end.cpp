@@ -42,7 +42,7 @@ double reduction_of(const Setting& setting, double parameters, int ranks, int ne
 
 StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages) {
   const Held held = held_in(stages);
-  const Replicas replicas = replicas_of(setting.split);
+  const Replicas replicas = replicas_of(setting);
   StepEnd out;
   out.reduction = reduction_of(setting, held.dense, replicas.dense, setting.split.tensor) +
                   reduction_of(setting, held.experts, replicas.experts, setting.split.expert);

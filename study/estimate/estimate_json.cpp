@@ -62,7 +62,7 @@ void write_stages(io::JsonWriter& out, const EstimatedRun& run) {
   out.line(2).key("stages").array();
   for (std::size_t s = 0; s < run.costs.estimate.stages.size(); ++s) {
     const estimate::Stage& stage = run.costs.estimate.stages[s];
-    const auto ticks = [&](Pass pass) { return stage.ticks[static_cast<std::size_t>(pass)]; };
+    const auto ticks = [&](Pass pass) { return pass_ticks(run, s, pass); };
     out.line(4).object().member("stage", s).member("layers", stage.layers);
     out.key("forward_ms").ticks(ticks(Pass::Forward), kUnit);
     out.key("backward_input_ms").ticks(ticks(Pass::BackwardInput), kUnit);

@@ -63,22 +63,25 @@ Table stage_table(const EstimatedRun& run) {
                {"W ms", Align::Right},
                {"parameters", Align::Right}});
   const auto& stages = run.costs.estimate.stages;
+  const auto ms = [&](std::size_t stage, Pass pass) {
+    return fmt::format("{:.3f}", static_cast<double>(pass_ticks(run, stage, pass)) / 1e9);
+  };
   const auto alike = [&](std::size_t a, std::size_t b) {
-    return stages[a].layers == stages[b].layers && stages[a].ticks == stages[b].ticks &&
-           stages[a].dense == stages[b].dense;
+    return stages[a].layers == stages[b].layers && stages[a].dense == stages[b].dense &&
+           ms(a, Pass::Forward) == ms(b, Pass::Forward) &&
+           ms(a, Pass::BackwardInput) == ms(b, Pass::BackwardInput) &&
+           ms(a, Pass::BackwardWeight) == ms(b, Pass::BackwardWeight);
   };
   for (std::size_t first = 0; first < stages.size();) {
     std::size_t last = first;
     while (last + 1 < stages.size() && alike(first, last + 1)) ++last;
     const estimate::Stage& stage = stages[first];
-    const auto ms = [&](Pass pass) {
-      return fmt::format("{:.3f}", static_cast<double>(stage.ticks[static_cast<std::size_t>(pass)]) / 1e9);
-    };
     std::string name = first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
     if (stage.embedding) name += ", embedding";
     if (stage.head) name += ", head";
-    table.add_row({name, std::to_string(stage.layers + stage.mtp), ms(Pass::Forward), ms(Pass::BackwardInput),
-                   ms(Pass::BackwardWeight), short_count(static_cast<double>(stage.dense + stage.experts))});
+    table.add_row({name, std::to_string(stage.layers + stage.mtp), ms(first, Pass::Forward),
+                   ms(first, Pass::BackwardInput), ms(first, Pass::BackwardWeight),
+                   stage.dense > 0 ? short_count(static_cast<double>(stage.dense + stage.experts)) : "-"});
     first = last + 1;
   }
   return table;
@@ -130,7 +133,10 @@ Table memory_table(const EstimatedRun& run) {
 }
 
 Table term_table(const EstimatedRun& run) {
-  Table table({{"busiest rank"}, {"time", Align::Right}, {"of the step", Align::Right}, {"numbers from"}});
+  Table table({{fmt::format("rank {}, the busiest", busiest_rank(run).value())},
+               {"time", Align::Right},
+               {"of the step", Align::Right},
+               {"numbers from"}});
   for (const StepTerm& term : step_terms(run)) {
     std::string found;
     for (std::size_t basis = 0; basis < hardware::kBases; ++basis)
@@ -156,6 +162,25 @@ std::string title(const EstimatedRun& run) {
 }
 
 }  // namespace
+
+std::string over_limit_text(const EstimatedRun& run) {
+  const auto fullest = std::min_element(
+      run.ranks.begin(), run.ranks.end(),
+      [](const RankBytes& a, const RankBytes& b) { return a.headroom.value_or(0) < b.headroom.value_or(0); });
+  if (fullest == run.ranks.end() || fullest->headroom.value_or(0) >= 0) return "";
+  const Bytes limit = fullest->peak + *fullest->headroom;
+  const auto& held = fullest->categories;
+  const Bytes lasting =
+      held.of(Category::Weights) + held.of(Category::Gradients) + held.of(Category::Optimizer);
+  const char* help = lasting > limit
+                         ? "weights, gradients and optimizer alone are more: take more ranks, tp, ep or ZeRO"
+                         : "take more ranks or tp, a smaller micro_batch, recomputation, or a schedule with "
+                           "fewer live activations";
+  return fmt::format("over the memory limit: rank {} needs {} at {}, {} more than its {}; {}",
+                     fullest - run.ranks.begin(), bytes_text(fullest->peak),
+                     to_text(run.run.schedule->ops()[fullest->peak_op]), bytes_text(-*fullest->headroom),
+                     bytes_text(limit), help);
+}
 
 std::string estimate_page(const EstimatedRun& run, const SummaryStyle& style) {
   std::string out =

@@ -15,4 +15,7 @@ namespace pipeloom::study {
 /// Step time and rates, stages, memory by rank and category, what times are made of and where every number is from.
 [[nodiscard]] std::string estimate_page(const EstimatedRun& run, const SummaryStyle& style);
 
+/// Which rank passes its limit by most, by how much, and what would help; "" where all fit.
+[[nodiscard]] std::string over_limit_text(const EstimatedRun& run);
+
 }  // namespace pipeloom::study

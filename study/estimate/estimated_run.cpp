@@ -70,7 +70,8 @@ double recomputed_flops(const estimate::Setting& setting) {
   whole.flash = setting.split.flash;
   double flops = 0;
   for (const char letter : model.layers) {
-    const model::Work work = estimate::recomputed_work(model::work_of(model, *model.find(letter), whole),
+    const model::Layer& layer = *model.find(letter);
+    const model::Work work = estimate::recomputed_work(layer, model::work_of(model, layer, whole),
                                                        setting.recomputation, setting.modules);
     for (const model::Gemm& gemm : work.gemms)
       flops += 2.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.k) * static_cast<double>(gemm.n) *
@@ -105,16 +106,23 @@ TrainingRates rates_of(const EstimatedRun& run, std::optional<double> budget) {
 }  // namespace
 
 EstimatedRun estimate_run(const io::Config& config, const Limits& limits, std::optional<double> budget) {
+  if (config.options.forward_only)
+    throw InputError(config.place_of("options.forward_only"),
+                     "rates and memory are of training, which has backwards; leave options.forward_only out");
   EstimatedRun out;
   out.run = evaluate(config, limits);
   out.costs = *model_costs(config, out.run.schedule->placement());
   const model::Split& split = out.costs.setting.split;
   out.devices = static_cast<long long>(split.pipeline) * split.tensor * split.context * split.data;
   out.tokens_per_step = static_cast<double>(config.microbatches) * static_cast<double>(split.micro_batch) *
-                        static_cast<double>(split.sequence) * split.data;
+                        static_cast<double>(split.sequence) * split.data *
+                        out.run.effective->options.updates.value_or(1);
+  if (budget && !model::has_sizes(*out.costs.setting.model))
+    throw InputError(config.place_of("costs.model"),
+                     "the model has measured times alone, and no tokens; leave the budget of tokens out");
   if (model::has_sizes(*out.costs.setting.model)) {
     out.rates = rates_of(out, budget);
-    if (!config.given.has("memory.activation_bytes")) out.ranks = bytes_by_rank(out);
+    out.ranks = bytes_by_rank(out);
   }
   return out;
 }

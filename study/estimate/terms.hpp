@@ -14,11 +14,17 @@ namespace pipeloom::study {
 
 /// Work of one kind on the busiest rank, in a whole step.
 struct StepTerm {
-  std::string name;  ///< "gemm", .., "reduction", "optimizer", "idle"
+  std::string
+      name;  ///< "gemm", .., "reduction", "optimizer", "idle"; "stated" where the input says what passes take
   double seconds = 0;
   double share = 0;                              ///< of the step
   std::array<int, hardware::kBases> found = {};  ///< how many numbers of one layer of each kind were found so
 };
+
+/// What a pass of a stage takes in the end: what the input states, else what was estimated. Before scales of ranks and microbatches.
+[[nodiscard]] Ticks pass_ticks(const EstimatedRun& run, std::size_t stage, model::Pass pass);
+/// The rank whose work takes longest.
+[[nodiscard]] Rank busiest_rank(const EstimatedRun& run);
 
 /// Terms that take time, as passes have them, then the step's end and what is left: idle time. They add up to the step under the barrier.
 [[nodiscard]] std::vector<StepTerm> step_terms(const EstimatedRun& run);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/text_tools.hpp"
+#include "sim/estimate/recomputed.hpp"
 #include "sim/io/hardware/hardware_file.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/models/find_model.hpp"
@@ -61,7 +62,7 @@ class Filler {
     fill_transfers();
     if (!out_.estimate.has_bytes) return;
     fill_memory();
-    if (out_.setting.hardware != nullptr) fill_step_end();
+    if (out_.setting.hardware != nullptr && !out_.config.options.forward_only) fill_step_end();
   }
 
  private:
@@ -156,18 +157,30 @@ class Filler {
   }
   void fill_memory() {
     cost::MemorySpec& memory = out_.config.memory;
-    // Activations that are stated are counted by other rules: nothing of the model's is mixed with them.
-    if (is_given("memory.activation_bytes")) return;
+    const bool states_activations = is_given("memory.activation_bytes");
     fill_bytes("memory.activation_bytes", memory.activation, [](const Stage& stage) {
       return stage.bytes.of(Category::UntilInput) + stage.bytes.of(Category::UntilWeight);
     });
-    fill_bytes("memory.released_at_input", memory.released_at_input, bytes_of(Category::UntilInput));
+    if (!states_activations)
+      fill_bytes("memory.released_at_input", memory.released_at_input, bytes_of(Category::UntilInput));
+    else
+      take_activations(memory);
     fill_bytes("memory.static_bytes", memory.static_bytes,
                [](const Stage& stage) { return stage.bytes.fixed(); });
     fill_bytes("memory.logits_bytes", memory.logits, bytes_of(Category::Logits));
     if (recomputes_all(out_.setting))
       fill_bytes("memory.stash_bytes", memory.stash, [](const Stage& stage) { return stage.stash; });
     fill_limit(memory);
+  }
+  /// Stages hold what the input states of activations.
+  void take_activations(const cost::MemorySpec& memory) {
+    const auto stages = static_cast<int>(out_.estimate.stages.size());
+    const std::vector<Bytes> all = cost::expand(memory.activation, stages);
+    const std::vector<Bytes> early = cost::expand(memory.released_at_input, stages);
+    for (std::size_t s = 0; s < all.size(); ++s) {
+      out_.estimate.stages[s].bytes.of(Category::UntilInput) = early[s];
+      out_.estimate.stages[s].bytes.of(Category::UntilWeight) = all[s] - early[s];
+    }
   }
   void fill_limit(cost::MemorySpec& memory) {
     if (is_given("memory.limit_bytes") || out_.setting.hardware == nullptr) return;
@@ -263,6 +276,35 @@ void require_batch(const io::Config& config) {
             *spec.global_batch, samples));
 }
 
+/// Measured times are of the run that they were measured on: nothing here can change them.
+void require_measured_as_it_is(const io::Config& config, const model::Model& model) {
+  for (const std::string_view path :
+       {"costs.tp", "costs.cp", "costs.ep", "costs.zero", "costs.seq", "costs.micro_batch", "costs.flash",
+        "costs.sequence_parallel", "costs.hidden_collectives", "costs.reduction"})
+    if (config.given.has(path))
+      throw InputError(
+          config.place_of(path),
+          fmt::format(
+              "{} has measured times of its layers and no sizes, so that {} changes nothing; leave it out",
+              model.name, path));
+  if (!config.options.recompute.modules.empty())
+    throw InputError(
+        config.place_of("options.recompute"),
+        fmt::format("{} has measured times of its layers, not of their modules; take none or full",
+                    model.name));
+}
+
+void require_fits(const io::Config& config, const estimate::Setting& setting) {
+  const model::Model& model = *setting.model;
+  if (!model::has_sizes(model)) return require_measured_as_it_is(config, model);
+  model::check(model, setting.split, config.place_of("costs.model"));
+  for (const std::string& module : setting.modules)
+    if (std::none_of(model.kinds.begin(), model.kinds.end(),
+                     [&](const model::Layer& layer) { return estimate::has_module(layer, module); }))
+      throw InputError(config.place_of("options.recompute"),
+                       fmt::format("no layer of {} has the module {}; leave it out", model.name, module));
+}
+
 }  // namespace
 
 estimate::Setting setting_of(const io::Config& config, int ranks) {
@@ -296,7 +338,7 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
     out.recomputation = model::Recomputation::Selective;
     out.modules = split(recompute.modules, ',');
   }
-  if (model::has_sizes(*out.model)) model::check(*out.model, out.split, model_place);
+  require_fits(config, out);
   return out;
 }
 
@@ -330,7 +372,9 @@ std::optional<ModelCosts> model_costs(const io::Config& config, const Placement&
 
 ModelCosts costs_of_layers(const io::Config& config, const Placement& placement,
                            const estimate::Setting& setting, const std::vector<int>& layers) {
-  ModelCosts out{.config = config, .setting = setting, .estimate = estimate::estimate(setting, layers)};
+  ModelCosts out{.config = config, .setting = setting};
+  out.setting.copies = placement.replicas();
+  out.estimate = estimate::estimate(out.setting, layers);
   keep_once_per_rank(placement, out.estimate);
   out.config.costs.layers = {layers, config.place_of("costs.layers")};
   if (config.costs.layers.counts.empty())

@@ -20,7 +20,7 @@ struct ModelCosts {
   io::Config config;
   std::vector<cost::Origin> origins = {};
   estimate::Setting setting;
-  estimate::Estimate estimate;
+  estimate::Estimate estimate = {};
   /// Of the rank that takes longest.
   estimate::StepEnd step_end = {};
 };

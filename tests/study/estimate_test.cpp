@@ -9,6 +9,7 @@
 #include <string>
 
 #include <pipeloom/schedule.hpp>
+#include "sim/base/number_text.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/model/tensors.hpp"
@@ -172,7 +173,7 @@ TEST_CASE("estimate: rates follow from the step") {
   const double seconds = static_cast<double>(run.run.metrics->step_time) / 1e12;
   CHECK(run.rates->tokens_per_s == Approx(run.tokens_per_step / seconds));
   CHECK(*run.rates->mfu == Approx(run.rates->flops_per_token * run.tokens_per_step / seconds / 16 /
-                                         run.costs.setting.hardware->matrix_rate[0]));
+                                  run.costs.setting.hardware->matrix_rate[0]));
   CHECK(*run.rates->gpu_hours == Approx(1e12 / run.rates->tokens_per_s * 16 / 3600));
 }
 
@@ -252,6 +253,64 @@ TEST_CASE("balance: no split is worse than what it started from, and the limit i
     if (balance == study::Balance::Memory) CHECK(llama_found.best.peak < llama_found.before.peak);
     if (balance == study::Balance::Time) CHECK(llama_found.best.step_time <= llama_found.before.step_time);
   }
+}
+
+TEST_CASE("estimate: tokens of all updates count where a schedule makes several before it ends") {
+  const EstimatedRun one = estimated(llama("pipedream-2bw", "", R"("updates": 1)"));
+  const EstimatedRun four = estimated(llama("pipedream-2bw", "", R"("updates": 4)"));
+  CHECK(four.tokens_per_step == 4 * one.tokens_per_step);
+  CHECK(*four.rates->mfu > *one.rates->mfu);
+}
+
+TEST_CASE("estimate: modules that run again count once, and only where a layer has them") {
+  const auto step = [](const std::string& modules) {
+    return estimated(
+               R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "options": {"recompute": ")" + modules +
+               R"("}, "costs": {"model": "mixtral-8x7b", "hardware": "h200", "ep": 8, "dp": 8, "seq": 4096}})")
+        .run.metrics->step_time;
+  };
+  CHECK(step("moe") == step("moe,moe_act"));
+  CHECK(step("moe") > step("moe_act"));
+  CHECK(error_of(llama("1f1b", "", R"("recompute": "mlp,moe")"))
+            .find("no layer of llama3-8b has the module moe") != std::string::npos);
+}
+
+TEST_CASE("estimate: two copies of a stage sum their gradients") {
+  const EstimatedRun run = estimated(llama("dualpipe"));
+  CHECK(run.costs.setting.copies == 2);
+  CHECK(run.costs.step_end.reduction > 0);
+  CHECK(estimated(llama("1f1b")).costs.step_end.reduction == 0);
+}
+
+TEST_CASE("estimate: stated passes stand in the tables, and stated activations beside the model's weights") {
+  const EstimatedRun stated = estimated(llama("1f1b", R"(, "forward": 5)"));
+  CHECK(study::pass_ticks(stated, 0, model::Pass::Forward) == 5 * ticks_per(TimeUnit::Millisecond));
+  CHECK(study::step_terms(stated).front().name == "stated");
+  const EstimatedRun bytes = estimated(
+      R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "memory": {"activation_bytes": "100GB"},
+                                          "costs": {"model": "llama3-8b", "hardware": "h100"}})");
+  // Four microbatches of 100 GB on the first rank, and its weights.
+  CHECK(bytes.ranks[0].peak == 400'000'000'000 + bytes.costs.estimate.stages[0].bytes.fixed());
+  CHECK(bytes.run.over_limit);
+}
+
+TEST_CASE("estimate: the rank that passes its limit by most is named, and by how much") {
+  const EstimatedRun run = estimated(
+      R"({"schedule": "1f1b", "ranks": 2, "microbatches": 8, "costs": {"model": "llama3-70b", "hardware": "h100"}})");
+  Bytes most = 0;
+  for (const study::RankBytes& rank : run.ranks) most = std::max(most, -*rank.headroom);
+  CHECK(study::over_limit_text(run).find(bytes_text(most) + " more than its 85.9 GB") != std::string::npos);
+  CHECK(study::over_limit_text(estimated(llama("1f1b"))).empty());
+}
+
+TEST_CASE("estimate: a profile refuses what it cannot answer") {
+  const ProfileFile profile;
+  io::Config config = config_of(profile.config("1f1b", 2));
+  CHECK_THROWS_AS(study::estimate_run(config, Limits(), 1e12), InputError);
+  const std::string text =
+      R"({"schedule": "1f1b", "ranks": 2, "microbatches": 4, "costs": {"tp": 2, "model": ")" +
+      profile.path.string() + R"("}})";
+  CHECK(error_of(text).find("so that costs.tp changes nothing; leave it out") != std::string::npos);
 }
 
 TEST_CASE("estimate: JSON has every key, and equal inputs give equal bytes") {
