@@ -156,6 +156,16 @@ constexpr std::string_view kDefinitions = R"(    "time": {
     }
 )";
 
+/// That the key stands there, or, in its group, the one that may be given instead.
+std::string either_of(const Key& key) {
+  const auto dot = key.instead.find('.');
+  const std::string group = json_string(key.instead.substr(0, dot));
+  return fmt::format(
+      "  \"anyOf\": [{{\"required\": [{}]}}, {{\"required\": [{}], \"properties\": {{{}: {{\"required\": "
+      "[{}]}}}}}}],\n",
+      json_string(key.path), group, group, json_string(key.instead.substr(dot + 1)));
+}
+
 }  // namespace
 
 std::string schema_properties(std::string_view parent, const std::string& indent) {
@@ -196,8 +206,15 @@ std::string config_schema() {
       ",\n    \"origin\": {\"type\": \"object\", \"description\": \"written by reports, ignored when "
       "read\"}\n  },\n";
   std::string required;
-  for (const Key& key : config_keys())
-    if (!key.required.empty()) required += (required.empty() ? "" : ", ") + json_string(key.path);
+  std::string either;
+  for (const Key& key : config_keys()) {
+    if (key.required.empty()) continue;
+    if (key.instead.empty())
+      required += (required.empty() ? "" : ", ") + json_string(key.path);
+    else
+      either += either_of(key);
+  }
+  out += either;
   out +=
       fmt::format("  \"required\": [{}],\n  \"additionalProperties\": false,\n  \"$defs\": {{\n", required);
   out += kDefinitions;

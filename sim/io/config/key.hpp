@@ -90,6 +90,8 @@ struct KeyRow {
   long long maximum = 0;
   /// What gives the key on the command line, for keys that a run must have: "--ranks P".
   std::string_view required = {};
+  /// The key that may be given instead, "costs.global_batch": this one follows from it.
+  std::string_view instead = {};
   /// Only schedules that take it may be given it: what they have, for error texts ("variants"), and for their page.
   std::optional<Option> option = std::nullopt;
   std::string_view noun = {};
