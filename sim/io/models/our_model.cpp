@@ -197,12 +197,14 @@ void read_sizes(Fields& fields, model::Model& out) {
 
 /// Times of a letter that is no layer's would count for nothing.
 void check_timed_letters(const Value& table, const model::Model& model) {
-  for (std::size_t i = 0; i < table.keys().size(); ++i)
-    if (const char letter = letter_at(table, i, "ticks");
-        letter != kEmbedding && letter != kHead && model.find(letter) == nullptr)
+  for (std::size_t i = 0; i < table.keys().size(); ++i) {
+    const char letter = letter_at(table, i, "ticks");
+    if (letter != kEmbedding && letter != kHead && model.find(letter) == nullptr)
       throw InputError(
           table.where_key(i),
-          fmt::format("'{}' has times but is no letter of kinds; name the kind or drop its times", letter));
+          fmt::format("'{}' has times but is no letter of kinds; name the kind or drop its times",
+                      shortened(table.keys()[i].name, 8)));
+  }
 }
 
 /// Kinds of a model that has times alone: a name of nothing for each letter.
