@@ -19,8 +19,17 @@ namespace {
 using model::kPasses;
 using model::Pass;
 
+/// docs/model.md, 1: no time reaches 2^62 ticks.
+constexpr double kMostTicks = 4.6e18;
+
 /// A nanosecond is far below what any estimate is worth, and keeps the last digits of floating point out of timelines.
 Ticks rounded(double seconds) {
+  if (!(seconds * 1e12 < kMostTicks))
+    throw InputError(
+        {},
+        fmt::format("a pass or a message takes about {:.3g} s; times below {:.3g} s are simulated; look for "
+                    "a rate or an efficiency that is far too small, or a model far too large",
+                    seconds, kMostTicks / 1e12));
   return static_cast<Ticks>(std::llround(seconds * 1e9)) * 1000;
 }
 

@@ -39,10 +39,11 @@ class ModelCheck {
 
   void run() {
     letters();
-    if (!has_sizes(model_)) return profile_alone();
-    sizes("the model", {Size{"hidden", model_.hidden}, Size{"vocabulary", model_.vocabulary},
-                        Size{"positions", model_.positions, 0, kMostTokens},
+    sizes("the model", {Size{"positions", model_.positions, 0, kMostTokens},
                         Size{"sequence", model_.sequence, 0, kMostTokens}, Size{"mtp", model_.mtp, 0, 4096}});
+    if (model_.profile) times();
+    if (!has_sizes(model_)) return profile_alone();
+    sizes("the model", {Size{"hidden", model_.hidden}, Size{"vocabulary", model_.vocabulary}});
     for (const Layer& layer : model_.kinds) kind(layer);
     parameters();
   }
@@ -87,7 +88,13 @@ class ModelCheck {
   }
 
   void profile_alone() const {
-    if (!model_.profile) refuse("the model has neither sizes of its layers nor a profile of their times");
+    if (!model_.profile)
+      refuse(
+          "the hidden size is missing or 0, and the model has no profile of times; a model has one of them");
+  }
+
+  /// A layer without times would take none.
+  void times() const {
     for (const char letter : model_.layers)
       if (model_.profile->ticks.count(letter) == 0)
         refuse(fmt::format("layer letter '{}' has no times; give them in \"ticks\"", letter_of(letter)));
@@ -141,7 +148,10 @@ class ModelCheck {
   void parameters() const {
     double sum =
         static_cast<double>(model_.vocabulary + model_.positions) * 2 * static_cast<double>(model_.hidden);
-    for (const Layer& layer : model_.kinds) sum += static_cast<double>(model_.layers.size()) * of_kind(layer);
+    const auto h = static_cast<double>(model_.hidden);
+    sum += 2 * static_cast<double>(model_.mtp) * h * (h + 3);
+    const auto layers = static_cast<double>(model_.layers.size()) + static_cast<double>(model_.mtp);
+    for (const Layer& layer : model_.kinds) sum += layers * of_kind(layer);
     if (sum > kMostParameters)
       refuse(fmt::format("the model has about {:.2g} parameters; at most {:.2g} are allowed", sum,
                          kMostParameters));
@@ -159,10 +169,11 @@ class ModelCheck {
                static_cast<double>(mla->nope_dim + mla->rope_dim + mla->v_dim + 1) *
                (1 + static_cast<double>(mla->heads) / h);
     if (layer.mamba)
-      inner +=
-          3.0 * static_cast<double>(layer.mamba->heads) * static_cast<double>(layer.mamba->head_dim + 1) +
-          4.0 * static_cast<double>(layer.mamba->groups) * static_cast<double>(layer.mamba->state) *
-              (1 + static_cast<double>(layer.mamba->conv) / h);
+      inner += 3.0 * static_cast<double>(layer.mamba->heads) *
+                   static_cast<double>(layer.mamba->head_dim + 1) *
+                   (1 + static_cast<double>(layer.mamba->conv) / h) +
+               4.0 * static_cast<double>(layer.mamba->groups) * static_cast<double>(layer.mamba->state) *
+                   (1 + static_cast<double>(layer.mamba->conv) / h);
     if (layer.mlp) inner += 4.0 * static_cast<double>(layer.mlp->ffn);
     if (layer.experts)
       inner +=

@@ -64,7 +64,7 @@ TEST_CASE("what a hardware file lacks or has too much is an error with its place
   CHECK(says(error_of(device(R"(, "nvlnk": {})")), {"key of hardware", "nvlink"}));
   CHECK(says(error_of(device(R"(, "gemm": {"eficiency": 0.5})")), {"key of gemm", "efficiency"}));
   CHECK(says(error_of(device(R"(, "gemm": {"efficiency": 1.5})")),
-             {"gemm.efficiency is 1.5; it must be a number above 0 and at most 1"}));
+             {"gemm.efficiency is 1.5; it must be a number above 1e-06 and at most 1"}));
   CHECK(says(error_of(device(R"(, "gemm": {"launch": 9.4})")),
              {"gemm.launch is 9.4; it must be a time with its unit"}));
   CHECK(says(error_of(device(R"(, "pcie": {"rate": "64"})")),
@@ -72,6 +72,13 @@ TEST_CASE("what a hardware file lacks or has too much is an error with its place
   CHECK(says(error_of(device(R"(, "like": "h10")")), {"h100"}));
   CHECK(says(error_of(device(R"(, "devices_per_node": 0)")), {"devices_per_node is 0"}));
   CHECK(says(error_of(device(R"(, "memory": [])")), {"memory"}));
+}
+
+TEST_CASE("rates that would make times endless are refused") {
+  CHECK(says(error_of(device(R"(, "gemm": {"efficiency": 1e-300})")), {"above 1e-06 and at most 1"}));
+  CHECK(says(error_of(R"({"like": "h100", "matrix": {"bf16_tflops": 1e-300}})"), {"above 1e-06"}));
+  // (x^q + floor^q)^(1/q) of a layer's microseconds must stay a number: 1e-6^20 does, 1e-6^100 is 0.
+  CHECK(says(error_of(device(R"(, "launch": {"sharpness": 100})")), {"above 0.99 and at most 20"}));
 }
 
 TEST_CASE("rows of tables are checked number by number") {

@@ -26,7 +26,7 @@ TEST_CASE("models: presets have the published numbers of parameters") {
     double all, active, half_digit;
   };
   // Cards and papers named in each file; half a unit of the last digit printed there.
-  for (const Row& row : {Row{"gpt3-175b", 175, 175, 0.5}, Row{"llama3-8b", 8.03, 8.03, 0.005},
+  for (const Row& row : {Row{"gpt3-175b", 174.6, 174.6, 0.05}, Row{"llama3-8b", 8.03, 8.03, 0.005},
                          Row{"llama3-70b", 70.6, 70.6, 0.05}, Row{"llama3-405b", 405.9, 405.9, 0.05},
                          Row{"mixtral-8x7b", 46.7, 12.9, 0.05}, Row{"qwen3-30b-a3b", 30.5, 3.3, 0.06},
                          Row{"qwen3-235b-a22b", 235, 22, 0.5}, Row{"nemotron-h-8b", 8.1, 8.1, 0.05},
@@ -39,6 +39,10 @@ TEST_CASE("models: presets have the published numbers of parameters") {
     CHECK(billions(model::parameters_of(found)) == Approx(row.all).margin(row.half_digit));
     CHECK(billions(model::active_parameters_of(found)) == Approx(row.active).margin(row.half_digit));
   }
+  // GPT-3: 96 layers of 12 h^2 + 13 h, V + 2048 rows of h, a norm of 2 h.
+  const std::int64_t h = 12288;
+  CHECK(model::parameters_of(find_model("gpt3-175b", {})) ==
+        96 * (12 * h * h + 13 * h) + (51200 + 2048) * h + 2 * h);
   // Exact totals of the published checkpoints.
   CHECK(model::parameters_of(find_model("llama3-8b", {})) == 8'030'261'248);
   CHECK(model::parameters_of(find_model("llama3-70b", {})) == 70'553'706'496);
@@ -49,6 +53,17 @@ TEST_CASE("models: presets have the published numbers of parameters") {
 TEST_CASE("models: DeepSeek-V3 with and without its MTP layer") {
   const model::Model found = find_model("deepseek-v3", {});
   const std::int64_t mtp = model::mtp_parameters(found).all();
+  model::Model without = found;
+  without.mtp = 0;
+  // Attention's five matrices and two norms, and two norms of h; 3 dense layers; 58 with a router, its bias and 256 + 1 experts.
+  const std::int64_t h = 7168;
+  const std::int64_t attention = h * 1536 + 1536 * 128 * (128 + 64) + h * (512 + 64) +
+                                 512 * 128 * (128 + 128) + 128 * 128 * h + 1536 + 512 + 2 * h;
+  const std::int64_t routed = h * 256 + 256 + 257 * 3 * h * 2048;
+  CHECK(model::parameters_of(without) ==
+        61 * attention + 3 * 3 * h * 18432 + 58 * routed + 2 * 129280 * h + h);
+  CHECK(model::active_parameters_of(without) ==
+        model::parameters_of(without) - 58 * (256 - 8) * 3 * h * 2048);
   CHECK(billions(model::parameters_of(found) - mtp) == Approx(671).margin(0.5));
   CHECK(billions(model::active_parameters_of(found)) == Approx(37).margin(1));
   // The checkpoint's 685 10^9 hold embedding and head a second time.
@@ -116,6 +131,139 @@ TEST_CASE("models: what our files may not say") {
   CHECK_THROWS_AS(parsed(""), InputError);
 }
 
+std::string error_of(const std::string& text) {
+  try {
+    static_cast<void>(parsed(text));
+  } catch (const InputError& error) {
+    return error.line();
+  }
+  return "";
+}
+
+TEST_CASE("models: every key of our files") {
+  const model::Model found = parsed(R"({
+    "name": "all", "source": "here", "hidden": 64, "vocabulary": 100, "tied": true, "head_bias": true, "norm": "layer",
+    "final_norm": false, "dropout": true, "positions": 32, "sequence": 16, "mtp": 2, "mtp_letter": "B", "layers": "EABCDVL",
+    "time_unit": "us", "ticks": {"A": [1, 2, 3], "B": [1, 1, 1], "C": [1, 1, 1], "D": [1, 1, 1], "V": [0, 0, 0], "L": [5, "6ms", 7]},
+    "kinds": {
+      "A": {"name": "a", "attention": {"heads": 8, "kv_heads": 2, "head_dim": 4, "qkv_bias": true, "output_bias": true,
+                                       "head_norms": true, "causal": false, "window": 7},
+            "mlp": {"ffn": 24, "gated": true, "bias": true}},
+      "B": {"latent_attention": {"heads": 3, "q_rank": 5, "kv_rank": 6, "nope_dim": 7, "rope_dim": 8, "v_dim": 9}},
+      "C": {"mamba": {"heads": 3, "head_dim": 4, "groups": 5, "state": 6, "conv": 7}},
+      "D": {"experts": {"experts": 6, "top_k": 2, "ffn": 3, "shared_ffn": 4, "gated": false, "shared_gate": true,
+                        "router_bias": true}},
+      "V": {"mlp": {"ffn": 2}, "hidden": 10, "tokens": 11}}})");
+  CHECK((found.name == "all" && found.source == "here" && found.layers == "ABCDV"));
+  CHECK((found.hidden == 64 && found.vocabulary == 100 && found.positions == 32 && found.sequence == 16));
+  CHECK((found.tied && found.head_bias && !found.final_norm && found.dropout));
+  CHECK((found.norm == model::NormKind::Layer && found.mtp == 2 && found.mtp_letter == 'B'));
+  const model::Attention& attention = *found.kinds[0].attention;
+  CHECK(
+      (attention.heads == 8 && attention.kv_heads == 2 && attention.head_dim == 4 && attention.window == 7));
+  CHECK((attention.qkv_bias && attention.output_bias && attention.head_norms && !attention.causal));
+  CHECK((found.kinds[0].name == "a" && found.kinds[0].mlp->ffn == 24));
+  CHECK((found.kinds[0].mlp->gated && found.kinds[0].mlp->bias));
+  const model::LatentAttention& latent = *found.kinds[1].latent_attention;
+  CHECK((latent.heads == 3 && latent.q_rank == 5 && latent.kv_rank == 6));
+  CHECK((latent.nope_dim == 7 && latent.rope_dim == 8 && latent.v_dim == 9));
+  const model::Mamba& mamba = *found.kinds[2].mamba;
+  CHECK(
+      (mamba.heads == 3 && mamba.head_dim == 4 && mamba.groups == 5 && mamba.state == 6 && mamba.conv == 7));
+  const model::Experts& experts = *found.kinds[3].experts;
+  CHECK((experts.experts == 6 && experts.top_k == 2 && experts.ffn == 3 && experts.shared_ffn == 4));
+  CHECK((!experts.gated && experts.shared_gate && experts.router_bias));
+  CHECK((found.kinds[4].hidden == 10 && found.kinds[4].tokens == 11));
+  CHECK(found.profile->unit == TimeUnit::Microsecond);
+  CHECK(found.profile->ticks.at('A')[1] == 2'000'000);
+  CHECK(found.profile->ticks.at('L')[1] == 6'000'000'000);
+}
+
+TEST_CASE("models: times of layers that are not there, and layers without times") {
+  const std::string sizes =
+      R"("kinds": {"T": {"mlp": {"ffn": 8}}}, "hidden": 4, "vocabulary": 16, "layers": "T")";
+  CHECK(error_of("{" + sizes + ",\n \"ticks\": {\"T\": [1, 1, 1], \"X\": [1, 1, 1]}}") ==
+        "model.json:2:28: error: 'X' has times but is no letter of kinds; name the kind or drop its times");
+  CHECK_THROWS_WITH(parsed("{" + sizes + R"(, "ticks": {"L": [1, 1, 1]}})"),
+                    Contains("layer letter 'T' has no times"));
+  CHECK_THROWS_WITH(parsed(R"({"layers": "T", "ticks": {"T": [1, 1, 1]}, "mtp": 2000000000})"),
+                    Contains("mtp of the model is 2000000000; it must be a whole number from 0 to 4096"));
+}
+
+TEST_CASE("models: errors have their place, on one line") {
+  CHECK(error_of("{\"layers\": \"T\",\n  \"hidden\": \"4\"}") ==
+        "model.json:2:13: error: hidden is the string '4'; it must be a whole number from 0 to "
+        "9007199254740992");
+  CHECK(error_of("{\"layers\": \"T\",\n \"layers\": \"T\"}") ==
+        "model.json:2:2: error: the key 'layers' appears twice; keep one of them");
+  CHECK(error_of("{\"model_type\": \"llama\", \"hidden_size\": [[8]]}") ==
+        "model.json:1:40: error: hidden_size is an array of 1; it must be a whole number from 0 to "
+        "9007199254740992");
+  CHECK(error_of("--hidden-size 8 \\\n  --vocab-size many") ==
+        "model.json:2:16: error: --vocab-size is 'many'; it must be a whole number from 0 to 1099511627776");
+}
+
+/// A model of one layer with this part, for sizes that no model has.
+std::string one_layer(const std::string& part, const std::string& more = "") {
+  return R"({"hidden": 1, "vocabulary": 8, "layers": "T", "kinds": {"T": {)" + part + "}}" + more + "}";
+}
+
+TEST_CASE("models: hostile sizes are refused, and overflow nowhere") {
+  const std::string rows[] = {
+      one_layer(R"("attention": {"heads": 0, "head_dim": 8})"),
+      one_layer(R"("attention": {"heads": 8, "kv_heads": 0, "head_dim": 8})"),
+      one_layer(R"("attention": {"heads": 1e400, "head_dim": 8})"),
+      one_layer(R"("attention": {"heads": -1, "head_dim": 8})"),
+      one_layer(R"("mlp": {"ffn": 1152921504606846976})"),
+      one_layer(R"("mlp": [])"),
+      one_layer(R"("mlp": {"ffn": [[[[8]]]]})"),
+      one_layer(R"("mlp": {"ffn": 8}, "experts": {"experts": 2, "top_k": 1, "ffn": 8})"),
+      one_layer(R"("experts": {"experts": 2, "top_k": 3, "ffn": 8})"),
+      one_layer(""),
+      // D x conv is 2^72 weights of a convolution, however narrow the model.
+      one_layer(
+          R"("mamba": {"heads": 16777216, "head_dim": 16777216, "groups": 1, "state": 1, "conv": 16777216})"),
+      // 4096 layers of 3 x 2^50 parameters behind the only one.
+      R"({"hidden": 1048576, "vocabulary": 8, "layers": "T", "mtp": 4096,
+          "kinds": {"T": {"experts": {"experts": 65536, "top_k": 1, "ffn": 16384}}}})",
+      R"({"layers": {"T": 1152921504606846976}, "hidden": 1, "vocabulary": 8, "kinds": {"T": {"mlp": {"ffn": 8}}}})",
+      R"({"layers": "T?", "hidden": 1, "vocabulary": 8, "kinds": {"T": {"mlp": {"ffn": 8}}}})",
+      R"({"layers": "T", "hidden": 1, "vocabulary": 8, "kinds": {"TT": {"mlp": {"ffn": 8}}}})",
+      R"({"layers": "T", "ticks": {"T": [9e99, 1, 1]}})",
+      R"({"layers": [["T"]]})",
+      R"({"model_type": ["llama"]})",
+      R"({"architectures": ["LlamaForCausalLM"]})",
+      R"({"model_type": "gpt2", "n_embd": 8, "n_layer": 1152921504606846976, "n_head": 1, "n_positions": 1, "vocab_size": 8})",
+      R"({"model_type": "llama", "hidden_size": 8, "vocab_size": 8, "num_hidden_layers": 2, "num_attention_heads": 0,
+          "intermediate_size": 8})",
+      std::string(100000, '['),
+      std::string("\0\x01\xff", 3),
+      "layers: T",
+      "--hidden-size",
+      "--hidden-size 8 --vocab-size 8 --make-vocab-size-divisible-by 1099511627776 "
+      "--tensor-model-parallel-size 1099511627776",
+  };
+  for (const std::string& row : rows) {
+    const std::string error = error_of(row);
+    INFO(row.substr(0, 200));
+    CHECK(error.starts_with("model.json"));
+    CHECK(error.find(": error: ") != std::string::npos);
+    CHECK(error.find('\n') == std::string::npos);
+    CHECK(error.size() < 500);
+  }
+}
+
+TEST_CASE("models: a preset cut anywhere is one clear line") {
+  const auto& preset = model_presets().front();
+  for (std::size_t end = 1; end + 2 < preset.json.size(); end += 7) {
+    const std::string error = error_of(std::string(preset.json.substr(0, end)));
+    INFO(end);
+    CHECK(error.starts_with("model.json:"));
+    CHECK(error.find('\n') == std::string::npos);
+  }
+  CHECK(parsed("\xEF\xBB\xBF" + std::string(preset.json)).name == preset.name);  // a mark of UTF-8 in front
+}
+
 void same_sizes(const model::Model& found, const std::string& preset) {
   const model::Model wanted = find_model(preset, {});
   CHECK(model::parameters_of(found) == model::parameters_of(wanted));
@@ -152,7 +300,7 @@ TEST_CASE("models: Hugging Face's files are the presets' models") {
       parsed(
           R"({"model_type": "nemotron_h", "hidden_size": 4480, "intermediate_size": 15680, "num_attention_heads": 40,
     "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131072, "mamba_num_heads": 128, "mamba_head_dim": 80, "n_groups": 8,
-    "ssm_state_size": 128, "conv_kernel": 4,
+    "ssm_state_size": 128, "conv_kernel": 4, "num_hidden_layers": 56,
     "hybrid_override_pattern": "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"})"),
       "nemotron-nano-v2-9b");
 }
@@ -178,6 +326,10 @@ TEST_CASE("models: what Hugging Face's files may not say") {
                     Contains("hidden_size is the string 'big'"));
   CHECK_THROWS_WITH(parsed(R"({"model_type": "llama", "hidden_size": 8, "vocab_size": 8})"),
                     Contains("num_hidden_layers is missing"));
+  CHECK_THROWS_WITH(
+      parsed(R"({"model_type": "nemotron_h", "hidden_size": 8, "vocab_size": 8, "num_hidden_layers": 3,
+    "hybrid_override_pattern": "M-"})"),
+      Contains("num_hidden_layers is 3; it must be 2"));
   CHECK_THROWS_AS(
       parsed(
           R"({"model_type": "gpt2", "n_embd": 9007199254740992, "n_layer": 1, "n_head": 0, "n_positions": 1,
@@ -210,6 +362,48 @@ TEST_CASE("models: Megatron's arguments are the presets' models") {
       "--moe-ffn-hidden-size 2048 --moe-shared-expert-intermediate-size 2048 --moe-router-enable-expert-bias "
       "--moe-layer-freq ([0]*3+[1]*58) --mtp-num-layers 1");
   same_sizes(deepseek, "deepseek-v3");
+}
+
+/// What Llama-like models have in common.
+const std::string kLlamaLike =
+    "--swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights "
+    "--position-embedding-type rope --group-query-attention --num-query-groups 8 ";
+
+TEST_CASE("models: Megatron's Mixtral and hybrid patterns") {
+  same_sizes(parsed(kLlamaLike +
+                    "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+                    "--vocab-size 32000 --num-experts 8 --moe-router-topk 2"),
+             "mixtral-8x7b");
+  const std::string hybrid =
+      "--hidden-size 4096 --ffn-hidden-size 21504 --num-attention-heads 32 --group-query-attention "
+      "--num-query-groups 8 --kv-channels 128 --normalization RMSNorm --disable-bias-linear --squared-relu "
+      "--untie-embeddings-and-output-weights --position-embedding-type none --vocab-size 131072 "
+      "--mamba-num-heads 128 --mamba-head-dim 64 ";
+  const std::string layers = find_model("nemotron-h-8b", {}).layers;
+  same_sizes(parsed(hybrid + "--num-layers 52 --hybrid-override-pattern '" + layers + "'"), "nemotron-h-8b");
+  CHECK(parsed(hybrid + "--hybrid-override-pattern M-|M*").layers == "M-M*");  // the bar is a stage's end
+  CHECK(parsed(hybrid + "--num-experts 8 --hybrid-override-pattern ME").kinds.size() == 4);
+  CHECK_THROWS_WITH(parsed(hybrid + "--hybrid-override-pattern ME"), Contains("and E with --num-experts"));
+  CHECK_THROWS_WITH(parsed(hybrid + "--hybrid-override-pattern MXM"), Contains("a letter of M*- per layer"));
+  CHECK_THROWS_WITH(parsed(hybrid + "--num-layers 3 --hybrid-override-pattern M-"),
+                    Contains("--num-layers is '3'; it must be 2, as many as the letters"));
+  CHECK_THROWS_WITH(parsed(hybrid + "--num-layers 8 --hybrid-attention-ratio 0.1"),
+                    Contains("replaced by --hybrid-override-pattern"));
+}
+
+TEST_CASE("models: Megatron's patterns of experts") {
+  const std::string good =
+      "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --vocab-size 100 --num-experts 8 "
+      "--moe-layer-freq ";
+  CHECK(parsed(good + "2").layers == "TDTD");  // layer i where i mod 2 is 0
+  CHECK(parsed(good + "[0,1]*2").layers == "DTDT");
+  CHECK(parsed(good + "'([0] * 1 + [1] * 3)'").layers == "DTTT");
+  std::string many = "[0]*1";
+  for (int i = 0; i < 100000; ++i) many += "+[1]*4096";
+  for (const std::string& pattern :
+       {std::string("0"), std::string("[0]*2.5+[1]*2"), std::string("[2]*4"), std::string("[0]*-4"),
+        std::string("[0"), std::string("[]*4"), std::string("[0]*1099511627776"), many})
+    CHECK_THROWS_WITH(parsed(good + pattern), Contains("--moe-layer-freq is '") && Contains("for 4 layers"));
 }
 
 TEST_CASE("models: what Megatron's arguments may not say") {

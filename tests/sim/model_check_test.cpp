@@ -28,7 +28,7 @@ TEST_CASE("model check: sizes and letters") {
   refuses([](Model& m) { m.vocabulary = 0; },
           "vocabulary of the model is 0; it must be a whole number from 1");
   refuses([](Model& m) { m.hidden = -1; }, "hidden of the model is -1");
-  refuses([](Model& m) { m.hidden = 0; }, "neither sizes of its layers nor a profile");
+  refuses([](Model& m) { m.hidden = 0; }, "the hidden size is missing or 0, and the model has no profile");
   refuses([](Model& m) { m.kinds[0].attention->heads = 6; }, "heads of layer 'T' is 6, no multiple of its 4");
   refuses([](Model& m) { m.kinds[0].mamba = Mamba{8, 64, 8, 128}; }, "layer 'T' has two mixers");
   refuses([](Model& m) { m.kinds[0].experts = Experts{8, 2, 64}; }, "has an mlp and experts");

@@ -21,8 +21,9 @@ namespace {
 using hardware::Hardware;
 
 constexpr double kTera = 1e12;
-constexpr NumberRange kEfficiency{0, 1};
-constexpr NumberRange kTeraflops{0, 1e6};
+// Above what no device falls below: with less, times would be endless.
+constexpr NumberRange kEfficiency{1e-6, 1};
+constexpr NumberRange kTeraflops{1e-6, 1e6};
 constexpr NumberRange kFactor{0, 100};
 
 void read_memory(const Value& value, Hardware& hardware) {
@@ -58,7 +59,7 @@ void read_gemm(const Value& value, Hardware& hardware) {
 void read_attention(const Value& value, Hardware& hardware) {
   const Section section(value, "attention",
                         {"efficiency", "backward_factor", "unfused_efficiency", "tables", "measured"});
-  section.number("efficiency", hardware.attention.efficiency, {0, 2});
+  section.number("efficiency", hardware.attention.efficiency, {1e-6, 2});
   section.number("backward_factor", hardware.attention.backward_factor, kFactor);
   section.number("unfused_efficiency", hardware.attention.unfused_efficiency, kEfficiency);
   read_attention_tables(section, hardware);
@@ -76,7 +77,7 @@ void read_launch(const Value& value, Hardware& hardware) {
   const Section section(value, "launch", {"layer_floor", "growth", "sharpness", "per_pass"});
   section.seconds("layer_floor", hardware.launch.layer_floor);
   section.number("growth", hardware.launch.floor_growth, {0, 10});
-  section.number("sharpness", hardware.launch.sharpness, {0.99, 100});
+  section.number("sharpness", hardware.launch.sharpness, {0.99, 20});
   section.seconds("per_pass", hardware.launch.pass_seconds);
 }
 

@@ -56,7 +56,8 @@ std::vector<std::string> model_names() {
 }
 
 model::Model parse_model(std::string_view text, const std::string& name) {
-  const std::string_view content = trimmed(text, " \t\r\n");
+  const std::size_t mark = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;  // of UTF-8, as some editors write it
+  const std::string_view content = trimmed(text.substr(mark), " \t\r\n");
   // JSON of ours may begin with a comment.
   if (!content.starts_with("{") && !content.starts_with("/") && !content.starts_with("["))
     return read_megatron(text, name);

@@ -243,6 +243,11 @@ void read_nemotron_h(Fields& fields, Model& out) {
   if (out.layers.empty())
     throw InputError(fields.object().where(),
                      "hybrid_override_pattern is missing; give a letter per layer: M, * or -");
+  auto layers = static_cast<std::int64_t>(out.layers.size());
+  fields.read("num_hidden_layers", layers);
+  if (static_cast<std::size_t>(layers) != out.layers.size())
+    models::refuse(*fields.find("num_hidden_layers"), "num_hidden_layers",
+                   fmt::format("{}, as many as the letters of hybrid_override_pattern", out.layers.size()));
   model::Layer mamba;
   mamba.letter = 'M';
   mamba.name = "mamba";

@@ -108,6 +108,14 @@ class Arguments {
     return value->value;
   }
 
+  [[nodiscard]] std::int64_t number_within(std::string_view option, std::int64_t fallback, std::int64_t least,
+                                           std::int64_t most) const {
+    const std::int64_t value = number(option, fallback);
+    if (value < least || value > most)
+      refuse(option, fmt::format("a whole number from {} to {}", least, most));
+    return value;
+  }
+
   [[nodiscard]] std::int64_t needed(std::string_view option) const {
     if (!has(option))
       throw InputError(file_,
@@ -177,7 +185,8 @@ class LayerPattern {
     const auto times = rest.empty()            ? std::optional<FixedPoint>(FixedPoint{1, false})
                        : rest.starts_with("*") ? parse_fixed(trimmed(rest.substr(1)), 1)
                                                : std::nullopt;
-    if (!times || times->value < 1 || static_cast<std::size_t>(times->value) > layers_) refuse();
+    if (!times || times->rounded || times->value < 1 || static_cast<std::size_t>(times->value) > layers_)
+      refuse();
     for (std::int64_t i = 0; i < times->value; ++i) {
       out += list;
       if (out.size() > layers_) refuse();
@@ -208,14 +217,9 @@ class MegatronModel {
 
  private:
   void read_ends() {
-    const std::int64_t multiple = arguments_.number("--make-vocab-size-divisible-by", 128) *
-                                  arguments_.number("--tensor-model-parallel-size", 1);
-    if (multiple < 1 || multiple > std::int64_t{1} << 24)
-      throw InputError(arguments_.file(),
-                       fmt::format("the vocabulary must be divisible by {}, the product of "
-                                   "--make-vocab-size-divisible-by and --tensor-model-parallel-size; give "
-                                   "numbers whose product is from 1 to {}",
-                                   multiple, std::int64_t{1} << 24));
+    const std::int64_t multiple =
+        arguments_.number_within("--make-vocab-size-divisible-by", 128, 1, 1 << 24) *
+        arguments_.number_within("--tensor-model-parallel-size", 1, 1, 1 << 20);
     const std::int64_t words = arguments_.has("--padded-vocab-size") ? 0 : arguments_.needed("--vocab-size");
     model_.vocabulary = words > 0 ? (words + multiple - 1) / multiple * multiple
                                   : arguments_.number("--padded-vocab-size", 0);
@@ -282,12 +286,15 @@ class MegatronModel {
   }
 
   void transformer() {
-    const std::int64_t layers = arguments_.needed("--num-layers");
-    if (layers < 1 || layers > 4096) arguments_.refuse("--num-layers", "a whole number from 1 to 4096");
+    for (const char* share : {"--hybrid-attention-ratio", "--hybrid-mlp-ratio"})
+      if (arguments_.has(share))
+        arguments_.refuse(share, "replaced by --hybrid-override-pattern: a letter per layer");
+    static_cast<void>(arguments_.needed("--num-layers"));
+    const std::int64_t layers = arguments_.number_within("--num-layers", 0, 1, 4096);
     const bool routed = arguments_.number("--num-experts", 0) > 0;
     model_.layers = routed ? LayerPattern(arguments_, static_cast<std::size_t>(layers)).letters()
                            : std::string(static_cast<std::size_t>(layers), 'T');
-    model_.mtp = static_cast<int>(std::min<std::int64_t>(arguments_.number("--mtp-num-layers", 0), 4096));
+    model_.mtp = static_cast<int>(arguments_.number_within("--mtp-num-layers", 0, 0, 4096));
     model_.mtp_letter = model_.layers.back();
     if (model_.layers.find('T') != std::string::npos) {
       model_.kinds.push_back(layer('T', routed ? "transformer with experts" : "transformer"));
@@ -303,8 +310,19 @@ class MegatronModel {
 
   /// M, *, - and E (experts), one part a layer. '|' separates stages and says nothing of layers.
   void hybrid() {
-    for (const char c : arguments_.text("--hybrid-override-pattern", ""))
+    const bool routed = arguments_.number("--num-experts", 0) > 0;
+    const std::string_view allowed = routed ? "M*-E" : "M*-";
+    for (const char c : arguments_.text("--hybrid-override-pattern", "")) {
+      if (c != '|' && allowed.find(c) == std::string_view::npos)
+        arguments_.refuse(
+            "--hybrid-override-pattern",
+            fmt::format("a letter of {} per layer{}", allowed, routed ? "" : ", and E with --num-experts"));
       if (c != '|') model_.layers += c == 'E' ? '#' : c;
+    }
+    const auto layers = static_cast<std::int64_t>(model_.layers.size());
+    if (arguments_.number("--num-layers", layers) != layers)
+      arguments_.refuse("--num-layers",
+                        fmt::format("{}, as many as the letters of --hybrid-override-pattern", layers));
     model::Layer mamba;
     mamba.letter = 'M';
     mamba.name = "mamba";
@@ -317,7 +335,7 @@ class MegatronModel {
     mlp.name = "mlp";
     mlp.mlp = model::Mlp{ffn(), gated(), biases()};
     model_.kinds = {mamba, layer('*', "attention"), mlp};
-    if (arguments_.number("--num-experts", 0) == 0) return;
+    if (!routed) return;
     model_.kinds.emplace_back();
     model_.kinds.back().letter = '#';
     model_.kinds.back().name = "experts";

@@ -195,6 +195,18 @@ void read_sizes(Fields& fields, model::Model& out) {
     out.mtp_letter = out.layers.back();
 }
 
+/// Times of a letter that is no layer's would count for nothing.
+void check_timed_letters(const Value& table, const model::Model& model) {
+  for (std::size_t i = 0; i < table.keys().size(); ++i) {
+    const char letter = letter_at(table, i, "ticks");
+    if (letter != kEmbedding && letter != kHead && model.find(letter) == nullptr)
+      throw InputError(
+          table.where_key(i),
+          fmt::format("'{}' has times but is no letter of kinds; name the kind or drop its times",
+                      shortened(table.keys()[i].name, 8)));
+  }
+}
+
 /// Kinds of a model that has times alone: a name of nothing for each letter.
 void add_timed_kinds(model::Model& out) {
   for (const auto& [letter, times] : out.profile->ticks) {
@@ -217,12 +229,14 @@ model::Model read_model(const Value& root) {
   if (layers == nullptr) throw InputError(root.where(), "layers is missing; give a letter per layer");
   out.layers = read_layers(*layers);
   const TimeUnit unit = read_time_unit(fields);
-  if (const Value* table = fields.find("ticks")) out.profile = read_profile(*table, unit);
+  const Value* table = fields.find("ticks");
+  if (table != nullptr) out.profile = read_profile(*table, unit);
   read_sizes(fields, out);
   if (const Value* kinds = fields.find("kinds"))
     read_kinds(*kinds, out);
   else if (out.profile)
     add_timed_kinds(out);
+  if (table != nullptr) check_timed_letters(*table, out);
   fields.finish();
   model::check(out);
   return out;
