@@ -76,8 +76,8 @@ class Estimator {
   /// How many layers of each letter a stage has.
   std::map<char, int> counts(const Stage& stage) const {
     std::map<char, int> out;
-    for (int i = 0; i < stage.layers; ++i)
-      ++out[model_.layers[static_cast<std::size_t>(stage.first_layer + i)]];
+    const auto first = static_cast<std::size_t>(stage.first_layer);
+    for (int i = 0; i < stage.layers; ++i) ++out[model_.layers[first + static_cast<std::size_t>(i)]];
     if (stage.mtp > 0) out[model_.mtp_letter] += stage.mtp;
     return out;
   }

@@ -56,8 +56,9 @@ void add_region(Work& work, std::string_view what, const Shares& shares, std::in
 void add_core(Work& work, CoreAttention core, const Layer& layer, const Split& split) {
   const std::int64_t sample = layer.tokens != 0 ? layer.tokens : split.sequence;
   const bool heads = shares_heads(core.heads, core.kv_heads, split);
-  core.heads /= split.tensor * (heads ? split.context : 1);
-  core.kv_heads /= split.tensor * (heads ? split.context : 1);
+  const std::int64_t ranks = std::int64_t{split.tensor} * (heads ? split.context : 1);
+  core.heads /= ranks;
+  core.kv_heads /= ranks;
   core.flash = split.flash;
   const auto add = [&](std::int64_t length, std::int64_t batch) {
     core.batch = batch;

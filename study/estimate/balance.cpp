@@ -127,7 +127,7 @@ class Climber {
 
   [[nodiscard]] bool is_over() const { return judge_.simulations() >= most_; }
 
-  SplitScore climb(Layers from) {
+  SplitScore climb(const Layers& from) {
     SplitScore best = judge_.score(from);
     for (bool moved = true; moved && !is_over();) {
       moved = false;
@@ -233,9 +233,9 @@ Balanced balance_layers(const io::Config& config, const Limits& limits, Balance 
   const int budget = judge.budget();
   Order order{.balance = balance};
   if (balance == Balance::Both) {
-    order.time = static_cast<double>(search(judge, given, {Balance::Time}, budget / 3).step_time);
-    order.peak =
-        std::max(1.0, static_cast<double>(search(judge, given, {Balance::Memory}, 2 * budget / 3).peak));
+    const int third = budget / 3;
+    order.time = static_cast<double>(search(judge, given, {Balance::Time}, third).step_time);
+    order.peak = std::max(1.0, static_cast<double>(search(judge, given, {Balance::Memory}, 2 * third).peak));
   }
   out.best = search(judge, given, order, budget);
   out.simulations = judge.simulations();
