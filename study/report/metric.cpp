@@ -82,8 +82,8 @@ constexpr Metric over_scenarios(std::string_view name, std::string_view label, s
           .help = help,
           .unit = unit,
           .needs = Needs::Scenarios,
-          .get = get,
           .swept = true,
+          .get = get,
           .share = unit == Unit::Ratio};
 }
 

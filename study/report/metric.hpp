@@ -92,13 +92,13 @@ struct Metric {
   Unit unit = Unit::Count;
   Better better = Better::Lower;
   Needs needs = Needs::Totals;
+  bool swept = false;  ///< sweeps may name it, and suites may not
   /// Nothing where the run does not know it.
   std::optional<MetricValue> (*get)(const RunNumbers&) = nullptr;
 
   // The lists that it is in.
   bool report = false;      ///< a key of the report
   bool asked = false;       ///< sweeps and suites may name it
-  bool swept = false;       ///< sweeps may name it, and suites may not
   std::int8_t summary = 0;  ///< place in the table of `simulate`; 0: not in it
   std::int8_t compare =
       0;  ///< place in the tables of comparisons; 0: only rules and JSON have it, after the others
