@@ -66,9 +66,8 @@ void require_single_voice(io::Document& document, const ModelOptions& options) {
     if (typed.value != nullptr && !*typed.value) continue;
     const io::Value* value = value_at(document.root(), typed.key);
     if (value == nullptr || value->where().file == typed.option) continue;
-    throw InputError(
-        value == nullptr ? Where{"--set"} : value->where(),
-        fmt::format("this says {}, which {} says too; leave one of them out", typed.key, typed.option));
+    throw InputError(value->where(), fmt::format("this says {}, which {} says too; leave one of them out",
+                                                 typed.key, typed.option));
   }
 }
 
@@ -128,19 +127,18 @@ ModelRequest request_of(const ModelOptions& options) {
     for (const Typed& typed : list)
       if (*typed.value) document.set(typed.key, **typed.value, typed.option);
   if (options.layers) document.set("costs.layers", '[' + *options.layers + ']', "--layers");
+  for (const std::string& assignment : options.set) document.set_option(assignment);
+  require_single_voice(document, options);
   const auto fallback = [&](const char* key, const std::string& value, const std::string& why) {
+    if (document.root().find(key) != nullptr) return;
     document.set(key, value, key);
     out.origins.emplace_back(key, why);
   };
-  if (!options.schedule) fallback("schedule", "\"1f1b\"", "default: 1f1b");
-  if (!options.ranks) fallback("ranks", "8", "default: 8");
-  for (const std::string& assignment : options.set) document.set_option(assignment);
-  require_single_voice(document, options);
-  if (!options.microbatches && !options.global_batch) {
-    const io::Value* ranks = document.root().find("ranks");
-    const int count = parse_count("--ranks", ranks != nullptr ? ranks->text() : "", 1, kMaxIndex / 4);
-    if (document.root().find("microbatches") == nullptr)
-      fallback("microbatches", std::to_string(4 * count), "default: four for each rank");
+  fallback("schedule", "\"1f1b\"", "default: 1f1b");
+  fallback("ranks", "8", "default: 8");
+  if (value_at(document.root(), "costs.global_batch") == nullptr) {
+    const int count = parse_count("--ranks", document.root().find("ranks")->text(), 1, kMaxIndex / 4);
+    fallback("microbatches", std::to_string(4 * count), "default: four for each rank");
   }
   out.config = io::read_run_config(document.root());
   return out;

@@ -118,6 +118,11 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
   const auto stays = kept(whole ? Recomputation::Full : Recomputation::None, setting.modules);
   LayerBytes out;
   add_tensors(stays, out);
+  // Gradients that the input pass leaves for the weights' pass take the place of what it frees.
+  const double left =
+      std::min(out.until_input, sum_of(model::gradients_for_weight(model, layer, setting.split)));
+  out.until_input -= left;
+  out.until_weight += left;
   if (whole) out.stash = sum_of(stays);
   out.recomputed = sum_of(all) - sum_of(stays);
   out.backward = backward_bytes(setting, layer);

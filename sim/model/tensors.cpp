@@ -260,23 +260,6 @@ std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& la
   return out;
 }
 
-std::vector<KeptTensor> head_tensors(const Model& model, const Split& split) {
-  const Shares shares = shares_of(split);
-  const auto tokens = static_cast<double>(shares.tokens);
-  const double states = 2 * tokens * static_cast<double>(model.hidden) / static_cast<double>(shares.sequence);
-  std::vector<KeptTensor> out;
-  if (model.final_norm) {
-    out.push_back({"head", "norm input", states, false});
-    out.push_back({"head", "norm statistics",
-                   (model.norm == NormKind::Rms ? 4 : 8) * tokens / static_cast<double>(shares.sequence),
-                   false});
-  }
-  out.push_back({"head", "norm output", states, true});
-  out.push_back({"head", "logits",
-                 2 * tokens * static_cast<double>(ceil_divide(model.vocabulary, shares.tensor)), true});
-  return out;
-}
-
 double stand_in_bytes(const Model& model, std::string_view letters, const Split& split) {
   std::set<std::pair<std::int64_t, std::int64_t>> shapes;
   const std::set<char> kinds(letters.begin(), letters.end());
@@ -291,12 +274,6 @@ double stand_in_bytes(const Model& model, std::string_view letters, const Split&
   for (const auto& [inputs, outputs] : shapes)
     bytes += 2.0 * static_cast<double>(inputs) * static_cast<double>(outputs);
   return bytes;
-}
-
-const std::vector<std::string>& recomputable_modules() {
-  static const std::vector<std::string> names = {"core_attn", "layernorm", "mla_up_proj",   "mlp",
-                                                 "moe",       "moe_act",   "shared_experts"};
-  return names;
 }
 
 double korthikanti_bytes(const Model& model, const Layer& layer, const Split& split,

@@ -20,7 +20,7 @@ struct KeptTensor {
 };
 
 /// Of one layer, in the order of its modules. None recomputed: all. Selective: without core attention's; full: the layer's input alone.
-/// `modules` names what is recomputed besides, by recomputable_modules(). Source: Megatron-LM with Transformer Engine, as SimuMax's runs show it;
+/// `modules` names what is recomputed besides, by the words of kRecomputeModules (sim/options.hpp). Source: Megatron-LM with Transformer Engine, as SimuMax's runs show it;
 /// without flash attention Korthikanti et al., whose sum it has (but for statistics of norms).
 [[nodiscard]] std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
                                                    Recomputation recomputation,
@@ -30,16 +30,9 @@ struct KeptTensor {
 [[nodiscard]] std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer,
                                                            const Split& split);
 
-/// Of final norm, head and loss: what the forward leaves until I and W. Cross entropy is fused: it keeps the logits in 16 bits and turns
-/// them into their gradient in place.
-[[nodiscard]] std::vector<KeptTensor> head_tensors(const Model& model, const Split& split);
-
 /// One 16-bit tensor per distinct weight shape of these kinds of layers: stand-ins for gradients that Transformer Engine adds up in
 /// fp32 elsewhere, and keeps.
 [[nodiscard]] double stand_in_bytes(const Model& model, std::string_view letters, const Split& split);
-
-/// Names that `modules` may hold, spelt as Megatron-LM's --recompute-modules: "core_attn", "layernorm", ...
-[[nodiscard]] const std::vector<std::string>& recomputable_modules();
 
 /// Bytes of a layer's activations by Korthikanti et al. (arXiv 2205.05198, Table 2): no flash attention, dropout, f = 4h. A reference for tests and
 /// for models of that time.

@@ -27,8 +27,7 @@ class Judge {
     io::EffectiveConfig unused;
     schedule_ = make_schedule(config, limits, unused);
     setting_ = setting_of(config, schedule_->ranks());
-    const SplitPlanKind kind = kind_of();
-    quick_ = kind == SplitPlanKind::OrderStays;
+    quick_ = order_stays();
   }
 
   [[nodiscard]] const model::Model& model() const { return *setting_.model; }
@@ -47,17 +46,12 @@ class Judge {
   }
 
  private:
-  enum class SplitPlanKind : unsigned char { OrderStays, OrderChanges };
-
   /// Whether one schedule serves every split, and queues alone tell its times.
-  [[nodiscard]] SplitPlanKind kind_of() const {
-    const bool is_file = config_.schedule == io::kCustomSchedule;
-    const bool needs_terms =
-        !is_file &&
-        schedules::find(config_.schedule, config_.place_of("schedule")).generator->requirements.needs_terms;
-    const bool plain =
-        config_.costs.transfer.model == cost::TransferModel::Latency && !schedule_->has_copies();
-    return plain && !needs_terms ? SplitPlanKind::OrderStays : SplitPlanKind::OrderChanges;
+  [[nodiscard]] bool order_stays() const {
+    if (config_.costs.transfer.model != cost::TransferModel::Latency || schedule_->has_copies()) return false;
+    if (config_.schedule == io::kCustomSchedule) return true;
+    return !schedules::find(config_.schedule, config_.place_of("schedule"))
+                .generator->requirements.needs_terms;
   }
 
   SplitScore judge_quickly(const Layers& layers) {

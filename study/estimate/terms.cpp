@@ -15,10 +15,9 @@ using estimate::Term;
 
 /// Whether the input says what some pass takes.
 bool states_times(const EstimatedRun& run) {
-  const io::GivenKeys& given = run.run.effective->given;
   for (const char* key : {"costs.forward", "costs.backward", "costs.backward_input", "costs.backward_weight",
                           "costs.table", "costs.exceptions"})
-    if (run.costs.config.given.has(key) || given.has(key)) return true;
+    if (run.costs.config.given.has(key)) return true;
   return false;
 }
 
@@ -49,8 +48,7 @@ double seconds_of(Ticks ticks) {
 constexpr std::string_view kBand =
     "estimate, not measured: such numbers came within 2 % (B200, one node), 5 % (A100, zero-bubble runs) and "
     "9 % (A100, many nodes) of measured steps in the mean, 42 % at worst; one measured step and `pipeloom "
-    "calibrate` bring "
-    "this to 1 or 2 %";
+    "calibrate` bring this to 1 or 2 %";
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -278,15 +279,18 @@ void require_batch(const io::Config& config) {
 
 /// Measured times are of the run that they were measured on: nothing here can change them.
 void require_measured_as_it_is(const io::Config& config, const model::Model& model) {
-  for (const std::string_view path :
-       {"costs.tp", "costs.cp", "costs.ep", "costs.zero", "costs.seq", "costs.micro_batch", "costs.flash",
-        "costs.sequence_parallel", "costs.hidden_collectives", "costs.reduction"})
-    if (config.given.has(path))
+  // Replicas change what a step is, not how long it takes.
+  constexpr std::array<std::string_view, 3> kFine = {"costs.hardware", "costs.dp", "costs.global_batch"};
+  for (const io::Key& key : io::config_keys()) {
+    const bool changes =
+        key.needs == "costs.model" && std::find(kFine.begin(), kFine.end(), key.path) == kFine.end();
+    if (changes && config.given.has(io::id_of(key)))
       throw InputError(
-          config.place_of(path),
+          config.place_of(key.path),
           fmt::format(
               "{} has measured times of its layers and no sizes, so that {} changes nothing; leave it out",
-              model.name, path));
+              model.name, key.path));
+  }
   if (!config.options.recompute.modules.empty())
     throw InputError(
         config.place_of("options.recompute"),

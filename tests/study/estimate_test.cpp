@@ -10,9 +10,11 @@
 
 #include <pipeloom/schedule.hpp>
 #include "sim/base/number_text.hpp"
+#include "sim/estimate/recomputed.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/model/tensors.hpp"
+#include "sim/options.hpp"
 #include "study/estimate/balance.hpp"
 #include "study/estimate/estimate_shown.hpp"
 #include "study/estimate/terms.hpp"
@@ -190,7 +192,7 @@ TEST_CASE("estimate: samples of a step say how many microbatches there are") {
 
 TEST_CASE("estimate: what does not go together is refused in one line") {
   CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"tp": 2}})") ==
-        "c:1:69: error: costs.tp is for costs.model, which is not given; name the model, or leave it out");
+        "c:1:69: error: costs.tp is for costs.model, which is not given; give that too, or leave it out");
   CHECK(
       error_of(
           R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "options": {"recompute": "selective"}})") ==
@@ -273,6 +275,39 @@ TEST_CASE("estimate: modules that run again count once, and only where a layer h
   CHECK(step("moe") > step("moe_act"));
   CHECK(error_of(llama("1f1b", "", R"("recompute": "mlp,moe")"))
             .find("no layer of llama3-8b has the module moe") != std::string::npos);
+}
+
+TEST_CASE("estimate: every module that a configuration may name is of some layer") {
+  model::Layer layer;
+  layer.latent_attention = model::LatentAttention{};
+  layer.mlp = model::Mlp{};
+  layer.experts = model::Experts{.shared_ffn = 1};
+  for (const std::string_view module : kRecomputeModules) {
+    CAPTURE(module);
+    CHECK(estimate::has_module(layer, module));
+  }
+}
+
+TEST_CASE("estimate: what I leaves for W stays until W") {
+  const EstimatedRun run = estimated(llama("zb-h1"));
+  const estimate::Setting& setting = run.costs.setting;
+  const model::Layer& layer = setting.model->kinds[0];
+  double kept = 0;
+  double early = 0;
+  for (const model::KeptTensor& tensor :
+       model::kept_tensors(*setting.model, layer, setting.split, model::Recomputation::None)) {
+    kept += tensor.bytes;
+    if (!tensor.until_weight) early += tensor.bytes;
+  }
+  double left = 0;
+  for (const model::KeptTensor& tensor : model::gradients_for_weight(*setting.model, layer, setting.split))
+    left += tensor.bytes;
+  // Eight layers; the gradients of the products' outputs come into being as the input pass frees what it needed.
+  const estimate::CategoryBytes& bytes = run.costs.estimate.stages[1].bytes;
+  CHECK(static_cast<double>(bytes.of(Category::UntilInput)) ==
+        Approx(8 * std::max(0.0, early - left)).margin(1));
+  CHECK(static_cast<double>(bytes.of(Category::UntilInput) + bytes.of(Category::UntilWeight)) ==
+        Approx(8 * kept).epsilon(1e-9));
 }
 
 TEST_CASE("estimate: two copies of a stage sum their gradients") {

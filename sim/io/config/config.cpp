@@ -122,17 +122,13 @@ void derive_microbatches(Config& config) {
   }
 }
 
-/// What spreads a model means nothing without one.
-void require_model(const Config& config) {
-  if (!config.costs.model.model.empty()) return;
-  for (const std::string_view path :
-       {"costs.hardware", "costs.tp", "costs.dp", "costs.cp", "costs.ep", "costs.zero", "costs.seq",
-        "costs.micro_batch", "costs.global_batch", "costs.sequence_parallel", "costs.flash",
-        "costs.reduction", "costs.hidden_collectives"})
-    if (config.given.has(path))
-      throw InputError(
-          config.place_of(path),
-          fmt::format("{} is for costs.model, which is not given; name the model, or leave it out", path));
+/// What a key is about must be there.
+void require_needed(const Config& config) {
+  for (const Key& key : config_keys())
+    if (!key.needs.empty() && config.given.has(id_of(key)) && !config.given.has(key.needs))
+      throw InputError(config.place_of(key.path),
+                       fmt::format("{} is for {}, which is not given; give that too, or leave it out",
+                                   key.path, key.needs));
 }
 
 /// Each plan belongs to some models.
@@ -253,7 +249,7 @@ Config read_run_config(const Value& root, Needs needs) {
   ConfigReader(root, out).read();
   derive_microbatches(out);
   if (needs == Needs::Run) require_shape(out);
-  require_model(out);
+  require_needed(out);
   if (out.given.has("costs")) out.costs.where = out.place_of("costs");
   if (out.given.has("costs.transfer")) out.costs.transfer.plan_where = out.place_of("costs.transfer.plan");
   require_real_unit(out);

@@ -90,6 +90,8 @@ struct KeyRow {
   long long maximum = 0;
   /// What gives the key on the command line, for keys that a run must have: "--ranks P".
   std::string_view required = {};
+  /// The key without which it means nothing, and is refused: "costs.model".
+  std::string_view needs = {};
   /// The key that may be given instead, "costs.global_batch": this one follows from it.
   std::string_view instead = {};
   /// Only schedules that take it may be given it: what they have, for error texts ("variants"), and for their page.

@@ -1,5 +1,5 @@
 // The one table of configuration keys: a row says all that anybody needs to know about a key, and its member of Config is where the value
-// lives. Codecs read and write it.
+// lives. Codecs read and write it. Long as a table is: a row per key and no logic; cut in two, nobody would know where a key stands.
 
 #include <algorithm>
 
@@ -228,6 +228,7 @@ constexpr Key kKeys[] = {
          .group = KeyClass::Cost,
          .default_text = "none",
          .help = "the device that costs.model runs on: a name or a file",
+         .needs = "costs.model",
          .patchable = false,
          .holds = has_hardware}),
     key<codec::Count, InModel<&ModelSpec::tensor>>(
@@ -238,6 +239,7 @@ constexpr Key kKeys[] = {
          .help = "costs.model: ranks that share each layer (tensor and sequence parallel)",
          .minimum = 1,
          .maximum = kMaxIndex,
+         .needs = "costs.model",
          .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::data>>({.path = "costs.dp",
                                                   .group = KeyClass::Cost,
@@ -246,6 +248,7 @@ constexpr Key kKeys[] = {
                                                   .help = "costs.model: replicas of the pipeline",
                                                   .minimum = 1,
                                                   .maximum = kMaxIndex,
+                                                  .needs = "costs.model",
                                                   .patchable = false,
                                                   .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::context>>({.path = "costs.cp",
@@ -255,6 +258,7 @@ constexpr Key kKeys[] = {
                                                      .help = "costs.model: ranks that share each sequence",
                                                      .minimum = 1,
                                                      .maximum = kMaxIndex,
+                                                     .needs = "costs.model",
                                                      .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::expert>>(
         {.path = "costs.ep",
@@ -264,6 +268,7 @@ constexpr Key kKeys[] = {
          .help = "costs.model: ranks that share the experts of a layer",
          .minimum = 1,
          .maximum = kMaxIndex,
+         .needs = "costs.model",
          .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::zero>>(
         {.path = "costs.zero",
@@ -273,6 +278,7 @@ constexpr Key kKeys[] = {
          .help = "costs.model: what replicas share out: 1 optimizer states, 2 gradients too, 3 weights too",
          .minimum = 0,
          .maximum = 3,
+         .needs = "costs.model",
          .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::sequence>>({.path = "costs.seq",
                                                       .group = KeyClass::Cost,
@@ -281,6 +287,7 @@ constexpr Key kKeys[] = {
                                                       .help = "costs.model: tokens of a sample",
                                                       .minimum = 1,
                                                       .maximum = kMaxIndex,
+                                                      .needs = "costs.model",
                                                       .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::micro_batch>>({.path = "costs.micro_batch",
                                                          .group = KeyClass::Cost,
@@ -289,6 +296,7 @@ constexpr Key kKeys[] = {
                                                          .help = "costs.model: samples of a microbatch",
                                                          .minimum = 1,
                                                          .maximum = kMaxIndex,
+                                                         .needs = "costs.model",
                                                          .patchable = false,
                                                          .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::global_batch>>(
@@ -299,6 +307,7 @@ constexpr Key kKeys[] = {
          .help = "costs.model: samples of a step, instead of microbatches",
          .minimum = 1,
          .maximum = kMaxIndex,
+         .needs = "costs.model",
          .patchable = false,
          .holds = has_model}),
     key<codec::Flag, InModel<&ModelSpec::sequence_parallel>>(
@@ -307,12 +316,14 @@ constexpr Key kKeys[] = {
          .role = KeyRole::Decision,
          .default_text = "true",
          .help = "costs.model: what tensor ranks do not share goes by tokens over them",
+         .needs = "costs.model",
          .holds = has_model}),
     key<codec::Flag, InModel<&ModelSpec::flash>>({.path = "costs.flash",
                                                   .group = KeyClass::Cost,
                                                   .role = KeyRole::Decision,
                                                   .default_text = "true",
                                                   .help = "costs.model: attention keeps no scores",
+                                                  .needs = "costs.model",
                                                   .holds = has_model}),
     key<codec::Choice, InModel<&ModelSpec::reduction>>(
         {.path = "costs.reduction",
@@ -321,12 +332,14 @@ constexpr Key kKeys[] = {
          .help = "costs.model: gradients are summed over replicas after the last backward, or behind it "
                  "layer by layer",
          .choices = "exposed|overlapped",
+         .needs = "costs.model",
          .holds = has_model}),
     key<codec::Share, InModel<&ModelSpec::hidden_collectives>>(
         {.path = "costs.hidden_collectives",
          .group = KeyClass::Cost,
          .default_text = "0",
          .help = "costs.model: share of the layers' collectives, 0 to 1, that products hide",
+         .needs = "costs.model",
          .patchable = false,
          .holds = has_model}),
     key<codec::Choice, InCosts<&CostSpec::unit>>({.path = "costs.time_unit",
