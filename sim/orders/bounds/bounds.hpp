@@ -1,0 +1,28 @@
+#pragma once
+
+// What no order can be better than: lower bounds on the value of a Problem (sim/orders/order.hpp, value_of) over all orders that keep its
+// limits. docs/model.md derives each.
+
+#include <string_view>
+#include <vector>
+
+#include "sim/orders/problem.hpp"
+
+namespace pipeloom::orders {
+
+struct Bound {
+  std::string_view name;  ///< of the row that gave it
+  Ticks value = 0;
+
+  friend bool operator==(const Bound&, const Bound&) = default;
+};
+
+/// Every bound that has something to say of this problem, in the order of the table in bounds.cpp. Where a limit admits no order at all
+/// the values mean nothing.
+[[nodiscard]] std::vector<Bound> all_bounds(const Problem& problem);
+
+/// The largest; of equal ones the first in the table. `reached`: the value of an order that is known; the rest of the table is not asked
+/// once a bound is as large.
+[[nodiscard]] Bound best_bound(const Problem& problem, Ticks reached = kMaxTicks);
+
+}  // namespace pipeloom::orders

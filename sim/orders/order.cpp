@@ -1,0 +1,200 @@
+#include "sim/orders/order.hpp"
+
+#include <algorithm>
+
+namespace pipeloom::orders {
+namespace {
+
+/// Adds the letters of one op; false where it is of another kind.
+bool add_letters(Op op, std::size_t chunk, std::vector<Letter>& word) {
+  switch (op.kind()) {
+    case OpKind::Forward:
+      word.push_back(letter(chunk, kForward));
+      return true;
+    case OpKind::BackwardInput:
+      word.push_back(letter(chunk, kInput));
+      return true;
+    case OpKind::BackwardWeight:
+      word.push_back(letter(chunk, kWeight));
+      return true;
+    case OpKind::Backward:
+      word.push_back(letter(chunk, kInput));
+      word.push_back(letter(chunk, kWeight));
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool same_placement(const Problem& problem, const Placement& placement) {
+  if (placement.replicas() != 1 || static_cast<std::size_t>(placement.stages()) != problem.stages.size() ||
+      static_cast<std::size_t>(placement.ranks()) != problem.ranks())
+    return false;
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage)
+    if (placement.rank_of(stage).at() != problem.stages[stage.at()].rank) return false;
+  return true;
+}
+
+/// Bytes that each letter of a rank takes at its start and gives back at its end, and the most at once.
+class Account {
+ public:
+  Account(const Problem& problem, std::size_t rank) : problem_(problem), rank_(rank) {}
+
+  void add(Letter next) {
+    const StageWork& work = problem_.at(rank_, chunk_of(next));
+    if (pass_of(next) == kForward) held_ += work.held;
+    most_ = std::max(most_, held_);
+    if (pass_of(next) == kInput) held_ += work.kept - work.held;
+    if (pass_of(next) == kWeight) held_ -= work.kept;
+    most_ = std::max(most_, held_);
+  }
+  [[nodiscard]] Bytes most() const { return most_; }
+
+ private:
+  const Problem& problem_;
+  std::size_t rank_;
+  Bytes held_ = 0;
+  Bytes most_ = 0;
+};
+
+Bytes peak_of(const Problem& problem, std::size_t rank, std::span<const Letter> word) {
+  Account account(problem, rank);
+  for (const Letter next : word) account.add(next);
+  return account.most();
+}
+
+/// Runs all words as far as they go: a rank that waits is woken by the op that it waits for.
+class Playback {
+ public:
+  Playback(const Problem& problem, const Order& order)
+      : problem_(problem),
+        order_(order),
+        at_(problem.ranks()),
+        clock_(problem.ranks()),
+        count_(3 * problem.stages.size()),
+        end_(problem.num_ops()) {}
+
+  std::optional<std::vector<Ticks>> run() {
+    for (std::size_t rank = problem_.ranks(); rank-- > 0;) ready_.push_back(rank);
+    while (!ready_.empty()) {
+      const std::size_t rank = ready_.back();
+      ready_.pop_back();
+      while (at_[rank] < order_.words[rank].size() && step(rank)) {
+      }
+    }
+    for (std::size_t rank = 0; rank < problem_.ranks(); ++rank)
+      if (at_[rank] != order_.words[rank].size()) return std::nullopt;
+    return std::move(clock_);
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  [[nodiscard]] std::size_t row(std::size_t stage, Pass pass) const { return 3 * stage + pass; }
+  /// The row whose k-th op the k-th of this one waits for.
+  [[nodiscard]] std::size_t producer(std::size_t stage, Pass pass) const {
+    if (pass == kForward) return stage == 0 ? kNone : row(stage - 1, kForward);
+    if (pass == kWeight) return row(stage, kInput);
+    return stage + 1 == problem_.stages.size() ? row(stage, kForward) : row(stage + 1, kInput);
+  }
+  [[nodiscard]] Ticks arrival(std::size_t stage, Pass pass, std::size_t from, std::size_t k) const {
+    const StageWork& work = problem_.stages[stage];
+    const Ticks delay = pass == kForward ? work.forward_delay : pass == kInput ? work.gradient_delay : 0;
+    return from == kNone ? 0 : end_[from * problem_.microbatches + k] + delay;
+  }
+  bool step(std::size_t rank) {
+    const Letter next = order_.words[rank][at_[rank]];
+    const Pass pass = pass_of(next);
+    const std::size_t stage = problem_.stages_of[rank][chunk_of(next)];
+    const std::size_t own = row(stage, pass);
+    const std::size_t from = producer(stage, pass);
+    const std::size_t k = count_[own];
+    // I waits for its own F as well: the gradient of another rank may stand before it in a word that makes no sense.
+    if ((from != kNone && count_[from] <= k) || (pass == kInput && count_[row(stage, kForward)] <= k))
+      return false;
+    const StageWork& work = problem_.stages[stage];
+    const Ticks duration = pass == kForward ? work.forward : pass == kInput ? work.input : work.weight;
+    clock_[rank] = std::max(clock_[rank], arrival(stage, pass, from, k)) + duration;
+    end_[own * problem_.microbatches + k] = clock_[rank];
+    ++count_[own];
+    ++at_[rank];
+    wake(stage, pass);
+    return true;
+  }
+  void wake(std::size_t stage, Pass pass) {
+    if (pass == kForward && stage + 1 < problem_.stages.size())
+      ready_.push_back(problem_.stages[stage + 1].rank);
+    if (pass == kInput && stage > 0) ready_.push_back(problem_.stages[stage - 1].rank);
+  }
+
+  const Problem& problem_;
+  const Order& order_;
+  std::vector<std::size_t> at_;     // [rank]: next letter
+  std::vector<Ticks> clock_;        // [rank]
+  std::vector<std::size_t> count_;  // [row]: ops that ran
+  std::vector<Ticks> end_;          // [row * m + k]
+  std::vector<std::size_t> ready_;
+};
+
+}  // namespace
+
+std::optional<Order> order_of(const Problem& problem, const Schedule& schedule) {
+  if (!same_placement(problem, schedule.placement()) || schedule.slices() != 1) return std::nullopt;
+  Order out;
+  out.words.resize(problem.ranks());
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+    for (const Op op : schedule.queue(rank))
+      if (!add_letters(op, problem.stages[op.stage().at()].chunk, out.words[rank.at()])) return std::nullopt;
+  return out;
+}
+
+Schedule schedule_of(const Problem& problem, const Placement& placement, const Order& order) {
+  ScheduleBuilder out(placement, static_cast<int>(problem.microbatches));
+  out.reserve(problem.num_ops());
+  std::vector<int> count(3 * problem.stages.size());
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank) {
+    out.begin_rank(Rank(static_cast<int>(rank)));
+    for (const Letter next : order.words[rank]) {
+      const std::size_t at = problem.stages_of[rank][chunk_of(next)];
+      const Stage stage(static_cast<int>(at));
+      const Microbatch microbatch(count[3 * at + pass_of(next)]++);
+      if (pass_of(next) == kForward) out.add(forward(stage, microbatch));
+      if (pass_of(next) == kInput)
+        out.add(problem.cut ? backward_input(stage, microbatch) : backward(stage, microbatch));
+      if (pass_of(next) == kWeight && problem.cut) out.add(backward_weight(stage, microbatch));
+    }
+  }
+  return std::move(out).build();
+}
+
+bool keeps_limit(const Problem& problem, std::size_t rank, std::span<const Letter> word) {
+  return peak_of(problem, rank, word) <= problem.limit[rank];
+}
+
+bool keeps_limits(const Problem& problem, const Order& order) {
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
+    if (!keeps_limit(problem, rank, order.words[rank])) return false;
+  return true;
+}
+
+std::vector<Bytes> peaks(const Problem& problem, const Order& order) {
+  std::vector<Bytes> out(problem.ranks());
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
+    out[rank] = peak_of(problem, rank, order.words[rank]);
+  return out;
+}
+
+std::optional<std::vector<Ticks>> last_ends(const Problem& problem, const Order& order) {
+  return Playback(problem, order).run();
+}
+
+std::optional<Ticks> value_of(const Problem& problem, const Order& order) {
+  const auto ends = last_ends(problem, order);
+  if (!ends) return std::nullopt;
+  Ticks value = 0;
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
+    value = std::max(value, (*ends)[rank] - problem.origin[rank]);
+  return value;
+}
+
+}  // namespace pipeloom::orders

@@ -1,0 +1,96 @@
+#include "sim/orders/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <pipeloom/error.hpp>
+
+namespace pipeloom::orders {
+namespace {
+
+/// Messages that the ops of a stage wait for and send, forwards and gradients alike: those to and from other ranks.
+struct Hops {
+  bool before = false;
+  bool behind = false;
+};
+
+Hops hops_of(const Placement& placement, Stage stage) {
+  const auto crosses = [&](Stage a, Stage b) { return placement.rank_of(a) != placement.rank_of(b); };
+  return {.before = stage.value() > 0 && crosses(stage, Stage(stage.value() - 1)),
+          .behind = stage.value() + 1 < placement.stages() && crosses(stage, Stage(stage.value() + 1))};
+}
+
+StageWork work_of(const Placement& placement, const Terms& terms, Stage stage, bool cut) {
+  const Costs& costs = terms.costs;
+  const std::size_t slot = stage.at();
+  const auto duration = [&](OpKind kind) { return costs.duration[index_of(kind)][slot] + costs.entry; };
+  const Hops hops = hops_of(placement, stage);
+  const Ticks messages = costs.rank_time * ((hops.before ? 1 : 0) + (hops.behind ? 1 : 0));
+  StageWork out;
+  out.rank = placement.rank_of(stage).at();
+  out.forward = duration(OpKind::Forward) + messages;
+  out.input = duration(cut ? OpKind::BackwardInput : OpKind::Backward) + messages;
+  out.weight = cut ? duration(OpKind::BackwardWeight) : 0;
+  out.forward_delay = costs.forward_delay[slot];
+  out.gradient_delay = costs.backward_delay[slot];
+  out.held = terms.memory.activation[slot];
+  out.kept = cut ? out.held - terms.memory.released_at_input[slot] : 0;
+  return out;
+}
+
+void require_words(const Placement& placement) {
+  if (placement.replicas() != 1)
+    throw ScheduleError(
+        "orders are searched for one copy of the model only, not for placements in two directions");
+  for (Rank rank{0}; rank < Rank(placement.ranks()); ++rank) {
+    const std::size_t chunks = placement.slots_of(rank).size();
+    if (chunks == 0 || chunks > kMaxChunks)
+      throw ScheduleError(fmt::format("orders are searched for 1 to {} stages on a rank; rank {} has {}",
+                                      kMaxChunks, rank.value(), chunks));
+  }
+}
+
+}  // namespace
+
+Problem make_problem(const Placement& placement, int microbatches, const Terms& terms,
+                     std::vector<Bytes> limit, Objective objective, bool cut) {
+  require_words(placement);
+  Problem out;
+  out.microbatches = static_cast<std::size_t>(microbatches);
+  out.cut = cut;
+  out.stages_of.resize(static_cast<std::size_t>(placement.ranks()));
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
+    StageWork work = work_of(placement, terms, stage, cut);
+    work.chunk = out.stages_of[work.rank].size();
+    out.stages_of[work.rank].push_back(stage.at());
+    out.stages.push_back(work);
+  }
+  out.limit = limit.empty() ? std::vector<Bytes>(out.ranks(), kNoLimit) : std::move(limit);
+  set_objective(out, objective);
+  return out;
+}
+
+Ticks head_of(const Problem& problem, std::size_t rank) {
+  Ticks head = 0;
+  for (const StageWork& stage : problem.stages) {
+    head += stage.forward_delay;
+    if (stage.rank == rank) return head;
+    head += stage.forward;
+  }
+  return head;
+}
+
+void set_objective(Problem& problem, Objective objective) {
+  problem.origin.assign(problem.ranks(), 0);
+  if (objective == Objective::Makespan) return;
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank) problem.origin[rank] = head_of(problem, rank);
+}
+
+bool uniform_over_microbatches(const Terms& terms) {
+  const auto whole_stage = [](const OpCost& op) { return !op.microbatch && !op.slice; };
+  return terms.costs.microbatch_scale.empty() && terms.costs.slice_end.empty() &&
+         terms.costs.per_op.empty() && std::ranges::all_of(terms.ops, whole_stage);
+}
+
+}  // namespace pipeloom::orders

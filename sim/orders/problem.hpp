@@ -1,0 +1,76 @@
+#pragma once
+
+// What is asked of an order: F, I and W of every stage and microbatch on given ranks, under given times and memory.
+//
+// All microbatches are alike on a stage. Then any order that works can be relabelled so that the ops of one kind on one stage run in
+// microbatch order: the k-th F needs k finished forwards before it, and the k-th that finished is early enough; likewise I and W. So an
+// order is one word of letters per rank, and which microbatch a letter means is how often it stood before.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <pipeloom/costs.hpp>
+#include <pipeloom/schedule.hpp>
+
+namespace pipeloom::orders {
+
+/// What one microbatch does on a stage. Times in ticks, memory in the memory model's units (MemoryModel::parts).
+struct StageWork {
+  std::size_t rank = 0;
+  std::size_t chunk = 0;  ///< which of the rank's stages, in model order
+  Ticks forward = 0;
+  Ticks input = 0;           ///< I; the whole backward where it is not cut
+  Ticks weight = 0;          ///< W; 0 where the backward is not cut
+  Ticks forward_delay = 0;   ///< from the end of F on the stage before; 0 on the first
+  Ticks gradient_delay = 0;  ///< from the end of I on the stage behind; 0 on the last
+  Bytes held = 0;            ///< taken at the start of F
+  Bytes kept = 0;            ///< of it after the end of I, until the end of W; may be more than `held`
+
+  [[nodiscard]] Ticks work() const { return forward + input + weight; }
+};
+
+inline constexpr Bytes kNoLimit = std::numeric_limits<Bytes>::max();
+
+struct Problem {
+  std::size_t microbatches = 0;
+  bool cut = true;                                  ///< whether backwards are cut into I and W
+  std::vector<StageWork> stages;                    ///< [stage], in model order
+  std::vector<std::vector<std::size_t>> stages_of;  ///< [rank][chunk], in model order; none is empty
+  std::vector<Bytes> limit;                         ///< [rank]: most bytes of activations; kNoLimit for none
+  std::vector<Ticks> origin;  ///< [rank]: its last end counts from here, see objective()
+
+  [[nodiscard]] std::size_t ranks() const { return stages_of.size(); }
+  [[nodiscard]] const StageWork& at(std::size_t rank, std::size_t chunk) const {
+    return stages[stages_of[rank][chunk]];
+  }
+  /// Ops of all ranks: 3 m S, those without duration included.
+  [[nodiscard]] std::size_t num_ops() const { return 3 * microbatches * stages.size(); }
+};
+
+/// What an order is to make small: the largest of (last end of rank r) - origin[r].
+enum class Objective : std::uint8_t {
+  Makespan,  ///< origin 0
+  Window,    ///< origin head_of(r): the first start of every rank, which no order can move
+};
+
+/// The earliest start of the first F of rank r, h_r: forwards and delays before its first stage.
+[[nodiscard]] Ticks head_of(const Problem& problem, std::size_t rank);
+
+/// Sets Problem::origin.
+void set_objective(Problem& problem, Objective objective);
+
+/// The problem of these terms. `limit` [rank] counts activations only; empty: none. With `cut` false, I stands for B and W takes nothing.
+/// Costs::rank_time is in the durations of the ops that receive and send; Costs::entry in each op that takes time.
+/// Throws ScheduleError where the placement has replicas, a rank without a stage, or more than kMaxChunks stages on one.
+/// REQUIRES: terms of this placement, whose numbers do not depend on microbatch or slice (see uniform_over_microbatches).
+[[nodiscard]] Problem make_problem(const Placement& placement, int microbatches, const Terms& terms,
+                                   std::vector<Bytes> limit, Objective objective, bool cut = true);
+
+inline constexpr std::size_t kMaxChunks = 80;
+
+/// Whether no duration is said of a microbatch or slice of its own: what the words of an order rest on.
+[[nodiscard]] bool uniform_over_microbatches(const Terms& terms);
+
+}  // namespace pipeloom::orders
