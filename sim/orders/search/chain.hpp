@@ -1,0 +1,62 @@
+#pragma once
+
+// One chain of a search: its share of the work, its random numbers, and when it may stop.
+
+#include <atomic>
+#include <cstdint>
+
+#include "sim/orders/order.hpp"
+#include "sim/orders/search/random.hpp"
+
+namespace pipeloom::orders {
+
+/// What all chains of a search know. A chain that reaches the bound says after how much work; the others go on until they have done as
+/// much, so that which of them wins does not depend on how fast each ran.
+struct Shared {
+  Ticks bound = 0;
+  std::atomic<std::int64_t> enough;  ///< work after which a chain may stop
+  std::atomic<bool> stop = false;    ///< the caller wants no more
+};
+
+/// The best that a chain has seen.
+struct Best {
+  Order order;
+  Ticks value = kMaxTicks;
+  double mean = 0;        ///< mean lateness, for orders of one value
+  std::int64_t work = 0;  ///< of its chain when it was found
+
+  [[nodiscard]] bool improves(Ticks other, double other_mean) const {
+    return other < value || (other == value && other_mean < mean);
+  }
+};
+
+class Chain {
+ public:
+  Chain(Shared& shared, std::uint64_t seed, std::int64_t work)
+      : random(seed), shared_(&shared), allowed_(work) {}
+
+  Random random;
+
+  /// Whether to go on. Call it after each step with the ops that it timed.
+  [[nodiscard]] bool spend(std::int64_t ops) {
+    done_ += ops;
+    return done_ < allowed_ && done_ < shared_->enough.load(std::memory_order_relaxed) &&
+           !shared_->stop.load(std::memory_order_relaxed);
+  }
+  /// An order of this value was found.
+  void reached(Ticks value) {
+    if (value > shared_->bound) return;
+    std::int64_t before = shared_->enough.load();
+    while (done_ < before && !shared_->enough.compare_exchange_weak(before, done_)) {
+    }
+  }
+  [[nodiscard]] std::int64_t done() const { return done_; }
+  [[nodiscard]] double share() const { return static_cast<double>(done_) / static_cast<double>(allowed_); }
+
+ private:
+  Shared* shared_;
+  std::int64_t allowed_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace pipeloom::orders

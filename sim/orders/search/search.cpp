@@ -1,0 +1,165 @@
+#include "sim/orders/search/search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "sim/orders/search/anneal.hpp"
+#include "sim/orders/search/policy_search.hpp"
+
+namespace pipeloom::orders {
+namespace {
+
+using Clock = std::chrono::milliseconds;
+
+/// Chains of each phase. Fixed, so that the order found does not depend on the threads that run them.
+constexpr std::size_t kChains = 4;
+/// Temperatures to begin with, in mean durations of an op: hot chains leave poor orders, cold ones polish good ones.
+constexpr std::array<double, kChains> kHeats = {0.8, 0.3, 2.0, 0.1};
+/// How often the caller is asked whether to go on.
+constexpr Clock kPoll{50};
+
+class Search {
+ public:
+  Search(const Problem& problem, const SearchOptions& options) : problem_(problem), options_(options) {}
+
+  std::optional<FoundOrder> run(const std::vector<StartOrder>& starts) {
+    found_.bound = best_bound(problem_);
+    take_starts(starts);
+    take_policies();
+    if (!done() && !policies_.empty()) improve_policies();
+    if (!done() && found_.value != kMaxTicks) improve_orders();
+    if (found_.value == kMaxTicks) return std::nullopt;
+    found_.proven = found_.value <= found_.bound.value;
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] bool done() const { return stopped_ || found_.value <= found_.bound.value; }
+
+  void take(const Order& order, Ticks value, const std::string& origin) {
+    if (value >= found_.value) return;
+    found_.order = order;
+    found_.value = value;
+    found_.origin = origin;
+  }
+
+  void take_starts(const std::vector<StartOrder>& starts) {
+    for (const StartOrder& start : starts) {
+      if (!keeps_limits(problem_, start.order)) continue;
+      if (const auto value = value_of(problem_, start.order)) take(start.order, *value, start.name);
+    }
+  }
+
+  /// Plays a policy at full size.
+  void play(Player& player, const RankedPolicy& policy) {
+    const auto value = player.play(policy.policy);
+    if (!value) return;
+    if (*value < policy_value_) {
+      policy_value_ = *value;
+      policy_order_ = player.words();
+    }
+    take(player.words(), *value, "policy");
+  }
+
+  void take_policies() {
+    Player player(problem_);
+    for (Policy& policy : first_policies(problem_)) {
+      const auto value = player.play(policy);
+      if (!value) continue;
+      const double mean = player.mean_lateness();
+      play(player, {policy, *value, mean});
+      policies_.push_back({std::move(policy), *value, mean});
+      if (done()) return;
+    }
+    std::ranges::stable_sort(policies_, {}, &RankedPolicy::value);
+  }
+
+  /// Each chain from one of the best policies so far, on the problem with fewer microbatches where that is much smaller.
+  void improve_policies() {
+    const auto smaller = reduced(problem_);
+    const Problem& problem = smaller ? *smaller : problem_;
+    std::vector<RankedPolicy> best(kChains);
+    run_chains(smaller ? best_bound(*smaller).value : found_.bound.value, [&](std::size_t i, Chain& chain) {
+      RankedPolicy first = policies_[i % policies_.size()];
+      Player player(problem);
+      first.value = player.play(first.policy).value_or(kMaxTicks);
+      first.mean = player.mean_lateness();
+      best[i] = search_policies(problem, first, chain);
+    });
+    Player player(problem_);
+    for (const RankedPolicy& policy : best) play(player, policy);
+  }
+
+  /// Hot chains from the best that a policy gave, cold ones from the best of all.
+  void improve_orders() {
+    std::vector<Best> best(kChains);
+    run_chains(found_.bound.value, [&](std::size_t i, Chain& chain) {
+      const bool own = i % 2 == 0 && !policy_order_.words.empty();
+      best[i] = anneal(problem_, own ? policy_order_ : found_.order, kHeats[i], chain);
+    });
+    // Of chains that came to the same, the one that needed least work, so that those that went on for nothing do not count.
+    std::ranges::stable_sort(best, [](const Best& a, const Best& b) {
+      return std::pair(a.value, a.work) < std::pair(b.value, b.work);
+    });
+    take(best.front().order, best.front().value, "annealing");
+  }
+
+  /// Runs `work(i, chain)` for all chains on the threads, asking the caller meanwhile whether to go on.
+  template <class Work>
+  void run_chains(Ticks bound, const Work& work) {
+    ++phase_;
+    Shared shared{.bound = bound, .enough = std::numeric_limits<std::int64_t>::max()};
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::size_t next = 0;
+    std::size_t running = kChains;
+    const auto worker = [&] {
+      for (;;) {
+        std::unique_lock lock(mutex);
+        if (next == kChains) return;
+        const std::size_t i = next++;
+        lock.unlock();
+        Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, options_.work / 2);
+        work(i, chain);
+        lock.lock();
+        if (--running == 0) ended.notify_all();
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < std::clamp(options_.threads, 1, static_cast<int>(kChains)); ++i)
+      threads.emplace_back(worker);
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, kPoll, [&] { return running == 0; })) ask(shared, kChains - running);
+  }
+
+  void ask(Shared& shared, std::size_t ended) {
+    if (!options_.progress) return;
+    const double share = (static_cast<double>(phase_ - 1) + static_cast<double>(ended) / kChains) / 2;
+    if (options_.progress({found_.value, found_.bound.value, share})) return;
+    stopped_ = true;
+    shared.stop = true;
+  }
+
+  const Problem& problem_;
+  const SearchOptions& options_;
+  FoundOrder found_;
+  Order policy_order_;
+  Ticks policy_value_ = kMaxTicks;
+  std::vector<RankedPolicy> policies_;
+  std::uint64_t phase_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::optional<FoundOrder> search_order(const Problem& problem, const std::vector<StartOrder>& starts,
+                                       const SearchOptions& options) {
+  return Search(problem, options).run(starts);
+}
+
+}  // namespace pipeloom::orders

@@ -1,0 +1,57 @@
+#pragma once
+
+// The search for an order: bounds say when to stop, policies give orders, annealing changes them along their critical chains.
+//
+// Work is counted in ops that are timed, so that equal inputs give equal orders on any machine and any number of threads.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/orders/bounds/bounds.hpp"
+#include "sim/orders/order.hpp"
+
+namespace pipeloom::orders {
+
+/// An order to begin with, which is never made worse: a published schedule's.
+struct StartOrder {
+  std::string name;
+  Order order;
+};
+
+/// How far a search is.
+struct SearchProgress {
+  Ticks value = 0;  ///< best so far
+  Ticks bound = 0;
+  double done = 0;  ///< 0 to 1, of the work that is allowed
+};
+
+struct SearchOptions {
+  /// Ops to be timed by one chain of the search; about 30 to 100 million a second.
+  std::int64_t work = 20'000'000;
+  std::uint64_t seed = 1;
+  int threads = 1;
+  /// Asked now and then from the calling thread; false ends the search with what it has. May be empty.
+  std::function<bool(const SearchProgress&)> progress = {};
+};
+
+struct FoundOrder {
+  Order order;
+  Ticks value = 0;
+  Bound bound;
+  std::string origin;   ///< a start's name, "policy", "annealing", "proof"
+  bool proven = false;  ///< no order is better
+  /// (value - bound) / bound; 0 where the bound is 0.
+  [[nodiscard]] double gap() const {
+    return bound.value <= 0 ? 0 : static_cast<double>(value - bound.value) / static_cast<double>(bound.value);
+  }
+};
+
+/// The best order found; nothing where a limit does not hold one microbatch. Starts that hang or break a limit are passed over.
+[[nodiscard]] std::optional<FoundOrder> search_order(const Problem& problem,
+                                                     const std::vector<StartOrder>& starts,
+                                                     const SearchOptions& options);
+
+}  // namespace pipeloom::orders
