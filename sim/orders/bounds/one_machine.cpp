@@ -1,0 +1,217 @@
+// Each rank by itself: its ops become free at heads, have tails behind them, and may be cut into pieces (Jackson 1955, Carlier 1982).
+//
+// Heads and tails are those of the chains, of the same stage's earlier and later ops, of all work that must come before or behind on the
+// rank, and of microbatches that wait for a free slot.
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "sim/orders/bounds/parts.hpp"
+
+namespace pipeloom::orders {
+namespace {
+
+/// Ops of kind F, I, W of a stage: rows 3 s, 3 s + 1, 3 s + 2.
+struct Times {
+  std::size_t rows = 0;
+  std::vector<Ticks> of;  // [k * rows + row]
+
+  Times(const Problem& problem, Ticks fill)
+      : rows(3 * problem.stages.size()), of(rows * problem.microbatches, fill) {}
+  Ticks& at(std::size_t stage, std::size_t pass, std::size_t k) { return of[k * rows + 3 * stage + pass]; }
+};
+
+/// Work of one microbatch on the rank: `up_to` the forwards of its stages up to this one and I (and W) of those from this one on in
+/// `from`; both without those of `others`, which are the rest.
+struct Share {
+  Ticks forward_to = 0;    ///< F of this stage and the rank's before it
+  Ticks forward_from = 0;  ///< F of this stage and the rank's behind it
+  Ticks forward_all = 0;
+  Ticks input_from = 0;   ///< I of this stage and the rank's behind it
+  Ticks back_to = 0;      ///< I and W of this stage and the rank's before it
+  Ticks back_behind = 0;  ///< I and W of the rank's stages behind this one
+  Ticks back_all = 0;
+};
+
+class OneMachine {
+ public:
+  explicit OneMachine(const Parts& parts)
+      : parts_(parts),
+        problem_(parts.problem),
+        shares_(problem_.stages.size()),
+        head_(problem_, 0),
+        tail_(problem_, 0) {
+    for (std::size_t rank = 0; rank < problem_.ranks(); ++rank) find_shares(rank);
+    for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
+      slots_.push_back(std::max<std::size_t>(1, parts_.slots(s)));
+      delay_.push_back(parts_.slot_delay(s));
+    }
+    for (std::size_t k = 0; k < problem_.microbatches; ++k) find_heads(k);
+    for (std::size_t k = problem_.microbatches; k-- > 0;) find_tails(k);
+  }
+
+  Wide best() {
+    Wide best = 0;
+    for (std::size_t rank = 0; rank < problem_.ranks(); ++rank)
+      best = std::max(best, static_cast<Wide>(preempted(rank)));
+    return best;
+  }
+
+ private:
+  enum : std::size_t { kF, kI, kW };
+  [[nodiscard]] const StageWork& work(std::size_t stage) const { return problem_.stages[stage]; }
+  [[nodiscard]] static Ticks times(std::size_t count, Ticks work) { return static_cast<Ticks>(count) * work; }
+
+  void find_shares(std::size_t rank) {
+    Ticks forward = 0;
+    Ticks back = 0;
+    for (const std::size_t s : problem_.stages_of[rank]) {
+      shares_[s].forward_to = forward += work(s).forward;
+      shares_[s].back_to = back += work(s).input + work(s).weight;
+    }
+    Ticks input = 0;
+    for (auto s = problem_.stages_of[rank].rbegin(); s != problem_.stages_of[rank].rend(); ++s) {
+      Share& share = shares_[*s];
+      share.forward_from = forward - share.forward_to + work(*s).forward;
+      share.forward_all = forward;
+      share.input_from = input += work(*s).input;
+      share.back_behind = back - share.back_to;
+      share.back_all = back;
+    }
+  }
+
+  /// What ran on the rank before F k of this stage starts: forwards up to it of k + 1 microbatches, and all of those that left.
+  [[nodiscard]] Ticks before_forward(std::size_t s, std::size_t k) const {
+    const Share& share = shares_[s];
+    const std::size_t left = k >= slots_[s] ? k - slots_[s] + 1 : 0;
+    return static_cast<Ticks>(parts_.start(work(s).rank)) + times(k + 1, share.forward_to) - work(s).forward +
+           times(left, share.forward_all - share.forward_to + share.input_from);
+  }
+
+  void find_heads(std::size_t k) {
+    const std::size_t count = problem_.stages.size();
+    for (std::size_t s = 0; s < count; ++s) {
+      Ticks head = before_forward(s, k);
+      head =
+          std::max(head, work(s).forward_delay + (s > 0 ? head_.at(s - 1, kF, k) + work(s - 1).forward : 0));
+      if (k > 0) head = std::max(head, head_.at(s, kF, k - 1) + work(s).forward);
+      if (k >= slots_[s]) head = std::max(head, head_.at(s, kI, k - slots_[s]) + work(s).input + delay_[s]);
+      head_.at(s, kF, k) = head;
+    }
+    for (std::size_t s = count; s-- > 0;) {
+      const Share& share = shares_[s];
+      Ticks head = static_cast<Ticks>(parts_.start(work(s).rank)) +
+                   times(k + 1, share.forward_all + share.input_from) - work(s).input;
+      head =
+          std::max(head, work(s).gradient_delay + (s + 1 < count ? head_.at(s + 1, kI, k) + work(s + 1).input
+                                                                 : head_.at(s, kF, k) + work(s).forward));
+      if (k > 0) head = std::max(head, head_.at(s, kI, k - 1) + work(s).input);
+      head_.at(s, kI, k) = head;
+      Ticks& weight = head_.at(s, kW, k) = head + work(s).input;
+      if (k > 0) weight = std::max(weight, head_.at(s, kW, k - 1) + work(s).weight);
+    }
+  }
+
+  /// What runs on the rank behind I k of this stage, beside its W's: I and W up to it, and all of microbatches that take its place.
+  [[nodiscard]] Ticks behind_input(std::size_t s, std::size_t k) const {
+    const Share& share = shares_[s];
+    const std::size_t rest = problem_.microbatches - k;
+    const std::size_t come = rest > slots_[s] ? rest - slots_[s] : 0;
+    return times(rest, share.back_to) - work(s).input + times(come, share.forward_from + share.back_behind);
+  }
+
+  void find_tails(std::size_t k) {
+    const std::size_t count = problem_.stages.size();
+    const std::size_t m = problem_.microbatches;
+    for (std::size_t s = 0; s < count; ++s) {
+      const Ticks end = -problem_.origin[work(s).rank];
+      const bool last = k + 1 == m;
+      tail_.at(s, kW, k) = times(m - k - 1, work(s).weight) + end;
+      Ticks tail = std::max(end + behind_input(s, k), work(s).weight + tail_.at(s, kW, k));
+      if (s > 0)
+        tail = std::max(tail, work(s - 1).gradient_delay + work(s - 1).input + tail_.at(s - 1, kI, k));
+      if (!last) tail = std::max(tail, work(s).input + tail_.at(s, kI, k + 1));
+      if (m - k > slots_[s])
+        tail = std::max(tail, delay_[s] + work(s).forward + tail_.at(s, kF, k + slots_[s]));
+      tail_.at(s, kI, k) = tail;
+    }
+    for (std::size_t s = count; s-- > 0;) {
+      const Share& share = shares_[s];
+      Ticks tail =
+          times(m - k, share.forward_from + share.back_all) - work(s).forward - problem_.origin[work(s).rank];
+      tail = std::max(tail, s + 1 < count
+                                ? work(s + 1).forward_delay + work(s + 1).forward + tail_.at(s + 1, kF, k)
+                                : work(s).gradient_delay + work(s).input + tail_.at(s, kI, k));
+      if (k + 1 < m) tail = std::max(tail, work(s).forward + tail_.at(s, kF, k + 1));
+      tail_.at(s, kF, k) = tail;
+    }
+  }
+
+  struct Job {
+    Ticks head = 0;
+    Ticks tail = 0;
+    Ticks left = 0;
+    bool operator<(const Job& other) const { return tail < other.tail; }
+  };
+
+  [[nodiscard]] std::vector<Job> jobs_of(std::size_t rank) {
+    std::vector<Job> jobs;
+    for (const std::size_t s : problem_.stages_of[rank])
+      for (std::size_t k = 0; k < problem_.microbatches; ++k) {
+        jobs.push_back({head_.at(s, kF, k), tail_.at(s, kF, k), work(s).forward});
+        jobs.push_back({head_.at(s, kI, k), tail_.at(s, kI, k), work(s).input});
+        jobs.push_back({head_.at(s, kW, k), tail_.at(s, kW, k), work(s).weight});
+      }
+    std::ranges::sort(jobs, [](const Job& a, const Job& b) { return a.head < b.head; });
+    return jobs;
+  }
+
+  /// The best order of a rank whose ops may be interrupted: of those that are free, the one with the longest tail.
+  Ticks preempted(std::size_t rank) {
+    const std::vector<Job> jobs = jobs_of(rank);
+    std::priority_queue<Job> free;
+    Ticks now = 0;
+    Ticks value = 0;
+    for (std::size_t next = 0; next < jobs.size() || !free.empty();) {
+      if (free.empty()) now = std::max(now, jobs[next].head);
+      for (; next < jobs.size() && jobs[next].head <= now; ++next) free.push(jobs[next]);
+      Job job = free.top();
+      free.pop();
+      const Ticks until = next < jobs.size() ? jobs[next].head : now + job.left;
+      const Ticks part = std::min(job.left, until - now);
+      now += part;
+      job.left -= part;
+      if (job.left > 0)
+        free.push(job);
+      else
+        value = std::max(value, now + job.tail);
+    }
+    return value;
+  }
+
+  const Parts& parts_;
+  const Problem& problem_;
+  std::vector<Share> shares_;       // [stage]
+  std::vector<std::size_t> slots_;  // [stage]
+  std::vector<Ticks> delay_;        // [stage]
+  Times head_;
+  Times tail_;
+};
+
+/// No head and no tail is longer than all times one after another.
+bool fits(const Problem& problem) {
+  Wide sum = 0;
+  for (const StageWork& stage : problem.stages)
+    sum += Wide{stage.work()} + stage.input + stage.forward_delay + stage.gradient_delay;
+  return sum * static_cast<Wide>(problem.microbatches) <= kMaxTicks / 4;
+}
+
+}  // namespace
+
+Wide one_machine(const Parts& parts) {
+  return fits(parts.problem) ? OneMachine(parts).best() : 0;
+}
+
+}  // namespace pipeloom::orders
