@@ -38,10 +38,10 @@ struct SearchOptions {
 };
 
 struct FoundOrder {
-  Order order;
-  Ticks value = 0;
-  Bound bound;
-  std::string origin;   ///< a start's name, "policy", "annealing", "proof"
+  Order order = {};
+  Ticks value = kMaxTicks;
+  Bound bound = {};
+  std::string origin = {};  ///< a start's name, "policy", "annealing", "proof"
   bool proven = false;  ///< no order is better
   /// (value - bound) / bound; 0 where the bound is 0.
   [[nodiscard]] double gap() const {

@@ -1,0 +1,104 @@
+#pragma once
+
+// Which schedule for this workload: every one that can run it is simulated, orders of its own are searched for, and what fits under the memory
+// limit is ranked.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pipeloom/run.hpp>
+#include "study/plan/targets.hpp"
+#include "study/run/assignments.hpp"
+
+namespace pipeloom::study {
+
+/// What is made small, or, of tokens per second, large.
+enum class PlanObjective : std::uint8_t { StepTime, Makespan, MaxWindow, TokensPerS, PeakBytes, P95 };
+/// "step_time", "makespan", "max_window", "tokens_per_s", "peak_bytes", "p95".
+[[nodiscard]] std::string_view name_of(PlanObjective objective);
+[[nodiscard]] std::optional<PlanObjective> objective_named(std::string_view name);
+
+/// What may differ from the given configuration.
+enum class Vary : std::uint8_t { Schedule, Chunks, Layers, Placement, Recompute, Offload, Microbatches, Order };
+inline constexpr int kVaries = 8;
+/// "schedule", "chunks", "layers", "placement", "recompute", "offload", "microbatches", "order".
+[[nodiscard]] std::string_view name_of(Vary vary);
+[[nodiscard]] std::optional<Vary> vary_named(std::string_view name);
+
+class VarySet {
+ public:
+  constexpr void add(Vary vary) { bits_ |= 1U << static_cast<unsigned>(vary); }
+  [[nodiscard]] constexpr bool has(Vary vary) const { return (bits_ >> static_cast<unsigned>(vary) & 1U) != 0; }
+
+ private:
+  unsigned bits_ = 0;
+};
+
+struct PlanOptions {
+  PlanObjective objective = PlanObjective::StepTime;
+  VarySet vary = {};
+  const Target* target = nullptr;  ///< what must be able to run the answer; null: nothing in particular
+  double seconds = 2;              ///< how long the searches may take, about: work is counted, not time
+  std::uint64_t seed = 1;
+  int threads = 1;
+  std::string schedule_file = {};  ///< where the winner's order will be, for configurations that name it
+  /// Told what is being done and the best so far, "" before there is one; false ends the searches with what they have. May be empty.
+  std::function<bool(const std::string& doing, const std::string& best)> progress = {};
+};
+
+struct PlanCandidate {
+  std::string name;      ///< "zbv", "zbv, recompute selective", "searched v"
+  std::string schedule;  ///< of the registry, or "custom" for an order that was found
+  int chunks = 1;
+  std::vector<int> layers = {};  ///< [stage], of models
+  std::string placement = {};    ///< "linear", "loop", "v", "wave", "two ways", "free"
+  Ticks step_time = 0;
+  Ticks makespan = 0;
+  Ticks max_window = 0;
+  std::optional<Ticks> p95 = {};
+  std::optional<double> tokens_per_s = {};
+  std::optional<double> change = {};  ///< of the step against the baseline, -0.18 for 18 % shorter; of its own updates where it has several
+  double bubble_ratio = 0;
+  std::vector<Bytes> peaks = {};  ///< [rank], in the run's units (MemoryModel::parts)
+  Bytes peak = 0;                 ///< of the fullest rank, in bytes, or in activations of a rank where sizes are relative
+  LowerBound bound = {};          ///< on `makespan`
+  double gap = 0;                 ///< makespan / bound - 1
+  bool proven = false;            ///< no order of these ops on these ranks within the limit is shorter
+  Assignments config = {};
+  Run run = {};
+
+  [[nodiscard]] bool searched() const { return schedule == "custom"; }
+};
+
+struct PlanRejected {
+  std::string name;
+  std::string why;
+};
+struct PlanAdvice {
+  std::string text;
+  double saves = 0;  ///< share of the winner's step
+};
+
+struct Plan {
+  PlanObjective objective = PlanObjective::StepTime;
+  double seconds = 0;
+  std::uint64_t seed = 0;
+  std::optional<PlanCandidate> baseline = {};  ///< the given configuration, whether it fits or not
+  std::string baseline_refusal = {};           ///< why it has no numbers
+  bool baseline_fits = false;
+  std::vector<PlanCandidate> candidates = {};  ///< those that fit, best first
+  std::vector<PlanRejected> rejected = {};
+  std::vector<std::size_t> pareto = {};  ///< candidates that no other beats in both step time and peak, fastest first
+  std::vector<PlanAdvice> advice = {};
+  std::vector<std::string> warnings = {};
+};
+
+/// Throws InputError where the workload cannot be read, names an objective without what it needs (tokens_per_s a model, p95 costs.noise), or is
+/// forward only.
+[[nodiscard]] Plan make_plan(const Assignments& workload, const PlanOptions& options, const Limits& limits);
+
+}  // namespace pipeloom::study

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <memory>
+
+#include "sim/engine/simulator.hpp"
+#include "sim/orders/search/retimer.hpp"
+#include "sim/orders/search/search.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/random_problem.hpp"
+
+namespace pipeloom::orders {
+namespace {
+
+/// One of five placements, unequal times, half of the time a limit of one to five microbatches of the largest rank.
+struct Drawn {
+  Placement placement;
+  Terms terms;
+  Problem problem;
+};
+
+Placement drawn_placement(test::Random& random) {
+  const int ranks = 1 + random.below(4);
+  switch (random.below(4)) {
+    case 0:
+      return Placement::loop(ranks, 2);
+    case 1:
+      return Placement::wave(ranks, 2);
+    case 2:
+      return Placement::wave(ranks, 4);
+    default:
+      return Placement::linear(ranks);
+  }
+}
+
+Drawn draw(test::Random& random) {
+  const Placement placement = drawn_placement(random);
+  Terms terms = uniform_terms(placement, {.delay = random.below(3)});
+  for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight, OpKind::Backward})
+    for (Ticks& duration : terms.costs.duration[index_of(kind)]) duration = random.between(1, 9);
+  for (std::size_t s = 0; s < terms.memory.activation.size(); ++s) {
+    terms.memory.activation[s] = random.between(2, 5);
+    terms.memory.released_at_input[s] = random.between(-1, 2);
+  }
+  std::vector<Bytes> limit;
+  if (random.chance(50)) limit.assign(static_cast<std::size_t>(placement.ranks()), random.between(24, 60));
+  const auto objective = random.chance(50) ? Objective::Window : Objective::Makespan;
+  const int microbatches = 1 + random.below(7);
+  Problem problem = make_problem(placement, microbatches, terms, limit, objective, random.chance(80));
+  return {placement, std::move(terms), std::move(problem)};
+}
+
+/// The value of the order by the engine: largest last end less origin.
+Ticks simulated(const Drawn& drawn, const Order& order) {
+  const auto schedule = std::make_shared<const Schedule>(schedule_of(drawn.problem, drawn.placement, order));
+  const Timeline times = simulate(schedule, drawn.terms.costs);
+  Ticks value = 0;
+  for (Rank rank{0}; rank < Rank(schedule->ranks()); ++rank)
+    value = std::max(value, times.end[schedule->queue_end(rank) - 1] - drawn.problem.origin[rank.at()]);
+  return value;
+}
+
+TEST_CASE("An order comes to what the engine says, and comes back from its schedule", "[orders]") {
+  test::Random random(11);
+  for (int i = 0; i < 200; ++i) {
+    const Drawn drawn = draw(random);
+    const auto found = search_order(drawn.problem, {}, {.work = 20'000, .seed = random.bits()});
+    REQUIRE(found);
+    CAPTURE(i, drawn.problem.ranks(), drawn.problem.microbatches);
+    CHECK(simulated(drawn, found->order) == found->value);
+    CHECK(value_of(drawn.problem, found->order) == found->value);
+    CHECK(keeps_limits(drawn.problem, found->order));
+    CHECK(found->value >= found->bound.value);
+    const Schedule schedule = schedule_of(drawn.problem, drawn.placement, found->order);
+    const auto words = order_of(drawn.problem, schedule);
+    REQUIRE(words);
+    CHECK(schedule_of(drawn.problem, drawn.placement, *words) == schedule);
+  }
+}
+
+TEST_CASE("A limit that does not hold one microbatch has no order", "[orders]") {
+  const Placement placement = Placement::linear(3);
+  const Terms terms = uniform_terms(placement, {});
+  // A microbatch is one byte on each rank.
+  CHECK(
+      !search_order(make_problem(placement, 4, terms, {1, 0, 1}, Objective::Makespan), {}, {.work = 10'000}));
+  // One microbatch at a time: (3 F + 3 I) and, on the way back, W of rank 0 before its next F: 4 x 6 + 4 x 1.
+  const auto found =
+      search_order(make_problem(placement, 4, terms, {1, 1, 1}, Objective::Makespan), {}, {.work = 10'000});
+  REQUIRE(found);
+  CHECK(found->value == 28);
+}
+
+TEST_CASE("Equal stages with room for 2p - 1 microbatches lose nothing but the way in", "[orders]") {
+  // F = I = W = 1, p = 4, m = 8: rank r starts at r and has 24 to do; the window objective takes the r off again.
+  const Placement placement = Placement::linear(4);
+  const Terms terms = uniform_terms(placement, {});
+  const auto found = search_order(make_problem(placement, 8, terms, {7, 7, 7, 7}, Objective::Window), {}, {});
+  REQUIRE(found);
+  CHECK(found->value == 24);
+  CHECK(found->proven);
+}
+
+TEST_CASE("The order found depends on the seed, not on the threads", "[orders]") {
+  const Placement placement = Placement::wave(4, 2);
+  Terms terms = uniform_terms(placement, {.delay = 1});
+  for (std::size_t s = 0; s < 8; ++s)
+    terms.costs.duration[index_of(OpKind::Forward)][s] = 5 + static_cast<Ticks>(s % 3);
+  const Problem problem = make_problem(placement, 9, terms, {9, 9, 9, 9}, Objective::Makespan);
+  const auto one = search_order(problem, {}, {.work = 200'000, .seed = 5, .threads = 1});
+  const auto four = search_order(problem, {}, {.work = 200'000, .seed = 5, .threads = 4});
+  REQUIRE((one && four));
+  CHECK(one->order == four->order);
+  CHECK(one->origin == four->origin);
+}
+
+TEST_CASE("A search never makes a start worse, and passes over those that break the limit", "[orders]") {
+  const Placement placement = Placement::linear(2);
+  const Terms terms = uniform_terms(placement, {});
+  const Problem problem = make_problem(placement, 3, terms, {1, 1}, Objective::Makespan);
+  const auto greedy = parse_schedule(
+      "0F0 0F1 0F2 0I0 0W0 0I1 0W1 0I2 0W2 | 1F0 1I0 1F1 1I1 1F2 1I2 1W0 1W1 1W2");
+  const auto words = order_of(problem, greedy);
+  REQUIRE(words);
+  CHECK(!keeps_limits(problem, *words));
+  const auto found = search_order(problem, {{"greedy", *words}}, {.work = 10'000});
+  REQUIRE(found);
+  CHECK(found->origin != "greedy");
+  CHECK(keeps_limits(problem, found->order));
+}
+
+TEST_CASE("A stopped search gives what it has", "[orders]") {
+  const Placement placement = Placement::wave(6, 2);
+  const Problem problem = make_problem(placement, 40, uniform_terms(placement, {.delay = 1}),
+                                       {8, 8, 8, 8, 8, 8}, Objective::Window);
+  int asked = 0;
+  SearchOptions options{.work = 2'000'000'000};
+  options.progress = [&](const SearchProgress& progress) {
+    ++asked;
+    CHECK(progress.value >= progress.bound);
+    return false;
+  };
+  const auto found = search_order(problem, {}, options);
+  REQUIRE(found);
+  CHECK(asked == 1);
+  CHECK(keeps_limits(problem, found->order));
+}
+
+TEST_CASE("Moves time what they change as a whole playback does, and can be undone", "[orders]") {
+  test::Random random(3);
+  for (int i = 0; i < 60; ++i) {
+    const Drawn drawn = draw(random);
+    const auto found = search_order(drawn.problem, {}, {.work = 5'000});
+    REQUIRE(found);
+    Retimer times(drawn.problem, found->order);
+    for (int j = 0; j < 200; ++j) {
+      const auto rank = static_cast<std::size_t>(random.below(static_cast<int>(drawn.problem.ranks())));
+      const int length = static_cast<int>(times.length(rank));
+      const Ticks before = times.value();
+      if (!times.move(rank, static_cast<std::size_t>(random.below(length)),
+                      static_cast<std::size_t>(random.below(length)))) {
+        CHECK(times.value() == before);
+        continue;
+      }
+      REQUIRE(value_of(drawn.problem, times.order()) == times.value());
+      REQUIRE(keeps_limits(drawn.problem, times.order()));
+      if (random.chance(50)) continue;
+      times.undo();
+      REQUIRE(times.value() == before);
+      REQUIRE(value_of(drawn.problem, times.order()) == before);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipeloom::orders
