@@ -1,11 +1,14 @@
-// pipeloom schedules [NAME]: the list of schedules, and the page of one.
+// pipeloom schedules [NAME]: the list of schedules, the page of one, and all of them at one shape and one set of costs.
 
 #include <fmt/format.h>
+
+#include <tuple>
 
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/schedule_page.hpp"
+#include "cli/pages/schedule_rows_page.hpp"
 #include "sim/io/config/config.hpp"
 
 namespace pipeloom::cli::commands {
@@ -17,6 +20,10 @@ constexpr std::size_t kIndent = 4;
 
 struct SchedulesOptions {
   std::string name;
+  std::optional<std::string> ranks;
+  std::optional<std::string> microbatches;
+  std::optional<std::string> chunks;
+  std::vector<std::string> set;
   OutputOptions output;
   PrintOptions print;
 };
@@ -71,7 +78,42 @@ std::string schedules_as_json() {
   return out + "\n  ]\n}\n";
 }
 
+bool has_shape(const SchedulesOptions& options) {
+  return options.ranks || options.microbatches || options.chunks || !options.set.empty();
+}
+
+/// The run that every schedule is tried with. Throws InputError where no schedule could run it.
+study::Assignments run_of(const SchedulesOptions& options) {
+  if (!options.name.empty())
+    throw InputError(Where{"NAME"},
+                     "a name shows the page of one schedule, and the other options compare all; leave one "
+                     "of them out");
+  io::Document document;
+  for (const auto& [option, key, value] :
+       {std::tuple("--ranks", "ranks", &options.ranks),
+        std::tuple("--microbatches", "microbatches", &options.microbatches),
+        std::tuple("--chunks", "chunks", &options.chunks)})
+    if (*value) document.set(key, **value, option);
+  for (const std::string& assignment : options.set) document.set_option(assignment);
+  if (const io::Value* schedule = document.root().find("schedule"))
+    throw InputError(schedule->where(), "all schedules are compared; leave the schedule out");
+  io::inline_costs_file(document);
+  study::Assignments out = study::assignments_of(document.root());
+  // What is wrong with any schedule is said once: gpipe takes every shape.
+  document.set("schedule", "\"gpipe\"", "schedule");
+  (void)io::read_run_config(document.root());
+  return out;
+}
+
+ExitCode compare_all(const SchedulesOptions& options) {
+  const auto rows = study::schedule_rows(run_of(options), InputOptions().limits());
+  print(options.print.is("json") ? schedule_rows_json(rows)
+                                 : schedule_rows_page(rows, options.output.screen()));
+  return rows.front().refusal.empty() ? ExitCode::Ok : ExitCode::AnswerIsNo;
+}
+
 ExitCode run_schedules(const SchedulesOptions& options) {
+  if (has_shape(options)) return compare_all(options);
   const Screen screen = options.output.screen();
   const bool json = options.print.is("json");
   if (options.name.empty()) {
@@ -92,8 +134,13 @@ ExitCode run_schedules(const SchedulesOptions& options) {
 Run schedules(OptionList& list) {
   auto options = std::make_shared<SchedulesOptions>();
   list.positional("NAME", options->name, "SCHEDULE", "Name or alias: show its page");
+  list.option("--ranks", options->ranks, "P", "Compare all schedules on so many ranks");
+  list.option("--microbatches", options->microbatches, "M", "m, microbatches of one step");
+  list.option("--chunks", options->chunks, "V", "v, stages per rank that costs and bytes are of; default 1");
+  list.option("--set", options->set, "PATH=VALUE", "Any key of the run, such as costs=costs.json; repeatable")
+      .repeatable();
   add_print_options(list, options->print, {"table", "json"},
-                    "What is printed; json has names, requirements, example and formulas");
+                    "What is printed; json has names, requirements, example and formulas, or all numbers");
   add_output_options(list, options->output);
   return [options] { return run_schedules(*options); };
 }

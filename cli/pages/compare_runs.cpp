@@ -27,6 +27,7 @@ std::string value_text(const MetricRow& row, double value, const pipeloom::Run& 
   if (row.unit == study::Unit::Time) return format_ticks(static_cast<Ticks>(value), unit);
   if (row.unit == study::Unit::Bytes && run.memory != nullptr)
     return memory_text_of_bytes(*run.memory, value);
+  if (row.unit == study::Unit::PerSecond) return study::rate_text(value);
   return row.unit == study::Unit::Ratio ? ratio_text(value) : number_text(value);
 }
 

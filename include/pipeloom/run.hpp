@@ -32,7 +32,8 @@ struct EffectiveConfig;
 }
 namespace study {
 struct MessageSummary;
-}
+struct ModelRun;
+}  // namespace study
 
 /// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
 /// and names the option that is wrong.
@@ -101,6 +102,8 @@ struct Run {
   /// What its ops cost and hold, in one Terms where a configuration said it; null for measured runs.
   std::shared_ptr<const Costs> costs;
   std::shared_ptr<const MemoryModel> memory;
+  /// Of runs of a model: what it takes and holds, and what a step trains.
+  std::shared_ptr<const study::ModelRun> model;
   std::optional<Metrics> metrics;
   std::optional<CriticalPath> critical_path;
   /// Under any transfer model but `latency`: the program that ran, its run, and what its messages cost.
@@ -148,7 +151,7 @@ void write(const Timeline& timeline, const Terms& terms, std::string_view format
 /// A metric of every run.
 struct ComparedMetric {
   std::string name;
-  std::string unit;  ///< "time_unit", "bytes", "ratio" or "count"; times in ticks
+  std::string unit;  ///< "time_unit", "bytes", "ratio", "count" or "per_second"; times in ticks
   /// -1 where less is better, 1 where more is, 0 where neither.
   int better = 0;
   std::vector<std::optional<double>> values;  ///< [run]; nothing where a run does not know it

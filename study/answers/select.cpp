@@ -151,6 +151,7 @@ double round_step(double least, Marks marks) {
 std::string metric_number(std::string_view metric, double value, std::string_view time_unit) {
   const Unit unit = unit_of(metric);
   if (unit == Unit::Ratio) return study::ratio_text(value);
+  if (unit == Unit::PerSecond) return study::rate_text(value);
   if (unit == Unit::Bytes && std::abs(value) < 9e18)
     return bytes_text(static_cast<Bytes>(std::llround(value)));
   const std::string text = fmt::format("{:.6g}", value);
@@ -160,10 +161,10 @@ std::string metric_number(std::string_view metric, double value, std::string_vie
 std::string metric_text(std::string_view metric, const Column& column, Row row, std::string_view time_unit) {
   if (!column.has(row) || !column.is_number()) return column.text(row);
   const Unit unit = unit_of(metric);
-  if (unit == Unit::Ratio || unit == Unit::Bytes) return metric_number(metric, column.number(row), time_unit);
   // Counts and times have all their digits.
-  return unit == Unit::Time && !time_unit.empty() ? fmt::format("{} {}", column.text(row), time_unit)
-                                                  : column.text(row);
+  if (unit == Unit::Count) return column.text(row);
+  if (unit != Unit::Time) return metric_number(metric, column.number(row), time_unit);
+  return time_unit.empty() ? column.text(row) : fmt::format("{} {}", column.text(row), time_unit);
 }
 
 std::string metric_title(std::string_view metric, std::string_view time_unit) {

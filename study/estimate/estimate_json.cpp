@@ -17,6 +17,8 @@ using model::Pass;
 
 constexpr TimeUnit kUnit = TimeUnit::Millisecond;
 
+constexpr int kAllDigits = 17;
+
 /// As many digits as an estimate is worth.
 double shortened_number(double value, int digits = 6) {
   return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
@@ -46,13 +48,14 @@ void write_rates(io::JsonWriter& out, const EstimatedRun& run) {
   else
     out.null();
   member(out, "flops_per_token",
-         of([](const TrainingRates& rates) { return std::optional(rates.flops_per_token); }), 12);
+         of([](const TrainingRates& rates) { return std::optional(rates.terms.flops_per_token); }), 12);
   out.line(2).key("step_time_ms").ticks(run.run.metrics->step_time, kUnit);
   member(out, "bubble_ratio", run.run.metrics->bubble_ratio);
-  const auto tokens = of([](const TrainingRates& rates) { return std::optional(rates.tokens_per_s); });
-  member(out, "tokens_per_s", tokens);
+  member(out, "tokens_per_s",
+         of([](const TrainingRates& rates) { return std::optional(rates.tokens_per_s); }), kAllDigits);
   member(out, "tokens_per_s_per_gpu",
-         tokens ? std::optional(*tokens / static_cast<double>(run.devices)) : std::nullopt);
+         of([](const TrainingRates& rates) { return std::optional(rates.tokens_per_s_per_gpu); }),
+         kAllDigits);
   member(out, "mfu", of([](const TrainingRates& rates) { return rates.mfu; }));
   member(out, "hfu", of([](const TrainingRates& rates) { return rates.hfu; }));
   member(out, "gpu_hours", of([](const TrainingRates& rates) { return rates.gpu_hours; }));
@@ -60,8 +63,8 @@ void write_rates(io::JsonWriter& out, const EstimatedRun& run) {
 
 void write_stages(io::JsonWriter& out, const EstimatedRun& run) {
   out.line(2).key("stages").array();
-  for (std::size_t s = 0; s < run.costs.estimate.stages.size(); ++s) {
-    const estimate::Stage& stage = run.costs.estimate.stages[s];
+  for (std::size_t s = 0; s < run.costs().estimate.stages.size(); ++s) {
+    const estimate::Stage& stage = run.costs().estimate.stages[s];
     const auto ticks = [&](Pass pass) { return pass_ticks(run, s, pass); };
     out.line(4).object().member("stage", s).member("layers", stage.layers);
     out.key("forward_ms").ticks(ticks(Pass::Forward), kUnit);

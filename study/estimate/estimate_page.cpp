@@ -14,16 +14,6 @@ namespace {
 using estimate::Category;
 using model::Pass;
 
-constexpr std::size_t kRowsShown = 16;
-
-/// "8.03 B": parameters and tokens as people write them.
-std::string short_count(double number) {
-  constexpr std::pair<double, const char*> kUnits[] = {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}};
-  for (const auto& [unit, name] : kUnits)
-    if (number >= unit) return fmt::format("{:.4g}{}", number / unit, name);
-  return number >= 1000 ? count_text(static_cast<std::size_t>(number)) : fmt::format("{:.4g}", number);
-}
-
 std::string percent(double ratio) {
   return fmt::format("{:.1f} %", 100 * ratio);
 }
@@ -32,27 +22,31 @@ std::string shown(const Table& table, const SummaryStyle& style) {
   return style.markdown ? table.markdown() : table.text(style.colour);
 }
 
-Table answers(const EstimatedRun& run) {
+}  // namespace
+
+Table rates_table(const Run& run, const std::optional<TrainingRates>& known) {
   Table table({{""}, {"", Align::Right}, {""}});
-  const Metrics& metrics = *run.run.metrics;
+  const Metrics& metrics = *run.metrics;
   const auto row = [&](const char* name, std::string value, std::string note) {
     table.add_row({name, std::move(value), std::move(note)});
   };
-  row("step time", time_text(TickSum(metrics.step_time), run.run.timeline.unit), "estimate");
+  row("step time", time_text(TickSum(metrics.step_time), run.timeline.unit), "estimate");
   row("bubble", percent(metrics.bubble_ratio), "idle time of ranks before the step's end");
-  if (!run.rates) return table;
-  const TrainingRates& rates = *run.rates;
-  row("tokens per second", short_count(rates.tokens_per_s),
-      fmt::format("{} tokens a step", count_text(static_cast<std::size_t>(run.tokens_per_step))));
-  row("  of each GPU", short_count(rates.tokens_per_s / static_cast<double>(run.devices)),
-      count_text(static_cast<std::size_t>(run.devices), "GPU"));
+  if (!known) return table;
+  const TrainingRates& rates = *known;
+  row("tokens per second", rate_text(rates.tokens_per_s),
+      fmt::format("{} tokens a step", count_text(static_cast<std::size_t>(rates.terms.tokens))));
+  row("  of each GPU", rate_text(rates.tokens_per_s_per_gpu),
+      count_text(static_cast<std::size_t>(rates.terms.devices), "GPU"));
   if (rates.mfu)
     row("MFU", percent(*rates.mfu),
-        fmt::format("{} FLOPs a token, nothing that runs again", short_count(rates.flops_per_token)));
+        fmt::format("{} FLOPs a token, nothing that runs again", rate_text(rates.terms.flops_per_token)));
   if (rates.hfu && *rates.hfu != *rates.mfu) row("HFU", percent(*rates.hfu), "with what is recomputed");
-  if (rates.gpu_hours) row("GPU hours", short_count(*rates.gpu_hours), "for the budget of tokens");
+  if (rates.gpu_hours) row("GPU hours", rate_text(*rates.gpu_hours), "for the budget of tokens");
   return table;
 }
+
+namespace {
 
 /// Stages that are alike stand in one row.
 Table stage_table(const EstimatedRun& run) {
@@ -62,7 +56,7 @@ Table stage_table(const EstimatedRun& run) {
                {"I ms", Align::Right},
                {"W ms", Align::Right},
                {"parameters", Align::Right}});
-  const auto& stages = run.costs.estimate.stages;
+  const auto& stages = run.costs().estimate.stages;
   const auto ms = [&](std::size_t stage, Pass pass) {
     return fmt::format("{:.3f}", static_cast<double>(pass_ticks(run, stage, pass)) / 1e9);
   };
@@ -81,7 +75,7 @@ Table stage_table(const EstimatedRun& run) {
     if (stage.head) name += ", head";
     table.add_row({name, std::to_string(stage.layers + stage.mtp), ms(first, Pass::Forward),
                    ms(first, Pass::BackwardInput), ms(first, Pass::BackwardWeight),
-                   stage.dense > 0 ? short_count(static_cast<double>(stage.dense + stage.experts)) : "-"});
+                   stage.dense > 0 ? rate_text(static_cast<double>(stage.dense + stage.experts)) : "-"});
     first = last + 1;
   }
   return table;
@@ -98,19 +92,20 @@ std::string gigabytes(Bytes bytes) {
   return fmt::format("{:.2f}", static_cast<double>(bytes) / 1e9);
 }
 
-/// Ranks down, categories across; of many ranks the fullest ones.
-Table memory_table(const EstimatedRun& run) {
-  std::vector<std::size_t> ranks(run.ranks.size());
+}  // namespace
+
+Table category_table(const Run& run, const std::vector<RankBytes>& all) {
+  std::vector<std::size_t> ranks(all.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = r;
-  if (ranks.size() > kRowsShown) {
+  if (ranks.size() > kFullestShown) {
     std::stable_sort(ranks.begin(), ranks.end(),
-                     [&](std::size_t a, std::size_t b) { return run.ranks[a].peak > run.ranks[b].peak; });
-    ranks.resize(kRowsShown);
+                     [&](std::size_t a, std::size_t b) { return all[a].peak > all[b].peak; });
+    ranks.resize(kFullestShown);
     std::sort(ranks.begin(), ranks.end());
   }
   std::vector<Category> categories;
   for (std::size_t i = 0; i < estimate::kCategories; ++i)
-    if (std::any_of(run.ranks.begin(), run.ranks.end(),
+    if (std::any_of(all.begin(), all.end(),
                     [i](const RankBytes& rank) { return rank.categories.bytes[i] != 0; }))
       categories.push_back(static_cast<Category>(i));
   std::vector<Column> columns = {{"rank", Align::Right},
@@ -121,16 +116,18 @@ Table memory_table(const EstimatedRun& run) {
   for (const Category category : categories) columns.push_back({short_name(category), Align::Right});
   Table table(std::move(columns));
   for (const std::size_t r : ranks) {
-    const RankBytes& rank = run.ranks[r];
+    const RankBytes& rank = all[r];
     std::vector<std::string> cells = {std::to_string(r), gigabytes(rank.peak),
                                       fmt::format("{:.2f}", static_cast<double>(rank.peak) / (1 << 30)),
                                       rank.headroom ? gigabytes(*rank.headroom) : "-",
-                                      to_text(run.run.schedule->ops()[rank.peak_op])};
+                                      to_text(run.schedule->ops()[rank.peak_op])};
     for (const Category category : categories) cells.push_back(gigabytes(rank.categories.of(category)));
     table.add_row(std::move(cells));
   }
   return table;
 }
+
+namespace {
 
 Table term_table(const EstimatedRun& run) {
   Table table({{fmt::format("rank {}, the busiest", busiest_rank(run).value())},
@@ -151,13 +148,13 @@ Table term_table(const EstimatedRun& run) {
 }
 
 std::string title(const EstimatedRun& run) {
-  const estimate::Setting& setting = run.costs.setting;
+  const estimate::Setting& setting = run.costs().setting;
   std::string out = setting.model->name;
-  if (run.rates)
-    out += fmt::format(": {} parameters", short_count(static_cast<double>(run.rates->parameters)));
+  if (run.rates) out += fmt::format(": {} parameters", rate_text(static_cast<double>(run.rates->parameters)));
   if (run.rates && run.rates->active_parameters != run.rates->parameters)
-    out += fmt::format(" ({} active)", short_count(static_cast<double>(run.rates->active_parameters)));
-  if (setting.hardware != nullptr) out += fmt::format(", on {} {}", run.devices, setting.hardware->name);
+    out += fmt::format(" ({} active)", rate_text(static_cast<double>(run.rates->active_parameters)));
+  if (setting.hardware != nullptr)
+    out += fmt::format(", on {:.0f} {}", run.run.model->training.devices, setting.hardware->name);
   return out;
 }
 
@@ -185,11 +182,11 @@ std::string over_limit_text(const EstimatedRun& run) {
 std::string estimate_page(const EstimatedRun& run, const SummaryStyle& style) {
   std::string out =
       fmt::format("{}\n{}\n\n", bold(title(run), style.colour && !style.markdown), run_title(run.run));
-  out += shown(answers(run), style) + '\n' + shown(stage_table(run), style);
+  out += shown(rates_table(run.run, run.rates), style) + '\n' + shown(stage_table(run), style);
   if (!run.ranks.empty()) {
-    out += '\n' + shown(memory_table(run), style);
-    if (run.ranks.size() > kRowsShown)
-      out += fmt::format("the {} fullest of {} ranks; --json has all\n", kRowsShown, run.ranks.size());
+    out += '\n' + shown(category_table(run.run, run.ranks), style);
+    if (run.ranks.size() > kFullestShown)
+      out += fmt::format("the {} fullest of {} ranks; --json has all\n", kFullestShown, run.ranks.size());
   }
   out += '\n' + shown(term_table(run), style) + '\n';
   if (!style.everything) return out + "every number's origin: --json, or -v\n";

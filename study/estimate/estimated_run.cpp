@@ -16,18 +16,19 @@ namespace {
 using estimate::Category;
 
 /// The run's memory with nothing but one category in it.
-MemoryModel only(const EstimatedRun& run, Category category) {
-  MemoryModel model = *run.run.memory;
-  const auto stages = run.costs.estimate.stages.size();
+MemoryModel only(const Run& run, Category category) {
+  MemoryModel model = *run.memory;
+  const ModelCosts& costs = run.model->costs;
+  const auto stages = costs.estimate.stages.size();
   const auto each = [&](std::vector<Bytes>& numbers, bool wanted, const auto& number) {
     for (std::size_t slot = 0; slot < numbers.size(); ++slot)
-      numbers[slot] = wanted ? number(run.costs.estimate.stages[slot % stages]) : 0;
+      numbers[slot] = wanted ? number(costs.estimate.stages[slot % stages]) : 0;
   };
   const auto bytes = [category](const estimate::Stage& stage) { return stage.bytes.of(category); };
   const bool is_kept = category == Category::UntilInput || category == Category::UntilWeight;
   each(model.activation, is_kept, bytes);
   each(model.released_at_input, category == Category::UntilInput, bytes);
-  each(model.stash, is_kept && recomputes_all(run.costs.setting), bytes);
+  each(model.stash, is_kept && recomputes_all(costs.setting), bytes);
   each(model.logits, category == Category::Logits, bytes);
   each(model.static_bytes, !is_per_microbatch(category), bytes);
   each(model.receive, false, bytes);
@@ -39,26 +40,6 @@ Bytes at(const std::vector<MemoryStep>& curve, Ticks time) {
   const auto after = std::upper_bound(curve.begin(), curve.end(), time,
                                       [](Ticks value, const MemoryStep& step) { return value < step.time; });
   return after == curve.begin() ? 0 : std::prev(after)->bytes;
-}
-
-std::vector<RankBytes> bytes_by_rank(const EstimatedRun& run) {
-  const Timeline& timeline = run.run.timeline;
-  std::vector<RankBytes> out;
-  for (const RankMetrics& rank : run.run.metrics->ranks) {
-    RankBytes bytes{.peak = rank.memory.peak_bytes, .peak_op = rank.memory.peak_op};
-    const Rank index(static_cast<int>(out.size()));
-    if (const auto limit = run.run.memory->limit_of(index)) bytes.headroom = *limit - bytes.peak;
-    out.push_back(bytes);
-  }
-  for (std::size_t i = 0; i < estimate::kCategories; ++i) {
-    const auto category = static_cast<Category>(i);
-    const MemoryModel model = only(run, category);
-    each_memory_curve(timeline, model, [&](Rank rank, const std::vector<MemoryStep>& curve) {
-      RankBytes& bytes = out[rank.at()];
-      bytes.categories.of(category) = at(curve, timeline.start[bytes.peak_op]);
-    });
-  }
-  return out;
 }
 
 /// FLOPs of the forwards that run again, per token.
@@ -81,49 +62,59 @@ double recomputed_flops(const estimate::Setting& setting) {
   return flops / static_cast<double>(setting.split.sequence);
 }
 
-TrainingRates rates_of(const EstimatedRun& run, std::optional<double> budget) {
-  const estimate::Setting& setting = run.costs.setting;
-  const model::Model& model = *setting.model;
-  TrainingRates out;
+}  // namespace
+
+std::optional<TrainingRates> training_rates(const Run& run, std::optional<double> budget) {
+  if (!run.model) return std::nullopt;
+  const estimate::Setting& setting = run.model->costs.setting;
+  const Ticks step = run.metrics->step_time;
+  const auto tokens = tokens_per_s(run.model->training, step);
+  if (!tokens) return std::nullopt;
+  TrainingRates out{.terms = run.model->training, .tokens_per_s = *tokens};
   // What people call a model's size leaves out the layers that help to train it.
-  model::Model main = model;
+  model::Model main = *setting.model;
   main.mtp = 0;
   out.parameters = model::parameters_of(main);
   out.active_parameters = model::active_parameters_of(main);
-  out.flops_per_token = model::flops_per_token(model, setting.split.sequence);
-  const double seconds = to_double(run.run.metrics->step_time, run.run.timeline.unit) *
-                         static_cast<double>(ticks_per(run.run.timeline.unit)) / 1e12;
-  out.tokens_per_s = run.tokens_per_step / seconds;
-  if (budget) out.gpu_hours = *budget / out.tokens_per_s * static_cast<double>(run.devices) / 3600;
-  if (setting.hardware == nullptr) return out;
-  const auto precision = static_cast<std::size_t>(setting.hardware->precision);
-  const double rate = static_cast<double>(run.devices) * setting.hardware->matrix_rate[precision];
-  out.mfu = out.flops_per_token * out.tokens_per_s / rate;
-  out.hfu = (out.flops_per_token + recomputed_flops(setting)) * out.tokens_per_s / rate;
+  out.tokens_per_s_per_gpu = *tokens_per_s_per_gpu(out.terms, step);
+  if (budget) out.gpu_hours = *budget / *tokens * out.terms.devices / 3600;
+  out.mfu = mfu(out.terms, step);
+  TrainingTerms repeated = out.terms;
+  repeated.flops_per_token += recomputed_flops(setting);
+  out.hfu = mfu(repeated, step);
   return out;
 }
 
-}  // namespace
+std::vector<RankBytes> bytes_by_rank(const Run& run) {
+  std::vector<RankBytes> out;
+  if (!run.model || !model::has_sizes(*run.model->costs.setting.model)) return out;
+  for (const RankMetrics& rank : run.metrics->ranks) {
+    RankBytes bytes{.peak = rank.memory.peak_bytes, .peak_op = rank.memory.peak_op};
+    const Rank index(static_cast<int>(out.size()));
+    if (const auto limit = run.memory->limit_of(index)) bytes.headroom = *limit - bytes.peak;
+    out.push_back(bytes);
+  }
+  for (std::size_t i = 0; i < estimate::kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    const MemoryModel model = only(run, category);
+    each_memory_curve(run.timeline, model, [&](Rank rank, const std::vector<MemoryStep>& curve) {
+      RankBytes& bytes = out[rank.at()];
+      bytes.categories.of(category) = at(curve, run.timeline.start[bytes.peak_op]);
+    });
+  }
+  return out;
+}
 
 EstimatedRun estimate_run(const io::Config& config, const Limits& limits, std::optional<double> budget) {
   if (config.options.forward_only)
     throw InputError(config.place_of("options.forward_only"),
                      "rates and memory are of training, which has backwards; leave options.forward_only out");
-  EstimatedRun out;
-  out.run = evaluate(config, limits);
-  out.costs = *model_costs(config, out.run.schedule->placement());
-  const model::Split& split = out.costs.setting.split;
-  out.devices = static_cast<long long>(split.pipeline) * split.tensor * split.context * split.data;
-  out.tokens_per_step = static_cast<double>(config.microbatches) * static_cast<double>(split.micro_batch) *
-                        static_cast<double>(split.sequence) * split.data *
-                        out.run.effective->options.updates.value_or(1);
-  if (budget && !model::has_sizes(*out.costs.setting.model))
+  EstimatedRun out{.run = evaluate(config, limits)};
+  if (budget && !model::has_sizes(*out.costs().setting.model))
     throw InputError(config.place_of("costs.model"),
                      "the model has measured times alone, and no tokens; leave the budget of tokens out");
-  if (model::has_sizes(*out.costs.setting.model)) {
-    out.rates = rates_of(out, budget);
-    out.ranks = bytes_by_rank(out);
-  }
+  out.rates = training_rates(out.run, budget);
+  out.ranks = bytes_by_rank(out.run);
   return out;
 }
 

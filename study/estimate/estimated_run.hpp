@@ -1,12 +1,8 @@
 #pragma once
 
-// A run of a model on devices: how fast it trains, and what every rank holds, by category.
+// A run of a model on devices: how fast it trains (study/run/training.hpp), and what every rank holds, by category.
 //
-//   tokens of a step   microbatches x micro_batch x seq x dp
-//   devices            ranks x tp x cp x dp
-//   MFU                model FLOPs of these tokens / (step time x devices x peak rate of matrices): 3 forwards, attention by the pairs that
-//                      it has to look at, nothing that runs again
-//   HFU                the same with what is recomputed counted too
+//   HFU                MFU with what is recomputed counted too
 //   GPU hours          tokens of a budget / tokens per second x devices / 3600
 
 #include <optional>
@@ -15,7 +11,7 @@
 #include <vector>
 
 #include <pipeloom/run.hpp>
-#include "study/run/model_costs.hpp"
+#include "study/run/training.hpp"
 
 namespace pipeloom::study {
 
@@ -27,26 +23,32 @@ struct RankBytes {
   estimate::CategoryBytes categories = {};  ///< they add up to `peak`
 };
 
-/// Of a model with sizes; rates need a device too.
+/// Of a model with sizes; MFU and HFU need a device too.
 struct TrainingRates {
+  TrainingTerms terms;
   std::int64_t parameters = 0;  ///< without MTP layers
   std::int64_t active_parameters = 0;
-  double flops_per_token = 0;
   double tokens_per_s = 0;
+  double tokens_per_s_per_gpu = 0;
   std::optional<double> mfu = {};
   std::optional<double> hfu = {};
   std::optional<double> gpu_hours = {};  ///< where a budget of tokens is given
 };
 
+/// Nothing where the run is of no model, of a profile of times alone, or trains nothing. REQUIRES: run.metrics.
+[[nodiscard]] std::optional<TrainingRates> training_rates(const Run& run,
+                                                          std::optional<double> budget = std::nullopt);
+/// [rank]; empty where the run is of no model, or its bytes are not known. REQUIRES: run.metrics.
+[[nodiscard]] std::vector<RankBytes> bytes_by_rank(const Run& run);
+
 struct EstimatedRun {
-  ModelCosts costs;
-  Run run;
-  long long devices = 1;
-  double tokens_per_step = 0;               ///< 0 where the model does not say how long a sample is
+  Run run;                                  ///< of a model: run.model is there
   std::optional<TrainingRates> rates = {};  ///< nothing of a profile of times alone
   std::vector<RankBytes> ranks = {};        ///< [rank]; empty where bytes are not known
   /// What whoever made the configuration filled in, and why.
   std::vector<std::pair<std::string, std::string>> origins = {};
+
+  [[nodiscard]] const ModelCosts& costs() const { return run.model->costs; }
 };
 
 /// Makes, simulates and measures. `budget`: tokens of a whole training. Throws as evaluate() and model_costs() do.

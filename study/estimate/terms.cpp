@@ -17,16 +17,16 @@ using estimate::Term;
 bool states_times(const EstimatedRun& run) {
   for (const char* key : {"costs.forward", "costs.backward", "costs.backward_input", "costs.backward_weight",
                           "costs.table", "costs.exceptions"})
-    if (run.costs.config.given.has(key)) return true;
+    if (run.costs().config.given.has(key)) return true;
   return false;
 }
 
 /// All passes of one microbatch over the rank's stages.
 PassTime passes_of(const EstimatedRun& run, Rank rank) {
-  const bool recomputes = estimate::recomputes_all(run.costs.setting);
+  const bool recomputes = estimate::recomputes_all(run.costs().setting);
   PassTime sum;
   for (const Stage stage : run.run.schedule->placement().stages_of(rank)) {
-    const estimate::Stage& of = run.costs.estimate.stages[stage.at()];
+    const estimate::Stage& of = run.costs().estimate.stages[stage.at()];
     for (const PassTime& pass : of.pass) sum += pass;
     if (recomputes) sum += of.recomputed;
   }
@@ -58,7 +58,7 @@ Ticks pass_ticks(const EstimatedRun& run, std::size_t stage, model::Pass pass) {
   const auto& duration = run.run.effective->costs.duration[index_of(kKinds[static_cast<std::size_t>(pass)])];
   return duration && stage < duration->array.size()
              ? duration->array[stage]
-             : run.costs.estimate.stages[stage].ticks[static_cast<std::size_t>(pass)];
+             : run.costs().estimate.stages[stage].ticks[static_cast<std::size_t>(pass)];
 }
 
 Rank busiest_rank(const EstimatedRun& run) {
@@ -81,11 +81,11 @@ std::vector<StepTerm> step_terms(const EstimatedRun& run) {
     out.push_back(term_of(estimate::name_of(static_cast<Term>(i)), busy * passes.terms[i] / all));
     for (const Stage stage : run.run.schedule->placement().stages_of(rank))
       for (std::size_t basis = 0; basis < hardware::kBases; ++basis)
-        out.back().found[basis] += run.costs.estimate.stages[stage.at()].found[i][basis];
+        out.back().found[basis] += run.costs().estimate.stages[stage.at()].found[i][basis];
   }
   const double step = seconds_of(run.run.metrics->step_time);
   const double end = seconds_of(run.run.effective->step.optimizer);
-  const estimate::StepEnd& parts = run.costs.step_end;
+  const estimate::StepEnd& parts = run.costs().step_end;
   const double whole = parts.seconds() > 0 ? parts.seconds() : 1;
   if (parts.reduction > 0) out.push_back(term_of("reduction", end * parts.reduction / whole));
   if (parts.optimizer > 0) out.push_back(term_of("optimizer", end * parts.optimizer / whole));
@@ -97,7 +97,7 @@ std::vector<StepTerm> step_terms(const EstimatedRun& run) {
 std::vector<cost::Origin> origins_of(const EstimatedRun& run) {
   std::vector<cost::Origin> out = run.origins;
   out.insert(out.end(), run.run.effective->origins.begin(), run.run.effective->origins.end());
-  const estimate::Setting& setting = run.costs.setting;
+  const estimate::Setting& setting = run.costs().setting;
   out.emplace_back("model", setting.model->source);
   if (setting.hardware != nullptr) out.emplace_back("hardware", setting.hardware->source);
   out.emplace_back("times", setting.model->profile ? "measured layer profile" : std::string(kBand));

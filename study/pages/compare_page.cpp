@@ -48,7 +48,7 @@ std::string value_text(const MetricRow& row, double value, TimeUnit unit,
   if (row.unit == Unit::Ratio) return percent(value);
   if (row.unit == Unit::Bytes)
     return memory == nullptr ? bytes_text(static_cast<Bytes>(value)) : memory_text_of_bytes(*memory, value);
-  return fmt::format("{}", value);
+  return row.unit == Unit::PerSecond ? rate_text(value) : fmt::format("{}", value);
 }
 
 /// The runs by file names without their folders, where these tell them apart.

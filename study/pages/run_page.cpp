@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include <pipeloom/error.hpp>
@@ -13,6 +14,7 @@
 #include "sim/draw/words.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "study/estimate/estimate_shown.hpp"
 #include "study/pages/charts.hpp"
 #include "study/pages/findings.hpp"
 #include "study/plots/cause_bars.hpp"
@@ -113,6 +115,21 @@ Section scenarios_section(const Run& run, const ScenarioSummary& scenarios) {
   return section;
 }
 
+/// What a model's run trains and holds. Nothing where the run is of no model, or of measured times alone.
+std::optional<Section> model_section(const Run& run) {
+  const std::optional<TrainingRates> rates = training_rates(run);
+  if (!rates) return std::nullopt;
+  Section section{"model", "Rates and memory", {PageTable::of(rates_table(run, rates), "")}};
+  const std::vector<RankBytes> ranks = bytes_by_rank(run);
+  section.blocks.emplace_back(
+      PageTable::of(category_table(run, ranks),
+                    "GB that each rank holds when it holds most, by category" +
+                        (ranks.size() > kFullestShown
+                             ? fmt::format("; the {} fullest of {} ranks.", kFullestShown, ranks.size())
+                             : std::string("."))));
+  return section;
+}
+
 void add_warnings(const Run& run, Page& page) {
   if (run.over_limit)
     page.lead.emplace_back(Paragraph{over_limit_text(*run.over_limit, *run.memory), Tone::Bad});
@@ -129,6 +146,7 @@ Page simulated_page(const Run& run, Medium medium, const ScenarioSummary* scenar
   add_warnings(run, page);
   page.sections.push_back(timeline_section(run, medium));
   if (medium == Medium::Html && !run.metrics->ranks.empty()) page.sections.push_back(memory_section(run));
+  if (auto section = model_section(run)) page.sections.push_back(*std::move(section));
   if (causes.total.total() > 0) page.sections.push_back(causes_section(run, medium));
   page.sections.push_back(ranks_section(run, medium));
   if (scenarios != nullptr) page.sections.push_back(scenarios_section(run, *scenarios));

@@ -52,6 +52,14 @@ Known headroom(N run) {
   return left ? Known(MetricValue(TickSum(*left))) : std::nullopt;
 }
 
+/// What a step of a model trains in its time.
+template <auto of>
+Known rate(N run) {
+  if (run.metrics == nullptr || run.training == nullptr) return std::nullopt;
+  const std::optional<double> value = of(*run.training, run.metrics->step_time);
+  return value ? Known(MetricValue(*value)) : std::nullopt;
+}
+
 /// Idle time of one cause, over all ranks.
 template <IdleCause cause>
 Known idle_of(N run) {
@@ -277,6 +285,66 @@ constexpr Metric kMetrics[] = {
      .get = known<&Metrics::num_entries>,
      .report = true,
      .asked = true},
+    {.name = "headroom_bytes",
+     .label = "headroom",
+     .help = "what its limit leaves to the rank that has least left; below 0 over it",
+     .unit = Unit::Bytes,
+     .better = Better::Higher,
+     .needs = Needs::Bytes,
+     .sometimes = true,
+     .get = headroom,
+     .report = true,
+     .asked = true,
+     .compare = 11},
+    {.name = "tokens_per_s",
+     .label = "tokens per second",
+     .help = "tokens of a step / step time; of a model",
+     .unit = Unit::PerSecond,
+     .better = Better::Higher,
+     .needs = Needs::Rates,
+     .sometimes = true,
+     .get = rate<tokens_per_s>,
+     .report = true,
+     .asked = true,
+     .summary = 10,
+     .compare = 12,
+     .facts = 7,
+     .note =
+         [](N run, const PageTimes&) {
+           return count_text(static_cast<std::size_t>(run.training->tokens)) + " tokens a step";
+         },
+     .sentence = "Tokens of a step over the step time."},
+    {.name = "tokens_per_s_per_gpu",
+     .label = "  of each GPU",
+     .help = "tokens per second / devices; of a model",
+     .unit = Unit::PerSecond,
+     .better = Better::Higher,
+     .needs = Needs::Rates,
+     .sometimes = true,
+     .get = rate<tokens_per_s_per_gpu>,
+     .report = true,
+     .asked = true,
+     .summary = 11,
+     .compare = 13,
+     .note =
+         [](N run, const PageTimes&) {
+           return count_text(static_cast<std::size_t>(run.training->devices), "GPU");
+         }},
+    {.name = "mfu",
+     .label = "MFU",
+     .help = "FLOPs of the model / what its devices could do in a step; of a model on hardware",
+     .unit = Unit::Ratio,
+     .better = Better::Higher,
+     .needs = Needs::Rates,
+     .sometimes = true,
+     .get = rate<mfu>,
+     .report = true,
+     .asked = true,
+     .summary = 12,
+     .compare = 14,
+     .facts = 8,
+     .note = [](N, const PageTimes&) { return std::string("of the devices' peak; nothing that runs again"); },
+     .sentence = "FLOPs of the model, as a share of what its devices could do in a step."},
     over_scenarios("makespan_p50", "makespan p50",
                    "what the makespan does not exceed in half of the scenarios", Unit::Time,
                    makespan_over<&Quantiles<Ticks>::p50>),
@@ -310,14 +378,6 @@ constexpr Metric kMetrics[] = {
      .needs = Needs::Timeline,
      .get = [](N run) { return Known(MetricValue(run.facts().idle)); },
      .compare = 5},
-    {.name = "headroom_bytes",
-     .label = "headroom",
-     .help = "what its limit leaves to the rank that has least left; below 0 over it",
-     .unit = Unit::Bytes,
-     .better = Better::Higher,
-     .needs = Needs::Bytes,
-     .get = headroom,
-     .compare = 11},
     {.name = "idle.warmup",
      .label = "idle in warm-up",
      .help = "idle time while the pipeline fills",
@@ -376,7 +436,7 @@ Ticks whole(const MetricValue& value) {
 }  // namespace
 
 std::string_view name_of(Unit unit) {
-  constexpr std::array<std::string_view, 4> kNames = {"time_unit", "bytes", "ratio", "count"};
+  constexpr std::array<std::string_view, 5> kNames = {"time_unit", "bytes", "ratio", "count", "per_second"};
   return kNames[static_cast<std::size_t>(unit)];
 }
 
@@ -419,7 +479,7 @@ const Metric& bounded_metric(const Steps& steps) {
 }
 
 std::string json_text(const Metric& metric, const MetricValue& value, const RunNumbers& run, TimeUnit unit) {
-  if (metric.unit == Unit::Ratio) return shortest(std::get<double>(value));
+  if (const double* number = std::get_if<double>(&value)) return shortest(*number);
   if (metric.unit == Unit::Time) {
     const TickSum time = std::get<TickSum>(value);
     return time == whole(value) ? format_ticks(whole(value), unit) : format_ticks(time, unit);
@@ -429,21 +489,25 @@ std::string json_text(const Metric& metric, const MetricValue& value, const RunN
 }
 
 double number_of(const Metric& metric, const MetricValue& value, const RunNumbers& run) {
-  if (metric.unit == Unit::Ratio) return std::get<double>(value);
+  if (const double* number = std::get_if<double>(&value)) return *number;
   if (metric.unit == Unit::Bytes) return run.in_bytes(whole(value));
   return static_cast<double>(std::get<TickSum>(value));
 }
 
 std::variant<std::int64_t, double> state_value(const Metric& metric, const MetricValue& value,
                                                TimeUnit unit) {
-  if (metric.unit == Unit::Ratio) return std::get<double>(value);
+  if (const double* number = std::get_if<double>(&value)) return *number;
   if (metric.unit == Unit::Time) return to_double(whole(value), unit);
   return whole(value);
 }
 
+std::string text_of(const Metric& metric, const RunNumbers& run, TimeUnit unit) {
+  const Known value = metric.get(run);
+  return value ? json_text(metric, *value, run, unit) : std::string(kNoValue);
+}
+
 std::string text_of(const Metric& metric, const Run& run) {
-  const RunNumbers numbers = numbers_of(run);
-  return json_text(metric, *metric.get(numbers), numbers, run.timeline.unit);
+  return text_of(metric, numbers_of(run), run.timeline.unit);
 }
 
 namespace {
@@ -488,8 +552,13 @@ double RunNumbers::in_bytes(Bytes units) const {
 }
 
 RunNumbers numbers_of(const Run& run) {
-  return {run.metrics ? &*run.metrics : nullptr, &run.timeline, run.memory.get(),
-          run.effective ? &run.effective->step : nullptr, run.idle.empty() ? nullptr : &run.idle};
+  return {run.metrics ? &*run.metrics : nullptr,
+          &run.timeline,
+          run.memory.get(),
+          run.effective ? &run.effective->step : nullptr,
+          run.idle.empty() ? nullptr : &run.idle,
+          nullptr,
+          run.model ? &run.model->training : nullptr};
 }
 
 }  // namespace pipeloom::study

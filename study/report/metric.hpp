@@ -19,6 +19,7 @@
 #include <pipeloom/simulate.hpp>
 #include "sim/base/tick_sum.hpp"
 #include "study/run/scenario_run.hpp"
+#include "study/run/training.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study {
@@ -39,6 +40,7 @@ struct RunNumbers {
   /// Idle spans of the first step, [rank].
   const std::vector<std::vector<IdleSpan>>* idle = nullptr;
   const ScenarioSummary* scenarios = nullptr;
+  const TrainingTerms* training = nullptr;  ///< of runs of a model
 
   /// Of the metrics where these are known, else of the timeline.
   [[nodiscard]] const TimelineFacts& facts() const;
@@ -52,8 +54,8 @@ struct RunNumbers {
 
 enum class Better : unsigned char { Lower, Higher, Neither };
 
-enum class Unit : unsigned char { Time, Bytes, Ratio, Count };
-/// "time_unit", "bytes", "ratio" or "count", as files spell it.
+enum class Unit : unsigned char { Time, Bytes, Ratio, Count, PerSecond };
+/// "time_unit", "bytes", "ratio", "count" or "per_second", as files spell it.
 [[nodiscard]] std::string_view name_of(Unit unit);
 
 /// What a sweep must work out for a metric at every point.
@@ -63,12 +65,13 @@ enum class Needs : unsigned char {
   Peaks,      ///< live activations
   Bytes,      ///< peaks in bytes
   Steady,     ///< the period of the repeated schedule
+  Rates,      ///< that, and what a step of a model trains
   Bound,      ///< a bound over all orders
   Idle,       ///< why ranks are idle; sweeps do not ask for it
   Scenarios,  ///< the step many times, with durations that vary
 };
 
-/// Ticks, units of a MemoryModel or a count; a double is a ratio.
+/// Ticks, units of a MemoryModel or a count; a double is a ratio or a rate.
 using MetricValue = std::variant<TickSum, double>;
 
 /// Times of one page: real ones with their unit, abstract ones with as many decimals each, so that they stand below each other.
@@ -93,6 +96,8 @@ struct Metric {
   Better better = Better::Lower;
   Needs needs = Needs::Totals;
   bool swept = false;  ///< sweeps may name it, and suites may not
+  bool sometimes =
+      false;  ///< not every simulated run has it: of a model, of a limit. Files leave it out or say null
   /// Nothing where the run does not know it.
   std::optional<MetricValue> (*get)(const RunNumbers&) = nullptr;
 
@@ -143,7 +148,8 @@ struct Metric {
 /// For the window's state: times in `unit`, sizes in units of the MemoryModel.
 [[nodiscard]] std::variant<std::int64_t, double> state_value(const Metric& metric, const MetricValue& value,
                                                              TimeUnit unit);
-/// The value that `run`'s report has. REQUIRES: the run knows it.
+/// The value that `run`'s report has; kNoValue where the run does not know it.
+[[nodiscard]] std::string text_of(const Metric& metric, const RunNumbers& run, TimeUnit unit);
 [[nodiscard]] std::string text_of(const Metric& metric, const Run& run);
 
 // What metrics are read from (study/report/metric.hpp): the parts of a run that hold its numbers, as far as they are known.

@@ -30,6 +30,7 @@ std::string people_text(const Metric& metric, const MetricValue& value, const Ru
                         const PageTimes& times) {
   if (metric.unit == Unit::Time) return times.text(std::get<TickSum>(value));
   if (metric.unit == Unit::Ratio) return ratio_text(std::get<double>(value));
+  if (metric.unit == Unit::PerSecond) return rate_text(std::get<double>(value));
   const auto count = static_cast<Bytes>(std::get<TickSum>(value).value());
   return metric.unit == Unit::Bytes ? memory_text(*run.memory, count)
                                     : count_text(static_cast<std::size_t>(count));

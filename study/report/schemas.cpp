@@ -40,8 +40,11 @@ std::string type_of(const Metric& metric) {
       return R"({"$ref": "#/$defs/count"})";
     case Unit::Bytes:
     case Unit::Ratio:
+    case Unit::PerSecond:
       break;
   }
+  // What a limit leaves is below 0 where more is needed.
+  if (metric.unit == Unit::Bytes && metric.better == Better::Higher) return R"({"type": "number"})";
   return fmt::format(R"({{"type": "number", "minimum": 0{}}})", most);
 }
 
@@ -86,7 +89,7 @@ std::string report_schema(std::span<const Metric> table) {
   for (const Metric& metric : table) {
     if (!metric.report) continue;
     properties += property_of(metric);
-    names.push_back(metric.name);
+    if (!metric.sometimes) names.push_back(metric.name);
   }
   names.insert(names.end(), {"memory", "ranks"});
   replace(text, kProperties, properties);

@@ -22,6 +22,7 @@
 #include "study/run/make_schedule.hpp"
 #include "study/run/messages.hpp"
 #include "study/run/model_costs.hpp"
+#include "study/run/training.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -93,8 +94,11 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
                 io::EffectiveConfig said, const FrameworkProgram& framework = {}) {
   Run out;
   end_if_stopped(limits);
-  const std::optional<ModelCosts> estimated = model_costs(given, schedule->placement());
-  const io::Config& config = estimated ? estimated->config : given;
+  if (auto costs = model_costs(given, schedule->placement())) {
+    const TrainingTerms training = training_terms(*costs, *schedule);
+    out.model = std::make_shared<const ModelRun>(ModelRun{*std::move(costs), training});
+  }
+  const io::Config& config = out.model ? out.model->costs.config : given;
   out.schedule = std::move(schedule);
   for (const auto* warnings : {&config.warnings, &std::as_const(said.warnings)})
     out.warnings.insert(out.warnings.end(), warnings->begin(), warnings->end());
@@ -102,8 +106,9 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
   const auto terms = terms_of(*out.schedule, config, resolved);
   out.costs = {terms, &terms->costs};
   out.memory = {terms, &terms->memory};
-  out.effective = effective_of(out, config, resolved,
-                               estimated ? estimated->origins : std::vector<cost::Origin>(), std::move(said));
+  out.effective =
+      effective_of(out, config, resolved, out.model ? out.model->costs.origins : std::vector<cost::Origin>(),
+                   std::move(said));
   out.warnings.insert(out.warnings.end(), resolved.warnings.begin(), resolved.warnings.end());
 
   Steps simulated = config.step;

@@ -318,7 +318,9 @@ Finding finding(const SuiteCase& one, std::string_view rule, const Where& where,
 /// Fills everything that a finished evaluation says.
 void record(const SuiteCase& one, const Run& run, const std::vector<std::string>& metrics, CaseResult& out) {
   out.status = name_of(run.over_limit ? Status::OverMemory : Status::Ok);
-  for (const auto& name : metrics) out.metrics.emplace_back(name, text_of(find_metric(name), run));
+  for (const auto& name : metrics)
+    if (std::string text = text_of(find_metric(name), run); text != kNoValue)
+      out.metrics.emplace_back(name, std::move(text));
   out.orders = fingerprint_of_orders(*run.schedule);
   out.timeline = fingerprint_of_times(run.timeline);
   out.time_unit = name_of(run.timeline.unit);

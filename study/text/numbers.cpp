@@ -49,6 +49,13 @@ std::string count_text(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count_text(count), noun, count == 1 ? "" : noun.ends_with("ch") ? "es" : "s");
 }
 
+std::string rate_text(double number) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}};
+  for (const auto& [unit, name] : kUnits)
+    if (number >= unit) return fmt::format("{:.4g}{}", number / unit, name);
+  return number >= 1000 ? count_text(static_cast<std::size_t>(number)) : fmt::format("{:.4g}", number);
+}
+
 std::string ratio_text(double ratio) {
   return fmt::format("{:.4f}", ratio);
 }

@@ -15,6 +15,9 @@
 
 namespace pipeloom::study {
 
+/// What stands for a number that is not known, in JSON.
+inline constexpr std::string_view kNoValue = "null";
+
 /// "4.734 s", "33.5 ms": four digits that count, in the largest unit that leaves at least one in front of the point; "33.0" for the abstract
 /// unit. May be negative.
 [[nodiscard]] std::string time_text(TickSum time, TimeUnit unit);
@@ -23,6 +26,9 @@ namespace pipeloom::study {
 [[nodiscard]] std::string count_text(std::size_t count);
 /// "1 rank", "4 ranks": the number with its noun, in the plural where that is right.
 [[nodiscard]] std::string count_text(std::size_t count, std::string_view noun);
+
+/// "8.03 B", "12.5 M", "4,321": four digits that count, as people write parameters, tokens and rates of them.
+[[nodiscard]] std::string rate_text(double number);
 
 /// Four decimals, as the papers print bubble rates: "0.2727".
 [[nodiscard]] std::string ratio_text(double ratio);

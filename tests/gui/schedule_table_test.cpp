@@ -145,7 +145,7 @@ TEST_CASE("a schedule that refuses the shape says why, a run that is too large i
   // Few ops, but too many ranks.
   CHECK(
       evaluate_row({{"schedule", "\"1f1b\""}, {"ranks", "32768"}, {"microbatches", "1"}}, "gpipe").refusal ==
-      "too large for the table; choose it to simulate it");
+      "too large for a table of all schedules; simulate it by itself");
 }
 
 TEST_CASE("the table follows the configuration, sorted") {

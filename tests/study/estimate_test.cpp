@@ -18,7 +18,9 @@
 #include "study/estimate/balance.hpp"
 #include "study/estimate/estimate_shown.hpp"
 #include "study/estimate/terms.hpp"
+#include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/sweep/run/evaluator.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 
@@ -85,7 +87,7 @@ TEST_CASE("estimate: what is stated stays, the rest is the model's, and both say
   const auto& duration = run.run.effective->costs.duration;
   CHECK(duration[index_of(OpKind::Forward)]->array ==
         std::vector<std::int64_t>(4, 3 * ticks_per(TimeUnit::Millisecond)));
-  CHECK(duration[index_of(OpKind::BackwardInput)]->array[1] == run.costs.estimate.stages[1].ticks[1]);
+  CHECK(duration[index_of(OpKind::BackwardInput)]->array[1] == run.costs().estimate.stages[1].ticks[1]);
   CHECK(origin_of(run, "costs.forward").empty());
   CHECK(origin_of(run, "costs.backward_input") == "estimate: llama3-8b on h100");
   CHECK(origin_of(run, "memory.limit_bytes") == "estimate: llama3-8b on h100");
@@ -115,7 +117,7 @@ TEST_CASE("estimate: a rank's categories add up to its peak, whatever the schedu
 
 TEST_CASE("estimate: 1F1B holds p - r microbatches of every layer's tensors on rank r") {
   const EstimatedRun run = estimated(llama("1f1b"));
-  const estimate::Setting& setting = run.costs.setting;
+  const estimate::Setting& setting = run.costs().setting;
   double layer = 0;
   for (const model::KeptTensor& tensor : model::kept_tensors(*setting.model, setting.model->kinds[0],
                                                              setting.split, model::Recomputation::None))
@@ -149,9 +151,9 @@ TEST_CASE("estimate: hidden collectives take no time, a reduction behind the bac
   CHECK(collectives(estimated(llama("1f1b", R"(, "tp": 4, "hidden_collectives": 1)"))) == 0);
   const EstimatedRun exposed = estimated(llama("1f1b", R"(, "dp": 8)"));
   const EstimatedRun overlapped = estimated(llama("1f1b", R"(, "dp": 8, "reduction": "overlapped")"));
-  CHECK(overlapped.costs.step_end.reduction < exposed.costs.step_end.reduction);
-  CHECK(overlapped.costs.step_end.reduction > 0);
-  CHECK(overlapped.costs.step_end.optimizer == exposed.costs.step_end.optimizer);
+  CHECK(overlapped.costs().step_end.reduction < exposed.costs().step_end.reduction);
+  CHECK(overlapped.costs().step_end.reduction > 0);
+  CHECK(overlapped.costs().step_end.optimizer == exposed.costs().step_end.optimizer);
 }
 
 TEST_CASE("estimate: what is recomputed costs time and saves bytes") {
@@ -164,19 +166,61 @@ TEST_CASE("estimate: what is recomputed costs time and saves bytes") {
   CHECK(selective.ranks[0].peak > full.ranks[0].peak);
   CHECK(*none.rates->mfu == Approx(*none.rates->hfu));
   CHECK(*full.rates->hfu > *full.rates->mfu);
-  CHECK(full.rates->flops_per_token == none.rates->flops_per_token);
+  CHECK(full.rates->terms.flops_per_token == none.rates->terms.flops_per_token);
 }
 
 TEST_CASE("estimate: rates follow from the step") {
   const study::EstimatedRun run = study::estimate_run(
       config_of(llama("1f1b", R"(, "tp": 2, "dp": 2, "micro_batch": 3)")), Limits(), 1e12);
-  CHECK(run.devices == 4 * 2 * 2);
-  CHECK(run.tokens_per_step == 8.0 * 3 * 4096 * 2);
+  CHECK(run.rates->terms.devices == 4 * 2 * 2);
+  CHECK(run.rates->terms.tokens == 8.0 * 3 * 4096 * 2);
   const double seconds = static_cast<double>(run.run.metrics->step_time) / 1e12;
-  CHECK(run.rates->tokens_per_s == Approx(run.tokens_per_step / seconds));
-  CHECK(*run.rates->mfu == Approx(run.rates->flops_per_token * run.tokens_per_step / seconds / 16 /
-                                  run.costs.setting.hardware->matrix_rate[0]));
+  CHECK(run.rates->tokens_per_s == Approx(run.rates->terms.tokens / seconds));
+  CHECK(*run.rates->mfu == Approx(run.rates->terms.flops_per_token * run.rates->terms.tokens / seconds / 16 /
+                                  run.costs().setting.hardware->matrix_rate[0]));
   CHECK(*run.rates->gpu_hours == Approx(1e12 / run.rates->tokens_per_s * 16 / 3600));
+}
+
+TEST_CASE("metrics of a model's run are those of its estimate, and sweeps find the same") {
+  const std::vector<std::string> names = {"step_time", "tokens_per_s", "tokens_per_s_per_gpu", "mfu",
+                                          "headroom_bytes"};
+  for (const char* schedule : {"1f1b", "zb-h1", "dualpipe", "pipedream-2bw", "seq-1f1b"}) {
+    INFO(schedule);
+    const EstimatedRun run = estimated(llama(schedule, R"(, "tp": 2, "dp": 2)"));
+    const auto text = [&](const char* name) { return study::text_of(study::find_metric(name), run.run); };
+    CHECK(std::stod(text("tokens_per_s")) == run.rates->tokens_per_s);
+    CHECK(std::stod(text("tokens_per_s_per_gpu")) == run.rates->tokens_per_s / 16);
+    CHECK(std::stod(text("mfu")) == *run.rates->mfu);
+    Bytes least = *run.ranks[0].headroom;
+    for (const study::RankBytes& rank : run.ranks) least = std::min(least, *rank.headroom);
+    CHECK(std::stoll(text("headroom_bytes")) == least);
+
+    sweep::Evaluator evaluator(names, {}, sweep::Evaluator::make_cache());
+    sweep::Outcome found;
+    evaluator.evaluate(config_of(llama(schedule, R"(, "tp": 2, "dp": 2)")), found);
+    REQUIRE(found.metrics.size() == names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) CHECK(found.metrics[i] == text(names[i].c_str()));
+  }
+}
+
+TEST_CASE("what trains nothing, names no model or has no limit knows no rates and no headroom") {
+  const auto text = [](const std::string& config, const char* name) {
+    return study::text_of(study::find_metric(name), study::evaluate(config_of(config)));
+  };
+  const std::string plain = R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8})";
+  for (const char* name : {"tokens_per_s", "tokens_per_s_per_gpu", "mfu", "headroom_bytes"})
+    CHECK(text(plain, name) == study::kNoValue);
+  CHECK(text(llama("1f1b", "", R"("forward_only": true)"), "tokens_per_s") == study::kNoValue);
+  const ProfileFile profile;
+  CHECK(text(profile.config("1f1b", 2), "mfu") == study::kNoValue);
+  // One activation of 10 bytes is held on the last rank, 4 on the first: 45 - 40.
+  CHECK(text(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8,
+                 "memory": {"activation_bytes": 10, "limit_bytes": 45}})",
+             "headroom_bytes") == "5");
+  sweep::Evaluator evaluator({"mfu", "makespan"}, {}, sweep::Evaluator::make_cache());
+  sweep::Outcome found;
+  evaluator.evaluate(config_of(plain), found);
+  CHECK(found.metrics == std::vector<std::string>{"null", "33.0"});
 }
 
 TEST_CASE("estimate: samples of a step say how many microbatches there are") {
@@ -223,7 +267,7 @@ TEST_CASE("estimate: a profile's times are taken as they are, and nothing is kno
   const ProfileFile profile;
   const EstimatedRun run = estimated(profile.config("1f1b", 2));
   // Stages M A M and M A M: F 0.5 + 14 and 14 + 2, I 15 and 18, W 7 and 8.
-  const auto& stages = run.costs.estimate.stages;
+  const auto& stages = run.costs().estimate.stages;
   const Ticks ms = ticks_per(TimeUnit::Millisecond);
   CHECK(stages[0].ticks == std::array<Ticks, 3>{29 * ms / 2, 15 * ms, 7 * ms});
   CHECK(stages[1].ticks == std::array<Ticks, 3>{16 * ms, 18 * ms, 8 * ms});
@@ -260,7 +304,7 @@ TEST_CASE("balance: no split is worse than what it started from, and the limit i
 TEST_CASE("estimate: tokens of all updates count where a schedule makes several before it ends") {
   const EstimatedRun one = estimated(llama("pipedream-2bw", "", R"("updates": 1)"));
   const EstimatedRun four = estimated(llama("pipedream-2bw", "", R"("updates": 4)"));
-  CHECK(four.tokens_per_step == 4 * one.tokens_per_step);
+  CHECK(four.rates->terms.tokens == 4 * one.rates->terms.tokens);
   CHECK(*four.rates->mfu > *one.rates->mfu);
 }
 
@@ -290,7 +334,7 @@ TEST_CASE("estimate: every module that a configuration may name is of some layer
 
 TEST_CASE("estimate: what I leaves for W stays until W") {
   const EstimatedRun run = estimated(llama("zb-h1"));
-  const estimate::Setting& setting = run.costs.setting;
+  const estimate::Setting& setting = run.costs().setting;
   const model::Layer& layer = setting.model->kinds[0];
   double kept = 0;
   double early = 0;
@@ -303,7 +347,7 @@ TEST_CASE("estimate: what I leaves for W stays until W") {
   for (const model::KeptTensor& tensor : model::gradients_for_weight(*setting.model, layer, setting.split))
     left += tensor.bytes;
   // Eight layers; the gradients of the products' outputs come into being as the input pass frees what it needed.
-  const estimate::CategoryBytes& bytes = run.costs.estimate.stages[1].bytes;
+  const estimate::CategoryBytes& bytes = run.costs().estimate.stages[1].bytes;
   CHECK(static_cast<double>(bytes.of(Category::UntilInput)) ==
         Approx(8 * std::max(0.0, early - left)).margin(1));
   CHECK(static_cast<double>(bytes.of(Category::UntilInput) + bytes.of(Category::UntilWeight)) ==
@@ -312,9 +356,9 @@ TEST_CASE("estimate: what I leaves for W stays until W") {
 
 TEST_CASE("estimate: two copies of a stage sum their gradients") {
   const EstimatedRun run = estimated(llama("dualpipe"));
-  CHECK(run.costs.setting.copies == 2);
-  CHECK(run.costs.step_end.reduction > 0);
-  CHECK(estimated(llama("1f1b")).costs.step_end.reduction == 0);
+  CHECK(run.costs().setting.copies == 2);
+  CHECK(run.costs().step_end.reduction > 0);
+  CHECK(estimated(llama("1f1b")).costs().step_end.reduction == 0);
 }
 
 TEST_CASE("estimate: stated passes stand in the tables, and stated activations beside the model's weights") {
@@ -325,7 +369,7 @@ TEST_CASE("estimate: stated passes stand in the tables, and stated activations b
       R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "memory": {"activation_bytes": "100GB"},
                                           "costs": {"model": "llama3-8b", "hardware": "h100"}})");
   // Four microbatches of 100 GB on the first rank, and its weights.
-  CHECK(bytes.ranks[0].peak == 400'000'000'000 + bytes.costs.estimate.stages[0].bytes.fixed());
+  CHECK(bytes.ranks[0].peak == 400'000'000'000 + bytes.costs().estimate.stages[0].bytes.fixed());
   CHECK(bytes.run.over_limit);
 }
 

@@ -19,11 +19,14 @@
 #include "sim/io/config/config.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "study/run/assignments.hpp"
 
 namespace pipeloom::gui {
 
-/// "costs.forward" -> "1.5", "schedule" -> "\"1f1b\"": values are JSON.
-using Assignments = std::map<std::string, std::string>;
+using study::Assignments;
+using study::assignments_of;
+using study::config_of;
+using study::shown_value;
 
 /// One click that makes a refused configuration legal.
 struct Fix {
@@ -32,19 +35,11 @@ struct Fix {
   std::map<std::string, std::optional<std::string>> changes;
 };
 
-/// The leaves of a configuration: objects that the table of keys knows as groups are walked, everything else is one value.
-[[nodiscard]] Assignments assignments_of(const io::Value& root);
-/// The configuration that these describe. A costs file that "costs" names is read. Throws InputError as the readers do; places are the
-/// keys.
-[[nodiscard]] io::Config config_of(const Assignments& assignments);
 /// As a file: nested, keys in the order of the table.
 [[nodiscard]] std::string config_text(const Assignments& assignments);
 /// `pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --set costs.forward=2`, quoted for a POSIX shell. Costs, memory and step that
 /// are set to their defaults are left out.
 [[nodiscard]] std::string command_line(const Assignments& assignments);
-/// A value as people type it: "zb-h1" for "\"zb-h1\"".
-[[nodiscard]] std::string shown_value(const std::string& json);
-
 /// A value as people type it, once for each stage, as an array: "[1.5,1.5]", "[\"23.6ms\",\"23.6ms\"]"; "" is 1.
 [[nodiscard]] std::string array_of(const std::string& value, int stages);
 

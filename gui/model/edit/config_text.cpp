@@ -13,23 +13,6 @@
 namespace pipeloom::gui {
 namespace {
 
-bool is_group(const std::string& path) {
-  const io::Key* key = io::find_config_key(path);
-  return path.empty() || (key != nullptr && key->type == io::KeyType::Object);
-}
-
-void collect(const io::Value& value, const std::string& path, Assignments& out) {
-  if (!value.is(io::ValueKind::Object) || !is_group(path)) {
-    out[path] = value.canonical_text();
-    return;
-  }
-  for (std::size_t i = 0; i < value.keys().size(); ++i) {
-    const std::string& name = value.keys()[i].name;
-    if (path.empty() && name == "origin") continue;  // what reports add to the effective configuration
-    collect(value.items()[i], path.empty() ? name : path + "." + name, out);
-  }
-}
-
 /// What has an option of its own.
 std::string option_of(const std::string& path) {
   for (const char* name : {"schedule", "ranks", "microbatches", "chunks"})
@@ -86,37 +69,12 @@ struct Member {
 
 }  // namespace
 
-std::string shown_value(const std::string& json) {
-  if (!json.starts_with('"')) return json;
-  const std::optional<io::Value> value = io::read_json(json);
-  return value && value->is(io::ValueKind::String) ? value->text() : json;
-}
-
 std::string array_of(const std::string& value, int stages) {
   const bool is_word = !value.empty() && !io::read_json(value);
   const std::string element = value.empty() ? "1" : is_word ? io::json_string(value) : value;
   std::string out = "[";
   for (int stage = 0; stage < stages; ++stage) out += (stage == 0 ? "" : ",") + element;
   return out + "]";
-}
-
-Assignments assignments_of(const io::Value& root) {
-  io::require_known_keys(root, "");
-  Assignments out;
-  collect(root, "", out);
-  return out;
-}
-
-io::Config config_of(const Assignments& assignments) {
-  io::Document document;
-  // "costs" may name a file; single costs go on top of what it holds.
-  if (const auto costs = assignments.find("costs"); costs != assignments.end()) {
-    document.set("costs", costs->second, "costs");
-    io::inline_costs_file(document);
-  }
-  for (const auto& [path, text] : assignments)
-    if (path != "costs") document.set(path, text, path);
-  return io::read_run_config(document.root());
 }
 
 std::string config_text(const Assignments& assignments) {

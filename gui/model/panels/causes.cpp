@@ -60,6 +60,7 @@ std::string percent(double share) {
 
 std::string shown_text(const study::Metric& metric, const study::MetricValue& value, const RunModel& run) {
   if (metric.unit == study::Unit::Ratio) return percent(std::get<double>(value));
+  if (metric.unit == study::Unit::PerSecond) return study::rate_text(std::get<double>(value));
   const auto number = static_cast<Ticks>(std::get<TickSum>(value).value());
   if (metric.unit == study::Unit::Time) return duration_text(number, run.timeline.unit);
   return (run.memory ? memory_text(*run.memory, number) : bytes_text(number)) + " on rank " +

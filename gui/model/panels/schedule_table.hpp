@@ -10,43 +10,21 @@
 
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/part.hpp"
+#include "study/run/schedule_rows.hpp"
 
 namespace pipeloom::gui {
 
-struct ScheduleRow {
-  std::string name;  ///< of the registry
-  int chunks = 1;    ///< v of this row
-  /// Why there are no numbers, "" if there are: the schedule refuses the shape, or the run is too large for a table.
-  std::string refusal;
-  TimeUnit unit = TimeUnit::Unit;  ///< that the makespan is shown in
-  Ticks makespan = 0;
-  /// Optimizer updates in the makespan: more than one only for schedules that run without a flush.
-  int updates = 1;
-  double bubble_ratio = 0;
-  /// The most activation bytes of any rank, as if stages were as large as those under edit: v chunks share a rank's layers.
-  double peak_bytes = 0;
-  /// "12.9 GB"; "5.5" where sizes are relative.
-  std::string peak_text;
-  /// "12.9 GB (12.0 GiB)"; "5.5 activations of a stage", one of those under edit.
-  std::string peak_note;
-  /// makespan / lower bound - 1.
-  double gap = 0;
+/// Times of the whole run, memory as if stages were as large as those under edit.
+struct ScheduleRow : study::ScheduleRow {
   /// The row still speaks of the configuration before: the one under edit was not evaluated yet.
   bool stale = false;
-
-  /// Ticks of one update: what rows are compared by.
-  [[nodiscard]] double update_time() const { return static_cast<double>(makespan) / updates; }
 };
 
-/// The configuration of `assignments` with another schedule: options that it does not take are dropped, chunks are its own default where
-/// it refuses the given ones. Every schedule runs the same model: costs given per stage of v0 chunks become costs per rank, v0 times as
-/// large, which the schedule divides by its own v. Tables per stage stay as they are, and are refused where they do not fit. `custom`
-/// takes its shape from its file. Throws InputError for a name that no schedule has; the schedule that is there already changes nothing.
-[[nodiscard]] Assignments with_schedule(const Assignments& assignments, const std::string& schedule);
-/// The same with ranks and microbatches, which `custom` has in its file, as the live run has them.
+using study::with_schedule;
+/// A configuration with ranks and microbatches, which `custom` has in its file, as the live run has them.
 [[nodiscard]] Assignments with_shape(const Session& session, Assignments assignments);
 
-/// One row. Runs of more than 2e6 ops or 16,384 ranks are left out. Throws nothing.
+/// One row, under the window's limits. Throws nothing.
 [[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
                                        const Cancelled& cancelled = {});
 

@@ -9,6 +9,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_text.hpp"
+#include "study/text/numbers.hpp"
 #include "study/text/result_text.hpp"
 
 namespace pipeloom::sweep {
@@ -37,7 +38,9 @@ bool is_json_outcome(std::string_view rest, const std::vector<std::string>& metr
   if (has_metrics(status)) {
     if (!scanner.take(R"(, "metrics": {)")) return false;
     for (std::size_t i = 0; i < metrics.size(); ++i)
-      if (!scanner.take((i > 0 ? ", \"" : "\"") + metrics[i] + "\": ") || !scanner.number()) return false;
+      if (!scanner.take((i > 0 ? ", \"" : "\"") + metrics[i] + "\": ") ||
+          (!scanner.take(study::kNoValue) && !scanner.number()))
+        return false;
     if (!scanner.take("}")) return false;
   }
   if (has_error(status) && !(scanner.take(R"(, "error": )") && scanner.quoted())) return false;
@@ -52,7 +55,7 @@ bool is_csv_outcome(std::string_view rest, const std::vector<std::string>& metri
   if (status.empty() || !scanner.at_end() || has_error(status) == cells->back().empty()) return false;
   return std::all_of(cells->begin() + 1, cells->end() - 1, [&](const std::string& cell) {
     LineScanner number(cell);
-    return has_metrics(status) ? number.number() && number.at_end() : cell.empty();
+    return cell.empty() || (has_metrics(status) && number.number() && number.at_end());
   });
 }
 
@@ -113,7 +116,7 @@ void LineWriter::append_outcome(std::string& out, const Outcome& outcome) const 
     out += status;
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       out += ',';
-      if (has_metrics(status)) out += outcome.metrics[i];
+      if (has_metrics(status) && outcome.metrics[i] != study::kNoValue) out += outcome.metrics[i];
     }
     append_cell(out += ',', begins_a_formula(error) ? "'" + error : error);
     out += '\n';

@@ -14,6 +14,7 @@
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/sweep/result/outcome.hpp"
+#include "study/text/numbers.hpp"
 #include "study/text/result_text.hpp"
 #include "version.hpp"
 
@@ -187,6 +188,8 @@ class LineParser {
   std::uint64_t whole_number() { return required(scanner_.whole_number(), "a whole number"); }
   std::string text() { return decoded(required(scanner_.quoted(), "a text")); }
   std::string number() { return std::string(required(scanner_.number(), "a number")); }
+  /// A number, or kNoValue.
+  std::string metric() { return take(study::kNoValue) ? std::string(study::kNoValue) : number(); }
   std::string value() { return std::string(required(scanner_.value(), "a JSON value")); }
   void expect_end() {
     if (!scanner_.at_end()) refuse_line(where_, scanner_, "the end of the line");
@@ -340,7 +343,8 @@ ResultLine read_line(std::string_view line, const Where& where) {
   parser.expect(R"(, "status": )");
   out.status = parser.text();
   require_status(out, where);
-  if (parser.take(R"(, "metrics": {)")) parser.members(out.metrics, [&parser] { return parser.number(); });
+  if (parser.take(R"(, "metrics": {)")) parser.members(out.metrics, [&parser] { return parser.metric(); });
+  std::erase_if(out.metrics, [](const auto& metric) { return metric.second == study::kNoValue; });
   if (parser.take(R"(, "error": )")) out.error = parser.text();
   parser.expect("}");
   parser.expect_end();

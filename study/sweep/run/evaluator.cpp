@@ -64,7 +64,7 @@ void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
   if (run.over_limit) out.error = study::over_limit_text(*run.over_limit, run.memory);
   const study::RunNumbers numbers = run.numbers();
   for (const study::Metric* metric : metrics)
-    out.metrics.push_back(json_text(*metric, *metric->get(numbers), numbers, run.timeline.unit));
+    out.metrics.push_back(text_of(*metric, numbers, run.timeline.unit));
 }
 
 Evaluator::Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache,

@@ -34,7 +34,8 @@ Wanted wanted_by(std::span<const study::Metric* const> metrics,
     return std::any_of(metrics.begin(), metrics.end(),
                        [needs](const study::Metric* metric) { return metric->needs == needs; });
   };
-  return {any(study::Needs::Bound), any(study::Needs::Steady), any(study::Needs::Bytes),
+  const bool rates = any(study::Needs::Rates);
+  return {any(study::Needs::Bound), rates || any(study::Needs::Steady), rates, any(study::Needs::Bytes),
           any(study::Needs::Scenarios) ? scenarios : std::nullopt};
 }
 
@@ -42,6 +43,8 @@ const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& give
   grown = false;
   const std::optional<study::ModelCosts> estimated = study::model_costs(given, made.schedule()->placement());
   const io::Config& config = estimated ? estimated->config : given;
+  run_.training.reset();
+  if (estimated && wanted_.rates) run_.training = study::training_terms(*estimated, *made.schedule());
   const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
                      !made.schedule()->has_copies() && measure_quickly(made, config, grown);
   if (quick) {

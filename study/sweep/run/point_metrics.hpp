@@ -29,6 +29,7 @@ namespace pipeloom::sweep {
 struct Wanted {
   bool bound = false;
   bool period = false;  ///< of the repeated schedule
+  bool rates = false;   ///< of a model
   bool bytes = false;   ///< peaks
   std::optional<study::ScenarioChoice> scenarios = {};
 };
@@ -44,10 +45,12 @@ struct PointRun {
   Metrics metrics;
   std::optional<OverLimit> over_limit;
   std::optional<study::ScenarioSummary> scenarios;
+  std::optional<study::TrainingTerms> training;
 
   [[nodiscard]] study::RunNumbers numbers() const {
     study::RunNumbers out{&metrics, &timeline, &memory};
     if (scenarios) out.scenarios = &*scenarios;
+    if (training) out.training = &*training;
     return out;
   }
 };

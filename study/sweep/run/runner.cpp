@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include "sim/io/json/json_value.hpp"
 #include "study/report/metric.hpp"
 #include "study/sweep/result/result_file.hpp"
 
@@ -253,6 +254,26 @@ void require_scenarios_asked(const Grid& grid, const std::vector<std::string>& m
                                  scenario_metrics().front()));
 }
 
+/// Whether some point can name a model.
+bool names_model(const Grid& grid) {
+  const auto& keys = grid.keys();
+  if (std::find(keys.begin(), keys.end(), "costs.model") != keys.end()) return true;
+  const io::Document base = io::Document::parse(grid.base_json(), "base");
+  const io::Value* costs = base.root().find("costs");
+  return costs != nullptr && costs->is(io::ValueKind::Object) && costs->find("model") != nullptr;
+}
+
+/// Rates that no point can have would be a column of nothing.
+void require_model_named(const Grid& grid, const std::vector<std::string>& metrics, const Where& where) {
+  const auto found = std::find_if(metrics.begin(), metrics.end(), [](const std::string& name) {
+    return study::find_metric(name, {}, study::sweep_metrics()).needs == study::Needs::Rates;
+  });
+  if (found == metrics.end() || names_model(grid)) return;
+  throw InputError(where, fmt::format("{} is of a model, and no point names one; give costs.model and "
+                                      "costs.hardware, or leave the metric out",
+                                      *found));
+}
+
 }  // namespace
 
 std::vector<std::string> metrics_of(const Grid& grid, const std::vector<std::string>& asked) {
@@ -267,6 +288,7 @@ std::vector<std::string> metrics_of(const Grid& grid, const std::vector<std::str
       throw InputError(where, fmt::format("the metric {} is there twice; keep one of them", out[i]));
   }
   require_scenarios_asked(grid, out, where);
+  require_model_named(grid, out, where);
   return out;
 }
 

@@ -206,6 +206,15 @@ TEST_CASE("A run over its limit says so first, and shows the limit") {
   CHECK(has_text(fine, "dd", "limit 4 activations of a stage, headroom 0 activations of a stage"));
 }
 
+TEST_CASE("A model's run says its rates, and memory by category") {
+  const std::string model = R"(, "costs": {"model": "llama3-8b", "hardware": "h100"})";
+  const std::string page = markdown_of(run_page(run_of(config("1f1b", 4, 8, model)), Medium::Markdown));
+  for (const char* words : {"Rates and memory", "tokens per second", "MFU", "until I", "optimizer"})
+    CHECK_THAT(page, Catch::Matchers::Contains(words));
+  CHECK_THAT(markdown_of(run_page(run_of(config("1f1b", 4, 8)), Medium::Markdown)),
+             !Catch::Matchers::Contains("Rates and memory"));
+}
+
 TEST_CASE("A timeline that was read has what times alone tell") {
   Request input;
   input.file = "measured.jsonl";

@@ -8,7 +8,9 @@
 
 #include "study/run/evaluate.hpp"
 #include "study/run/scenario_run.hpp"
+#include "study/sweep/result/line_writer.hpp"
 #include "study/sweep/result/result_file.hpp"
+#include "study/text/numbers.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_files.hpp"
 
@@ -327,6 +329,32 @@ TEST_CASE("Metrics of scenarios need some, and scenarios a metric") {
                     Catch::Contains("\"count\" of \"scenarios\""));
   CHECK_THROWS_WITH(noisy_grid("latency", R"(, "scenarios": {"seed": 1})"),
                     Catch::Contains("\"scenarios\" lacks \"count\""));
+}
+
+TEST_CASE("Rates need a model that some point names") {
+  CHECK_THROWS_WITH(metrics_of(test::small_grid(), {"makespan", "mfu"}),
+                    Catch::Contains("mfu is of a model, and no point names one; give costs.model"));
+  for (const char* grid : {R"({"base": {"costs": {"model": "llama3-8b"}}, "axes": {"ranks": [2]}})",
+                           R"({"base": {}, "axes": {"costs.model": ["llama3-8b", "gpt3-175b"]}})"})
+    CHECK(metrics_of(Grid::parse(grid, "g.json"), {"mfu"}) == std::vector<std::string>{"mfu"});
+}
+
+TEST_CASE("A value that a point does not have is null in its line, and nothing in CSV and in the table") {
+  for (const ResultFormat format : {ResultFormat::JsonLines, ResultFormat::Csv}) {
+    const Grid grid = Grid::parse(R"({"base": {"schedule": "1f1b", "ranks": 2, "microbatches": 2},
+      "axes": {"ranks": [2, 3]}})",
+                                  "g.json");
+    const LineWriter lines(format, grid, {"makespan", "headroom_bytes"});
+    Outcome outcome;
+    outcome.metrics = {"9.0", std::string(study::kNoValue)};
+    std::string line;
+    lines.append_outcome(line, outcome);
+    CHECK(line ==
+          (format == ResultFormat::Csv
+               ? "ok,9.0,,\n"
+               : "\"status\": \"ok\", \"metrics\": {\"makespan\": 9.0, \"headroom_bytes\": null}}\n"));
+    CHECK(lines.is_outcome(line.substr(0, line.size() - 1)));
+  }
 }
 
 TEST_CASE("Metrics may be chosen, each once") {

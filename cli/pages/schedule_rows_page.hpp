@@ -1,0 +1,19 @@
+#pragma once
+
+// All schedules at one shape and one set of costs, as `pipeloom schedules --ranks P --microbatches M` prints them.
+
+#include <string>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "study/run/schedule_rows.hpp"
+
+namespace pipeloom::cli {
+
+/// What runs as a table, then a line for each that cannot, with why.
+[[nodiscard]] std::string schedule_rows_page(const std::vector<study::ScheduleRow>& rows,
+                                             const Screen& screen);
+/// Ends in a newline. Times are of one update, in the unit of the costs; what a row does not know is null.
+[[nodiscard]] std::string schedule_rows_json(const std::vector<study::ScheduleRow>& rows);
+
+}  // namespace pipeloom::cli

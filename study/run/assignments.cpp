@@ -1,0 +1,66 @@
+#include "study/run/assignments.hpp"
+
+#include <optional>
+
+#include "sim/io/config/key.hpp"
+#include "sim/io/json/json_text.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+bool is_group_of_keys(const std::string& path) {
+  const io::Key* key = io::find_config_key(path);
+  return path.empty() || (key != nullptr && key->type == io::KeyType::Object);
+}
+
+void collect_leaves(const io::Value& value, const std::string& path, Assignments& out) {
+  if (!value.is(io::ValueKind::Object) || !is_group_of_keys(path)) {
+    out[path] = value.canonical_text();
+    return;
+  }
+  for (std::size_t i = 0; i < value.keys().size(); ++i) {
+    const std::string& name = value.keys()[i].name;
+    if (path.empty() && name == "origin") continue;  // what reports add to the effective configuration
+    collect_leaves(value.items()[i], path.empty() ? name : path + "." + name, out);
+  }
+}
+
+io::Document document_of(const Assignments& assignments) {
+  io::Document document;
+  // "costs" may name a file; single costs go on top of what it holds.
+  if (const auto costs = assignments.find("costs"); costs != assignments.end()) {
+    document.set("costs", costs->second, "costs");
+    io::inline_costs_file(document);
+  }
+  for (const auto& [path, text] : assignments)
+    if (path != "costs") document.set(path, text, path);
+  return document;
+}
+
+}  // namespace
+
+Assignments assignments_of(const io::Value& root) {
+  io::require_known_keys(root, "");
+  Assignments out;
+  collect_leaves(root, "", out);
+  return out;
+}
+
+io::Config config_of(const Assignments& assignments) {
+  const io::Document document = document_of(assignments);
+  return io::read_run_config(document.root());
+}
+
+Assignments with_costs_inlined(const Assignments& assignments) {
+  if (!assignments.contains("costs")) return assignments;
+  const io::Document document = document_of(assignments);
+  return assignments_of(document.root());
+}
+
+std::string shown_value(const std::string& json) {
+  if (!json.starts_with('"')) return json;
+  const std::optional<io::Value> value = io::read_json(json);
+  return value && value->is(io::ValueKind::String) ? value->text() : json;
+}
+
+}  // namespace pipeloom::study
