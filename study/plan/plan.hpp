@@ -23,7 +23,16 @@ enum class PlanObjective : std::uint8_t { StepTime, Makespan, MaxWindow, TokensP
 [[nodiscard]] std::optional<PlanObjective> objective_named(std::string_view name);
 
 /// What may differ from the given configuration.
-enum class Vary : std::uint8_t { Schedule, Chunks, Layers, Placement, Recompute, Offload, Microbatches, Order };
+enum class Vary : std::uint8_t {
+  Schedule,
+  Chunks,
+  Layers,
+  Placement,
+  Recompute,
+  Offload,
+  Microbatches,
+  Order
+};
 inline constexpr int kVaries = 8;
 /// "schedule", "chunks", "layers", "placement", "recompute", "offload", "microbatches", "order".
 [[nodiscard]] std::string_view name_of(Vary vary);
@@ -32,7 +41,9 @@ inline constexpr int kVaries = 8;
 class VarySet {
  public:
   constexpr void add(Vary vary) { bits_ |= 1U << static_cast<unsigned>(vary); }
-  [[nodiscard]] constexpr bool has(Vary vary) const { return (bits_ >> static_cast<unsigned>(vary) & 1U) != 0; }
+  [[nodiscard]] constexpr bool has(Vary vary) const {
+    return (bits_ >> static_cast<unsigned>(vary) & 1U) != 0;
+  }
 
  private:
   unsigned bits_ = 0;
@@ -61,13 +72,14 @@ struct PlanCandidate {
   Ticks max_window = 0;
   std::optional<Ticks> p95 = {};
   std::optional<double> tokens_per_s = {};
-  std::optional<double> change = {};  ///< of the step against the baseline, -0.18 for 18 % shorter; of its own updates where it has several
+  std::optional<double> change =
+      {};  ///< of the step against the baseline, -0.18 for 18 % shorter; of its own updates where it has several
   double bubble_ratio = 0;
   std::vector<Bytes> peaks = {};  ///< [rank], in the run's units (MemoryModel::parts)
-  Bytes peak = 0;                 ///< of the fullest rank, in bytes, or in activations of a rank where sizes are relative
-  LowerBound bound = {};          ///< on `makespan`
-  double gap = 0;                 ///< makespan / bound - 1
-  bool proven = false;            ///< no order of these ops on these ranks within the limit is shorter
+  Bytes peak = 0;  ///< of the fullest rank, in bytes, or in activations of a rank where sizes are relative
+  LowerBound bound = {};  ///< on `makespan`
+  double gap = 0;         ///< makespan / bound - 1
+  bool proven = false;    ///< no order of these ops on these ranks within the limit is shorter
   Assignments config = {};
   Run run = {};
 
@@ -92,7 +104,8 @@ struct Plan {
   bool baseline_fits = false;
   std::vector<PlanCandidate> candidates = {};  ///< those that fit, best first
   std::vector<PlanRejected> rejected = {};
-  std::vector<std::size_t> pareto = {};  ///< candidates that no other beats in both step time and peak, fastest first
+  std::vector<std::size_t> pareto =
+      {};  ///< candidates that no other beats in both step time and peak, fastest first
   std::vector<PlanAdvice> advice = {};
   std::vector<std::string> warnings = {};
 };

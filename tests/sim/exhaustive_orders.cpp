@@ -1,4 +1,4 @@
-#include "exhaustive_orders.hpp"
+#include "tests/sim/exhaustive_orders.hpp"
 
 #include <algorithm>
 #include <cstdint>
