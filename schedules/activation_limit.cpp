@@ -100,15 +100,22 @@ void require_summable(const Params& params, const Terms& terms) {
   Wide time = 0;
   Wide bytes = 0;
   const Costs& costs = terms.costs;
+  const auto duration = [&costs](OpKind kind, std::size_t slot) {
+    return Wide{costs.duration[index_of(kind)][slot]};
+  };
   for (std::size_t slot = 0; slot < terms.memory.activation.size(); ++slot) {
-    for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})
-      time += costs.duration[index_of(kind)][slot];
-    time += Wide{costs.forward_delay[slot]} + costs.backward_delay[slot];
+    const Wide halves = duration(OpKind::BackwardInput, slot) + duration(OpKind::BackwardWeight, slot);
+    time += duration(OpKind::Forward, slot) + std::max(halves, duration(OpKind::Backward, slot));
+    time += Wide{costs.forward_delay[slot]} + costs.backward_delay[slot] + 3 * Wide{costs.entry};
     const Bytes released = terms.memory.released_at_input[slot];
     bytes += Wide{terms.memory.activation[slot]} + (released < 0 ? -Wide{released} : Wide{released});
   }
   const auto fits = [&params](Wide sum) { return sum * params.microbatches < kMaxTicks; };
-  if (!fits(time))
+  const Scale scale = costs.microbatch_scale.empty()
+                          ? kUnitScale
+                          : std::max(kUnitScale, *std::max_element(costs.microbatch_scale.begin(),
+                                                                   costs.microbatch_scale.end()));
+  if (!fits(time) || time * params.microbatches >= Wide{kMaxTicks} * kUnitScale / scale)
     throw ScheduleError(
         "the times of all ops add up to too much; use smaller numbers or a larger costs.time_unit");
   if (!fits(bytes))

@@ -23,8 +23,8 @@
 
 #include "schedules/activation_limit.hpp"
 #include "schedules/closed_form.hpp"
+#include "schedules/kind_order.hpp"
 #include "schedules/placements.hpp"
-#include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
 #include "schedules/zb_auto_order.hpp"
 
@@ -89,19 +89,6 @@ void warn_about_poor_order(const Params& params, const Terms& terms, const Activ
                   microbatches_text(least, linear_placement(params), terms.memory)));
 }
 
-Schedule to_schedule(const ZbAutoOrder& order, const Params& params) {
-  ScheduleBuilder out(linear_placement(params), params.microbatches);
-  out.reserve(order.queues.size());
-  const std::size_t length = 3 * static_cast<std::size_t>(params.microbatches);
-  for (int r = 0; r < params.ranks; ++r) {
-    out.begin_rank(Rank(r));
-    std::array<int, kOpKinds> next = {};
-    for (const OpKind kind : std::span(order.queues).subspan(static_cast<std::size_t>(r) * length, length))
-      out.add({kind, Stage(r), Microbatch(next[index_of(kind)]++)});
-  }
-  return std::move(out).build();
-}
-
 Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
   require_summable(params, terms);
   const ActivationLimit limit = activation_limit(params, linear_placement(params), terms.memory);
@@ -110,7 +97,7 @@ Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
   emission.limit = limit.text;
   emission.setting = kZbAutoNames[order->setting];
   warn_about_poor_order(params, terms, limit, order->cost, emission);
-  return to_schedule(*order, params);
+  return schedule_of_kinds(order->queues, params);
 }
 
 /// k of the limit, where it is a whole number of microbatches.

@@ -116,10 +116,9 @@ void add_model_options(OptionList& list, ModelOptions& options) {
   list.option("--set", options.set, "PATH=VALUE", "Any key of a configuration; repeatable").repeatable();
 }
 
-ModelRequest request_of(const ModelOptions& options) {
-  io::Document document;
-  ModelRequest out;
-  set_word(document, "costs.model", options.model, "MODEL");
+ModelDocument document_of(const ModelOptions& options, io::Document document) {
+  ModelDocument out;
+  if (!options.model.empty()) set_word(document, "costs.model", options.model, "MODEL");
   if (options.schedule) set_word(document, "schedule", *options.schedule, "--schedule");
   for (const Typed& typed : words_of(options))
     if (*typed.value) set_word(document, typed.key, **typed.value, typed.option);
@@ -140,8 +139,13 @@ ModelRequest request_of(const ModelOptions& options) {
     const int count = parse_count("--ranks", document.root().find("ranks")->text(), 1, kMaxIndex / 4);
     fallback("microbatches", std::to_string(4 * count), "default: four for each rank");
   }
-  out.config = io::read_run_config(document.root());
+  out.document = std::move(document);
   return out;
+}
+
+ModelRequest request_of(const ModelOptions& options) {
+  ModelDocument made = document_of(options, {});
+  return {io::read_run_config(made.document.root()), std::move(made.origins)};
 }
 
 }  // namespace pipeloom::cli

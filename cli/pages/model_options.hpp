@@ -29,12 +29,21 @@ void add_device_options(OptionList& list, ModelOptions& options, const std::stri
 [[nodiscard]] std::vector<std::pair<const char*, const std::optional<std::string>*>> device_options(
     const ModelOptions& options);
 
+/// A configuration as a tree, and where what was not typed is from.
+struct ModelDocument {
+  io::Document document;
+  std::vector<std::pair<std::string, std::string>> origins;
+};
+/// What is typed on top of `document`; without a schedule 1f1b, without ranks 8, without microbatches or a global batch four for each rank.
+/// Without a model, that of the document, or none. Throws InputError at the option.
+[[nodiscard]] ModelDocument document_of(const ModelOptions& options, io::Document document);
+
 /// A configuration, and where what was not typed is from.
 struct ModelRequest {
   io::Config config;
   std::vector<std::pair<std::string, std::string>> origins;
 };
-/// Without a schedule 1f1b, without ranks 8, without microbatches or a global batch four for each rank. Throws InputError at the option.
+/// document_of() a model, read. Throws InputError at the option.
 [[nodiscard]] ModelRequest request_of(const ModelOptions& options);
 
 }  // namespace pipeloom::cli

@@ -51,6 +51,7 @@ std::string fill(std::string_view text, const std::string& value) {
 std::string own_default(const Requirements& needs, Option option) {
   if (option == Option::Slices) return std::to_string(needs.default_slices);
   if (option == Option::Updates) return std::to_string(needs.default_updates);
+  if (option == Option::MemoryLimit) return needs.default_memory_limit;
   if (option != Option::Variant) return "";
   return fmt::format("{}; default {}", fmt::join(needs.variants, ", "), needs.variants.front());
 }

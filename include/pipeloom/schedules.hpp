@@ -130,6 +130,8 @@ struct Requirements {
   OptionSet takes = {};
   int default_slices = 1;  ///< what Params::slices() is without options.slices
   int default_updates = 1;
+  /// What a schedule with a memory limit keeps where neither options.memory_limit nor MemoryModel::limit says one, for people.
+  std::string default_memory_limit = "ranks microbatches";
   /// The order depends on what ops cost and hold: another cost is another schedule.
   bool needs_terms = false;
   /// The search for the order takes seconds: tables and tests over every schedule look at small ones only.

@@ -53,8 +53,13 @@ std::vector<UniformCosts> cost_grid(int slots) {
 
 /// Compares every closed form that speaks; counts by quantity.
 void check(const Generator& generator, const Params& params, std::map<std::string, int>& checked) {
-  const Schedule schedule = make(generator, params);
+  Schedule schedule = make(generator, params);
+  const bool follows_costs = generator.requirements.needs_terms && !generator.requirements.slow_search;
   for (const UniformCosts& costs : cost_grid(schedule.placement().slots())) {
+    if (follows_costs) {
+      Emission unused;
+      schedule = make(generator, params, uniform_terms(schedule.placement(), costs), unused);
+    }
     const Totals totals = recorded::evaluate(schedule, uniform_costs(schedule.placement(), costs));
     for (const ClosedForm& form : generator.closed_forms)
       for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {

@@ -141,12 +141,12 @@ constexpr Key kKeys[] = {
     group({.path = "options.memory_limit",
            .group = KeyClass::Option,
            .role = KeyRole::Decision,
-           .default_text = "memory.limit_bytes, else ranks microbatches",
+           .default_text = "memory.limit_bytes, else the schedule's own",
            .help = "automatic schedules: the activations that a rank may hold; one of the two",
            .option = Option::MemoryLimit,
            .noun = "memory limit of its own (memory.limit_bytes is for all schedules)",
            .page = "{\"bytes\": n} or {\"microbatches\": x} of activations, default memory.limit_bytes, else "
-                   "ranks microbatches",
+                   "{}",
            .exactly_one = "{\"bytes\": n} or {\"microbatches\": x}, one of the two"}),
     option<codec::Bytes, &ScheduleOptions::memory_limit, &MemoryLimit::bytes>(
         {.path = "options.memory_limit.bytes",

@@ -1,0 +1,107 @@
+#include "study/plan/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/memory.hpp"
+#include "study/plan/candidates.hpp"
+#include "study/plan/orders.hpp"
+#include "study/run/evaluate.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+constexpr double kWorthSaying = 0.001;
+constexpr double kGigabyte = 1e9;
+/// Splits that are simulated for advice.
+constexpr std::size_t kMostMoves = 400;
+/// Ops that the search with more memory may time.
+constexpr std::int64_t kWork = 3'000'000;
+
+double saved(const PlanCandidate& winner, Ticks step) {
+  return 1 - static_cast<double>(step) / static_cast<double>(winner.step_time);
+}
+
+/// The winner's step with another configuration: its order again where it was searched for.
+std::optional<Ticks> step_with(const PlanCandidate& winner, const Assignments& assignments,
+                               const Limits& limits) {
+  try {
+    const io::Config config = config_of(assignments);
+    const Run run = winner.searched() ? evaluate_schedule(winner.run.schedule, winner.name, config, limits)
+                                      : evaluate(config, limits);
+    if (!over_limit_text(run).empty()) return std::nullopt;
+    return run.metrics->step_time;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// The single layer whose move saves most.
+void add_layer_move(const PlanCandidate& winner, const Limits& limits, std::vector<PlanAdvice>& out) {
+  const std::vector<int>& layers = winner.layers;
+  if (layers.size() < 2 || layers.size() * (layers.size() - 1) > kMostMoves) return;
+  PlanAdvice best;
+  for (std::size_t a = 0; a < layers.size(); ++a)
+    for (std::size_t b = 0; b < layers.size(); ++b) {
+      if (a == b || layers[a] <= 1) continue;
+      std::vector<int> moved = layers;
+      --moved[a];
+      ++moved[b];
+      Assignments config = winner.config;
+      config["costs.layers"] = fmt::format("[{}]", fmt::join(moved, ","));
+      const auto step = step_with(winner, config, limits);
+      if (step && saved(winner, *step) > best.saves)
+        best = {fmt::format("moving one layer from stage {} to stage {} saves {:.1f} %", a, b,
+                            100 * saved(winner, *step)),
+                saved(winner, *step)};
+    }
+  if (best.saves >= kWorthSaying) out.push_back(std::move(best));
+}
+
+/// What more memory on the rank that has least left would save, by an order that is searched for it.
+void add_memory(const PlanCandidate& winner, const PlanOptions& options, const Limits& limits,
+                std::vector<PlanAdvice>& out) {
+  if (winner.run.memory->limit.empty() || winner.run.program) return;
+  auto problem = problem_of(winner.run);
+  if (!problem) return;
+  std::size_t tight = 0;
+  const auto left = [&](std::size_t rank) {
+    return winner.run.memory->limit[rank] - winner.run.metrics->ranks[rank].memory.peak_bytes;
+  };
+  for (std::size_t rank = 1; rank < problem->ranks(); ++rank)
+    if (left(rank) < left(tight)) tight = rank;
+  const bool relative = counts_activations(*winner.run.memory);
+  const auto more = static_cast<Bytes>(relative ? 1.0 : kGigabyte) * winner.run.memory->parts;
+  problem->limit[tight] += more;
+  std::vector<orders::StartOrder> starts;
+  if (auto order = orders::order_of(*problem, *winner.run.schedule))
+    starts.push_back({"", std::move(*order)});
+  const auto found = orders::search_order(*problem, starts,
+                                          {.work = kWork, .seed = options.seed, .threads = options.threads});
+  if (!found) return;
+  const io::Config config = config_of(winner.config);
+  auto schedule = std::make_shared<const Schedule>(
+      orders::schedule_of(*problem, winner.run.schedule->placement(), found->order));
+  const Run run = evaluate_schedule(with_extras(std::move(schedule), config), winner.name, config, limits);
+  const double saves = saved(winner, run.metrics->step_time);
+  if (saves < kWorthSaying) return;
+  out.push_back({fmt::format("{} more on rank {} saves {:.1f} %", relative ? "one activation" : "1 GB", tight,
+                             100 * saves),
+                 saves});
+}
+
+}  // namespace
+
+std::vector<PlanAdvice> advice_of(const Plan& plan, const Assignments& workload, const PlanOptions& options,
+                                  const Limits& limits) {
+  std::vector<PlanAdvice> out;
+  const PlanCandidate& winner = plan.candidates.front();
+  if (workload.contains("costs.model")) add_layer_move(winner, limits, out);
+  if (options.vary.has(Vary::Order)) add_memory(winner, options, limits, out);
+  std::ranges::stable_sort(out, [](const PlanAdvice& a, const PlanAdvice& b) { return a.saves > b.saves; });
+  return out;
+}
+
+}  // namespace pipeloom::study

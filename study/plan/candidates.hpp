@@ -1,0 +1,35 @@
+#pragma once
+
+// The configurations that a plan looks at, and what each comes to.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "study/plan/plan.hpp"
+
+namespace pipeloom::study {
+
+/// A configuration to be tried.
+struct Variant {
+  std::string name;
+  Assignments config;
+  /// What is the same for all variants between which an order may be carried over: recomputation, offloading, microbatches.
+  std::string memory_of;
+};
+
+/// All of them: the given schedule, or each of the registry that the target can run, with every number of chunks, recomputation and microbatch
+/// that may vary. What cannot be tried goes to `rejected`.
+[[nodiscard]] std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions& options,
+                                               std::vector<PlanRejected>& rejected);
+
+/// Everything that a run says of a candidate but p95 and change.
+[[nodiscard]] PlanCandidate candidate_of(const Variant& variant, Run run);
+
+/// "92.4 GB on rank 0, 12.4 GB over its limit"; "" where all ranks keep theirs.
+[[nodiscard]] std::string over_limit_text(const Run& run);
+
+/// "linear", "loop", "v", "wave", "two ways" or "free".
+[[nodiscard]] std::string placement_name(const Placement& placement);
+
+}  // namespace pipeloom::study

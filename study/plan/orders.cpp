@@ -1,0 +1,122 @@
+#include "study/plan/orders.hpp"
+
+#include <algorithm>
+
+#include "schedules/activation_limit.hpp"
+#include "schedules/generator.hpp"
+#include "sim/io/config/config.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/io/json/json_text.hpp"
+#include "study/run/evaluate.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+/// Backwards run the forward again first: that much longer, and until then only the stash is held. What the forward then takes again is kept
+/// free on the rank.
+void add_recomputation(const Run& run, const std::vector<std::size_t>& recomputed, orders::Problem& problem) {
+  std::vector<Bytes> burst(problem.ranks());
+  for (const std::size_t s : recomputed) {
+    orders::StageWork& stage = problem.stages[s];
+    stage.input += run.costs->duration[index_of(OpKind::Recompute)][s] + run.costs->entry;
+    const Bytes again = stage.held - run.memory->stash[s];
+    burst[stage.rank] = std::max(burst[stage.rank], again);
+    stage.held -= again;
+    stage.kept = std::min(stage.kept, stage.held);
+  }
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
+    if (problem.limit[rank] != orders::kNoLimit) problem.limit[rank] -= burst[rank];
+}
+
+/// Stages whose forwards run again.
+std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
+  std::vector<std::size_t> out;
+  if (!schedule.contains(OpKind::Recompute)) return out;
+  for (const Op op : schedule.ops())
+    if (op.kind() == OpKind::Recompute) out.push_back(op.stage().at());
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
+/// Durations of stages: what single microbatches differ by is left to the simulation of what is found.
+Terms terms_of(const Run& run) {
+  Terms terms{*run.costs, *run.memory};
+  terms.costs.per_op.clear();
+  terms.costs.microbatch_scale.clear();
+  return terms;
+}
+
+std::vector<Bytes> limits_of(const Run& run) {
+  if (run.memory->limit.empty()) return {};
+  const Params params{.ranks = run.schedule->ranks(), .microbatches = run.schedule->microbatches()};
+  return schedules::activation_limit(params, run.schedule->placement(), *run.memory).bytes;
+}
+
+}  // namespace
+
+std::optional<orders::Problem> problem_of(const Run& run) {
+  const Schedule& schedule = *run.schedule;
+  if (schedule.placement().replicas() != 1 || schedule.slices() != 1 || schedule.has_copies() ||
+      schedule.is_forward_only())
+    return std::nullopt;
+  try {
+    const bool window = run.effective->step.rule == StepRule::PostValidation;
+    auto problem =
+        orders::make_problem(schedule.placement(), schedule.microbatches(), terms_of(run), limits_of(run),
+                             window ? orders::Objective::Window : orders::Objective::Makespan);
+    add_recomputation(run, recomputed_stages(schedule), problem);
+    return problem;
+  } catch (const ScheduleError&) {
+    return std::nullopt;  // no room for activations; the runs themselves say by how much
+  }
+}
+
+Assignments searched_config(const Assignments& kin, const PlanOptions& options) {
+  Assignments out = kin;
+  for (const char* key :
+       {"ranks", "microbatches", "chunks", "options.variant", "options.memory_limit", "options.group_size"})
+    out.erase(key);
+  out["schedule"] = io::json_string(io::kCustomSchedule);
+  if (!options.schedule_file.empty()) out["options.file"] = io::json_string(options.schedule_file);
+  return out;
+}
+
+std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCandidate*>& kin,
+                                                const PlanOptions& options, const Limits& limits,
+                                                std::int64_t work, std::vector<std::string>& warnings) {
+  const PlanCandidate& like = *kin.front();
+  const auto problem = problem_of(like.run);
+  if (!problem) return std::nullopt;
+  std::vector<orders::StartOrder> starts;
+  Ticks shortest = kMaxTicks;
+  for (const PlanCandidate* one : kin) {
+    if (over_limit_text(one->run).empty()) shortest = std::min(shortest, one->step_time);
+    if (auto order = orders::order_of(*problem, *one->run.schedule))
+      starts.push_back({one->name, std::move(*order)});
+  }
+  orders::SearchOptions search{.work = work, .seed = options.seed, .threads = options.threads};
+  const std::string name = "searched " + placement_name(like.run.schedule->placement());
+  if (options.progress)
+    search.progress = [&](const orders::SearchProgress& now) {
+      return options.progress(name,
+                              now.value == kMaxTicks ? "" : format_ticks(now.value, like.run.timeline.unit));
+    };
+  const auto found = orders::search_order(*problem, starts, search);
+  if (!found) return std::nullopt;
+  if (!like.run.costs->microbatch_scale.empty() || !like.run.costs->per_op.empty())
+    warnings.push_back(name +
+                       ": searched with the durations of stages; what single microbatches take counts in the "
+                       "simulation of it");
+  auto schedule = std::make_shared<const Schedule>(
+      orders::schedule_of(*problem, like.run.schedule->placement(), found->order));
+  const io::Config config = config_of(like.config);
+  Run run = evaluate_schedule(with_extras(std::move(schedule), config), name, config, limits);
+  if (!over_limit_text(run).empty() || run.metrics->step_time >= shortest) return std::nullopt;
+  Variant variant{name, searched_config(like.config, options), ""};
+  const std::size_t comma = like.name.find(", ");
+  if (comma != std::string::npos) variant.name += like.name.substr(comma);
+  return candidate_of(variant, std::move(run));
+}
+
+}  // namespace pipeloom::study

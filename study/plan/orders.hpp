@@ -1,0 +1,28 @@
+#pragma once
+
+// Orders that a plan searches for on the placements of its candidates.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/orders/search/search.hpp"
+#include "study/plan/candidates.hpp"
+
+namespace pipeloom::study {
+
+/// What orders on a run's ranks must respect, with backwards cut into I and W, from what its ops cost and hold: recomputation in the backward, activations within what static,
+/// receive and logits bytes leave of the limits. Nothing where a rank has no room, or the run has slices, copies or two copies of the model.
+[[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run);
+
+/// An order found for one placement: a candidate of its own. `kin`: runs on the same placement with the same memory, whose orders are where
+/// the search starts. `work`: ops that each chain of the search may time. Nothing where no order fits or none is shorter than all of `kin`.
+[[nodiscard]] std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCandidate*>& kin,
+                                                              const PlanOptions& options,
+                                                              const Limits& limits, std::int64_t work,
+                                                              std::vector<std::string>& warnings);
+
+/// The configuration of an order that is in a file of its own.
+[[nodiscard]] Assignments searched_config(const Assignments& kin, const PlanOptions& options);
+
+}  // namespace pipeloom::study

@@ -1,0 +1,254 @@
+#include "study/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <numeric>
+#include <thread>
+#include <tuple>
+
+#include "sim/io/config/config.hpp"
+#include "study/plan/advice.hpp"
+#include "study/plan/candidates.hpp"
+#include "study/plan/codesign.hpp"
+#include "study/plan/orders.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/scenario_run.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+constexpr std::array<std::string_view, 6> kObjectives = {"step_time",    "makespan",   "max_window",
+                                                         "tokens_per_s", "peak_bytes", "p95"};
+constexpr std::array<std::string_view, kVaries> kVaryNames = {
+    "schedule", "chunks", "layers", "placement", "recompute", "offload", "microbatches", "order"};
+/// Ops that one thread times in a second, about.
+constexpr double kOpsPerSecond = 3e7;
+/// Scenarios behind a p95, and for how many of the best candidates it is found.
+constexpr int kScenarios = 400;
+constexpr std::size_t kScenarioCandidates = 8;
+
+template <class Enum, std::size_t kCount>
+std::optional<Enum> named(const std::array<std::string_view, kCount>& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+class Planner {
+ public:
+  Planner(const Assignments& workload, const PlanOptions& options, const Limits& limits)
+      : workload_(workload), options_(options), limits_(limits) {
+    plan_.objective = options.objective;
+    plan_.seconds = options.seconds;
+    plan_.seed = options.seed;
+  }
+
+  Plan run() {
+    require_workload();
+    find_baseline();
+    try_variants(variants_of(workload_, options_, plan_.rejected));
+    if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model")) add_balanced();
+    if (options_.vary.has(Vary::Order)) add_searched();
+    sort_out();
+    if (!plan_.candidates.empty()) plan_.advice = advice_of(plan_, workload_, options_, limits_);
+    return std::move(plan_);
+  }
+
+ private:
+  void require_workload() const {
+    const io::Config config = config_of(workload_);
+    if (config.options.forward_only)
+      throw InputError(config.place_of("options.forward_only"), "a plan is for training steps; leave it out");
+    if (options_.objective == PlanObjective::P95 && !config.costs.noise)
+      throw InputError(Where{"--objective"}, "p95 needs durations that vary; set costs.noise");
+    if (options_.objective == PlanObjective::TokensPerS && !workload_.contains("costs.model"))
+      throw InputError(Where{"--objective"},
+                       "tokens_per_s needs a model; set costs.model, or take step_time");
+  }
+
+  void find_baseline() {
+    Variant variant{"", workload_, ""};
+    try {
+      Run run = evaluate(config_of(workload_), limits_);
+      plan_.baseline_fits = over_limit_text(run).empty();
+      plan_.baseline = candidate_of(variant, std::move(run));
+      plan_.baseline->name = plan_.baseline->schedule;
+    } catch (const ScheduleError& error) {
+      plan_.baseline_refusal = error.what();
+    }
+  }
+
+  /// Evaluates all on the threads; the order of the answers is that of the variants.
+  void try_variants(const std::vector<Variant>& variants) {
+    std::vector<std::optional<PlanCandidate>> made(variants.size());
+    std::vector<std::string> why(variants.size());
+    std::atomic<std::size_t> next = 0;
+    const auto worker = [&] {
+      for (std::size_t i = next++; i < variants.size(); i = next++) {
+        try {
+          made[i] = candidate_of(variants[i], evaluate(config_of(variants[i].config), limits_));
+        } catch (const Error& error) {
+          why[i] = error.what();
+        } catch (const Stopped& ended) {
+          why[i] = ended.what();
+        }
+      }
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 1; i < options_.threads; ++i) threads.emplace_back(worker);
+      worker();
+    }
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (made[i]) {
+        take(std::move(*made[i]), variants[i].memory_of);
+      } else {
+        plan_.rejected.push_back({variants[i].name, why[i]});
+      }
+    }
+  }
+
+  /// Keeps what fits; of what does not, its shape for searches.
+  void take(PlanCandidate candidate, const std::string& memory_of) {
+    const std::string over = over_limit_text(candidate.run);
+    if (over.empty()) {
+      names_[candidate.name] = memory_of;
+      plan_.candidates.push_back(std::move(candidate));
+    } else {
+      plan_.rejected.push_back({candidate.name, over});
+      over_.emplace_back(std::move(candidate), memory_of);
+    }
+  }
+
+  /// The best schedules with layers dealt out for them.
+  void add_balanced() {
+    for (PlanCandidate& candidate : balanced_candidates(best_first(), options_, limits_)) {
+      names_[candidate.name] = "balanced";
+      plan_.candidates.push_back(std::move(candidate));
+    }
+  }
+
+  [[nodiscard]] std::vector<const PlanCandidate*> best_first() const {
+    std::vector<const PlanCandidate*> out;
+    for (const PlanCandidate& candidate : plan_.candidates) out.push_back(&candidate);
+    std::ranges::stable_sort(out, [this](const auto* a, const auto* b) { return key(*a) < key(*b); });
+    return out;
+  }
+
+  /// Candidates between which orders can be carried over: on one placement with the same memory and layers.
+  using Kin = std::tuple<std::string, int, std::string, std::vector<int>>;
+  [[nodiscard]] static bool has_words(const PlanCandidate& candidate) {
+    return candidate.run.schedule->placement().replicas() == 1 && candidate.run.schedule->slices() == 1;
+  }
+
+  void add_searched() {
+    if (options_.target != nullptr && !options_.target->any_order) return;
+    std::map<Kin, std::vector<const PlanCandidate*>> families;
+    const auto add = [&](const PlanCandidate& candidate, const std::string& memory_of) {
+      if (has_words(candidate))
+        families[{candidate.placement, candidate.chunks, memory_of, candidate.layers}].push_back(&candidate);
+    };
+    for (const PlanCandidate& candidate : plan_.candidates) add(candidate, names_[candidate.name]);
+    for (const auto& [candidate, memory_of] : over_) add(candidate, memory_of);
+    if (families.empty()) return;
+    const double seconds = options_.seconds / static_cast<double>(families.size()) / 2;
+    const double threads = std::clamp(options_.threads, 1, 4);
+    const auto work = static_cast<std::int64_t>(seconds * kOpsPerSecond * threads / 4);
+    std::vector<PlanCandidate> found;
+    for (const auto& [family, kin] : families)
+      if (auto candidate = searched_candidate(kin, options_, limits_, work, plan_.warnings))
+        found.push_back(std::move(*candidate));
+    if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model") && !found.empty())
+      if (auto best = codesigned_candidate(found, options_, limits_)) found.push_back(std::move(*best));
+    std::ranges::move(found, std::back_inserter(plan_.candidates));
+  }
+
+  [[nodiscard]] std::pair<double, double> key(const PlanCandidate& candidate) const {
+    const auto step = static_cast<double>(candidate.step_time);
+    switch (options_.objective) {
+      case PlanObjective::StepTime:
+        return {step, static_cast<double>(candidate.peak)};
+      case PlanObjective::Makespan:
+        return {static_cast<double>(candidate.makespan), step};
+      case PlanObjective::MaxWindow:
+        return {static_cast<double>(candidate.max_window), step};
+      case PlanObjective::TokensPerS:
+        return {-candidate.tokens_per_s.value_or(0), step};
+      case PlanObjective::PeakBytes:
+        return {static_cast<double>(candidate.peak), step};
+      case PlanObjective::P95:
+        return {static_cast<double>(candidate.p95.value_or(kMaxTicks)), step};
+    }
+    return {step, 0};
+  }
+
+  void sort_out() {
+    const auto by_key = [this](const PlanCandidate& a, const PlanCandidate& b) { return key(a) < key(b); };
+    std::ranges::stable_sort(plan_.candidates, {}, [](const PlanCandidate& c) { return c.step_time; });
+    find_p95();
+    std::ranges::stable_sort(plan_.candidates, by_key);
+    for (PlanCandidate& candidate : plan_.candidates)
+      if (plan_.baseline)
+        candidate.change =
+            static_cast<double>(candidate.step_time) / static_cast<double>(plan_.baseline->step_time) - 1;
+    find_front();
+  }
+
+  /// Steps under costs.noise, of the best by the step without it.
+  void find_p95() {
+    if (!config_of(workload_).costs.noise) return;
+    for (std::size_t i = 0; i < std::min(kScenarioCandidates, plan_.candidates.size()); ++i) {
+      PlanCandidate& candidate = plan_.candidates[i];
+      try {
+        candidate.p95 = run_scenarios(candidate.run, {kScenarios, options_.seed}).makespan.p95;
+      } catch (const InputError& error) {
+        plan_.warnings.push_back(candidate.name + ": no p95: " + error.what());
+      }
+    }
+  }
+
+  void find_front() {
+    std::vector<std::size_t> all(plan_.candidates.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const auto& of = plan_.candidates;
+    std::ranges::stable_sort(all, {}, [&](std::size_t i) { return std::pair(of[i].step_time, of[i].peak); });
+    Bytes least = kMaxTicks;
+    for (const std::size_t i : all) {
+      if (of[i].peak >= least) continue;
+      least = of[i].peak;
+      plan_.pareto.push_back(i);
+    }
+  }
+
+  const Assignments& workload_;
+  const PlanOptions& options_;
+  const Limits& limits_;
+  Plan plan_;
+  std::map<std::string, std::string> names_;  // candidate -> what is the same for its kin
+  std::vector<std::pair<PlanCandidate, std::string>> over_;
+};
+
+}  // namespace
+
+std::string_view name_of(PlanObjective objective) {
+  return kObjectives[static_cast<std::size_t>(objective)];
+}
+std::optional<PlanObjective> objective_named(std::string_view name) {
+  return named<PlanObjective>(kObjectives, name);
+}
+std::string_view name_of(Vary vary) {
+  return kVaryNames[static_cast<std::size_t>(vary)];
+}
+std::optional<Vary> vary_named(std::string_view name) {
+  return named<Vary>(kVaryNames, name);
+}
+
+Plan make_plan(const Assignments& workload, const PlanOptions& options, const Limits& limits) {
+  return Planner(workload, options, limits).run();
+}
+
+}  // namespace pipeloom::study

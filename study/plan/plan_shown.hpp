@@ -1,0 +1,29 @@
+#pragma once
+
+// A plan as JSON and as a page: what `pipeloom plan` prints.
+
+#include <string>
+
+#include "study/plan/plan.hpp"
+
+namespace pipeloom::study {
+
+struct PlanStyle {
+  std::size_t top = 10;  ///< candidates that are shown
+  bool colour = false;
+  bool markdown = false;
+  bool everything = false;  ///< every rejected schedule, not only those over the limit
+  int width = 100;
+};
+
+/// Ends in a newline; keys as the schema `plan` says. `orders`: the queues of the candidates too.
+[[nodiscard]] std::string plan_json(const Plan& plan, std::size_t top, bool orders);
+
+/// The table of candidates, those that lost and why, what would help.
+[[nodiscard]] std::string plan_page(const Plan& plan, const PlanStyle& style);
+
+/// Lines to copy for the winner: how PyTorch, torchtitan, AReaL and Megatron-LM are told, or only `target`. `schedule_file` is where its order
+/// was written, "" where it was not.
+[[nodiscard]] std::string paste_text(const PlanCandidate& winner, const Target* target, const std::string& schedule_file);
+
+}  // namespace pipeloom::study
