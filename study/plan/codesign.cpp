@@ -22,7 +22,6 @@ constexpr std::size_t kBalanced = 3;
 constexpr std::size_t kTried = 6;
 /// Searches that one search's share of the time is divided among.
 constexpr std::int64_t kSearches = 80;
-constexpr double kOpsPerSecond = 3e7;
 
 Assignments with_layers(Assignments config, const Layers& layers) {
   config["costs.layers"] = fmt::format("[{}]", fmt::join(layers, ","));
@@ -45,8 +44,7 @@ class CoDesigner {
         config_(config_of(from.config)),
         placement_(from.run.schedule->placement()),
         setting_(setting_of(config_, placement_.ranks())) {
-    const double threads = std::clamp(options.threads, 1, 4);
-    work_ = static_cast<std::int64_t>(options.seconds / 2 * kOpsPerSecond * threads / 4) / kSearches;
+    work_ = search_work(options.seconds / 2, options.threads) / kSearches;
   }
 
   std::optional<PlanCandidate> run() {

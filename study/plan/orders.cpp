@@ -72,6 +72,12 @@ std::optional<orders::Problem> problem_of(const Run& run) {
   }
 }
 
+std::int64_t search_work(double seconds, int threads) {
+  constexpr double kOpsPerSecond = 3e7;  // of a thread, about
+  constexpr int kChains = 4;             // of a search
+  return static_cast<std::int64_t>(seconds * kOpsPerSecond * std::clamp(threads, 1, kChains) / kChains);
+}
+
 Assignments searched_config(const Assignments& kin, const PlanOptions& options) {
   Assignments out = kin;
   for (const char* key :

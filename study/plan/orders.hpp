@@ -22,6 +22,9 @@ namespace pipeloom::study {
                                                               const Limits& limits, std::int64_t work,
                                                               std::vector<std::string>& warnings);
 
+/// Ops that each chain of a search may time so that the search takes about so many seconds.
+[[nodiscard]] std::int64_t search_work(double seconds, int threads);
+
 /// The configuration of an order that is in a file of its own.
 [[nodiscard]] Assignments searched_config(const Assignments& kin, const PlanOptions& options);
 

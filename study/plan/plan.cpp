@@ -25,8 +25,6 @@ constexpr std::array<std::string_view, 6> kObjectives = {"step_time",    "makesp
                                                          "tokens_per_s", "peak_bytes", "p95"};
 constexpr std::array<std::string_view, kVaries> kVaryNames = {
     "schedule", "chunks", "layers", "placement", "recompute", "offload", "microbatches", "order"};
-/// Ops that one thread times in a second, about.
-constexpr double kOpsPerSecond = 3e7;
 /// Scenarios behind a p95, and for how many of the best candidates it is found.
 constexpr int kScenarios = 400;
 constexpr std::size_t kScenarioCandidates = 8;
@@ -155,9 +153,8 @@ class Planner {
     for (const PlanCandidate& candidate : plan_.candidates) add(candidate, names_[candidate.name]);
     for (const auto& [candidate, memory_of] : over_) add(candidate, memory_of);
     if (families.empty()) return;
-    const double seconds = options_.seconds / static_cast<double>(families.size()) / 2;
-    const double threads = std::clamp(options_.threads, 1, 4);
-    const auto work = static_cast<std::int64_t>(seconds * kOpsPerSecond * threads / 4);
+    const std::int64_t work =
+        search_work(options_.seconds / 2 / static_cast<double>(families.size()), options_.threads);
     std::vector<PlanCandidate> found;
     for (const auto& [family, kin] : families)
       if (auto candidate = searched_candidate(kin, options_, limits_, work, plan_.warnings))

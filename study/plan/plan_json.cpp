@@ -1,6 +1,7 @@
 #include <sstream>
 
 #include "sim/io/json/json_writer.hpp"
+#include "sim/io/json/text_writer.hpp"
 #include "study/plan/plan_shown.hpp"
 
 namespace pipeloom::study {
@@ -32,12 +33,19 @@ void write_config(io::JsonWriter& out, const Assignments& config) {
 
 void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool orders) {
   const TimeUnit unit = candidate.run.timeline.unit;
-  out.object().member("name", candidate.name).member("schedule", candidate.schedule).member("chunks", candidate.chunks);
+  out.object()
+      .member("name", candidate.name)
+      .member("schedule", candidate.schedule)
+      .member("chunks", candidate.chunks);
   out.key("layers").array();
   for (const int layers : candidate.layers) out.number(layers);
   out.close().member("placement", candidate.placement);
   out.line(kIndent).key("step_time").ticks(candidate.step_time, unit);
-  out.key("makespan").ticks(candidate.makespan, unit).key("max_window").ticks(candidate.max_window, unit).key("p95");
+  out.key("makespan")
+      .ticks(candidate.makespan, unit)
+      .key("max_window")
+      .ticks(candidate.max_window, unit)
+      .key("p95");
   if (candidate.p95)
     out.ticks(*candidate.p95, unit);
   else
@@ -48,7 +56,10 @@ void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool o
   out.line(kIndent).key("peak_bytes").array();
   for (const Bytes peak : candidate.peaks) out.number(candidate.run.memory->in_bytes(peak));
   out.close();
-  out.line(kIndent).key("lower_bound").ticks(candidate.bound.value, unit).member("bound", candidate.bound.name);
+  out.line(kIndent)
+      .key("lower_bound")
+      .ticks(candidate.bound.value, unit)
+      .member("bound", candidate.bound.name);
   out.key("gap").number(candidate.gap).member("proven", candidate.proven);
   write_config(out, candidate.config);
   if (orders) write_orders(out, *candidate.run.schedule);
@@ -64,7 +75,10 @@ void write_lists(io::JsonWriter& out, const Plan& plan) {
   for (const std::size_t i : plan.pareto) {
     const PlanCandidate& candidate = plan.candidates[i];
     out.line(4).object().key("step_time").ticks(candidate.step_time, candidate.run.timeline.unit);
-    out.key("peak_bytes").number(candidate.run.memory->in_bytes(candidate.peak)).member("name", candidate.name).close();
+    out.key("peak_bytes")
+        .number(candidate.run.memory->in_bytes(candidate.peak))
+        .member("name", candidate.name)
+        .close();
   }
   out.close(2);
   out.line(2).key("advice").array();
@@ -78,10 +92,12 @@ void write_lists(io::JsonWriter& out, const Plan& plan) {
 std::string plan_json(const Plan& plan, std::size_t top, bool orders) {
   std::ostringstream text;
   {
-    TextWriter writer(text);
+    io::TextWriter writer(text);
     io::JsonWriter out(writer);
     out.object().line(2).member("schema_version", "1").line(2).member("objective", name_of(plan.objective));
-    const PlanCandidate* any = plan.baseline ? &*plan.baseline : plan.candidates.empty() ? nullptr : &plan.candidates.front();
+    const PlanCandidate* any = plan.baseline             ? &*plan.baseline
+                               : plan.candidates.empty() ? nullptr
+                                                         : &plan.candidates.front();
     out.line(2).member("time_unit", any == nullptr ? "unit" : name_of(any->run.timeline.unit));
     out.line(2).key("seconds").number(plan.seconds).line(2).member("seed", plan.seed);
     out.line(2).key("baseline");

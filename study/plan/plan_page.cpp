@@ -13,7 +13,9 @@
 namespace pipeloom::study {
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
 
 std::string gap_text(const PlanCandidate& candidate) {
   if (candidate.proven) return "optimal";
@@ -26,8 +28,8 @@ struct Shown {
   bool change = false;
 };
 
-std::vector<Column> columns_of(const Shown& shown, TimeUnit unit) {
-  std::vector<Column> out = {{"schedule"}, {"placement"}, {"step" + (unit == TimeUnit::Unit ? "" : fmt::format(" ({})", name_of(unit))), Align::Right}};
+std::vector<Column> columns_of(const Shown& shown) {
+  std::vector<Column> out = {{"schedule"}, {"placement"}, {"step", Align::Right}};
   if (shown.p95) out.push_back({"p95", Align::Right});
   if (shown.tokens) out.push_back({"tokens/s", Align::Right});
   if (shown.change) out.push_back({"change", Align::Right});
@@ -36,11 +38,13 @@ std::vector<Column> columns_of(const Shown& shown, TimeUnit unit) {
   return out;
 }
 
-std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& shown, const std::string& mark) {
+std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& shown,
+                                  const std::string& mark) {
   const TimeUnit unit = candidate.run.timeline.unit;
-  std::vector<std::string> out = {candidate.name, candidate.placement, shown_time(candidate.step_time, unit)};
-  if (shown.p95) out.push_back(candidate.p95 ? shown_time(*candidate.p95, unit) : "-");
-  if (shown.tokens) out.push_back(candidate.tokens_per_s ? fmt::format("{:.0f}", *candidate.tokens_per_s) : "-");
+  std::vector<std::string> out = {candidate.name, candidate.placement, time_text(candidate.step_time, unit)};
+  if (shown.p95) out.push_back(candidate.p95 ? time_text(*candidate.p95, unit) : "-");
+  if (shown.tokens)
+    out.push_back(candidate.tokens_per_s ? fmt::format("{:.0f}", *candidate.tokens_per_s) : "-");
   if (shown.change) out.push_back(candidate.change ? fmt::format("{:+.1f} %", 100 * *candidate.change) : "-");
   out.push_back(percent(candidate.bubble_ratio));
   out.push_back(memory_cell(*candidate.run.memory, candidate.peak));
@@ -50,12 +54,14 @@ std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& s
 }
 
 std::string table_of(const Plan& plan, const PlanStyle& style) {
-  const auto any = [&](auto member) { return std::ranges::any_of(plan.candidates, [&](const auto& c) { return (c.*member).has_value(); }); };
+  const auto any = [&](auto member) {
+    return std::ranges::any_of(plan.candidates, [&](const auto& c) { return (c.*member).has_value(); });
+  };
   const Shown shown{any(&PlanCandidate::tokens_per_s), any(&PlanCandidate::p95), plan.baseline.has_value()};
-  const PlanCandidate& like = plan.candidates.empty() ? *plan.baseline : plan.candidates.front();
-  Table table(columns_of(shown, like.run.timeline.unit));
+  Table table(columns_of(shown));
   for (std::size_t i = 0; i < std::min(style.top, plan.candidates.size()); ++i)
-    table.add_row(cells_of(plan.candidates[i], shown, std::ranges::find(plan.pareto, i) != plan.pareto.end() ? "front" : ""));
+    table.add_row(cells_of(plan.candidates[i], shown,
+                           std::ranges::find(plan.pareto, i) != plan.pareto.end() ? "front" : ""));
   if (plan.baseline)
     table.add_row(cells_of(*plan.baseline, shown, plan.baseline_fits ? "now" : "now, over the limit"));
   return style.markdown ? table.markdown() : table.text(style.colour);
@@ -64,11 +70,15 @@ std::string table_of(const Plan& plan, const PlanStyle& style) {
 /// The winner in a sentence or two.
 std::string headline(const Plan& plan) {
   const PlanCandidate& winner = plan.candidates.front();
-  std::string out = fmt::format("{}: {} a step", winner.name, time_text(winner.step_time, winner.run.timeline.unit));
+  std::string out =
+      fmt::format("{}: {} a step", winner.name, time_text(winner.step_time, winner.run.timeline.unit));
   if (plan.baseline && winner.change)
-    out += fmt::format(", {} {} than {} now", percent(std::abs(*winner.change)), *winner.change <= 0 ? "less" : "more", plan.baseline->name);
-  if (winner.proven) return out + fmt::format("; no order of these stages is shorter ({})", winner.bound.name);
-  if (winner.bound.value > 0) out += fmt::format("; at most {} above the best possible ({})", percent(winner.gap), winner.bound.name);
+    out += fmt::format(", {} {} than {} now", percent(std::abs(*winner.change)),
+                       *winner.change <= 0 ? "less" : "more", plan.baseline->name);
+  if (winner.proven)
+    return out + fmt::format("; no order of these stages is shorter ({})", winner.bound.name);
+  if (winner.bound.value > 0)
+    out += fmt::format("; at most {} above the best possible ({})", percent(winner.gap), winner.bound.name);
   return out;
 }
 
@@ -80,9 +90,11 @@ std::string rejected_text(const Plan& plan, const PlanStyle& style) {
       ++left_out;
       continue;
     }
-    out += wrapped(fmt::format("{}: {}", rejected.name, rejected.why), static_cast<std::size_t>(style.width), 2);
+    out +=
+        wrapped(fmt::format("{}: {}", rejected.name, rejected.why), static_cast<std::size_t>(style.width), 2);
   }
-  if (left_out > 0) out += fmt::format("  {} cannot run here; -v says why\n", plural(left_out, "more"));
+  if (left_out > 0)
+    out += fmt::format("  {} cannot run here; -v says why\n", count_text(left_out, "other schedule"));
   return out.empty() ? "" : "\nNot taken\n" + out;
 }
 
@@ -92,15 +104,19 @@ std::string layout_text(const std::vector<int>& layers, const Placement& placeme
 }
 
 std::string torch_lines(const PlanCandidate& winner, const std::string& word, const std::string& file) {
-  if (!word.empty()) return fmt::format("schedule class {} of torch.distributed.pipelining, {} stages a rank", word, winner.chunks);
+  if (!word.empty())
+    return fmt::format("schedule class {} of torch.distributed.pipelining, {} stages a rank", word,
+                       winner.chunks);
   if (file.empty()) return "its order as PyTorch's CSV: add --schedule-out ORDER.csv";
-  return fmt::format("_PipelineScheduleRuntime(stages, n_microbatches={}), then _load_csv(\"{}\", format=\"compute_only\")",
-                     winner.run.schedule->microbatches(), file);
+  return fmt::format(
+      "_PipelineScheduleRuntime(stages, n_microbatches={}), then _load_csv(\"{}\", format=\"compute_only\")",
+      winner.run.schedule->microbatches(), file);
 }
 
 std::string titan_lines(const PlanCandidate& winner, const std::string& word, const std::string& file) {
-  const std::string what = word.empty() ? fmt::format("pipeline_parallel_schedule_csv = \"{}\"", file.empty() ? "ORDER.csv" : file)
-                                        : fmt::format("pipeline_parallel_schedule = \"{}\"", word);
+  const std::string what =
+      word.empty() ? fmt::format("pipeline_parallel_schedule_csv = \"{}\"", file.empty() ? "ORDER.csv" : file)
+                   : fmt::format("pipeline_parallel_schedule = \"{}\"", word);
   return fmt::format("pipeline_parallel_degree = {}, {}", winner.run.schedule->ranks(), what);
 }
 

@@ -24,6 +24,7 @@ struct PlanStyle {
 
 /// Lines to copy for the winner: how PyTorch, torchtitan, AReaL and Megatron-LM are told, or only `target`. `schedule_file` is where its order
 /// was written, "" where it was not.
-[[nodiscard]] std::string paste_text(const PlanCandidate& winner, const Target* target, const std::string& schedule_file);
+[[nodiscard]] std::string paste_text(const PlanCandidate& winner, const Target* target,
+                                     const std::string& schedule_file);
 
 }  // namespace pipeloom::study

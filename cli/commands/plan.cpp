@@ -1,0 +1,206 @@
+// pipeloom plan [CONFIG]: which schedule for this workload.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options.hpp"
+#include "cli/pages/model_options.hpp"
+#include "sim/base/text_tools.hpp"
+#include "sim/draw/terminal.hpp"
+#include "sim/io/formats/formats.hpp"
+#include "study/plan/plan_shown.hpp"
+
+namespace pipeloom::cli::commands {
+namespace {
+
+struct PlanCommand {
+  ModelOptions run;
+  std::optional<std::string> objective, vary, target, budget, seed, threads, top, include, schedule_out;
+  bool chart = false;
+  bool force = false;
+  PrintOptions print;
+  OutputOptions output;
+};
+
+constexpr const char* kPlanFooter =
+    "\nEvery schedule that can run the workload is simulated, orders of its own are searched for within the "
+    "memory\n"
+    "limit, and what fits is ranked. `gap`: how much longer the step is than what no order of these stages "
+    "can go\n"
+    "below. Exit codes: 0 fine, 1 nothing fits, 2 wrong input.\n\n"
+    "Examples:\n"
+    "  pipeloom plan config.json --limit 60GB\n"
+    "  pipeloom plan llama3-70b --hardware h100 --ranks 16 --tp 8 --dp 4 --seq 8192 --microbatches 64 "
+    "--schedule-out best.csv\n"
+    "  pipeloom plan config.json --vary order --seconds 10 --json --include orders\n"
+    "  pipeloom plan mixtral-8x7b --hardware h200 --ranks 8 --target megatron --vary schedule,chunks,layers";
+
+void add_plan_options(OptionList& list, PlanCommand& options) {
+  list.set_footer(kPlanFooter);
+  list.positional(
+      "CONFIG", options.run.model, "CONFIG|MODEL",
+      "A configuration, whose schedule is what runs now; or a model as `pipeloom estimate` takes it");
+  list.option("--objective", options.objective, "step_time|makespan|max_window|tokens_per_s|peak_bytes|p95",
+              "What the best has least of, or most tokens; default step_time");
+  list.option("--vary", options.vary, "WORD,WORD,..",
+              "What may differ: schedule, chunks, layers, placement, recompute, offload, microbatches, "
+              "order; default "
+              "schedule,chunks,placement,order, and layers where a model is named. `order` alone searches an "
+              "order for CONFIG's own placement");
+  list.option("--target", options.target, "torch-2.15|torchtitan|areal|megatron", "Only what this can run");
+  list.option("--limit", options.run.limit, "BYTES",
+              "Memory of a device; default CONFIG's or the hardware's");
+  list.option("--budget", options.budget, "SECONDS", "How long the searches may take, about; default 2");
+  list.option("--seed", options.seed, "N", "Of the searches; default 1: equal seeds give equal plans");
+  list.option("-j,--jobs", options.threads, "N", "Threads; default all cores");
+  list.option("--top", options.top, "N", "Candidates shown; default 10");
+  list.option("--include", options.include, "orders", "JSON: the queues of every candidate too");
+  list.option("--schedule-out", options.schedule_out, "FILE",
+              "Write the winner's order: PyTorch's CSV (.csv), or JSON");
+  list.flag("--chart", options.chart, "Draw the winner's timeline in the terminal");
+  list.flag("--force", options.force, "Overwrite an existing file");
+  add_device_options(list, options.run, "The workload");
+  list.option("--ranks", options.run.ranks, "P", "p, devices of the pipeline; default 8")
+      .under("The workload");
+  list.option("--microbatches", options.run.microbatches, "M", "m, instead of --global-batch")
+      .under("The workload");
+  list.option("--schedule", options.run.schedule, "SCHEDULE", "What runs now; default CONFIG's, or 1f1b")
+      .under("The workload");
+  list.option("--set", options.run.set, "PATH=VALUE", "Any key of a configuration; repeatable")
+      .repeatable()
+      .under("The workload");
+  add_print_options(list, options.print, {"table", "json", "markdown"},
+                    "What is printed: a table, JSON, or the table as Markdown");
+  add_output_options(list, options.output);
+}
+
+/// The configuration that CONFIG is or names, with the options on top.
+io::Document workload_of(PlanCommand& options) {
+  ModelOptions run = options.run;
+  io::Document base;
+  const std::filesystem::path path(run.model);
+  std::error_code unknown;
+  if (run.model == "-" || (path.extension() == ".json" && std::filesystem::is_regular_file(path, unknown))) {
+    base = io::Document::parse(io::read_file(run.model), run.model == "-" ? "standard input" : run.model);
+    run.model.clear();
+  }
+  if (base.root().find("num_hidden_layers") != nullptr || base.root().find("hidden_size") != nullptr) {
+    run.model = options.run.model;  // a model's own file
+    base = {};
+  }
+  return document_of(run, std::move(base)).document;
+}
+
+study::VarySet vary_of(const std::optional<std::string>& text, bool model) {
+  std::string words =
+      text.value_or(model ? "schedule,chunks,placement,order,layers" : "schedule,chunks,placement,order");
+  study::VarySet out;
+  for (const std::string& word : split(words, ',')) {
+    const auto vary = study::vary_named(trimmed(word));
+    if (!vary)
+      throw InputError(Where{"--vary"},
+                       fmt::format("unknown word '{}'; allowed are schedule, chunks, layers, placement, "
+                                   "recompute, offload, microbatches, order, separated by commas",
+                                   shortened(word, 64)));
+    out.add(*vary);
+  }
+  return out;
+}
+
+double seconds_of(const std::optional<std::string>& text) {
+  if (!text) return 2;
+  constexpr double kMost = 3600;
+  char* end = nullptr;
+  const double seconds = std::strtod(text->c_str(), &end);
+  if (text->empty() || *end != '\0' || !(seconds >= 0) || seconds > kMost)
+    throw InputError(Where{"--budget"},
+                     fmt::format("found '{}'; allowed are 0 to {:.0f} seconds", shortened(*text, 64), kMost));
+  return seconds;
+}
+
+study::PlanOptions plan_options(const PlanCommand& command, bool model) {
+  study::PlanOptions out;
+  if (command.objective) {
+    const auto objective = study::objective_named(*command.objective);
+    if (!objective)
+      require_choice("--objective", *command.objective,
+                     {"step_time", "makespan", "max_window", "tokens_per_s", "peak_bytes", "p95"});
+    else
+      out.objective = *objective;
+  }
+  out.vary = vary_of(command.vary, model);
+  if (command.target) out.target = &study::target_named(*command.target);
+  out.seconds = seconds_of(command.budget);
+  if (command.seed) out.seed = static_cast<std::uint64_t>(parse_count("--seed", *command.seed, 0, kMaxIndex));
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  out.threads = command.threads ? parse_count("--jobs", *command.threads, 1, 1024) : cores;
+  if (command.schedule_out) out.schedule_file = *command.schedule_out;
+  return out;
+}
+
+void write_winner(const PlanCommand& options, const study::PlanCandidate& winner) {
+  const std::string& file = *options.schedule_out;
+  const std::string name = std::filesystem::path(file).extension() == ".csv" ? "torch-compute" : "json";
+  const io::Format& format = io::find_format(name, Where{"--schedule-out"});
+  io::write_file(file, overwrite_if(options.force), [&](std::ostream& out) {
+    io::Exported exported;
+    exported.schedule = winner.run.schedule.get();
+    format.write(out, exported);
+  });
+}
+
+void print_plan(const PlanCommand& options, const study::Plan& plan, const study::PlanOptions& asked) {
+  const std::size_t top =
+      options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, kMaxIndex)) : 10;
+  if (options.print.is("json")) return print(study::plan_json(plan, top, options.include.has_value()));
+  if (options.output.quiet) return;
+  const Screen screen = options.output.screen();
+  const bool markdown = options.print.is("markdown");
+  print(study::plan_page(plan, {.top = top,
+                                .colour = screen.has_colour() && !markdown,
+                                .markdown = markdown,
+                                .everything = options.output.verbose,
+                                .width = screen.width}));
+  if (plan.candidates.empty()) return;
+  const study::PlanCandidate& winner = plan.candidates.front();
+  if (options.chart)
+    print('\n' +
+          draw::terminal_chart(winner.run.timeline,
+                               {.width = screen.width, .colour = screen.colour, .unicode = screen.unicode}));
+  print(study::paste_text(winner, asked.target, options.schedule_out.value_or("")));
+}
+
+ExitCode run_plan(PlanCommand& options) {
+  if (options.include) require_choice("--include", *options.include, {"orders"});
+  if (options.schedule_out) require_free(*options.schedule_out, options.force);
+  const io::Document document = workload_of(options);
+  const study::Assignments workload = study::assignments_of(document.root());
+  study::PlanOptions asked = plan_options(options, workload.contains("costs.model"));
+  const Interrupt interrupt;
+  asked.progress = [&](const std::string&, const std::string&) { return !interrupt.flag().load(); };
+  const study::Plan plan = study::make_plan(workload, asked, InputOptions().limits());
+  options.output.warn(plan.warnings);
+  if (options.schedule_out && !plan.candidates.empty()) write_winner(options, plan.candidates.front());
+  print_plan(options, plan, asked);
+  if (!plan.candidates.empty()) return ExitCode::Ok;
+  say("error: nothing fits; the lines above say what is missing\n");
+  return ExitCode::AnswerIsNo;
+}
+
+}  // namespace
+
+Run plan(OptionList& list) {
+  auto options = std::make_shared<PlanCommand>();
+  add_plan_options(list, *options);
+  return [options] { return run_plan(*options); };
+}
+
+}  // namespace pipeloom::cli::commands
