@@ -75,7 +75,7 @@ struct IdleSpan {
 struct LowerBound {
   Ticks value = 0;
   /// "rank-work": the busiest rank's work; "rank-head-tail": the earliest possible start, the work and the shortest necessary
-  /// remainder of some set of a rank's entries; "microbatch-chain": one microbatch through the whole pipeline.
+  /// remainder of some set of a rank's entries; "microbatch-chain": one microbatch through the whole pipeline. Others: docs/model.md.
   std::string name;
 };
 

@@ -23,6 +23,7 @@
 #include "study/run/messages.hpp"
 #include "study/run/model_costs.hpp"
 #include "study/run/training.hpp"
+#include "study/run/run_bound.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -60,7 +61,9 @@ void measure_timeline(const Limits& limits, const RunFacts* facts, Run& out) {
   else if (out.program_run)
     out.critical_path = {out.metrics->makespan, critical_entries(*out.program_run, *out.program)};
   if (with_bound)
-    out.metrics->lower_bound = lower_bound(*out.schedule, *out.costs, steps, out.metrics->makespan);
+    out.metrics->lower_bound =
+        out.program_run ? lower_bound(*out.schedule, *out.costs, steps, out.metrics->makespan)
+                        : run_bound(*out.schedule, *out.costs, *out.memory, steps, out.metrics->makespan);
   end_if_stopped(limits);
   if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, *out.costs);
 }

@@ -4,6 +4,7 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <pipeloom/schedule.hpp>
 #include "schedules/generator.hpp"
@@ -47,6 +48,22 @@ std::string error_of(const std::string& text, const Limits& limits = {}) {
 constexpr const char* kSeed = R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8})";
 
 }  // namespace
+
+TEST_CASE("the bound of a run is about orders that keep its memory limit") {
+  const auto bound_of = [](const std::string& schedule, int limit) {
+    const std::string text = R"({"schedule": ")" + schedule +
+                             R"(", "ranks": 2, "microbatches": 3, "costs": {"forward": 1, "backward_input": 1,
+      "backward_weight": 1}, "memory": {"activation_bytes": 2, "released_at_input": 1, "static_bytes": 10,
+      "limit_bytes": )" + std::to_string(limit) +
+                             "}}";
+    const auto bound = run(text).metrics->lower_bound;
+    return std::pair(bound.value / kUnitScale, bound.name);
+  };
+  // Room for one microbatch on rank 0: F0 F1 I1 I0 W0 one after another, three times.
+  CHECK(bound_of("zb-auto", 12) == std::pair(Ticks{15}, std::string("slots")));
+  // This order does not keep the limit, so orders without one are asked about: h_1 = 1 and 9 of work on rank 1.
+  CHECK(bound_of("zb-h1", 12).first == 10);
+}
 
 TEST_CASE("1F1B with the default costs") {
   // (m + p - 1)(F + B) = 11 * 3 = 33; work per rank 8 * 3 = 24; overhead (p - 1) / m = 0.375.

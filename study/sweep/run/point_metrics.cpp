@@ -5,7 +5,6 @@
 #include <variant>
 
 #include <pipeloom/metrics.hpp>
-#include "sim/analysis/bounds.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/cost/bind.hpp"
@@ -13,6 +12,7 @@
 #include "sim/cost/resolve.hpp"
 #include "sim/memory.hpp"
 #include "study/run/model_costs.hpp"
+#include "study/run/run_bound.hpp"
 
 namespace pipeloom::sweep {
 namespace {
@@ -189,7 +189,7 @@ void PointMetrics::fill(const Schedule& schedule, const Steps& steps) {
   add_totals(metrics);
   if (wanted_.period) add_step_times(metrics, schedule, run_.costs, steps);
   metrics.lower_bound = wanted_.bound && schedule.num_entries() <= limits_.bound_entries
-                            ? lower_bound(schedule, run_.costs, steps, metrics.makespan)
+                            ? study::run_bound(schedule, run_.costs, run_.memory, steps, metrics.makespan)
                             : LowerBound{};
 }
 
