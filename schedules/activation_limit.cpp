@@ -96,6 +96,14 @@ ActivationLimit activation_limit(const Params& params, const Placement& placemen
   return limit_of_microbatches(params.ranks * kUnitScale, placement, memory);
 }
 
+ScheduleError without_room(std::string_view name, const ActivationLimit& limit, const MemoryModel& memory,
+                           Rank rank, Bytes needed) {
+  return ScheduleError(
+      fmt::format("{} has no order within {}: rank {} needs {} for one microbatch; raise "
+                  "options.memory_limit or memory.limit_bytes",
+                  name, limit.text, rank.value(), activations_text(memory, needed)));
+}
+
 void require_summable(const Params& params, const Terms& terms) {
   Wide time = 0;
   Wide bytes = 0;

@@ -3,6 +3,7 @@
 // How many bytes of activations an automatic schedule may hold on each rank, and where that number comes from.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedules/generator.hpp"
@@ -25,6 +26,10 @@ struct ActivationLimit {
 /// one receive buffer and the logits of each, are off; else p microbatches. Throws ScheduleError where nothing is left.
 [[nodiscard]] ActivationLimit activation_limit(const Params& params, const Placement& placement,
                                                const MemoryModel& memory);
+
+/// That the limit has no room on `rank` for the `needed` bytes of one microbatch, in words for who asked for the schedule `name`.
+[[nodiscard]] ScheduleError without_room(std::string_view name, const ActivationLimit& limit,
+                                         const MemoryModel& memory, Rank rank, Bytes needed);
 
 /// Throws ScheduleError where the times of all ops together, or the activations of all microbatches, are so large that sums of them
 /// overflow. REQUIRES: one slot per stage.

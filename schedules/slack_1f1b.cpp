@@ -19,8 +19,6 @@
 // Closed forms, equal stages, F = I = W, transfers of L, a multiple of F, no limit: max_window max(3m F, (2m + 2p - 1) F + 2(p - 1) L): the work alone,
 // however slow the links are, from some m on. Variant `warm-up`: the same for L = 0.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "schedules/activation_limit.hpp"
@@ -74,14 +72,10 @@ std::vector<int> rooms(const Params& params, const MemoryModel& memory, const Ac
   std::vector<int> room;
   for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {
     room.push_back(room_for(memory, rank, limit.bytes[rank.at()], params.microbatches));
+    const Bytes held = memory.activation[rank.at()];
     if (room.back() == 0)
-      throw ScheduleError(fmt::format(
-          "slack-1f1b has no order within {}: rank {} needs {} for one microbatch; raise "
-          "options.memory_limit or memory.limit_bytes",
-          limit.text, rank.value(),
-          activations_text(memory,
-                           std::max(memory.activation[rank.at()],
-                                    memory.activation[rank.at()] - memory.released_at_input[rank.at()]))));
+      throw without_room("slack-1f1b", limit, memory, rank,
+                         std::max(held, held - memory.released_at_input[rank.at()]));
   }
   return room;
 }
