@@ -33,6 +33,7 @@ struct ReportOptions {
   bool force = false;
   study::page::SweepQuestion question;
   std::optional<std::string> top;
+  std::optional<std::string> over;
   ScenarioOptions scenarios;
 };
 
@@ -40,7 +41,7 @@ struct ReportOptions {
 bool asks_of_sweep(const ReportOptions& options) {
   const study::page::SweepQuestion& q = options.question;
   return options.top || !q.where.empty() || !q.metrics.empty() || !q.x.empty() || !q.y.empty() ||
-         !q.winner.empty() || !q.group_by.empty();
+         !q.winner.empty() || !q.group_by.empty() || !q.decided.empty() || options.over;
 }
 
 /// --format, else what the name of the file says.
@@ -74,7 +75,8 @@ struct Result {
 Result page_of_runs(const ReportOptions& options, Medium medium) {
   if (asks_of_sweep(options))
     throw InputError(
-        "--where, --metric, --x, --y, --winner, --group-by and --top ask a sweep's result; the input is "
+        "--where, --metric, --x, --y, --winner, --over, --decide, --group-by and --top ask a sweep's result; "
+        "the input is "
         "none");
   std::list<pipeloom::Run> runs;
   if (options.files.empty())
@@ -109,6 +111,10 @@ Result make_page(const ReportOptions& options, Medium medium) {
   require_no_scenarios(options);
   study::page::SweepQuestion question = options.question;
   if (options.top) question.top = static_cast<std::size_t>(parse_count("--top", *options.top, 1, 1000));
+  if (options.over) {
+    require_choice("--over", *options.over, {"mean", "worst"});
+    question.over = *options.over == "mean" ? sweep::Over::Mean : sweep::Over::Worst;
+  }
   return {study::page::sweep_page(options.files, question, fmt::format("pipeloom {}", kVersion)), false};
 }
 
@@ -170,6 +176,12 @@ void add_sweep_options(OptionList& list, ReportOptions& options) {
   list.option("--x", question.x, "KEY", "Of a sweep: key along the winner map");
   list.option("--y", question.y, "KEY", "Of a sweep: key up the winner map");
   list.option("--winner", question.winner, "KEY", "Of a sweep: key whose values compete in the map");
+  list.option(
+      "--over", options.over, "mean|worst",
+      "Of a sweep that varies costs, links or hardware: what ranks a choice over all of them; default mean");
+  list.option("--decide", question.decided, "KEY",
+              "Of a sweep: a key of costs, links or hardware that is a choice; repeatable")
+      .repeatable();
   list.option("--group-by", question.group_by, "KEY",
               "Of a sweep: the best points of each value of this key");
   list.option("--top", options.top, "N", "Of a sweep: how many of the best points");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/base/text_tools.hpp"
 #include "study/answers/select.hpp"
@@ -38,12 +39,24 @@ void require_key(const ResultTable& table, const std::string& name, const char* 
     throw InputError::unknown_name(Where{option}, "key of this result", shortened(name, 64), keys);
 }
 
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// What was asked, completed by what the result has.
 struct Asked {
   std::vector<std::string> metrics;  ///< one, or two and more
   std::string unit;                  ///< of times
   std::vector<Row> rows;
+  /// Where points differ in what nobody decides: the ranking is of these.
+  std::optional<sweep::Decisions> decisions;
   Front front;
+
+  [[nodiscard]] const ResultTable& ranked(const ResultTable& table) const {
+    return decisions ? decisions->table : table;
+  }
+  [[nodiscard]] const std::vector<Row>& ranked_rows() const { return decisions ? decisions->rows : rows; }
+  [[nodiscard]] bool has_choice() const { return !decisions || decisions->table.rows() > 1; }
 };
 
 std::vector<std::string> asked_metrics(const ResultTable& table, const std::vector<std::string>& named) {
@@ -64,10 +77,15 @@ std::vector<std::string> asked_metrics(const ResultTable& table, const std::vect
 }
 
 Asked asked_of(const ResultTable& table, const SweepQuestion& question) {
-  Asked out{
-      asked_metrics(table, question.metrics), table.time_unit(), chosen_rows(table, question.where), {}};
-  if (out.metrics.size() < 2) return out;
-  const std::vector<FrontPoint> front = pareto_front(table, out.rows, out.metrics);
+  Asked out{.metrics = asked_metrics(table, question.metrics),
+            .unit = table.time_unit(),
+            .rows = chosen_rows(table, question.where),
+            .decisions = {},
+            .front = {}};
+  for (const std::string& key : question.decided) require_key(table, key, "--decide");
+  out.decisions = decisions_of(table, out.rows, question.over, question.decided);
+  if (out.metrics.size() < 2 || !out.has_choice()) return out;
+  const std::vector<FrontPoint> front = pareto_front(out.ranked(table), out.ranked_rows(), out.metrics);
   out.front = {front.size(), spread_over(front, Front::kMaxDrawn), spread_over(front, Front::kMaxNamed)};
   return out;
 }
@@ -154,6 +172,38 @@ void add_remarks(const ResultTable& table, const SweepQuestion& question, const 
                   Tone::Muted});
 }
 
+/// What was ranked, where that is no single points.
+void add_environments(const Asked& asked, const SweepQuestion& question, std::vector<Block>& lead) {
+  if (!asked.decisions || !asked.has_choice()) return;
+  const sweep::Decisions& found = *asked.decisions;
+  std::string text = fmt::format(
+      "Ranked by the {} over {} ({}): what a run is given is not chosen. --over {} ranks by the {}, --decide "
+      "KEY makes a key a choice.",
+      name_of(question.over), count_text(found.environments, "environment"),
+      shortened(fmt::format("{}", fmt::join(found.keys, ", ")), 200),
+      name_of(question.over == sweep::Over::Mean ? sweep::Over::Worst : sweep::Over::Mean),
+      name_of(question.over == sweep::Over::Mean ? sweep::Over::Worst : sweep::Over::Mean));
+  const std::size_t fewer = found.table.rows() - found.rows.size();
+  if (fewer > 0)
+    text += fmt::format(" Left out: {} with an answer in fewer of them than others.",
+                        count_text(fewer, "choice"));
+  if (found.answered < found.environments)
+    text += fmt::format(" None has an answer in more than {}.", count_text(found.answered));
+  lead.emplace_back(Paragraph{text, Tone::Muted});
+}
+
+/// The grid varies what is given, and nothing else.
+std::string no_choice_text(const Asked& asked, const SweepQuestion& question) {
+  const sweep::Decisions& found = *asked.decisions;
+  std::string out = fmt::format("Nothing to choose: points differ in {} alone, which a run is given",
+                                shortened(fmt::format("{}", fmt::join(found.keys, ", ")), 200));
+  for (const std::string& metric : asked.metrics)
+    out +=
+        fmt::format("; {} {}: {}", name_of(question.over), metric,
+                    text_of(found.table, asked, static_cast<std::size_t>(&metric - asked.metrics.data()), 0));
+  return out + ". --decide KEY makes a key a choice.";
+}
+
 void add_front(const ResultTable& table, const Asked& asked, const std::string& id,
                std::vector<Section>& out) {
   if (asked.metrics.size() < 2 || asked.front.all == 0) return;
@@ -163,9 +213,9 @@ void add_front(const ResultTable& table, const Asked& asked, const std::string& 
   std::string caption = fmt::format(
       "{} on the Pareto front of {}: no other is better in one without being worse in "
       "another.",
-      count_text(asked.front.all), count_text(asked.rows.size(), "point"));
+      count_text(asked.front.all), count_text(asked.ranked_rows().size(), "point"));
   if (asked.metrics.size() == 2) {
-    Scatter picture = scatter(table, asked.rows, asked.front,
+    Scatter picture = scatter(table, asked.ranked_rows(), asked.front,
                               {asked.metrics[1], asked.metrics[0], series_key(table), id + "-scatter"});
     if (picture.merged) caption += " A larger mark is several points, the larger the more.";
     section.blocks.emplace_back(Figure{std::move(picture.svg), caption});
@@ -201,20 +251,24 @@ void add_map(const ResultTable& table, const SweepQuestion& question, const Aske
   out.push_back(std::move(section));
 }
 
-void add_best(const ResultTable& table, const SweepQuestion& question, const Asked& asked,
+void add_best(const ResultTable& all, const SweepQuestion& question, const Asked& asked,
               const std::string& id, std::vector<Section>& out) {
-  if (asked.metrics.empty() || asked.rows.empty()) return;
+  // What is best in each environment is an answer; which environment is best is none.
+  const bool by_environment = asked.decisions && holds(asked.decisions->keys, question.group_by);
+  if (asked.metrics.empty() || asked.rows.empty() || (!by_environment && !asked.has_choice())) return;
+  const ResultTable& table = by_environment ? all : asked.ranked(all);
+  const std::vector<Row>& ranked = by_environment ? asked.rows : asked.ranked_rows();
   Section section{id + "-best", fmt::format("Best points by {}", asked.metrics[0]), {}};
   if (question.group_by.empty()) {
     const std::size_t most = question.top == 0 ? SweepQuestion::kTop : question.top;
-    const auto best = best_rows(table, asked.rows, asked.metrics[0], std::min(most, kMaxTableRows));
+    const auto best = best_rows(table, ranked, asked.metrics[0], std::min(most, kMaxTableRows));
     section.blocks.emplace_back(points_table(table, best, asked.metrics));
   } else {
     require_key(table, question.group_by, "--group-by");
     section.heading += " for each " + question.group_by;
     const std::size_t most = question.top == 0 ? 1 : question.top;
     std::vector<Row> rows;
-    for (const auto& group : best_of_groups(table, asked.rows, question.group_by, asked.metrics[0], most))
+    for (const auto& group : best_of_groups(table, ranked, question.group_by, asked.metrics[0], most))
       rows.insert(rows.end(), group.best.begin(), group.best.end());
     const std::size_t left_out = rows.size() - std::min(rows.size(), kMaxTableRows);
     rows.resize(rows.size() - left_out);
@@ -261,20 +315,25 @@ SweepFindings sweep_findings(const ResultTable& table, const std::string& name, 
   for (const std::string& key : varying_keys(table)) keys += (keys.empty() ? "" : ", ") + key;
   out.title = keys.empty() ? "Sweep" : "Sweep of " + shortened(keys, 120);
   out.subtitle = subtitle_of(table, name);
+  const ResultTable& ranked = asked.ranked(table);
   std::vector<FrontPoint> steps;
   if (asked.metrics.size() == 2) steps = spread_over(asked.front.points, kLimits);
-  if (steps.empty() && !asked.metrics.empty())
-    for (const Row row : best_rows(table, asked.rows, asked.metrics[0], 1)) steps.push_back({row, 0});
-  if (steps.empty())
+  if (steps.empty() && !asked.metrics.empty() && asked.has_choice())
+    for (const Row row : best_rows(ranked, asked.ranked_rows(), asked.metrics[0], 1))
+      steps.push_back({row, 0});
+  if (!asked.has_choice())
+    out.lead.emplace_back(Paragraph{no_choice_text(asked, question)});
+  else if (steps.empty())
     out.lead.emplace_back(Paragraph{asked.rows.empty() && !question.where.empty()
                                         ? "No point fits the conditions."
                                         : "No point has an answer.",
                                     Tone::Bad});
   else
-    out.lead.emplace_back(Paragraph{headline(table, asked, steps)});
+    out.lead.emplace_back(Paragraph{headline(ranked, asked, steps)});
+  add_environments(asked, question, out.lead);
   add_remarks(table, question, asked, out.lead);
-  if (!steps.empty()) out.lead.emplace_back(facts_of(table, asked, steps));
-  add_front(table, asked, id, out.sections);
+  if (!steps.empty()) out.lead.emplace_back(facts_of(ranked, asked, steps));
+  add_front(ranked, asked, id, out.sections);
   add_map(table, question, asked, id, out.sections);
   add_best(table, question, asked, id, out.sections);
   add_rest(table, asked, id, out.sections);

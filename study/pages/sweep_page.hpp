@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "study/answers/answers.hpp"
+#include "study/answers/decisions.hpp"
 #include "study/document/document.hpp"
 
 namespace pipeloom::study::page {
@@ -23,6 +24,9 @@ struct SweepQuestion {
   std::string x;
   std::string y;
   std::string winner;
+  /// What stands for a decision whose points differ in costs, links or hardware, and keys of those that are decisions all the same.
+  sweep::Over over = sweep::Over::Mean;
+  std::vector<std::string> decided;
   /// Best points of each value of this key.
   std::string group_by;
   /// How many of the best points, in all or of each group; 0 is kTop in all and 1 of each group.
@@ -37,7 +41,7 @@ struct SweepFindings {
   std::vector<Block> lead;
   std::vector<Section> sections;
 };
-/// Throws InputError at --where, --metric, --x, --y, --winner or --group-by for what the result does not have or cannot compute.
+/// Throws InputError at --where, --metric, --x, --y, --winner, --decide or --group-by for what the result does not have or cannot compute.
 [[nodiscard]] SweepFindings sweep_findings(const sweep::ResultTable& table, const std::string& name,
                                            const SweepQuestion& question, const std::string& id = "sweep");
 

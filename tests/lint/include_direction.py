@@ -65,7 +65,7 @@ MAY_INCLUDE = {
     "study/sweep/result": ["sim", "sim/base", "sim/io/json", "study/sweep/grid", "study/run", "study/text"],
     "study/sweep/run": ["sim/*", "schedules", "study/sweep/grid", "study/sweep/result", "study/report", "study/run", "study/text"],
     "study/sweep/emit": ["sim", "sim/base", "study/text"],
-    "study/answers": ["sim", "sim/base", "sim/io/json", "study/sweep/result", "study/compare", "study/report", "study/text"],
+    "study/answers": ["sim", "sim/base", "sim/io/config", "sim/io/json", "study/sweep/result", "study/compare", "study/report", "study/text"],
     "study/plots": ["sim/*", "study/document", "study/answers", "study/sweep/result", "study/run", "study/text"],
     "study/pages": ["sim/*", "study/plots", "study/document", "study/answers", "study/compare", "study/estimate", "study/explain",
                     "study/explain/shown", "study/report", "study/run", "study/text"],

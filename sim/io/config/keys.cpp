@@ -356,6 +356,7 @@ constexpr Key kKeys[] = {
     key<codec::Counts, InCosts<&CostSpec::layers>>(
         {.path = "costs.layers",
          .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
          .default_text = "none: numbers are of the schedule's stages",
          .help = "decoder layers of each stage that was measured; numbers are dealt out by them where the "
                  "schedule has other stages",

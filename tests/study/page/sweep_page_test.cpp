@@ -54,7 +54,7 @@ ResultTable many_points(std::size_t points) {
   line.status = "ok";
   for (std::size_t i = 0; i < points; ++i) {
     line.point = i;
-    line.config = {{"costs.forward", std::to_string(i)}, {"schedule", i % 2 == 0 ? "\"a\"" : "\"b\""}};
+    line.config = {{"options.group_size", std::to_string(i)}, {"schedule", i % 2 == 0 ? "\"a\"" : "\"b\""}};
     // All of them are on the front: the largest there can be.
     line.metrics = {{"makespan", std::to_string(i + 1) + ".0"}, {"peak_bytes", std::to_string(points - i)}};
     table.add(line, {});
@@ -240,6 +240,44 @@ TEST_CASE("points on top of each other are one heap, as few as are asked for") {
   CHECK(coarse.front().count >= coarse.back().count);
   CHECK(point_heaps(points, 1).size() == 2);  // series are never mixed
   CHECK(point_heaps({}, 5).empty());
+}
+
+TEST_CASE("a page recommends what can be chosen, never a faster link or device") {
+  const char* const scene = R"(
+    schedule=a costs.transfer.latency=0 : makespan=10.0
+    schedule=b costs.transfer.latency=0 : makespan=12.0
+    schedule=a costs.transfer.latency=4 : makespan=20.0
+    schedule=b costs.transfer.latency=4 : makespan=16.0
+  )";
+  const ResultTable table = table_of({"makespan"}, scene);
+  // a: (10 + 20) / 2 = 15, at worst 20; b: (12 + 16) / 2 = 14, at worst 16.
+  const std::string mean = markdown(table);
+  CHECK_THAT(mean, Contains("Lowest makespan: 14 with b."));
+  CHECK_THAT(mean, Contains("Ranked by the mean over 2 environments (costs.transfer.latency)"));
+  SweepQuestion question;
+  question.over = sweep::Over::Worst;
+  CHECK_THAT(markdown(table, question), Contains("Lowest makespan: 16.0 with b."));
+  question.decided = {"costs.transfer.latency"};
+  CHECK_THAT(markdown(table, question), Contains("Lowest makespan: 10.0 with a, costs.transfer.latency 0."));
+  question.decided = {"costs.forward"};
+  CHECK_THROWS_WITH(markdown(table, question), Contains("unknown key of this result"));
+  // What is best in each environment may be asked.
+  SweepQuestion each;
+  each.group_by = "costs.transfer.latency";
+  const std::string page = markdown(table, each);
+  CHECK_THAT(page, Contains("10.0"));
+  CHECK_THAT(page, Contains("16.0"));
+}
+
+TEST_CASE("a page of environments alone recommends none of them") {
+  const std::string page = markdown(table_of({"makespan"}, R"(
+    costs.forward=1 : makespan=10.0
+    costs.forward=2 : makespan=20.0
+  )"));
+  CHECK_THAT(page, Contains("Nothing to choose: points differ in costs.forward alone"));
+  CHECK_THAT(page, Contains("mean makespan: 15"));
+  CHECK(page.find("Lowest") == std::string::npos);
+  CHECK(page.find("Best points") == std::string::npos);
 }
 
 TEST_CASE("a page does not grow with the number of points") {

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "study/answers/decisions.hpp"
 #include "study/answers/select.hpp"
 #include "support/catch.hpp"
 #include "support/sweep_scenes.hpp"
@@ -47,6 +48,38 @@ std::vector<Row> front_by_definition(const ResultTable& table, const std::vector
 }
 
 }  // namespace
+
+TEST_CASE("decisions are ranked over the environments that most of them have an answer in") {
+  const ResultTable table = table_of({"makespan", "mfu"}, R"(
+    schedule=a ranks=2 costs.hardware=x : makespan=10.0 mfu=0.5
+    schedule=a ranks=2 costs.hardware=y : makespan=13.0 mfu=0.25
+    schedule=b ranks=2 costs.hardware=x : makespan=8.0 mfu=0.75
+    schedule=b ranks=2 costs.hardware=y : illegal no
+    schedule=c ranks=2 costs.hardware=x : makespan=11.0 mfu=0.5
+    schedule=c ranks=2 costs.hardware=y : makespan=11.0 mfu=0.5
+  )");
+  const auto mean = decisions_of(table, all(table), Over::Mean, {});
+  REQUIRE(mean);
+  CHECK(mean->keys == std::vector<std::string>{"costs.hardware"});
+  CHECK(mean->environments == 2);
+  CHECK(mean->answered == 2);
+  REQUIRE(mean->table.rows() == 3);
+  // b has no answer on y: its 8.0 is no mean of both.
+  CHECK(mean->rows == std::vector<Row>{0, 2});
+  CHECK(mean->table.title(0) == "a");
+  CHECK(mean->table.point(2) == 4);
+  CHECK(mean->table.metric("makespan", {}).number(0) == 11.5);
+  CHECK(mean->table.metric("mfu", {}).number(0) == 0.375);
+  // Equal values stay as they are written.
+  CHECK(mean->table.metric("makespan", {}).json(2) == "11.0");
+  const auto worst = decisions_of(table, all(table), Over::Worst, {});
+  CHECK(worst->table.metric("makespan", {}).number(0) == 13.0);
+  CHECK(worst->table.metric("mfu", {}).number(0) == 0.25);
+
+  CHECK_FALSE(decisions_of(table, all(table), Over::Mean, {"costs.hardware"}));
+  CHECK_FALSE(decisions_of(table, {0, 2, 4}, Over::Mean, {}));  // one environment
+  CHECK_FALSE(decisions_of(table, {}, Over::Mean, {}));
+}
 
 TEST_CASE("nothing beats the points of the front") {
   const ResultTable table = table_of({"makespan", "peak_bytes"}, R"(
