@@ -131,6 +131,8 @@ std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions&
       rejected.push_back({generator.name, "updates weights in between, which changes the training"});
     } else if (generator.requirements.slow_search) {
       rejected.push_back({generator.name, "its own search takes a while; the plan searches orders itself"});
+    } else if (generator.requirements.takes.has(Option::Slices)) {
+      rejected.push_back({generator.name, "what smaller pieces of a sequence cost is not known; simulate it by itself"});
     } else {
       add_schedule(workload, generator, options, out);
     }
