@@ -47,6 +47,7 @@ class OneMachine {
     for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
       slots_.push_back(std::max<std::size_t>(1, parts_.slots(s)));
       delay_.push_back(parts_.slot_delay(s));
+      young_.push_back(std::max<std::size_t>(1, parts_.young(s)));
     }
     for (std::size_t k = 0; k < problem_.microbatches; ++k) find_heads(k);
     for (std::size_t k = problem_.microbatches; k-- > 0;) find_tails(k);
@@ -98,6 +99,10 @@ class OneMachine {
           std::max(head, work(s).forward_delay + (s > 0 ? head_.at(s - 1, kF, k) + work(s - 1).forward : 0));
       if (k > 0) head = std::max(head, head_.at(s, kF, k - 1) + work(s).forward);
       if (k >= slots_[s]) head = std::max(head, head_.at(s, kI, k - slots_[s]) + work(s).input + delay_[s]);
+      if (k >= young_[s]) {
+        const std::size_t last = parts_.last_stage(work(s).rank);
+        head = std::max(head, head_.at(last, kI, k - young_[s]) + work(last).input);
+      }
       head_.at(s, kF, k) = head;
     }
     for (std::size_t s = count; s-- > 0;) {
@@ -135,6 +140,9 @@ class OneMachine {
       if (!last) tail = std::max(tail, work(s).input + tail_.at(s, kI, k + 1));
       if (m - k > slots_[s])
         tail = std::max(tail, delay_[s] + work(s).forward + tail_.at(s, kF, k + slots_[s]));
+      if (parts_.last_stage(work(s).rank) == s)
+        for (const std::size_t a : problem_.stages_of[work(s).rank])
+          if (m - k > young_[a]) tail = std::max(tail, work(a).forward + tail_.at(a, kF, k + young_[a]));
       tail_.at(s, kI, k) = tail;
     }
     for (std::size_t s = count; s-- > 0;) {
@@ -195,7 +203,8 @@ class OneMachine {
   const Problem& problem_;
   std::vector<Share> shares_;       // [stage]
   std::vector<std::size_t> slots_;  // [stage]
-  std::vector<Ticks> delay_;        // [stage]
+  std::vector<std::size_t> young_;
+  std::vector<Ticks> delay_;  // [stage]
   Times head_;
   Times tail_;
 };

@@ -53,18 +53,35 @@ Parts::Parts(const Problem& of) : problem(of), chains(of.stages.size()) {
   find_tails(of, chains);
 }
 
+Wide Parts::held_up_to(std::size_t stage) const {
+  Wide sum = 0;
+  for (const std::size_t other : stages_of(problem.stages[stage].rank))
+    if (other <= stage) sum += problem.stages[other].held;
+  return sum;
+}
+
+std::size_t Parts::places(std::size_t stage, Wide left) const {
+  const Wide held = held_up_to(stage);
+  const auto m = static_cast<Wide>(problem.microbatches);
+  if (problem.limit[problem.stages[stage].rank] == kNoLimit || held == 0) return problem.microbatches;
+  return static_cast<std::size_t>(std::clamp<Wide>(left / held, 0, m));
+}
+
 std::size_t Parts::slots(std::size_t stage) const {
-  const StageWork& work = problem.stages[stage];
-  const Bytes limit = problem.limit[work.rank];
-  if (limit == kNoLimit || work.held == 0) return problem.microbatches;
-  return std::min(problem.microbatches, static_cast<std::size_t>(std::max<Bytes>(0, limit / work.held)));
+  return places(stage, problem.limit[problem.stages[stage].rank]);
+}
+
+std::size_t Parts::young(std::size_t stage) const {
+  const std::size_t rank = problem.stages[stage].rank;
+  const Wide deeper = held_up_to(last_stage(rank)) - held_up_to(stage);
+  return places(stage, Wide{problem.limit[rank]} - deeper);
 }
 
 Ticks Parts::slot_delay(std::size_t stage) const {
   const StageWork& work = problem.stages[stage];
-  const Bytes limit = problem.limit[work.rank];
-  if (limit == kNoLimit || limit / std::max<Bytes>(1, work.held) > static_cast<Bytes>(slots(stage))) return 0;
-  const Wide left = Wide{limit} - Wide{work.held} * static_cast<Wide>(slots(stage));
+  const std::size_t k = slots(stage);
+  if (problem.limit[work.rank] == kNoLimit || k == problem.microbatches) return 0;
+  const Wide left = Wide{problem.limit[work.rank]} - held_up_to(stage) * static_cast<Wide>(k);
   return left < work.kept ? std::min(work.weight, work.input) : 0;
 }
 

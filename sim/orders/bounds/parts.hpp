@@ -54,11 +54,21 @@ struct Parts {
     return problem.limit[rank] == kNoLimit ||
            all(rank, [](const StageWork& work) { return Wide{work.held}; }) <= problem.limit[rank];
   }
-  /// How many microbatches a stage may hold from F to I, at most m; 0 where its limit admits no order.
+  /// How many microbatches a stage may hold from F to I, at most m; 0 where its limit admits no order. Each holds the rank's stages before
+  /// this one as well.
   [[nodiscard]] std::size_t slots(std::size_t stage) const;
+  /// How many may have begun a stage while the I of the rank's last stage of theirs is not over, at most m: the oldest of them holds the
+  /// rank's stages behind this one too, now or later.
+  [[nodiscard]] std::size_t young(std::size_t stage) const;
   /// What stands between I and the F that takes its place, beside the end of I: min(W, I) where the bytes that `slots` leave do not hold
   /// what one W waits with, else 0.
   [[nodiscard]] Ticks slot_delay(std::size_t stage) const;
+
+ private:
+  /// What a microbatch at this stage holds of the rank's stages up to it.
+  [[nodiscard]] Wide held_up_to(std::size_t stage) const;
+  /// How many of those fit in `left`, at most m.
+  [[nodiscard]] std::size_t places(std::size_t stage, Wide left) const;
 };
 
 /// Work that goes with bytes.
