@@ -223,6 +223,11 @@ class SplitCheck {
           sample > kMostBatch / split_.micro_batch)
         refuse(fmt::format("a microbatch has {} samples of {} tokens; at most {} tokens are allowed",
                            split_.micro_batch, sample, kMostBatch));
+    const bool routed = std::any_of(model_.kinds.begin(), model_.kinds.end(),
+                                    [](const Layer& layer) { return layer.experts.has_value(); });
+    if (split_.expert > 1 && !routed)
+      refuse(fmt::format("expert parallelism (ep) is {}, but {} has no experts to share; leave ep out",
+                         split_.expert, shortened(model_.name, 80)));
     const std::int64_t group = std::int64_t{split_.data} * split_.context * split_.tensor;
     if (group % split_.expert != 0)
       refuse(fmt::format("expert parallelism (ep) is {}, but tp x cp x dp is {}; ep must divide it",

@@ -101,6 +101,7 @@ struct Model {
   char mtp_letter = 'T';
   std::optional<Profile> profile;
   Where where;
+  std::vector<std::string> warnings = {};  ///< what its reader passed over, a line each
 
   [[nodiscard]] const Layer* find(char letter) const;
   [[nodiscard]] std::int64_t hidden_of(const Layer& layer) const {

@@ -105,6 +105,10 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
   out.schedule = std::move(schedule);
   for (const auto* warnings : {&config.warnings, &std::as_const(said.warnings)})
     out.warnings.insert(out.warnings.end(), warnings->begin(), warnings->end());
+  if (out.model) {
+    const auto& ignored = out.model->costs.setting.model->warnings;
+    out.warnings.insert(out.warnings.end(), ignored.begin(), ignored.end());
+  }
   cost::ResolvedCosts resolved = cost::resolve(config.costs, *out.schedule);
   const auto terms = terms_of(*out.schedule, config, resolved);
   out.costs = {terms, &terms->costs};

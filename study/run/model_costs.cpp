@@ -346,9 +346,26 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
   return out;
 }
 
+namespace {
+
+/// Of nobody's layers every stage has one, but the ends where both do without.
+void require_layers(const io::Config& config, const model::Model& model, int stages) {
+  const auto layers = static_cast<int>(model.layers.size());
+  if (stages <= layers || stages == layers + 2) return;
+  throw InputError(config.place_of("ranks"),
+                   fmt::format("{} stages (ranks x chunks) are more than the {} layers of {}, and a stage "
+                               "needs one; take fewer ranks or chunks, and give devices to tp, cp or dp",
+                               stages, layers, shortened(model.name, 80)));
+}
+
+}  // namespace
+
 std::vector<int> stage_layers(const io::Config& config, const model::Model& model, int stages) {
   const cost::StageCounts& given = config.costs.layers;
-  if (given.counts.empty()) return estimate::default_layers(model, stages);
+  if (given.counts.empty()) {
+    require_layers(config, model, stages);
+    return estimate::default_layers(model, stages);
+  }
   const auto found = static_cast<int>(given.counts.size());
   if (found != stages)
     throw InputError(given.where,

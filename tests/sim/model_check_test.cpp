@@ -84,7 +84,7 @@ TEST_CASE("model check: splits") {
   refuses_split([](Split& s) { s.tensor = 3; },
                 "which 3 ranks of tensor and context parallelism cannot share");
   refuses_split([](Split& s) { s.context = 0; }, "context parallelism (cp) is 0");
-  refuses_split([](Split& s) { s.expert = 2; }, "ep must divide it");
+  refuses_split([](Split& s) { s.expert = 2; }, "has no experts to share; leave ep out");
   refuses_split([](Split& s) { s.zero = 4; }, "zero is 4; it must be a whole number from 0 to 3");
   refuses_split([](Split& s) { s.documents = {4000}; }, "the documents have 4000 tokens together");
   refuses_split([](Split& s) { s.micro_batch = 0; }, "the microbatch (micro_batch) is 0");
@@ -101,6 +101,9 @@ TEST_CASE("model check: splits of experts") {
   model.kinds[0].experts = Experts{8, 2, 512};
   Split split;
   split.sequence = 4096;
+  split.data = 3;
+  split.expert = 2;
+  CHECK_THROWS_WITH(check(model, split, {}), Contains("tp x cp x dp is 3; ep must divide it"));
   split.data = 16;
   split.expert = 16;
   CHECK_THROWS_WITH(check(model, split, {}), Contains("layer 'T' has 8 experts; ep must divide it"));

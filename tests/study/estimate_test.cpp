@@ -223,6 +223,38 @@ TEST_CASE("what trains nothing, names no model or has no limit knows no rates an
   CHECK(found.metrics == std::vector<std::string>{"null", "33.0"});
 }
 
+TEST_CASE("estimate: more stages than layers, and experts of a model without any, are refused with why") {
+  // 32 layers: 33 stages cannot be; 34 can, with embedding and head alone at the ends.
+  const auto with = [](int ranks, const std::string& rest) {
+    return error_of(R"({"schedule": "1f1b", "ranks": )" + std::to_string(ranks) +
+                    R"(, "microbatches": 40, "costs": {"model": "llama3-8b", "hardware": "h100")" + rest +
+                    "}}");
+  };
+  CHECK(
+      with(33, "") ==
+      "c:1:31: error: 33 stages (ranks x chunks) are more than the 32 layers of llama3-8b, and a stage needs "
+      "one; take fewer ranks or chunks, and give devices to tp, cp or dp");
+  CHECK(with(34, "") == "accepted");
+  CHECK_THAT(
+      with(4, R"(, "dp": 4, "ep": 4)"),
+      Catch::Matchers::Contains("expert parallelism (ep) is 4, but llama3-8b has no experts to share"));
+}
+
+TEST_CASE("estimate: Megatron's arguments say the model, and one line which of them are not taken") {
+  const std::filesystem::path path = test::temporary_path("arguments.sh");
+  std::ofstream(path) << "--hidden-size 1024 --num-layers 8 --num-attention-heads 8 --vocab-size 32000 "
+                         "--seq-length 2048 --tensor-model-parallel-size 2 --context-parallel-size 1 "
+                         "--pipeline-model-parallel-size 4\n";
+  const Run run = study::evaluate(config_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8,
+    "costs": {"hardware": "h100", "model": ")" +
+                                            path.string() + "\"}}"));
+  REQUIRE(run.warnings.size() == 1);
+  CHECK_THAT(run.warnings[0],
+             Catch::Matchers::Contains(
+                 "--tensor-model-parallel-size 2, --pipeline-model-parallel-size 4; say that by ranks"));
+  std::filesystem::remove(path);
+}
+
 TEST_CASE("estimate: samples of a step say how many microbatches there are") {
   const std::string base =
       R"("schedule": "1f1b", "ranks": 4, "costs": {"model": "llama3-8b", "hardware": "h100", "dp": 2, "micro_batch": 2, )";

@@ -212,6 +212,7 @@ class MegatronModel {
     else
       transformer();
     model::check(model_);
+    warn_of_parallelism();
     return model_;
   }
 
@@ -233,6 +234,33 @@ class MegatronModel {
         arguments_.text("--position-embedding-type", "learned_absolute") == "learned_absolute" &&
         !arguments_.has("--use-rotary-position-embeddings") && !arguments_.has("--no-position-embedding");
     if (learned) model_.positions = arguments_.number("--max-position-embeddings", model_.sequence);
+  }
+
+  /// How the model is spread over devices is the configuration's to say.
+  void warn_of_parallelism() {
+    constexpr std::string_view kIgnored[] = {"--tensor-model-parallel-size",
+                                             "--pipeline-model-parallel-size",
+                                             "--context-parallel-size",
+                                             "--expert-model-parallel-size",
+                                             "--expert-tensor-parallel-size",
+                                             "--num-layers-per-virtual-pipeline-stage",
+                                             "--num-virtual-stages-per-pipeline-rank",
+                                             "--pipeline-model-parallel-layout",
+                                             "--decoder-first-pipeline-num-layers",
+                                             "--decoder-last-pipeline-num-layers",
+                                             "--micro-batch-size",
+                                             "--global-batch-size",
+                                             "--recompute-granularity"};
+    std::vector<std::string> found;
+    for (const std::string_view option : kIgnored)
+      if (arguments_.has(option) && arguments_.text(option, "") != "1")
+        found.push_back(fmt::format("{} {}", option, shortened(arguments_.text(option, ""), 40)));
+    if (found.empty()) return;
+    const std::string& file = arguments_.file().file;
+    model_.warnings.push_back(fmt::format(
+        "{}{}of these arguments the model alone is taken, not how it runs: {}; say that by ranks, chunks, "
+        "costs.tp, costs.cp, costs.ep, costs.micro_batch, costs.layers and options.recompute",
+        file, file.empty() ? "" : ": ", join(found, ", ")));
   }
 
   [[nodiscard]] bool biases() const { return !arguments_.has("--disable-bias-linear"); }
