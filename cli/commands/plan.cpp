@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -30,6 +31,13 @@ struct PlanCommand {
   OutputOptions output;
 };
 
+std::vector<std::string> objective_names() {
+  std::vector<std::string> out;
+  for (const study::PlanObjective objective : study::kPlanObjectives)
+    out.emplace_back(study::name_of(objective));
+  return out;
+}
+
 constexpr const char* kPlanFooter =
     "\nEvery schedule that can run the workload is simulated, orders of its own are searched for within the "
     "memory\n"
@@ -48,7 +56,7 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
   list.positional(
       "CONFIG", options.run.model, "CONFIG|MODEL",
       "A configuration, whose schedule is what runs now; or a model as `pipeloom estimate` takes it");
-  list.option("--objective", options.objective, "step_time|makespan|max_window|tokens_per_s|peak_bytes|p95",
+  list.option("--objective", options.objective, join(objective_names(), "|"),
               "What the best has least of, or most tokens; default step_time");
   list.option("--vary", options.vary, "WORD,WORD,..",
               "What may differ: schedule, chunks, layers, placement, recompute, offload, microbatches, "
@@ -82,6 +90,13 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
   add_output_options(list, options.output);
 }
 
+/// Files of models have none of these keys, and every configuration that says something has one.
+bool is_configuration(const io::Value& root) {
+  constexpr std::array kKeys = {"schedule", "ranks", "microbatches", "costs", "memory", "options", "step"};
+  return root.keys().empty() ||
+         std::ranges::any_of(kKeys, [&](const char* key) { return root.find(key) != nullptr; });
+}
+
 /// The configuration that CONFIG is or names, with the options on top.
 io::Document workload_of(PlanCommand& options) {
   ModelOptions run = options.run;
@@ -92,7 +107,7 @@ io::Document workload_of(PlanCommand& options) {
     base = io::Document::parse(io::read_file(run.model), run.model == "-" ? "standard input" : run.model);
     run.model.clear();
   }
-  if (base.root().find("num_hidden_layers") != nullptr || base.root().find("hidden_size") != nullptr) {
+  if (!is_configuration(base.root())) {
     run.model = options.run.model;  // a model's own file
     base = {};
   }
@@ -131,8 +146,7 @@ study::PlanOptions plan_options(const PlanCommand& command, bool model) {
   if (command.objective) {
     const auto objective = study::objective_named(*command.objective);
     if (!objective)
-      require_choice("--objective", *command.objective,
-                     {"step_time", "makespan", "max_window", "tokens_per_s", "peak_bytes", "p95"});
+      require_choice("--objective", *command.objective, objective_names());
     else
       out.objective = *objective;
   }

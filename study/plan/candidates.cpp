@@ -132,7 +132,8 @@ std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions&
     } else if (generator.requirements.slow_search) {
       rejected.push_back({generator.name, "its own search takes a while; the plan searches orders itself"});
     } else if (generator.requirements.takes.has(Option::Slices)) {
-      rejected.push_back({generator.name, "what smaller pieces of a sequence cost is not known; simulate it by itself"});
+      rejected.push_back(
+          {generator.name, "what smaller pieces of a sequence cost is not known; simulate it by itself"});
     } else {
       add_schedule(workload, generator, options, out);
     }
@@ -158,7 +159,7 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   out.placement = placement_name(run.schedule->placement());
   out.step_time = metrics.step_time;
   out.makespan = metrics.makespan;
-  out.max_window = metrics.max_window;
+  out.window = metrics.max_window;
   out.bubble_ratio = metrics.bubble_ratio;
   for (const RankMetrics& rank : metrics.ranks) out.peaks.push_back(rank.memory.peak_bytes);
   out.peak = peak_in_bytes(run);

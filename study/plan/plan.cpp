@@ -112,6 +112,12 @@ class Planner {
 
   /// Keeps what fits; of what does not, its shape for searches.
   void take(PlanCandidate candidate, const std::string& memory_of) {
+    if (!options_.vary.has(Vary::Placement) && plan_.baseline &&
+        candidate.placement != plan_.baseline->placement) {
+      plan_.rejected.push_back(
+          {candidate.name, "has other stages on its ranks, and --vary leaves placement out"});
+      return;
+    }
     const std::string over = over_limit_text(candidate.run);
     if (over.empty()) {
       names_[candidate.name] = memory_of;
@@ -172,7 +178,7 @@ class Planner {
       case PlanObjective::Makespan:
         return {static_cast<double>(candidate.makespan), step};
       case PlanObjective::MaxWindow:
-        return {static_cast<double>(candidate.max_window), step};
+        return {static_cast<double>(candidate.window), step};
       case PlanObjective::TokensPerS:
         return {-candidate.tokens_per_s.value_or(0), step};
       case PlanObjective::PeakBytes:

@@ -3,6 +3,7 @@
 // Which schedule for this workload: every one that can run it is simulated, orders of its own are searched for, and what fits under the memory
 // limit is ranked.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,7 +19,10 @@ namespace pipeloom::study {
 
 /// What is made small, or, of tokens per second, large.
 enum class PlanObjective : std::uint8_t { StepTime, Makespan, MaxWindow, TokensPerS, PeakBytes, P95 };
-/// "step_time", "makespan", "max_window", "tokens_per_s", "peak_bytes", "p95".
+inline constexpr std::array kPlanObjectives = {PlanObjective::StepTime,  PlanObjective::Makespan,
+                                               PlanObjective::MaxWindow, PlanObjective::TokensPerS,
+                                               PlanObjective::PeakBytes, PlanObjective::P95};
+/// As --objective and the JSON spell it.
 [[nodiscard]] std::string_view name_of(PlanObjective objective);
 [[nodiscard]] std::optional<PlanObjective> objective_named(std::string_view name);
 
@@ -69,7 +73,7 @@ struct PlanCandidate {
   std::string placement = {};    ///< "linear", "loop", "v", "wave", "two ways", "free"
   Ticks step_time = 0;
   Ticks makespan = 0;
-  Ticks max_window = 0;
+  Ticks window = 0;  ///< the largest of a rank
   std::optional<Ticks> p95 = {};
   std::optional<double> tokens_per_s = {};
   std::optional<double> change =

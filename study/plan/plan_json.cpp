@@ -43,8 +43,8 @@ void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool o
   out.line(kIndent).key("step_time").ticks(candidate.step_time, unit);
   out.key("makespan")
       .ticks(candidate.makespan, unit)
-      .key("max_window")
-      .ticks(candidate.max_window, unit)
+      .key(name_of(PlanObjective::MaxWindow))
+      .ticks(candidate.window, unit)
       .key("p95");
   if (candidate.p95)
     out.ticks(*candidate.p95, unit);

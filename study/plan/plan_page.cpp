@@ -13,13 +13,13 @@
 namespace pipeloom::study {
 namespace {
 
-std::string percent(double share) {
+std::string share_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
 std::string gap_text(const PlanCandidate& candidate) {
   if (candidate.proven) return "optimal";
-  return candidate.bound.value > 0 ? percent(candidate.gap) : "-";
+  return candidate.bound.value > 0 ? share_text(candidate.gap) : "-";
 }
 
 struct Shown {
@@ -46,7 +46,7 @@ std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& s
   if (shown.tokens)
     out.push_back(candidate.tokens_per_s ? fmt::format("{:.0f}", *candidate.tokens_per_s) : "-");
   if (shown.change) out.push_back(candidate.change ? fmt::format("{:+.1f} %", 100 * *candidate.change) : "-");
-  out.push_back(percent(candidate.bubble_ratio));
+  out.push_back(share_text(candidate.bubble_ratio));
   out.push_back(memory_cell(*candidate.run.memory, candidate.peak));
   out.push_back(gap_text(candidate));
   out.push_back(mark);
@@ -73,12 +73,13 @@ std::string headline(const Plan& plan) {
   std::string out =
       fmt::format("{}: {} a step", winner.name, time_text(winner.step_time, winner.run.timeline.unit));
   if (plan.baseline && winner.change)
-    out += fmt::format(", {} {} than {} now", percent(std::abs(*winner.change)),
+    out += fmt::format(", {} {} than {} now", share_text(std::abs(*winner.change)),
                        *winner.change <= 0 ? "less" : "more", plan.baseline->name);
   if (winner.proven)
     return out + fmt::format("; no order of these stages is shorter ({})", winner.bound.name);
   if (winner.bound.value > 0)
-    out += fmt::format("; at most {} above the best possible ({})", percent(winner.gap), winner.bound.name);
+    out +=
+        fmt::format("; at most {} above the best possible ({})", share_text(winner.gap), winner.bound.name);
   return out;
 }
 
@@ -98,7 +99,7 @@ std::string rejected_text(const Plan& plan, const PlanStyle& style) {
   return out.empty() ? "" : "\nNot taken\n" + out;
 }
 
-std::string layout_text(const std::vector<int>& layers, const Placement& placement) {
+std::string stages_text(const std::vector<int>& layers, const Placement& placement) {
   if (layers.empty() || !layout::layout_refusal(placement).empty()) return "";
   return layout::to_text(layout::layout_of(layout::contents_of(layers)));
 }
@@ -122,9 +123,9 @@ std::string titan_lines(const PlanCandidate& winner, const std::string& word, co
 
 std::string megatron_lines(const PlanCandidate& winner) {
   std::string out = fmt::format("--pipeline-model-parallel-size {}", winner.run.schedule->ranks());
-  const std::string layout = layout_text(winner.layers, winner.run.schedule->placement());
-  if (!layout.empty())
-    out += fmt::format(" --pipeline-model-parallel-layout '{}'", layout);
+  const std::string stages = stages_text(winner.layers, winner.run.schedule->placement());
+  if (!stages.empty())
+    out += fmt::format(" --pipeline-model-parallel-layout '{}'", shortened(stages, 4096));
   else if (winner.chunks > 1)
     out += fmt::format(" --num-virtual-stages-per-pipeline-rank {}", winner.chunks);
   return out;

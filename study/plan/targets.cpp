@@ -7,6 +7,7 @@
 
 #include <pipeloom/error.hpp>
 #include "schedules/generator.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/torch/lowering.hpp"
 
@@ -50,7 +51,7 @@ const Target& target_named(std::string_view name) {
       Where{"--target"},
       fmt::format(
           "unknown target '{}'; allowed are torch-2.15 (or another release: {}), torchtitan, areal, megatron",
-          name, fmt::join(torch::kTargetNames, ", ")));
+          shortened(name, 64), fmt::join(torch::kTargetNames, ", ")));
 }
 
 std::string target_word(const Target& target, std::string_view schedule) {

@@ -22,8 +22,8 @@
 #include "study/run/make_schedule.hpp"
 #include "study/run/messages.hpp"
 #include "study/run/model_costs.hpp"
-#include "study/run/training.hpp"
 #include "study/run/run_bound.hpp"
+#include "study/run/training.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -8,6 +8,7 @@
 #include "tests/support/random_problem.hpp"
 
 namespace pipeloom::orders {
+namespace order_search_test {
 namespace {
 
 /// One of five placements, unequal times, half of the time a limit of one to five microbatches of the largest rank.
@@ -116,8 +117,8 @@ TEST_CASE("A search never makes a start worse, and passes over those that break 
   const Placement placement = Placement::linear(2);
   const Terms terms = uniform_terms(placement, {});
   const Problem problem = make_problem(placement, 3, terms, {1, 1}, Objective::Makespan);
-  const auto greedy = parse_schedule(
-      "0F0 0F1 0F2 0I0 0W0 0I1 0W1 0I2 0W2 | 1F0 1I0 1F1 1I1 1F2 1I2 1W0 1W1 1W2");
+  const auto greedy =
+      parse_schedule("0F0 0F1 0F2 0I0 0W0 0I1 0W1 0I2 0W2 | 1F0 1I0 1F1 1I1 1F2 1I2 1W0 1W1 1W2");
   const auto words = order_of(problem, greedy);
   REQUIRE(words);
   CHECK(!keeps_limits(problem, *words));
@@ -171,4 +172,5 @@ TEST_CASE("Moves time what they change as a whole playback does, and can be undo
 }
 
 }  // namespace
+}  // namespace order_search_test
 }  // namespace pipeloom::orders

@@ -42,7 +42,7 @@ struct FoundOrder {
   Ticks value = kMaxTicks;
   Bound bound = {};
   std::string origin = {};  ///< a start's name, "policy", "annealing", "proof"
-  bool proven = false;  ///< no order is better
+  bool proven = false;      ///< no order is better
   /// (value - bound) / bound; 0 where the bound is 0.
   [[nodiscard]] double gap() const {
     return bound.value <= 0 ? 0 : static_cast<double>(value - bound.value) / static_cast<double>(bound.value);
