@@ -27,6 +27,9 @@ std::vector<std::int64_t> numbers_of(const Terms& terms) {
   for (const auto& durations : terms.costs.duration) add(durations);
   add(terms.costs.forward_delay);
   add(terms.costs.backward_delay);
+  add(terms.costs.microbatch_scale);
+  out.push_back(terms.costs.entry);
+  out.push_back(terms.costs.rank_time);
   const MemoryModel& memory = terms.memory;
   for (const auto* table : {&memory.activation, &memory.released_at_input, &memory.static_bytes,
                             &memory.receive, &memory.logits, &memory.limit})
