@@ -13,7 +13,10 @@ namespace pipeloom::orders {
 
 /// 3 * chunk + pass.
 using Letter = std::uint8_t;
-enum Pass : std::uint8_t { kForward, kInput, kWeight };
+using Pass = std::uint8_t;
+inline constexpr Pass kForward = 0;
+inline constexpr Pass kInput = 1;
+inline constexpr Pass kWeight = 2;
 
 [[nodiscard]] constexpr Letter letter(std::size_t chunk, Pass pass) {
   return static_cast<Letter>(3 * chunk + pass);

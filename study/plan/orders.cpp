@@ -35,7 +35,7 @@ std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
   for (const Op op : schedule.ops())
     if (op.kind() == OpKind::Recompute) out.push_back(op.stage().at());
   std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

@@ -61,7 +61,9 @@ class OneMachine {
   }
 
  private:
-  enum : std::size_t { kF, kI, kW };
+  static constexpr std::size_t kF = 0;
+  static constexpr std::size_t kI = 1;
+  static constexpr std::size_t kW = 2;
   [[nodiscard]] const StageWork& work(std::size_t stage) const { return problem_.stages[stage]; }
   [[nodiscard]] static Ticks times(std::size_t count, Ticks work) { return static_cast<Ticks>(count) * work; }
 

@@ -21,7 +21,7 @@ class Random {
   std::size_t below(std::size_t count) { return next() % count; }
   /// first .. last, both included.
   std::int32_t between(std::int32_t first, std::int32_t last) {
-    return first + static_cast<std::int32_t>(below(static_cast<std::size_t>(last - first + 1)));
+    return first + static_cast<std::int32_t>(below(static_cast<std::size_t>(last - first) + 1));
   }
   /// 0 to 1, 1 not included.
   double unit() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
