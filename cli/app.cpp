@@ -49,6 +49,22 @@ int fail(const std::string& line, ExitCode code) {
   return static_cast<int>(code);
 }
 
+/// The exit status; an error is told. Throws std::bad_alloc, and nothing else.
+int run_and_tell(std::vector<std::string> arguments) {
+  try {
+    return static_cast<int>(parse_and_run(std::move(arguments)));
+  } catch (const Error& error) {
+    return fail(error.line(), error.exit_code());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return fail(
+        fmt::format("error: unexpected failure inside pipeloom: {}; please report it with the command",
+                    error.what()),
+        ExitCode::Bug);
+  }
+}
+
 }  // namespace
 
 std::span<const Command> all_commands() {
@@ -69,17 +85,11 @@ CommandLine command_line() {
 
 int run_program(std::vector<std::string> arguments) noexcept {
   try {
-    return static_cast<int>(parse_and_run(std::move(arguments)));
-  } catch (const Error& error) {
-    return fail(error.line(), error.exit_code());
+    return run_and_tell(std::move(arguments));
   } catch (const std::bad_alloc&) {
-    return fail("error: out of memory; make the run smaller, or refuse such runs early with --max-memory",
-                ExitCode::DeviceFailed);
-  } catch (const std::exception& error) {
-    return fail(
-        fmt::format("error: unexpected failure inside pipeloom: {}; please report it with the command",
-                    error.what()),
-        ExitCode::Bug);
+    say_without_memory(
+        "error: out of memory; make the run smaller, or refuse such runs early with --max-memory\n");
+    return static_cast<int>(ExitCode::DeviceFailed);
   }
 }
 

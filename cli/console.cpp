@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -109,6 +110,11 @@ void print(std::string_view text) {
 
 void say(std::string_view text) {
   std::cerr << printable_lines(text) << std::flush;
+}
+
+void say_without_memory(const char* text) noexcept {
+  // NOLINTNEXTLINE(cert-err33-c): there is nobody left to tell
+  std::fputs(text, stderr);
 }
 
 void print_warning(std::string_view text) {

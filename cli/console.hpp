@@ -34,6 +34,8 @@ struct Screen {
 void print(std::string_view text);
 /// Writes to standard error what people read. Names of files and the like in it steer no terminal (sim/base/text_tools.hpp).
 void say(std::string_view text);
+/// The same for who has no memory left; the text is known to steer no terminal.
+void say_without_memory(const char* text) noexcept;
 /// Writes "warning: <text>" as a line to standard error.
 void print_warning(std::string_view text);
 

@@ -68,10 +68,10 @@ class Rank {
     } catch (const Error& error) {
       status = fail(error.line(), error.exit_code());
     } catch (const std::bad_alloc&) {
-      status = fail(
+      say_without_memory(
           "error: out of memory; the results up to there are kept: go on with --resume and fewer threads "
-          "(-j), or refuse large points with --max-memory",
-          ExitCode::DeviceFailed);
+          "(-j), or refuse large points with --max-memory\n");
+      status = ExitCode::DeviceFailed;
     } catch (const std::exception& error) {
       status = fail(
           fmt::format("error: unexpected failure inside pipeloom-mpi: {}; please report it with the command",

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <functional>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -38,6 +40,8 @@ void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work) 
   try {
     work();
   } catch (const Stopped&) {
+  } catch (const std::bad_alloc&) {
+    state.fail_without_memory();
   } catch (const std::exception& error) {
     state.fail(rank, error.what());
   } catch (...) {
@@ -45,32 +49,69 @@ void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work) 
   }
 }
 
+/// The ranks' threads. However it goes, each is joined, or left to itself where its rank cannot be stopped.
+class RankThreads {
+ public:
+  RankThreads(std::shared_ptr<RunState> state, const std::vector<Rank>& ranks)
+      : state_(std::move(state)), ranks_(ranks) {
+    threads_.reserve(ranks.size());
+  }
+  RankThreads(const RankThreads&) = delete;
+  RankThreads& operator=(const RankThreads&) = delete;
+  ~RankThreads() {
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      if (state_->has_ended(ranks_[i]))
+        threads_[i].join();
+      else
+        threads_[i].detach();
+    }
+  }
+
+  void start(const RankLife& life) {
+    try {
+      for (const Rank rank : ranks_)
+        threads_.emplace_back([state = state_, rank, life] {
+          wake_up_precisely();
+          const auto work = [&] { life(*state, rank); };
+          run_or_fail(*state, rank, std::ref(work));  // a copy could lack memory where nobody catches
+          state->end(rank);
+        });
+    } catch (const std::system_error& error) {
+      give_up(error.code());
+    } catch (const std::bad_alloc&) {
+      give_up(std::make_error_code(std::errc::not_enough_memory));
+    }
+  }
+
+ private:
+  /// Those that run are told; those that never will have ended.
+  void give_up(std::error_code why) {
+    const std::size_t first = threads_.size();
+    try {
+      state_->fail(ranks_[first],
+                   fmt::format("its thread cannot be started ({}): this machine or its user may have no "
+                               "more, see `ulimit -u` and `ulimit -v`; take fewer ranks",
+                               why.message()));
+    } catch (const std::bad_alloc&) {
+      state_->fail_without_memory();
+    }
+    for (std::size_t i = first; i < ranks_.size(); ++i) state_->end(ranks_[i]);
+  }
+
+  std::shared_ptr<RunState> state_;
+  const std::vector<Rank>& ranks_;
+  std::vector<std::thread> threads_;
+};
+
 void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
                  const RankLife& life) {
-  std::vector<std::thread> threads;
-  threads.reserve(ranks.size());
+  RankThreads threads(state, ranks);
+  threads.start(life);
   try {
-    for (const Rank rank : ranks)
-      threads.emplace_back([state, rank, life] {
-        wake_up_precisely();
-        run_or_fail(*state, rank, [&] { life(*state, rank); });
-        state->end(rank);
-      });
-  } catch (const std::system_error& error) {
-    // Those that run are told; those that never will have ended.
-    state->fail(
-        ranks[threads.size()],
-        fmt::format("its thread cannot be started ({}): this machine or its user may have no more, see "
-                    "`ulimit -u`; take fewer ranks",
-                    error.code().message()));
-    for (std::size_t i = threads.size(); i < ranks.size(); ++i) state->end(ranks[i]);
-  }
-  state->watch();
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (state->has_ended(ranks[i]))
-      threads[i].join();
-    else
-      threads[i].detach();
+    state->watch();
+  } catch (const std::bad_alloc&) {
+    state->fail_without_memory();
+    state->watch();  // for those who end at once
   }
 }
 

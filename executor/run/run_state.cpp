@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "executor/run/held_tensors.hpp"
@@ -29,7 +30,11 @@ RunState::RunState(std::shared_ptr<const RunPlan> plan, Work& work, const std::v
       progress_(work_.size()),
       start_(schedule().num_ops() * static_cast<std::size_t>(all_steps())),
       end_(start_.size()),
-      running_(static_cast<int>(local.size())) {
+      running_(static_cast<int>(local.size())),
+      out_of_memory_{.rank = local.front(),
+                     .what = "out of memory",
+                     .message = "a rank ran out of memory; take fewer ranks or less work",
+                     .last_actions = {}} {
   for (std::atomic<Ticks>& start : start_) start = -1;
   for (std::atomic<Ticks>& end : end_) end = -1;
   for (const Rank rank : local) work_[rank.at()] = work.rank_work(schedule(), rank);
@@ -97,18 +102,33 @@ std::vector<std::string> RunState::last_actions() const {
   return lines;
 }
 
-void RunState::fail(Rank rank, const std::string& what) {
+void RunState::fail(Rank rank, std::string_view what) {
   fail_at(rank, progress_[rank.at()].instruction, what);
 }
 
-void RunState::fail_copy(Rank rank, const std::string& what) {
+void RunState::fail_copy(Rank rank, std::string_view what) {
   fail_at(rank, progress_[rank.at()].copy, what);
 }
 
-void RunState::fail_at(Rank rank, std::size_t instruction, const std::string& what) {
-  Failure failure{.rank = rank, .what = what, .message = {}, .last_actions = last_actions()};
-  failure.message = fmt::format("rank {} failed in step {} at {}: {}", rank.value(),
-                                progress_[rank.at()].step.load(), instruction_text(rank, instruction), what);
+void RunState::fail_at(Rank rank, std::size_t instruction, std::string_view what) {
+  try {
+    Failure failure{.rank = rank, .what = std::string(what), .message = {}, .last_actions = last_actions()};
+    failure.message =
+        fmt::format("rank {} failed in step {} at {}: {}", rank.value(), progress_[rank.at()].step.load(),
+                    instruction_text(rank, instruction), what);
+    fail(std::move(failure));
+  } catch (const std::bad_alloc&) {
+    fail_without_memory();
+  }
+}
+
+void RunState::fail_without_memory() {
+  Failure failure;
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;
+    failure = std::move(out_of_memory_);
+  }
   fail(std::move(failure));
 }
 
@@ -122,7 +142,12 @@ void RunState::fail(Failure failure) {
   }
   exchange_->stop();
   barrier_->stop();
-  if (told_) told_(*failure_);  // set once, never changed again
+  if (!told_) return;
+  try {
+    told_(*failure_);  // set once, never changed again
+  } catch (const std::bad_alloc&) {
+    // Who has no memory to tell the others is missed by them.
+  }
 }
 
 void RunState::end(Rank rank) {

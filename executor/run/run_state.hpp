@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "executor/run/exchange.hpp"
@@ -43,7 +44,7 @@ struct Progress {
 
 /// Why a run ends early.
 struct Failure {
-  Rank rank;                              ///< whose
+  Rank rank{-1};                          ///< whose
   std::string what;                       ///< what went wrong there
   std::string message;                    ///< names rank, step and instruction too
   std::vector<std::string> last_actions;  ///< one per rank of which this process knows
@@ -98,10 +99,12 @@ class RunState {
   void end_copy(Rank rank);
   void record(std::size_t op, int step, Ticks start, Ticks end);
 
-  /// The first failure counts; all ranks of this process are told to end.
-  void fail(Rank rank, const std::string& what);
+  /// The first failure counts; all ranks of this process are told to end. Does not throw for want of memory.
+  void fail(Rank rank, std::string_view what);
   /// The same, where the copy that is under way went wrong.
-  void fail_copy(Rank rank, const std::string& what);
+  void fail_copy(Rank rank, std::string_view what);
+  /// The same with words that were made before the run: for those who have no memory for words.
+  void fail_without_memory();
   /// The same with the words of another process.
   void fail(Failure failure);
   /// Called once, with the first failure, by the thread that noticed it. Set before any rank runs.
@@ -131,7 +134,7 @@ class RunState {
   [[nodiscard]] std::string instruction_text(Rank rank, std::size_t instruction) const;
   [[nodiscard]] std::string last_actions_of(Rank rank) const;
   [[nodiscard]] std::vector<std::string> last_actions() const;
-  void fail_at(Rank rank, std::size_t instruction, const std::string& what);
+  void fail_at(Rank rank, std::size_t instruction, std::string_view what);
   /// Steps that all ranks of this process have ended.
   [[nodiscard]] int steps_over() const;
   /// Tells how far the run is, and fails it if it is asked to end.
@@ -159,6 +162,7 @@ class RunState {
   std::condition_variable changed_;
   int running_;
   std::optional<Failure> failure_;
+  Failure out_of_memory_;  // moved from by the first who needs it
 };
 
 }  // namespace pipeloom::executor

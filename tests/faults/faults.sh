@@ -9,7 +9,8 @@
 
 set -u
 pipeloom=$(realpath "$1")
-[[ -x $pipeloom ]] || { echo "usage: $0 PIPELOOM" >&2; exit 2; }
+failing_malloc=$(realpath "${2:-none}")
+[[ -x $pipeloom && -e $failing_malloc ]] || { echo "usage: $0 PIPELOOM FAILING_MALLOC" >&2; exit 2; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every fault of docs/reliability.md a few times, in less than two minutes.
-#   quick.sh PIPELOOM
+#   quick.sh PIPELOOM FAILING_MALLOC   (the program, and the library of failing_malloc.cpp)
 set -u
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/faults/faults.sh
@@ -15,6 +15,7 @@ killed_sweeps 5
 full_disks
 little_memory
 few_threads
+failing_memory 30
 killed_ranks 5
 killed_launchers 5
 odd_inputs

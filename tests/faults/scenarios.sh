@@ -156,6 +156,19 @@ few_threads() {
   check says "at most"
 }
 
+# failing_memory STEP: allocations fail once, 30 times or for good, from every STEPth on after the ranks' threads began.
+failing_memory() {
+  begin "allocations that fail while ranks run"
+  local from count
+  for count in 1 30 1000000; do
+    for ((from = 1; from < 1500; from += $1)); do
+      status env LD_PRELOAD="$failing_malloc" FAILING_MALLOC_FROM=$from FAILING_MALLOC_COUNT=$count \
+        "$pipeloom" run --schedule 1f1b --ranks 16 --microbatches 4 --steps 1 --warmup 0 --unit-ms 0.01
+      [[ $status == 0 ]] || check status_is 3
+    done
+  done
+}
+
 # start_ranks: four processes under --launch local, in the background; $launcher
 start_ranks() {
   printf '{"schedule": "1f1b", "ranks": 4, "microbatches": 4}' >ranks.json
