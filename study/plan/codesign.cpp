@@ -3,118 +3,125 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "sim/cost/resolve.hpp"
+#include "sim/orders/designs/design.hpp"
 #include "study/estimate/balance.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/orders.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/make_schedule.hpp"
 #include "study/run/model_costs.hpp"
 
 namespace pipeloom::study {
 namespace {
 
-using Layers = std::vector<int>;
-
 /// Candidates whose layers are dealt out anew.
 constexpr std::size_t kBalanced = 3;
-/// Splits, of those that look best under the order that stands, for which an order is searched.
-constexpr std::size_t kTried = 6;
-/// Searches that one search's share of the time is divided among.
-constexpr std::int64_t kSearches = 80;
+/// Loops and waves to begin with have up to so many stages on a rank, designs in all so many times the ranks.
+constexpr int kMostLaps = 4;
+constexpr std::size_t kMostStages = 6;
 
-Assignments with_layers(Assignments config, const Layers& layers) {
+Assignments with_layers(Assignments config, const std::vector<int>& layers) {
   config["costs.layers"] = fmt::format("[{}]", fmt::join(layers, ","));
   return config;
 }
 
-/// A split, the best order known for it, and what both come to.
-struct Design {
-  Layers layers;
-  orders::Order order;
-  Ticks value = kMaxTicks;
-};
+std::vector<std::size_t> ranks_of(const Placement& placement) {
+  std::vector<std::size_t> out;
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage)
+    out.push_back(placement.rank_of(stage).at());
+  return out;
+}
 
+Placement placement_of(const orders::Design& design, int ranks) {
+  std::vector<Rank> slots;
+  for (const std::size_t rank : design.rank) slots.emplace_back(static_cast<int>(rank));
+  const int stages = static_cast<int>(slots.size());
+  return Placement::custom(ranks, stages, 1, std::move(slots));
+}
+
+/// Whether each forward runs again, or none. What single stages recompute is not carried over to others.
+bool recomputes_all_or_none(const Schedule& schedule) {
+  std::size_t again = 0;
+  for (const Op op : schedule.ops()) again += op.kind() == OpKind::Recompute ? 1 : 0;
+  return again == 0 || again == static_cast<std::size_t>(schedule.stages() * schedule.microbatches());
+}
+
+/// Designs and orders on the ranks of one candidate, with its memory options.
 class CoDesigner {
  public:
   CoDesigner(const PlanCandidate& from, const PlanOptions& options, const Limits& limits)
       : from_(from),
         options_(options),
         limits_(limits),
-        config_(config_of(from.config)),
-        placement_(from.run.schedule->placement()),
-        setting_(setting_of(config_, placement_.ranks())) {
-    work_ = search_work(options.seconds / 2, options.threads) / kSearches;
-  }
+        assignments_(searched_config(from.config, options)),
+        config_(config_of(assignments_)),
+        schedule_(*from.run.schedule),
+        setting_(setting_of(config_, schedule_.ranks())) {}
 
-  std::optional<PlanCandidate> run() {
-    const auto problem = problem_for(from_.layers);
-    if (!problem) return std::nullopt;
-    auto order = orders::order_of(*problem, *from_.run.schedule);
-    if (!order) return std::nullopt;
-    Design now{from_.layers, std::move(*order), kMaxTicks};
-    now.value = orders::value_of(*problem, now.order).value_or(kMaxTicks);
-    const Ticks first = now.value;
-    for (std::int64_t searches = kSearches; searches > 0 && improve(now, searches);) {
-    }
-    if (now.value >= first) return std::nullopt;
-    return candidate(now);
+  std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
+    if (!recomputes_all_or_none(schedule_) || schedule_.has_copies()) return std::nullopt;
+    orders::DesignOptions search{.ranks = options_.vary.has(Vary::Placement) && options_.target == nullptr,
+                                 .stages = options_.vary.has(Vary::Chunks),
+                                 .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
+                                 .work = search_work(options_.seconds / 2, options_.threads),
+                                 .seed = options_.seed,
+                                 .threads = options_.threads};
+    if (options_.progress)
+      search.progress = [this](Ticks best) {
+        return options_.progress("layers, placement and order", best == kMaxTicks ? "" : text(best));
+      };
+    const auto design = orders::search_design(
+        starts, [this](const orders::Design& one) { return problem_for(one); }, search);
+    if (!design) return std::nullopt;
+    const auto problem = problem_for(design->design);
+    const auto order =
+        orders::search_order(*problem, {{"design", design->order}},
+                             {.work = search.work / 4, .seed = options_.seed, .threads = options_.threads});
+    return candidate(
+        design->design,
+        orders::schedule_of(*problem, placement_of(design->design, schedule_.ranks()), order->order));
   }
 
  private:
-  /// The problem with other layers on the stages.
-  [[nodiscard]] std::optional<orders::Problem> problem_for(const Layers& layers) const {
-    const ModelCosts made = costs_of_layers(config_, placement_, setting_, layers);
-    Run run;
-    run.schedule = from_.run.schedule;
-    run.effective = from_.run.effective;
-    run.costs = std::make_shared<const Costs>(cost::resolve(made.config.costs, *run.schedule).costs);
-    run.memory = std::make_shared<const MemoryModel>(cost::resolve_memory(made.config.memory, placement_));
-    return problem_of(run);
-  }
-
-  /// All splits that differ by one layer, those first under which the order that stands is shortest.
-  [[nodiscard]] std::vector<Design> neighbours(const Design& now) const {
-    std::vector<Design> out;
-    for (std::size_t a = 0; a < now.layers.size(); ++a)
-      for (std::size_t b = 0; b < now.layers.size(); ++b) {
-        if (a == b || now.layers[a] <= 1) continue;
-        Design next{now.layers, {}, kMaxTicks};
-        --next.layers[a];
-        ++next.layers[b];
-        const auto problem = problem_for(next.layers);
-        if (!problem) continue;
-        next.value = orders::value_of(*problem, now.order).value_or(kMaxTicks);
-        out.push_back(std::move(next));
-      }
-    std::ranges::stable_sort(out, {}, &Design::value);
-    return out;
-  }
-
-  /// Takes the first of the best looking neighbours whose order comes out shorter. False where none does, or the searches are used up.
-  bool improve(Design& now, std::int64_t& searches) const {
-    std::vector<Design> next = neighbours(now);
-    for (std::size_t i = 0; i < std::min(kTried, next.size()) && searches > 0; ++i, --searches) {
-      if (options_.progress && !options_.progress("layers and order", text(now.value))) return false;
-      const auto problem = problem_for(next[i].layers);
-      const auto found =
-          orders::search_order(*problem, {{"before", now.order}},
-                               {.work = work_, .seed = options_.seed, .threads = options_.threads});
-      if (!found || found->value >= now.value) continue;
-      now = {next[i].layers, found->order, found->value};
-      return true;
+  [[nodiscard]] std::optional<orders::Problem> problem_for(const orders::Design& design) const {
+    try {
+      const Placement placement = placement_of(design, schedule_.ranks());
+      const ModelCosts made = costs_of_layers(config_, placement, setting_, design.layers);
+      const cost::Shape shape{&placement, kinds(), schedule_.microbatches(), 1};
+      const Costs costs = cost::resolve(made.config.costs, shape).costs;
+      const MemoryModel memory = cost::resolve_memory(made.config.memory, placement);
+      ProblemParts parts{placement, schedule_.microbatches(), costs, memory, config_.step.rule};
+      if (schedule_.contains(OpKind::Recompute))
+        for (std::size_t s = 0; s < design.layers.size(); ++s) parts.recomputed.push_back(s);
+      return problem_of(parts);
+    } catch (const Error&) {
+      return std::nullopt;  // what the input states is for other stages
     }
-    return false;
+  }
+
+  [[nodiscard]] std::uint32_t kinds() const {
+    std::uint32_t out = 0;
+    for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})
+      out |= 1U << index_of(kind);
+    if (schedule_.contains(OpKind::Recompute)) out |= 1U << index_of(OpKind::Recompute);
+    return out;
   }
 
   [[nodiscard]] std::string text(Ticks value) const { return format_ticks(value, from_.run.timeline.unit); }
 
-  [[nodiscard]] std::optional<PlanCandidate> candidate(const Design& design) const {
-    Variant variant{from_.name + ", layers with it", with_layers(from_.config, design.layers), ""};
+  [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Design& design,
+                                                       Schedule schedule) const {
+    const Placement& placement = schedule.placement();
+    Variant variant{
+        fmt::format("searched {} v={}, layers with it", placement_name(placement), placement.chunks()),
+        with_layers(assignments_, design.layers), ""};
     const io::Config config = config_of(variant.config);
-    const auto problem = problem_for(design.layers);
-    auto schedule = std::make_shared<const Schedule>(orders::schedule_of(*problem, placement_, design.order));
-    Run run = evaluate_schedule(with_extras(std::move(schedule), config), variant.name, config, limits_);
+    auto whole = with_extras(std::make_shared<const Schedule>(std::move(schedule)), config);
+    Run run = evaluate_schedule(std::move(whole), variant.name, config, limits_);
     if (!over_limit_text(run).empty() || run.metrics->step_time >= from_.step_time) return std::nullopt;
     return candidate_of(variant, std::move(run));
   }
@@ -122,11 +129,37 @@ class CoDesigner {
   const PlanCandidate& from_;
   const PlanOptions& options_;
   const Limits& limits_;
+  Assignments assignments_;
   io::Config config_;
-  Placement placement_;
+  const Schedule& schedule_;
   estimate::Setting setting_;
-  std::int64_t work_ = 0;
 };
+
+/// The candidate's own design, those of other candidates on as many ranks, and loops and waves with as many layers dealt out evenly.
+std::vector<orders::Design> starts_of(const PlanCandidate& best,
+                                      const std::vector<const PlanCandidate*>& others,
+                                      const PlanOptions& options) {
+  std::vector<orders::Design> out;
+  const auto add = [&](const Placement& placement, std::vector<int> layers) {
+    orders::Design design{std::move(layers), ranks_of(placement)};
+    const auto is_same = [&](const orders::Design& other) { return other.rank == design.rank; };
+    if (std::ranges::none_of(out, is_same)) out.push_back(std::move(design));
+  };
+  add(best.run.schedule->placement(), best.layers);
+  const bool free = options.vary.has(Vary::Placement) && options.vary.has(Vary::Chunks);
+  if (!free) return out;
+  for (const PlanCandidate* other : others)
+    if (other->run.schedule->placement().replicas() == 1)
+      add(other->run.schedule->placement(), other->layers);
+  const int ranks = best.run.schedule->ranks();
+  const int layers = std::accumulate(best.layers.begin(), best.layers.end(), 0);
+  for (int chunks = 2; chunks <= kMostLaps && ranks * chunks <= layers; ++chunks) {
+    const std::vector<int> even = orders::even_layers(layers, static_cast<std::size_t>(ranks * chunks));
+    add(Placement::loop(ranks, chunks), even);
+    if (chunks % 2 == 0) add(Placement::wave(ranks, chunks), even);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -145,10 +178,15 @@ std::vector<PlanCandidate> balanced_candidates(const std::vector<const PlanCandi
   return out;
 }
 
-std::optional<PlanCandidate> codesigned_candidate(const std::vector<PlanCandidate>& found,
+std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCandidate*>& candidates,
                                                   const PlanOptions& options, const Limits& limits) {
-  const auto best = std::ranges::min_element(found, {}, &PlanCandidate::step_time);
-  return CoDesigner(*best, options, limits).run();
+  const PlanCandidate* best = nullptr;
+  for (const PlanCandidate* one : candidates)
+    if (one->run.schedule->placement().replicas() == 1 && one->run.schedule->slices() == 1 &&
+        (best == nullptr || one->step_time < best->step_time))
+      best = one;
+  if (best == nullptr) return std::nullopt;
+  return CoDesigner(*best, options, limits).run(starts_of(*best, candidates, options));
 }
 
 }  // namespace pipeloom::study

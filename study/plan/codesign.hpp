@@ -13,10 +13,9 @@ namespace pipeloom::study {
 [[nodiscard]] std::vector<PlanCandidate> balanced_candidates(
     const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options, const Limits& limits);
 
-/// From the best of the orders found: single layers move between stages and the order is searched again from the one that stood, as long as
-/// that helps. Nothing where it does not.
-[[nodiscard]] std::optional<PlanCandidate> codesigned_candidate(const std::vector<PlanCandidate>& found,
-                                                                const PlanOptions& options,
-                                                                const Limits& limits);
+/// Layers, placement and order changed together (sim/orders/designs), from the designs of these candidates (best first) and from loops and waves,
+/// as far as may vary. Nothing where that is not faster than the fastest that has one copy of the model and whole sequences.
+[[nodiscard]] std::optional<PlanCandidate> codesigned_candidate(
+    const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options, const Limits& limits);
 
 }  // namespace pipeloom::study

@@ -14,12 +14,12 @@ namespace {
 
 /// Backwards run the forward again first: that much longer, and until then only the stash is held. What the forward then takes again is kept
 /// free on the rank.
-void add_recomputation(const Run& run, const std::vector<std::size_t>& recomputed, orders::Problem& problem) {
+void add_recomputation(const ProblemParts& parts, orders::Problem& problem) {
   std::vector<Bytes> burst(problem.ranks());
-  for (const std::size_t s : recomputed) {
+  for (const std::size_t s : parts.recomputed) {
     orders::StageWork& stage = problem.stages[s];
-    stage.input += run.costs->duration[index_of(OpKind::Recompute)][s] + run.costs->entry;
-    const Bytes again = stage.held - run.memory->stash[s];
+    stage.input += parts.costs.duration[index_of(OpKind::Recompute)][s] + parts.costs.entry;
+    const Bytes again = stage.held - parts.memory.stash[s];
     burst[stage.rank] = std::max(burst[stage.rank], again);
     stage.held -= again;
     stage.kept = std::min(stage.kept, stage.held);
@@ -40,36 +40,41 @@ std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
 }
 
 /// Durations of stages: what single microbatches differ by is left to the simulation of what is found.
-Terms terms_of(const Run& run) {
-  Terms terms{*run.costs, *run.memory};
+Terms terms_of(const ProblemParts& parts) {
+  Terms terms{parts.costs, parts.memory};
   terms.costs.per_op.clear();
   terms.costs.microbatch_scale.clear();
   return terms;
 }
 
-std::vector<Bytes> limits_of(const Run& run) {
-  if (run.memory->limit.empty()) return {};
-  const Params params{.ranks = run.schedule->ranks(), .microbatches = run.schedule->microbatches()};
-  return schedules::activation_limit(params, run.schedule->placement(), *run.memory).bytes;
+std::vector<Bytes> limits_of(const ProblemParts& parts) {
+  if (parts.memory.limit.empty()) return {};
+  const Params params{.ranks = parts.placement.ranks(), .microbatches = parts.microbatches};
+  return schedules::activation_limit(params, parts.placement, parts.memory).bytes;
 }
 
 }  // namespace
+
+std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
+  try {
+    const bool window = parts.rule == StepRule::PostValidation;
+    auto problem =
+        orders::make_problem(parts.placement, parts.microbatches, terms_of(parts), limits_of(parts),
+                             window ? orders::Objective::Window : orders::Objective::Makespan);
+    add_recomputation(parts, problem);
+    return problem;
+  } catch (const ScheduleError&) {
+    return std::nullopt;  // no room for activations; the runs themselves say by how much
+  }
+}
 
 std::optional<orders::Problem> problem_of(const Run& run) {
   const Schedule& schedule = *run.schedule;
   if (schedule.placement().replicas() != 1 || schedule.slices() != 1 || schedule.has_copies() ||
       schedule.is_forward_only())
     return std::nullopt;
-  try {
-    const bool window = run.effective->step.rule == StepRule::PostValidation;
-    auto problem =
-        orders::make_problem(schedule.placement(), schedule.microbatches(), terms_of(run), limits_of(run),
-                             window ? orders::Objective::Window : orders::Objective::Makespan);
-    add_recomputation(run, recomputed_stages(schedule), problem);
-    return problem;
-  } catch (const ScheduleError&) {
-    return std::nullopt;  // no room for activations; the runs themselves say by how much
-  }
+  return problem_of({schedule.placement(), schedule.microbatches(), *run.costs, *run.memory,
+                     run.effective->step.rule, recomputed_stages(schedule)});
 }
 
 std::int64_t search_work(double seconds, int threads) {

@@ -15,6 +15,17 @@ namespace pipeloom::study {
 /// receive and logits bytes leave of the limits. Nothing where a rank has no room, or the run has slices, copies or two copies of the model.
 [[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run);
 
+/// The same of a run that is not there yet. `recomputed`: stages whose forwards run again before their backwards.
+struct ProblemParts {
+  const Placement& placement;
+  int microbatches = 1;
+  const Costs& costs;
+  const MemoryModel& memory;
+  StepRule rule = StepRule::Barrier;
+  std::vector<std::size_t> recomputed = {};
+};
+[[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
+
 /// An order found for one placement: a candidate of its own. `kin`: runs on the same placement with the same memory, whose orders are where
 /// the search starts. `work`: ops that each chain of the search may time. Nothing where no order fits or none is shorter than all of `kin`.
 [[nodiscard]] std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCandidate*>& kin,

@@ -165,9 +165,10 @@ class Planner {
     for (const auto& [family, kin] : families)
       if (auto candidate = searched_candidate(kin, options_, limits_, work, plan_.warnings))
         found.push_back(std::move(*candidate));
-    if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model") && !found.empty())
-      if (auto best = codesigned_candidate(found, options_, limits_)) found.push_back(std::move(*best));
     std::ranges::move(found, std::back_inserter(plan_.candidates));
+    if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model"))
+      if (auto best = codesigned_candidate(best_first(), options_, limits_))
+        plan_.candidates.push_back(std::move(*best));
   }
 
   [[nodiscard]] std::pair<double, double> key(const PlanCandidate& candidate) const {

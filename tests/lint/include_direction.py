@@ -34,6 +34,7 @@ MAY_INCLUDE = {
     "sim/orders": ["sim", "sim/base"],
     "sim/orders/bounds": ["sim", "sim/base", "sim/orders"],
     "sim/orders/search": ["sim", "sim/base", "sim/orders", "sim/orders/bounds"],
+    "sim/orders/designs": ["sim", "sim/base", "sim/orders", "sim/orders/search"],
     "sim/torch": ["sim", "sim/base"],
     "sim/analysis": ["sim", "sim/base", "sim/engine"],
     "sim/messages": ["sim", "sim/base", "sim/engine", "sim/analysis"],

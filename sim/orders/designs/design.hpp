@@ -1,0 +1,58 @@
+#pragma once
+
+// Layers to stages, stages to ranks and the order, chosen together.
+//
+// An order alone cannot be shorter than the rank with most work; which rank that is and when its work can begin is a matter of the split and
+// the placement. So all three change in one search: a layer or a boundary moves, stages change ranks, are cut or joined, the policy of the
+// order changes; each design is judged by the order that its policy plays (sim/orders/search/policy.hpp).
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/orders/order.hpp"
+
+namespace pipeloom::orders {
+
+/// What is on which stage and rank.
+struct Design {
+  std::vector<int>
+      layers;  ///< [stage]; the first and the last may have none, where they have work all the same
+  std::vector<std::size_t> rank;  ///< [stage]; every rank has a stage
+
+  friend bool operator==(const Design&, const Design&) = default;
+};
+
+/// The problem of a design; nothing where a limit leaves no room for it. Called from several threads at once.
+using ProblemOf = std::function<std::optional<Problem>(const Design&)>;
+
+struct DesignOptions {
+  /// What may change. Layers always may.
+  bool ranks = true;   ///< which rank has which stage
+  bool stages = true;  ///< how many there are
+  std::size_t most_stages = 0;
+  /// Ops to be timed by one of four chains of the search, as SearchOptions::work.
+  std::int64_t work = 20'000'000;
+  std::uint64_t seed = 1;
+  int threads = 1;
+  /// Asked now and then with the best value so far; false ends the search with what it has. May be empty.
+  std::function<bool(Ticks)> progress = {};
+};
+
+struct FoundDesign {
+  Design design = {};
+  Order order = {};
+  Ticks value = kMaxTicks;
+};
+
+/// The best design and order found from any of these, no worse than the best that a first policy gives for them. Nothing where none has room,
+/// or there are none. Equal inputs give equal designs on any number of threads. REQUIRES: starts of equal numbers of layers and ranks.
+[[nodiscard]] std::optional<FoundDesign> search_design(const std::vector<Design>& starts,
+                                                       const ProblemOf& problem_of,
+                                                       const DesignOptions& options);
+
+/// So many layers dealt out evenly, those left over to the middle, where no embedding or head is. REQUIRES: layers >= stages - 2.
+[[nodiscard]] std::vector<int> even_layers(int layers, std::size_t stages);
+
+}  // namespace pipeloom::orders

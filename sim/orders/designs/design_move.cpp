@@ -1,0 +1,126 @@
+#include "sim/orders/designs/design_move.hpp"
+
+#include <algorithm>
+
+namespace pipeloom::orders {
+namespace {
+
+std::ptrdiff_t at(std::size_t i) {
+  return static_cast<std::ptrdiff_t>(i);
+}
+
+/// Layers that a stage needs to be one: embedding and head are stages by themselves.
+int least_layers(std::size_t stage, std::size_t stages) {
+  return stage == 0 || stage + 1 == stages ? 0 : 1;
+}
+
+std::size_t stages_on(const Design& design, std::size_t rank) {
+  return static_cast<std::size_t>(std::ranges::count(design.rank, rank));
+}
+
+/// A layer from one stage to another, all between passing one on; half of the time to a neighbour.
+bool move_layer(Design& design, Random& random) {
+  const std::size_t stages = design.layers.size();
+  const std::size_t from = random.below(stages);
+  std::size_t to = random.below(stages);
+  if (random.below(2) == 0) to = random.below(2) == 0 ? from + 1 : from - 1;  // wraps below the first
+  if (to >= stages || from == to || design.layers[from] <= least_layers(from, stages)) return false;
+  --design.layers[from];
+  ++design.layers[to];
+  return true;
+}
+
+bool swap_ranks(Design& design, Random& random) {
+  std::size_t& a = design.rank[random.below(design.rank.size())];
+  std::size_t& b = design.rank[random.below(design.rank.size())];
+  if (a == b) return false;
+  std::swap(a, b);
+  return true;
+}
+
+bool move_stage(Design& design, std::size_t ranks, Random& random) {
+  std::size_t& rank = design.rank[random.below(design.rank.size())];
+  const std::size_t to = random.below(ranks);
+  if (rank == to || stages_on(design, rank) == 1 || stages_on(design, to) == kMaxChunks) return false;
+  rank = to;
+  return true;
+}
+
+bool cut_stage(Design& design, Policy& policy, std::size_t ranks, std::size_t most, Random& random) {
+  const std::size_t stage = random.below(design.layers.size());
+  const std::size_t to = random.below(ranks);
+  if (design.layers[stage] < 2 || design.layers.size() >= most || stages_on(design, to) == kMaxChunks)
+    return false;
+  const int first = 1 + static_cast<int>(random.below(static_cast<std::size_t>(design.layers[stage]) - 1));
+  design.layers.insert(design.layers.begin() + at(stage) + 1, design.layers[stage] - first);
+  design.layers[stage] = first;
+  design.rank.insert(design.rank.begin() + at(stage) + 1, to);
+  const StagePolicy like = policy.stages[stage];
+  policy.stages.insert(policy.stages.begin() + at(stage), like);
+  return true;
+}
+
+/// A stage and the one behind it, on the rank of the first.
+bool join_stages(Design& design, Policy& policy, Random& random) {
+  if (design.layers.size() < 2) return false;
+  const std::size_t stage = random.below(design.layers.size() - 1);
+  if (stages_on(design, design.rank[stage + 1]) == 1) return false;
+  design.layers[stage] += design.layers[stage + 1];
+  design.layers.erase(design.layers.begin() + at(stage) + 1);
+  design.rank.erase(design.rank.begin() + at(stage) + 1);
+  policy.stages.erase(policy.stages.begin() + at(stage) + 1);
+  return true;
+}
+
+void change_rank_policy(RankPolicy& rank, Random& random) {
+  const std::size_t what = random.below(3);
+  if (what == 0) rank.patience = random.between(0, 150);
+  if (what == 1) rank.yield = std::max(0, random.between(-30, 100));
+  if (what == 2) rank.shallow_inputs = !rank.shallow_inputs;
+}
+
+/// One more or less under way, on a run of stages or all behind one.
+void change_stage_policy(std::vector<StagePolicy>& stages, std::int32_t microbatches, Random& random) {
+  const std::size_t first = random.below(stages.size());
+  const std::size_t length = random.below(3) == 0 ? stages.size() : 1 + random.below(2);
+  const bool target = random.below(2) == 0;
+  const std::int32_t by = random.below(2) == 0 ? 1 : -1;
+  for (std::size_t s = first; s < std::min(stages.size(), first + length); ++s) {
+    std::int32_t& count = target ? stages[s].target : stages[s].cap;
+    count = std::clamp(count + by, 1, microbatches);
+  }
+}
+
+void change_policy(Policy& policy, std::int32_t microbatches, Random& random) {
+  if (random.below(4) == 0)
+    change_rank_policy(policy.ranks[random.below(policy.ranks.size())], random);
+  else
+    change_stage_policy(policy.stages, microbatches, random);
+}
+
+/// Of a hundred changes so many are of a kind; the rest change the policy.
+constexpr std::size_t kLayerMoves = 45;
+constexpr std::size_t kRankMoves = 15;
+constexpr std::size_t kStageMoves = 6;
+
+}  // namespace
+
+Changed change_design(Design& design, Policy& policy, const DesignOptions& options, std::size_t ranks,
+                      std::int32_t microbatches, Random& random) {
+  const std::size_t draw = random.below(100);
+  bool done = false;
+  if (draw < kLayerMoves) {
+    done = move_layer(design, random);
+  } else if (draw < kLayerMoves + kRankMoves && options.ranks) {
+    done = random.below(2) == 0 ? swap_ranks(design, random) : move_stage(design, ranks, random);
+  } else if (draw < kLayerMoves + kRankMoves + kStageMoves && options.ranks && options.stages) {
+    done = random.below(2) == 0 ? cut_stage(design, policy, ranks, options.most_stages, random)
+                                : join_stages(design, policy, random);
+  } else {
+    change_policy(policy, microbatches, random);
+    return Changed::Policy;
+  }
+  return done ? Changed::Design : Changed::Nothing;
+}
+
+}  // namespace pipeloom::orders

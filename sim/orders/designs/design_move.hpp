@@ -1,0 +1,18 @@
+#pragma once
+
+// One random change of a design and its policy.
+
+#include "sim/orders/designs/design.hpp"
+#include "sim/orders/search/policy.hpp"
+#include "sim/orders/search/random.hpp"
+
+namespace pipeloom::orders {
+
+/// What a change was about: where only the policy changed, the problem is the same.
+enum class Changed : std::uint8_t { Nothing, Policy, Design };
+
+/// Changes design or policy, or leaves both where what was drawn cannot be done.
+[[nodiscard]] Changed change_design(Design& design, Policy& policy, const DesignOptions& options,
+                                    std::size_t ranks, std::int32_t microbatches, Random& random);
+
+}  // namespace pipeloom::orders
