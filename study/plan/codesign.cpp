@@ -20,7 +20,7 @@ namespace {
 
 /// Candidates whose layers are dealt out anew.
 constexpr std::size_t kBalanced = 3;
-/// Loops and waves to begin with have up to so many stages on a rank, designs in all so many times the ranks.
+/// Loops and V shapes to begin with have up to so many stages on a rank, designs in all so many times the ranks.
 constexpr int kMostLaps = 4;
 constexpr std::size_t kMostStages = 6;
 
@@ -43,13 +43,6 @@ Placement placement_of(const orders::Design& design, int ranks) {
   return Placement::custom(ranks, stages, 1, std::move(slots));
 }
 
-/// Whether each forward runs again, or none. What single stages recompute is not carried over to others.
-bool recomputes_all_or_none(const Schedule& schedule) {
-  std::size_t again = 0;
-  for (const Op op : schedule.ops()) again += op.kind() == OpKind::Recompute ? 1 : 0;
-  return again == 0 || again == static_cast<std::size_t>(schedule.stages() * schedule.microbatches());
-}
-
 /// Designs and orders on the ranks of one candidate, with its memory options.
 class CoDesigner {
  public:
@@ -63,7 +56,10 @@ class CoDesigner {
         setting_(setting_of(config_, schedule_.ranks())) {}
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
-    if (!recomputes_all_or_none(schedule_) || schedule_.has_copies()) return std::nullopt;
+    // What single stages recompute is not carried over to others.
+    const std::size_t recomputed = recomputed_stages(schedule_).size();
+    if (recomputed != 0 && recomputed != static_cast<std::size_t>(schedule_.stages())) return std::nullopt;
+    if (schedule_.has_copies()) return std::nullopt;
     orders::DesignOptions search{.ranks = options_.vary.has(Vary::Placement) && options_.target == nullptr,
                                  .stages = options_.vary.has(Vary::Chunks),
                                  .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
@@ -95,7 +91,7 @@ class CoDesigner {
       const Costs costs = cost::resolve(made.config.costs, shape).costs;
       const MemoryModel memory = cost::resolve_memory(made.config.memory, placement);
       ProblemParts parts{placement, schedule_.microbatches(), costs, memory, config_.step.rule};
-      if (schedule_.contains(OpKind::Recompute))
+      if (!recomputed_stages(schedule_).empty())
         for (std::size_t s = 0; s < design.layers.size(); ++s) parts.recomputed.push_back(s);
       return problem_of(parts);
     } catch (const Error&) {
@@ -103,11 +99,10 @@ class CoDesigner {
     }
   }
 
+  /// Those of the candidate, with its backwards cut.
   [[nodiscard]] std::uint32_t kinds() const {
-    std::uint32_t out = 0;
-    for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})
-      out |= 1U << index_of(kind);
-    if (schedule_.contains(OpKind::Recompute)) out |= 1U << index_of(OpKind::Recompute);
+    std::uint32_t out = cost::shape_of(schedule_).kinds;
+    for (const OpKind kind : {OpKind::BackwardInput, OpKind::BackwardWeight}) out |= 1U << index_of(kind);
     return out;
   }
 
@@ -135,7 +130,7 @@ class CoDesigner {
   estimate::Setting setting_;
 };
 
-/// The candidate's own design, those of other candidates on as many ranks, and loops and waves with as many layers dealt out evenly.
+/// The candidate's own design, those of other candidates on as many ranks, and loops and V shapes with as many layers dealt out evenly.
 std::vector<orders::Design> starts_of(const PlanCandidate& best,
                                       const std::vector<const PlanCandidate*>& others,
                                       const PlanOptions& options) {
@@ -154,7 +149,7 @@ std::vector<orders::Design> starts_of(const PlanCandidate& best,
   const int ranks = best.run.schedule->ranks();
   const int layers = std::accumulate(best.layers.begin(), best.layers.end(), 0);
   for (int chunks = 2; chunks <= kMostLaps && ranks * chunks <= layers; ++chunks) {
-    const std::vector<int> even = orders::even_layers(layers, static_cast<std::size_t>(ranks * chunks));
+    const std::vector<int> even = orders::even_layers(layers, ranks * chunks);
     add(Placement::loop(ranks, chunks), even);
     if (chunks % 2 == 0) add(Placement::wave(ranks, chunks), even);
   }

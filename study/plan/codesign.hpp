@@ -13,7 +13,7 @@ namespace pipeloom::study {
 [[nodiscard]] std::vector<PlanCandidate> balanced_candidates(
     const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options, const Limits& limits);
 
-/// Layers, placement and order changed together (sim/orders/designs), from the designs of these candidates (best first) and from loops and waves,
+/// Layers, placement and order changed together (sim/orders/designs), from the designs of these candidates (best first) and from loops and V shapes,
 /// as far as may vary. Nothing where that is not faster than the fastest that has one copy of the model and whole sequences.
 [[nodiscard]] std::optional<PlanCandidate> codesigned_candidate(
     const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options, const Limits& limits);

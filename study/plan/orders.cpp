@@ -28,17 +28,6 @@ void add_recomputation(const ProblemParts& parts, orders::Problem& problem) {
     if (problem.limit[rank] != orders::kNoLimit) problem.limit[rank] -= burst[rank];
 }
 
-/// Stages whose forwards run again.
-std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
-  std::vector<std::size_t> out;
-  if (!schedule.contains(OpKind::Recompute)) return out;
-  for (const Op op : schedule.ops())
-    if (op.kind() == OpKind::Recompute) out.push_back(op.stage().at());
-  std::ranges::sort(out);
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
 /// Durations of stages: what single microbatches differ by is left to the simulation of what is found.
 Terms terms_of(const ProblemParts& parts) {
   Terms terms{parts.costs, parts.memory};
@@ -54,6 +43,16 @@ std::vector<Bytes> limits_of(const ProblemParts& parts) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
+  std::vector<std::size_t> out;
+  if (!schedule.contains(OpKind::Recompute)) return out;
+  for (const Op op : schedule.ops())
+    if (op.kind() == OpKind::Recompute) out.push_back(op.stage().at());
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
 
 std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
   try {

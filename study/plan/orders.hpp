@@ -15,7 +15,10 @@ namespace pipeloom::study {
 /// receive and logits bytes leave of the limits. Nothing where a rank has no room, or the run has slices, copies or two copies of the model.
 [[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run);
 
-/// The same of a run that is not there yet. `recomputed`: stages whose forwards run again before their backwards.
+/// Stages whose forwards run again before their backwards.
+[[nodiscard]] std::vector<std::size_t> recomputed_stages(const Schedule& schedule);
+
+/// problem_of() a run that is not there yet. `recomputed`: stages whose forwards run again before their backwards.
 struct ProblemParts {
   const Placement& placement;
   int microbatches = 1;

@@ -176,12 +176,15 @@ std::optional<FoundDesign> search_design(const std::vector<Design>& starts, cons
   return DesignSearch(problem_of, options).run(starts);
 }
 
-std::vector<int> even_layers(int layers, std::size_t stages) {
-  const int count = static_cast<int>(stages);
-  std::vector<int> out(stages, layers / count);
-  const int left = layers % count;
-  for (int i = 0; i < left; ++i) ++out[static_cast<std::size_t>((count - left) / 2 + i)];
-  for (std::size_t s = 1; s + 1 < stages; ++s) {
+std::vector<int> even_layers(int layers, int stages) {
+  const int left = layers % stages;
+  const int first = (stages - left) / 2;  // of those with one more
+  std::vector<int> out;
+  for (int s = 0; s < stages; ++s) {
+    const bool more = s >= first && s < first + left;
+    out.push_back(layers / stages + (more ? 1 : 0));
+  }
+  for (std::size_t s = 1; s + 1 < out.size(); ++s) {
     if (out[s] > 0) continue;
     out[s] = 1;
     --(out.front() > 0 ? out.front() : out.back());

@@ -32,6 +32,7 @@ struct DesignOptions {
   bool ranks = true;   ///< which rank has which stage
   bool stages = true;  ///< how many there are
   std::size_t most_stages = 0;
+  int least_at_ends = 0;  ///< layers that the first and the last stage need
   /// Ops to be timed by one of four chains of the search, as SearchOptions::work.
   std::int64_t work = 20'000'000;
   std::uint64_t seed = 1;
@@ -52,7 +53,7 @@ struct FoundDesign {
                                                        const ProblemOf& problem_of,
                                                        const DesignOptions& options);
 
-/// So many layers dealt out evenly, those left over to the middle, where no embedding or head is. REQUIRES: layers >= stages - 2.
-[[nodiscard]] std::vector<int> even_layers(int layers, std::size_t stages);
+/// So many layers dealt out evenly, those left over to the middle, where no embedding or head is. REQUIRES: stages > 0, layers >= stages - 2.
+[[nodiscard]] std::vector<int> even_layers(int layers, int stages);
 
 }  // namespace pipeloom::orders

@@ -9,9 +9,8 @@ std::ptrdiff_t at(std::size_t i) {
   return static_cast<std::ptrdiff_t>(i);
 }
 
-/// Layers that a stage needs to be one: embedding and head are stages by themselves.
-int least_layers(std::size_t stage, std::size_t stages) {
-  return stage == 0 || stage + 1 == stages ? 0 : 1;
+int least_layers(std::size_t stage, std::size_t stages, const DesignOptions& options) {
+  return stage == 0 || stage + 1 == stages ? options.least_at_ends : 1;
 }
 
 std::size_t stages_on(const Design& design, std::size_t rank) {
@@ -19,12 +18,12 @@ std::size_t stages_on(const Design& design, std::size_t rank) {
 }
 
 /// A layer from one stage to another, all between passing one on; half of the time to a neighbour.
-bool move_layer(Design& design, Random& random) {
+bool move_layer(Design& design, const DesignOptions& options, Random& random) {
   const std::size_t stages = design.layers.size();
   const std::size_t from = random.below(stages);
   std::size_t to = random.below(stages);
   if (random.below(2) == 0) to = random.below(2) == 0 ? from + 1 : from - 1;  // wraps below the first
-  if (to >= stages || from == to || design.layers[from] <= least_layers(from, stages)) return false;
+  if (to >= stages || from == to || design.layers[from] <= least_layers(from, stages, options)) return false;
   --design.layers[from];
   ++design.layers[to];
   return true;
@@ -110,7 +109,7 @@ Changed change_design(Design& design, Policy& policy, const DesignOptions& optio
   const std::size_t draw = random.below(100);
   bool done = false;
   if (draw < kLayerMoves) {
-    done = move_layer(design, random);
+    done = move_layer(design, options, random);
   } else if (draw < kLayerMoves + kRankMoves && options.ranks) {
     done = random.below(2) == 0 ? swap_ranks(design, random) : move_stage(design, ranks, random);
   } else if (draw < kLayerMoves + kRankMoves + kStageMoves && options.ranks && options.stages) {

@@ -11,7 +11,7 @@
 namespace pipeloom::orders {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{50};
+constexpr std::chrono::milliseconds kAskEvery{50};
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void run_chains(std::size_t count, int threads, const std::function<void(std::si
     std::vector<std::jthread> workers;
     for (int i = 0; i < std::clamp(threads, 1, static_cast<int>(count)); ++i) workers.emplace_back(worker);
     std::unique_lock lock(mutex);
-    while (!ended.wait_for(lock, kPoll, [&] { return running == 0; })) {
+    while (!ended.wait_for(lock, kAskEvery, [&] { return running == 0; })) {
       const std::size_t over = count - running;
       lock.unlock();
       ask(over);

@@ -1,0 +1,220 @@
+// Layers, placement and order chosen together (sim/orders/designs).
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sim/orders/designs/design.hpp"
+#include "sim/orders/search/search.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::orders::design_search_test {
+namespace {
+
+struct Layer {
+  Ticks forward = 0;
+  Ticks input = 0;
+  Ticks weight = 0;
+};
+
+/// Problems of stages whose times are `stage_work(design, stage, first layer)`; messages are free.
+using StageWorkOf = std::function<StageWork(const Design&, std::size_t stage, std::size_t first)>;
+
+ProblemOf problems(std::size_t ranks, std::size_t microbatches, bool cut, const StageWorkOf& stage_work) {
+  return [=](const Design& design) -> std::optional<Problem> {
+    Problem out{.microbatches = microbatches, .cut = cut};
+    out.stages_of.resize(ranks);
+    std::size_t first = 0;
+    for (std::size_t s = 0; s < design.layers.size(); ++s) {
+      StageWork work = stage_work(design, s, first);
+      work.rank = design.rank[s];
+      work.chunk = out.stages_of[work.rank].size();
+      out.stages_of[work.rank].push_back(s);
+      out.stages.push_back(work);
+      first += static_cast<std::size_t>(design.layers[s]);
+    }
+    out.limit.assign(ranks, kNoLimit);
+    set_objective(out, Objective::Makespan);
+    return out;
+  };
+}
+
+/// Stages of layers with times of their own.
+ProblemOf of_layers(std::size_t ranks, std::size_t microbatches, const std::vector<Layer>& layers) {
+  return problems(ranks, microbatches, true,
+                  [layers](const Design& design, std::size_t s, std::size_t first) {
+                    StageWork work;
+                    for (std::size_t i = first; i < first + static_cast<std::size_t>(design.layers[s]); ++i) {
+                      work.forward += layers[i].forward;
+                      work.input += layers[i].input;
+                      work.weight += layers[i].weight;
+                    }
+                    return work;
+                  });
+}
+
+Design loop(int layers, std::size_t ranks, std::size_t chunks) {
+  Design out{even_layers(layers, static_cast<int>(ranks * chunks)), {}};
+  for (std::size_t s = 0; s < ranks * chunks; ++s) out.rank.push_back(s % ranks);
+  return out;
+}
+
+nlohmann::json golden(const std::string& name) {
+  std::ifstream file(PIPELOOM_GOLDEN_DIR "/forecast/" + name);
+  REQUIRE(file.is_open());
+  return nlohmann::json::parse(file);
+}
+
+Ticks replayed(const FoundDesign& found, const ProblemOf& problem_of) {
+  return value_of(*problem_of(found.design), found.order).value_or(-1);
+}
+
+}  // namespace
+
+TEST_CASE("design search: layers dealt out evenly, those left over in the middle") {
+  CHECK(even_layers(10, 4) == std::vector{2, 3, 3, 2});
+  CHECK(even_layers(8, 4) == std::vector{2, 2, 2, 2});
+  CHECK(even_layers(3, 4) == std::vector{1, 1, 1, 0});  // only the ends are stages without layers
+  CHECK(even_layers(2, 4) == std::vector{0, 1, 1, 0});
+}
+
+TEST_CASE("design search: two ranks, two microbatches, the better of all splits") {
+  // Four layers of F 1, I 2, no W; x on the first stage, y on the last. The last begins at x, has 6 y to do, and the first then 2 x more:
+  // 3 x + 6 y, and never less than the first's own 6 x. 2 and 2: 18; 3 and 1: max(15, 18); 1 and 3: 21.
+  const std::vector<Layer> layers(4, {1, 2, 0});
+  const ProblemOf problem_of = of_layers(2, 2, layers);
+  const auto found = search_design({loop(4, 2, 1)}, problem_of,
+                                   {.ranks = false, .stages = false, .least_at_ends = 1, .work = 400'000});
+  REQUIRE(found);
+  CHECK(found->value == 18);
+  CHECK(found->design.layers != std::vector{1, 3});
+}
+
+TEST_CASE("design search: equal inputs give equal designs on any number of threads") {
+  std::vector<Layer> layers;
+  for (Ticks i = 0; i < 16; ++i) layers.push_back({3 + i % 3, 4 + i % 5, 2 + i % 2});
+  const ProblemOf problem_of = of_layers(4, 6, layers);
+  const std::vector<Design> starts = {loop(16, 4, 1), loop(16, 4, 2), loop(16, 4, 3)};
+  DesignOptions options{.most_stages = 16, .work = 3'000'000};
+  const auto one = search_design(starts, problem_of, options);
+  options.threads = 3;
+  const auto three = search_design(starts, problem_of, options);
+  REQUIRE(one);
+  REQUIRE(three);
+  CHECK(one->design == three->design);
+  CHECK(one->order == three->order);
+  CHECK(one->value == three->value);
+  CHECK(replayed(*one, problem_of) == one->value);
+}
+
+TEST_CASE("design search: what may not change stays") {
+  std::vector<Layer> layers;
+  for (Ticks i = 0; i < 12; ++i) layers.push_back({1 + i, 2 + i, 1});
+  const ProblemOf problem_of = of_layers(3, 6, layers);
+  const Design start = loop(12, 3, 2);
+  const auto layers_only =
+      search_design({start}, problem_of, {.ranks = false, .stages = false, .work = 1'000'000});
+  REQUIRE(layers_only);
+  CHECK(layers_only->design.rank == start.rank);
+  CHECK(layers_only->design.layers != start.layers);  // later layers are longer: earlier stages take more
+  const auto same_stages =
+      search_design({start}, problem_of, {.stages = false, .most_stages = 12, .work = 1'000'000});
+  REQUIRE(same_stages);
+  CHECK(same_stages->design.rank.size() == start.rank.size());
+  CHECK(same_stages->value <= layers_only->value);
+  const auto all = search_design({start}, problem_of, {.most_stages = 8, .work = 1'000'000});
+  REQUIRE(all);
+  CHECK(all->design.layers.size() <= 8);
+  CHECK(std::accumulate(all->design.layers.begin(), all->design.layers.end(), 0) == 12);
+}
+
+TEST_CASE("design search: a design without room is passed over, and none is no answer") {
+  const std::vector<Layer> layers(8, {1, 1, 1});
+  const ProblemOf any = of_layers(2, 4, layers);
+  const ProblemOf two_stages_at_least = [&](const Design& design) -> std::optional<Problem> {
+    return design.layers.size() < 4 ? std::nullopt : any(design);
+  };
+  const std::vector<Design> starts = {loop(8, 2, 1), loop(8, 2, 2)};
+  const DesignOptions options{.most_stages = 8, .work = 400'000};
+  const auto found = search_design(starts, two_stages_at_least, options);
+  REQUIRE(found);
+  CHECK(found->design.layers.size() >= 4);
+  CHECK_FALSE(search_design(
+      starts, [](const Design&) { return std::optional<Problem>(); }, options));
+  CHECK_FALSE(search_design({}, any, options));
+}
+
+TEST_CASE("design search: it can be stopped, and has an answer then") {
+  const std::vector<Layer> layers(40, {10, 11, 7});
+  const ProblemOf problem_of = of_layers(4, 32, layers);
+  DesignOptions options{.most_stages = 16, .work = 4'000'000'000};
+  options.progress = [](Ticks) { return false; };
+  const auto found = search_design({loop(40, 4, 2)}, problem_of, options);
+  REQUIRE(found);
+  CHECK(replayed(*found, problem_of) == found->value);
+}
+
+TEST_CASE("design search: public profiles of models, below 1F1B with equal layers and above the work") {
+  const nlohmann::json file = golden("simpipe.json");
+  for (const auto& profile : file["models"]) {
+    CAPTURE(profile["model"].get<std::string>());
+    std::vector<Layer> layers;
+    Ticks work = 0;
+    for (const char letter : profile["sequence"].get<std::string>()) {
+      const auto& times = profile["ticks"][std::string(1, letter)];
+      layers.push_back({times[0], times[1], times[2]});
+      work += layers.back().forward + layers.back().input + layers.back().weight;
+    }
+    constexpr std::size_t kRanks = 4;
+    constexpr std::size_t kMicrobatches = 8;
+    const ProblemOf problem_of = of_layers(kRanks, kMicrobatches, layers);
+    const int count = static_cast<int>(layers.size());
+    // Embedding and head are layers here, so the ends need one.
+    const DesignOptions options{.most_stages = 24, .least_at_ends = 1, .work = 12'000'000, .threads = 2};
+    const auto found = search_design({loop(count, kRanks, 2), loop(count, kRanks, 3)}, problem_of, options);
+    REQUIRE(found);
+    CHECK(replayed(*found, problem_of) == found->value);
+    const Ticks bound = (work * static_cast<Ticks>(kMicrobatches) + 3) / 4;
+    CHECK(bound == profile["work_bound"].get<Ticks>());
+    CHECK(found->value >= bound);
+    // 8 % above the work of equal ranks at most; 1F1B with equal layers is 38 to 62 % above it.
+    CHECK(static_cast<double>(found->value) < 1.08 * static_cast<double>(bound));
+    if (profile.contains("one_f_one_b")) CHECK(found->value < profile["one_f_one_b"].get<Ticks>());
+    if (profile.contains("octopipe")) CHECK(found->value < profile["octopipe"].get<Ticks>());
+  }
+}
+
+TEST_CASE("design search: public instances of a joint optimiser, met where they are proven, never above") {
+  const nlohmann::json file = golden("slackpipe.json");
+  for (const auto& instance : file["instances"]) {
+    CAPTURE(instance["id"].get<std::string>());
+    const auto list = [&](const char* key, std::size_t s) { return instance[key][s].get<Ticks>(); };
+    const StageWorkOf stage_work = [&](const Design& design, std::size_t s, std::size_t) {
+      StageWork work;
+      work.forward = list("F_slope", s) * design.layers[s] + list("F_bias", s);
+      work.input = list("B_slope", s) * design.layers[s] + list("B_bias", s);
+      return work;
+    };
+    const std::size_t ranks = instance["workers"];
+    const ProblemOf problem_of = problems(ranks, instance["microbatches"], false, stage_work);
+    const Design start = loop(instance["layers"], ranks, instance["stages"].get<std::size_t>() / ranks);
+    const DesignOptions options{.ranks = false, .stages = false, .least_at_ends = 1, .work = 6'000'000};
+    const auto found = search_design({start}, problem_of, options);
+    REQUIRE(found);
+    const Problem problem = *problem_of(found->design);
+    const auto order = search_order(problem, {{"design", found->order}}, {.work = 2'000'000});
+    REQUIRE(order);
+    const Ticks best = instance["best"];
+    CHECK(order->value <= best);
+    if (instance["proven"].get<bool>()) CHECK(order->value == best);
+    CHECK(order->bound.value >= instance["work_bound"].get<Ticks>());
+  }
+}
+
+}  // namespace pipeloom::orders::design_search_test
