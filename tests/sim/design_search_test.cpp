@@ -28,7 +28,9 @@ using StageWorkOf = std::function<StageWork(const Design&, std::size_t stage, st
 
 ProblemOf problems(std::size_t ranks, std::size_t microbatches, bool cut, const StageWorkOf& stage_work) {
   return [=](const Design& design) -> std::optional<Problem> {
-    Problem out{.microbatches = microbatches, .cut = cut};
+    Problem out;
+    out.microbatches = microbatches;
+    out.cut = cut;
     out.stages_of.resize(ranks);
     std::size_t first = 0;
     for (std::size_t s = 0; s < design.layers.size(); ++s) {
