@@ -68,7 +68,7 @@ Design loop(int layers, std::size_t ranks, std::size_t chunks) {
 }
 
 nlohmann::json golden(const std::string& name) {
-  std::ifstream file(PIPELOOM_GOLDEN_DIR "/forecast/" + name);
+  std::ifstream file(PIPELOOM_GOLDEN_DIR "/designs/" + name);
   REQUIRE(file.is_open());
   return nlohmann::json::parse(file);
 }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <queue>
 #include <utility>
 
+#include "sim/orders/bounds/one_rank.hpp"
 #include "sim/orders/bounds/parts.hpp"
 
 namespace pipeloom::orders {
@@ -159,46 +159,16 @@ class OneMachine {
     }
   }
 
-  struct Job {
-    Ticks head = 0;
-    Ticks tail = 0;
-    Ticks left = 0;
-    bool operator<(const Job& other) const { return tail < other.tail; }
-  };
-
-  [[nodiscard]] std::vector<Job> jobs_of(std::size_t rank) {
-    std::vector<Job> jobs;
+  /// The best order of a rank whose ops may be interrupted.
+  [[nodiscard]] Ticks preempted(std::size_t rank) {
+    std::vector<OneRank::Job> jobs;
     for (const std::size_t s : problem_.stages_of[rank])
       for (std::size_t k = 0; k < problem_.microbatches; ++k) {
-        jobs.push_back({head_.at(s, kF, k), tail_.at(s, kF, k), work(s).forward});
-        jobs.push_back({head_.at(s, kI, k), tail_.at(s, kI, k), work(s).input});
-        jobs.push_back({head_.at(s, kW, k), tail_.at(s, kW, k), work(s).weight});
+        jobs.push_back({head_.at(s, kF, k), work(s).forward, tail_.at(s, kF, k)});
+        jobs.push_back({head_.at(s, kI, k), work(s).input, tail_.at(s, kI, k)});
+        jobs.push_back({head_.at(s, kW, k), work(s).weight, tail_.at(s, kW, k)});
       }
-    std::ranges::sort(jobs, [](const Job& a, const Job& b) { return a.head < b.head; });
-    return jobs;
-  }
-
-  /// The best order of a rank whose ops may be interrupted: of those that are free, the one with the longest tail.
-  Ticks preempted(std::size_t rank) {
-    const std::vector<Job> jobs = jobs_of(rank);
-    std::priority_queue<Job> free;
-    Ticks now = 0;
-    Ticks value = 0;
-    for (std::size_t next = 0; next < jobs.size() || !free.empty();) {
-      if (free.empty()) now = std::max(now, jobs[next].head);
-      for (; next < jobs.size() && jobs[next].head <= now; ++next) free.push(jobs[next]);
-      Job job = free.top();
-      free.pop();
-      const Ticks until = next < jobs.size() ? jobs[next].head : now + job.left;
-      const Ticks part = std::min(job.left, until - now);
-      now += part;
-      job.left -= part;
-      if (job.left > 0)
-        free.push(job);
-      else
-        value = std::max(value, now + job.tail);
-    }
-    return value;
+    return one_rank_.bound(jobs);
   }
 
   const Parts& parts_;
@@ -209,6 +179,7 @@ class OneMachine {
   std::vector<Ticks> delay_;  // [stage]
   Times head_;
   Times tail_;
+  OneRank one_rank_;
 };
 
 /// No head and no tail is longer than all times one after another.

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "sim/orders/exact/proof.hpp"
 #include "sim/orders/search/anneal.hpp"
 #include "sim/orders/search/policy_search.hpp"
 
@@ -20,6 +21,9 @@ using Clock = std::chrono::milliseconds;
 constexpr std::size_t kChains = 4;
 /// Temperatures to begin with, in mean durations of an op: hot chains leave poor orders, cold ones polish good ones.
 constexpr std::array<double, kChains> kHeats = {0.8, 0.3, 2.0, 0.1};
+/// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
+constexpr std::int64_t kFirstProof = 8;
+constexpr std::int64_t kLastProof = 4;
 /// How often the caller is asked whether to go on.
 constexpr Clock kPoll{50};
 
@@ -31,8 +35,10 @@ class Search {
     found_.bound = best_bound(problem_);
     take_starts(starts);
     take_policies();
+    if (!done() && found_.value != kMaxTicks) try_to_prove(kFirstProof);
     if (!done() && !policies_.empty()) improve_policies();
     if (!done() && found_.value != kMaxTicks) improve_orders();
+    if (!done() && found_.value != kMaxTicks) try_to_prove(kLastProof);
     if (found_.value == kMaxTicks) return std::nullopt;
     found_.proven = found_.value <= found_.bound.value;
     return std::move(found_);
@@ -107,6 +113,20 @@ class Search {
       return std::pair(a.value, a.work) < std::pair(b.value, b.work);
     });
     take(best.front().order, best.front().value, "annealing");
+  }
+
+  /// All orders that could be better, as far as that share of the work goes.
+  void try_to_prove(std::int64_t share) {
+    if (!can_be_proven(problem_)) return;
+    ProofOptions proof{.states = options_.work / share / static_cast<std::int64_t>(problem_.num_ops())};
+    if (options_.progress)
+      proof.goes_on = [this] {
+        stopped_ = !options_.progress({found_.value, found_.bound.value, 0.5});
+        return !stopped_;
+      };
+    const Proof found = prove(problem_, found_.value, proof);
+    if (found.order) take(*found.order, found.value, "proof");
+    if (found.complete) found_.bound = {"proof", found_.value};
   }
 
   /// Runs `work(i, chain)` for all chains on the threads, asking the caller meanwhile whether to go on.

@@ -40,7 +40,7 @@ struct SearchOptions {
 struct FoundOrder {
   Order order = {};
   Ticks value = kMaxTicks;
-  Bound bound = {};
+  Bound bound = {};  ///< the best of all_bounds(); "proof": all orders that could be shorter were tried
   std::string origin = {};  ///< a start's name, "policy", "annealing", "proof"
   bool proven = false;      ///< no order is better
   /// (value - bound) / bound; 0 where the bound is 0.
