@@ -43,23 +43,6 @@ std::string word_text(const std::string& word, int step, int offset) {
                      op_text('B', second, step, offset));
 }
 
-/// "x3(fF)2" -> "xxxfFfF".
-std::string unpacked(const std::string& packed) {
-  std::string text;
-  for (std::size_t at = 0; at < packed.size();) {
-    const bool many = packed[at] == '(';
-    const std::size_t end = many ? packed.find(')', at) : at + 1;
-    const std::string unit = many ? packed.substr(at + 1, end - at - 1) : packed.substr(at, 1);
-    at = many ? end + 1 : end;
-    std::size_t digits = at;
-    while (digits < packed.size() && std::isdigit(static_cast<unsigned char>(packed[digits])) != 0) ++digits;
-    const int times = digits == at ? 1 : std::stoi(packed.substr(at, digits - at));
-    for (int i = 0; i < times; ++i) text += unit;
-    at = digits;
-  }
-  return text;
-}
-
 constexpr std::array<std::uint32_t, 64> kRoundConstants = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -116,6 +99,22 @@ std::string our_text(const std::string& order, int stage_step, int stage_offset)
   std::string text;
   for (std::string word; words >> word;)
     text += (text.empty() ? "" : " ") + word_text(word, stage_step, stage_offset);
+  return text;
+}
+
+std::string unpacked(const std::string& packed) {
+  std::string text;
+  for (std::size_t at = 0; at < packed.size();) {
+    const bool many = packed[at] == '(';
+    const std::size_t end = many ? packed.find(')', at) : at + 1;
+    const std::string unit = many ? packed.substr(at + 1, end - at - 1) : packed.substr(at, 1);
+    at = many ? end + 1 : end;
+    std::size_t digits = at;
+    while (digits < packed.size() && std::isdigit(static_cast<unsigned char>(packed[digits])) != 0) ++digits;
+    const int times = digits == at ? 1 : std::stoi(packed.substr(at, digits - at));
+    for (int i = 0; i < times; ++i) text += unit;
+    at = digits;
+  }
   return text;
 }
 

@@ -24,6 +24,8 @@ std::vector<std::string> read_lines(const std::string& path);
 std::string our_text(const std::string& order, int stage_step = 1, int stage_offset = 0);
 /// The queues of a schedule in the words of PP-Schedule-Visualization, joined by line feeds.
 std::string ppviz_text(const Schedule& schedule);
+/// "xxxfFbwfFbw" of "x3(fFbw)2".
+std::string unpacked(const std::string& packed);
 /// A packed order of golden/zerobubble ("x3(fFbw)2", see its README) as our text: chunk c of the rank is the c-th of its stages.
 std::string zero_bubble_text(const std::string& packed, const Placement& placement, Rank rank);
 /// A case of golden/zerobubble; fields as its README says.
