@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -171,6 +171,25 @@ void write_winner(const PlanCommand& options, const study::PlanCandidate& winner
   });
 }
 
+/// The plan, with a line on a terminal while it is made: "searched loop v=2: 25.0, bound 24.75, gap 1.0 %, 3 s".
+study::Plan make_plan(const study::Assignments& workload, study::PlanOptions& asked, bool says_progress) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kEvery{100};
+  const Interrupt interrupt;
+  ProgressLine line(says_progress);
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point next = begin + kEvery;
+  asked.progress = [&](const std::string& doing, const std::string& best) {
+    if (const auto now = Clock::now(); line.is_on() && now >= next) {
+      const double seconds = std::chrono::duration<double>(now - begin).count();
+      line.show(fmt::format("{}: {}{}", doing, best.empty() ? "" : best + ", ", duration_text(seconds)));
+      next = now + kEvery;
+    }
+    return !interrupt.flag().load();
+  };
+  return study::make_plan(workload, asked, InputOptions().limits());
+}
+
 void print_plan(const PlanCommand& options, const study::Plan& plan, const study::PlanOptions& asked) {
   const std::size_t top =
       options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, kMaxIndex)) : 10;
@@ -198,9 +217,7 @@ ExitCode run_plan(PlanCommand& options) {
   const io::Document document = workload_of(options);
   const study::Assignments workload = study::assignments_of(document.root());
   study::PlanOptions asked = plan_options(options, workload.contains("costs.model"));
-  const Interrupt interrupt;
-  asked.progress = [&](const std::string&, const std::string&) { return !interrupt.flag().load(); };
-  const study::Plan plan = study::make_plan(workload, asked, InputOptions().limits());
+  const study::Plan plan = make_plan(workload, asked, !options.output.quiet);
   options.output.warn(plan.warnings);
   if (options.schedule_out && !plan.candidates.empty()) write_winner(options, plan.candidates.front());
   print_plan(options, plan, asked);

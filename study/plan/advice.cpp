@@ -24,15 +24,15 @@ double saved(const PlanCandidate& winner, Ticks step) {
   return 1 - static_cast<double>(step) / static_cast<double>(winner.step_time);
 }
 
-/// The winner's step with another configuration: its order again where it was searched for.
-std::optional<Ticks> step_with(const PlanCandidate& winner, const Assignments& assignments,
-                               const Limits& limits) {
+/// The winner with another configuration, its order again where it was searched for; nothing where that does not fit.
+std::optional<Run> run_with(const PlanCandidate& winner, const Assignments& assignments,
+                            const Limits& limits) {
   try {
     const io::Config config = config_of(assignments);
-    const Run run = winner.searched() ? evaluate_schedule(winner.run.schedule, winner.name, config, limits)
-                                      : evaluate(config, limits);
+    Run run = winner.searched() ? evaluate_schedule(winner.run.schedule, winner.name, config, limits)
+                                : evaluate(config, limits);
     if (!over_limit_text(run).empty()) return std::nullopt;
-    return run.metrics->step_time;
+    return run;
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -51,13 +51,21 @@ void add_layer_move(const PlanCandidate& winner, const Limits& limits, std::vect
       ++moved[b];
       Assignments config = winner.config;
       config["costs.layers"] = fmt::format("[{}]", fmt::join(moved, ","));
-      const auto step = step_with(winner, config, limits);
-      if (step && saved(winner, *step) > best.saves)
-        best = {fmt::format("moving one layer from stage {} to stage {} saves {:.1f} %", a, b,
-                            100 * saved(winner, *step)),
-                saved(winner, *step)};
+      auto run = run_with(winner, config, limits);
+      if (!run) continue;
+      const double saves = saved(winner, run->metrics->step_time);
+      if (saves > best.saves)
+        best = {fmt::format("moving one layer from stage {} to stage {} saves {:.1f} %", a, b, 100 * saves),
+                saves, std::move(*run)};
     }
   if (best.saves >= kWorthSaying) out.push_back(std::move(best));
+}
+
+/// Whether all ranks keep their limits where one has so much more.
+bool fits_with(const Run& run, std::size_t rank, Bytes more) {
+  for (std::size_t r = 0; r < run.metrics->ranks.size(); ++r)
+    if (run.metrics->ranks[r].memory.peak_bytes > run.memory->limit[r] + (r == rank ? more : 0)) return false;
+  return true;
 }
 
 /// What more memory on the rank that has least left would save, by an order that is searched for it.
@@ -73,7 +81,9 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
   for (std::size_t rank = 1; rank < problem->ranks(); ++rank)
     if (left(rank) < left(tight)) tight = rank;
   const bool relative = counts_activations(*winner.run.memory);
-  const auto more = static_cast<Bytes>(relative ? 1.0 : kGigabyte) * winner.run.memory->parts;
+  const MemoryModel& memory = *winner.run.memory;
+  const Bytes more = relative ? std::ranges::max(memory.activation) * memory.passes
+                              : static_cast<Bytes>(kGigabyte) * memory.parts;
   problem->limit[tight] += more;
   std::vector<orders::StartOrder> starts;
   if (auto order = orders::order_of(*problem, *winner.run.schedule))
@@ -84,12 +94,12 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
   const io::Config config = config_of(winner.config);
   auto schedule = std::make_shared<const Schedule>(
       orders::schedule_of(*problem, winner.run.schedule->placement(), found->order));
-  const Run run = evaluate_schedule(with_extras(std::move(schedule), config), winner.name, config, limits);
+  Run run = evaluate_schedule(with_extras(std::move(schedule), config), winner.name, config, limits);
   const double saves = saved(winner, run.metrics->step_time);
-  if (saves < kWorthSaying) return;
+  if (saves < kWorthSaying || !fits_with(run, tight, more)) return;
   out.push_back({fmt::format("{} more on rank {} saves {:.1f} %", relative ? "one activation" : "1 GB", tight,
                              100 * saves),
-                 saves});
+                 saves, std::move(run)});
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "schedules/generator.hpp"
 #include "sim/io/config/config.hpp"
@@ -18,8 +17,6 @@ namespace {
 
 /// More stages on a rank than these send more messages than they save idle time.
 constexpr int kMostChunks = 4;
-constexpr std::array<const char*, 3> kRecompute = {"none", "selective", "full"};
-constexpr std::array<const char*, 3> kMicroBatches = {"1", "2", "4"};
 
 bool has(const Assignments& config, const char* key) {
   return config.contains(key);
@@ -30,6 +27,11 @@ std::string schedule_of(const Assignments& config) {
   return found == config.end() ? "" : shown_value(found->second);
 }
 
+/// The registry's name of a schedule that may be spelt as another program does.
+std::string registry_name(const std::string& schedule) {
+  return schedule == io::kCustomSchedule ? schedule : schedules::find(schedule).generator->name;
+}
+
 /// What a configuration is multiplied by: the same with one more thing said, and how its name goes on.
 struct Choice {
   std::string key;
@@ -37,28 +39,31 @@ struct Choice {
   std::string words;  ///< "" for what the input has
 };
 
+/// Values of a key, the input's own first and without words of its own; `unsaid` is what a configuration has that says nothing.
+std::vector<Choice> choices_for(const Assignments& workload, const std::string& key, const std::string& words,
+                                const std::string& unsaid, const std::vector<std::string>& values) {
+  const auto given = workload.find(key);
+  const std::string own = given == workload.end() ? unsaid : given->second;
+  std::vector<Choice> out = {{key, given == workload.end() ? "" : own, ""}};
+  for (const std::string& value : values)
+    if (value != own) out.push_back({key, value, words + shown_value(value)});
+  return out;
+}
+
 /// One list of choices for each key that may vary.
 std::vector<std::vector<Choice>> choices_of(const Assignments& workload, const PlanOptions& options) {
   std::vector<std::vector<Choice>> out;
   const bool model = has(workload, "costs.model");
   if (options.vary.has(Vary::Recompute)) {
-    std::vector<Choice> recompute;
-    for (const char* what : kRecompute) {
-      if (!model && what == std::string_view("selective")) continue;
-      recompute.push_back({"options.recompute", io::json_string(what), std::string("recompute ") + what});
-    }
-    recompute.front().words = "";
-    out.push_back(std::move(recompute));
+    std::vector<std::string> values = {io::json_string("none"), io::json_string("full")};
+    if (model) values.insert(values.begin() + 1, io::json_string("selective"));
+    out.push_back(choices_for(workload, "options.recompute", "recompute ", values.front(), values));
   }
   if (options.vary.has(Vary::Offload))
-    out.push_back({{"options.offload", "", ""}, {"options.offload", "true", "offload"}});
-  if (options.vary.has(Vary::Microbatches) && model && has(workload, "costs.global_batch")) {
-    std::vector<Choice> sizes;
-    for (const char* size : kMicroBatches)
-      sizes.push_back({"costs.micro_batch", size, std::string("micro batch ") + size});
-    sizes.front().words = "";
-    out.push_back(std::move(sizes));
-  }
+    out.push_back(choices_for(workload, "options.offload", "offload ", io::json_string("none"),
+                              {io::json_string("none"), io::json_string("all")}));
+  if (options.vary.has(Vary::Microbatches) && model && has(workload, "costs.global_batch"))
+    out.push_back(choices_for(workload, "costs.micro_batch", "micro batch ", "1", {"1", "2", "4"}));
   return out;
 }
 
@@ -83,30 +88,38 @@ std::vector<Variant> multiplied(std::vector<Variant> variants,
   return variants;
 }
 
+/// The workload under the schedule with so many chunks. Numbers of a stage are of another stage where there are more of them, so that they go
+/// through a schedule with one stage a rank, which has them per rank.
+Assignments with_chunks(const Assignments& workload, const Assignments& config, const std::string& schedule,
+                        int chunks) {
+  Assignments out = config;
+  if (!has(config, "costs.per") && !has(workload, "costs.model") && !has(workload, "costs.layers")) {
+    Assignments single = with_schedule(workload, "1f1b");
+    single.erase("chunks");
+    out = with_schedule(single, schedule);
+    for (const auto& [key, value] : config)
+      if (key.starts_with("options.")) out[key] = value;
+  }
+  out["chunks"] = std::to_string(chunks);
+  return out;
+}
+
 /// The schedule with its own chunks, and with each other number that it takes.
 void add_schedule(const Assignments& workload, const schedules::Generator& generator,
                   const PlanOptions& options, std::vector<Variant>& out) {
   const Requirements& takes = generator.requirements;
-  Variant first{generator.name, with_schedule(workload, generator.name), ""};
+  const Variant first{generator.name, with_schedule(workload, generator.name), ""};
   out.push_back(first);
   if (!options.vary.has(Vary::Chunks) || takes.min_chunks == takes.max_chunks || generator.complete) return;
-  const int own = std::max(takes.default_chunks, takes.min_chunks);
+  const auto given = first.config.find("chunks");
+  const std::string own = given == first.config.end()
+                              ? std::to_string(std::max(takes.default_chunks, takes.min_chunks))
+                              : given->second;
   for (int chunks = std::max(2, takes.min_chunks); chunks <= std::min(kMostChunks, takes.max_chunks);
-       ++chunks) {
-    if (chunks == own) continue;
-    Variant next = first;
-    next.name = fmt::format("{} v={}", generator.name, chunks);
-    next.config["chunks"] = std::to_string(chunks);
-    // Numbers of a stage are of another stage where there are more of them.
-    if (next.config.contains("costs.per") || has(workload, "costs.model") || has(workload, "costs.layers"))
-      out.push_back(std::move(next));
-  }
-}
-
-Bytes peak_in_bytes(const Run& run) {
-  Bytes peak = 0;
-  for (const RankMetrics& rank : run.metrics->ranks) peak = std::max(peak, rank.memory.peak_bytes);
-  return peak;
+       ++chunks)
+    if (own != std::to_string(chunks))
+      out.push_back({fmt::format("{} v={}", generator.name, chunks),
+                     with_chunks(workload, first.config, generator.name, chunks), ""});
 }
 
 }  // namespace
@@ -154,7 +167,7 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   const Metrics& metrics = *run.metrics;
   PlanCandidate out;
   out.name = variant.name;
-  out.schedule = schedule_of(variant.config);
+  out.schedule = registry_name(schedule_of(variant.config));
   out.chunks = run.schedule->placement().chunks();
   out.placement = placement_name(run.schedule->placement());
   out.step_time = metrics.step_time;
@@ -162,7 +175,7 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   out.window = metrics.max_window;
   out.bubble_ratio = metrics.bubble_ratio;
   for (const RankMetrics& rank : metrics.ranks) out.peaks.push_back(rank.memory.peak_bytes);
-  out.peak = peak_in_bytes(run);
+  out.peak = run.memory->in_bytes(*std::ranges::max_element(out.peaks));
   out.bound = metrics.lower_bound;
   out.proven = out.bound.value > 0 && out.makespan <= out.bound.value;
   out.gap =

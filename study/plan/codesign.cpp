@@ -18,8 +18,6 @@
 namespace pipeloom::study {
 namespace {
 
-/// Candidates whose layers are dealt out anew.
-constexpr std::size_t kBalanced = 3;
 /// Loops and V shapes to begin with have up to so many stages on a rank, designs in all so many times the ranks.
 constexpr int kMostLaps = 4;
 constexpr std::size_t kMostStages = 6;
@@ -158,19 +156,12 @@ std::vector<orders::Design> starts_of(const PlanCandidate& best,
 
 }  // namespace
 
-std::vector<PlanCandidate> balanced_candidates(const std::vector<const PlanCandidate*>& candidates,
-                                               const PlanOptions& options, const Limits& limits) {
-  std::vector<PlanCandidate> out;
-  for (std::size_t i = 0; i < std::min(kBalanced, candidates.size()); ++i) {
-    const PlanCandidate& from = *candidates[i];
-    if (from.searched()) continue;
-    if (options.progress && !options.progress("layers of " + from.name, "")) break;
-    const Balanced balanced = balance_layers(config_of(from.config), limits, Balance::Time);
-    if (balanced.best.step_time >= from.step_time || balanced.best.over > 0) continue;
-    Variant variant{from.name + ", balanced", with_layers(from.config, balanced.best.layers), ""};
-    out.push_back(candidate_of(variant, evaluate(config_of(variant.config), limits)));
-  }
-  return out;
+std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const Limits& limits) {
+  if (from.searched()) return std::nullopt;
+  const Balanced balanced = balance_layers(config_of(from.config), limits, Balance::Time);
+  if (balanced.best.step_time >= from.step_time || balanced.best.over > 0) return std::nullopt;
+  const Variant variant{from.name + ", balanced", with_layers(from.config, balanced.best.layers), ""};
+  return candidate_of(variant, evaluate(config_of(variant.config), limits));
 }
 
 std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCandidate*>& candidates,

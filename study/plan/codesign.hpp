@@ -9,9 +9,9 @@
 
 namespace pipeloom::study {
 
-/// The fastest of these (best first) again, each with the split of layers that balance_layers() finds for it. None that gains nothing.
-[[nodiscard]] std::vector<PlanCandidate> balanced_candidates(
-    const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options, const Limits& limits);
+/// The same schedule with the split of layers that balance_layers() finds for it. Nothing where that gains nothing, or where its order was searched for.
+[[nodiscard]] std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from,
+                                                              const Limits& limits);
 
 /// Layers, placement and order changed together (sim/orders/designs), from the designs of these candidates (best first) and from loops and V shapes,
 /// as far as may vary. Nothing where that is not faster than the fastest that has one copy of the model and whole sequences.

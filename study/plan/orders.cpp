@@ -1,5 +1,7 @@
 #include "study/plan/orders.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "schedules/activation_limit.hpp"
@@ -8,6 +10,7 @@
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -40,6 +43,24 @@ std::vector<Bytes> limits_of(const ProblemParts& parts) {
   if (parts.memory.limit.empty()) return {};
   const Params params{.ranks = parts.placement.ranks(), .microbatches = parts.microbatches};
   return schedules::activation_limit(params, parts.placement, parts.memory).bytes;
+}
+
+/// "searched loop v=2, recompute full": the placement, its chunks where there are several, and what the kin's name says behind the schedule.
+std::string searched_name(const PlanCandidate& like) {
+  std::string out = "searched " + like.placement;
+  if (like.chunks > 1 && like.placement != "v") out += fmt::format(" v={}", like.chunks);
+  const std::size_t comma = like.name.find(", ");
+  return comma == std::string::npos ? out : out + like.name.substr(comma);
+}
+
+/// "25.0, bound 24.75, gap 1.0 %".
+std::string progress_text(const orders::SearchProgress& now, TimeUnit unit) {
+  if (now.value == kMaxTicks) return "";
+  std::string out = time_text(now.value, unit);
+  if (now.bound > 0)
+    out += fmt::format(", bound {}, gap {:.1f} %", time_text(now.bound, unit),
+                       100 * (static_cast<double>(now.value) / static_cast<double>(now.bound) - 1));
+  return out;
 }
 
 }  // namespace
@@ -106,11 +127,10 @@ std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCand
       starts.push_back({one->name, std::move(*order)});
   }
   orders::SearchOptions search{.work = work, .seed = options.seed, .threads = options.threads};
-  const std::string name = "searched " + placement_name(like.run.schedule->placement());
+  const std::string name = searched_name(like);
   if (options.progress)
     search.progress = [&](const orders::SearchProgress& now) {
-      return options.progress(name,
-                              now.value == kMaxTicks ? "" : format_ticks(now.value, like.run.timeline.unit));
+      return options.progress(name, progress_text(now, like.run.timeline.unit));
     };
   const auto found = orders::search_order(*problem, starts, search);
   if (!found) return std::nullopt;
@@ -123,10 +143,7 @@ std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCand
   const io::Config config = config_of(like.config);
   Run run = evaluate_schedule(with_extras(std::move(schedule), config), name, config, limits);
   if (!over_limit_text(run).empty() || run.metrics->step_time >= shortest) return std::nullopt;
-  Variant variant{name, searched_config(like.config, options), ""};
-  const std::size_t comma = like.name.find(", ");
-  if (comma != std::string::npos) variant.name += like.name.substr(comma);
-  return candidate_of(variant, std::move(run));
+  return candidate_of({name, searched_config(like.config, options), ""}, std::move(run));
 }
 
 }  // namespace pipeloom::study

@@ -5,18 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <thread>
 #include <tuple>
 
+#include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
+#include "sim/memory.hpp"
 #include "study/plan/advice.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/codesign.hpp"
 #include "study/plan/orders.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/scenario_run.hpp"
+#include "study/run/schedule_rows.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -28,6 +32,10 @@ constexpr std::array<std::string_view, kVaries> kVaryNames = {
 /// Scenarios behind a p95, and for how many of the best candidates it is found.
 constexpr int kScenarios = 400;
 constexpr std::size_t kScenarioCandidates = 8;
+/// Of the best candidates, so many get their layers dealt out anew.
+constexpr std::size_t kDealtOut = 3;
+/// Characters of a name that may say its layers.
+constexpr std::size_t kLongestLayers = 48;
 
 template <class Enum, std::size_t kCount>
 std::optional<Enum> named(const std::array<std::string_view, kCount>& names, std::string_view name) {
@@ -48,6 +56,7 @@ class Planner {
   Plan run() {
     require_workload();
     find_baseline();
+    count_in_parts();
     try_variants(variants_of(workload_, options_, plan_.rejected));
     if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model")) add_balanced();
     if (options_.vary.has(Vary::Order)) add_searched();
@@ -76,8 +85,22 @@ class Planner {
       plan_.baseline = candidate_of(variant, std::move(run));
       plan_.baseline->name = plan_.baseline->schedule;
     } catch (const ScheduleError& error) {
-      plan_.baseline_refusal = error.what();
+      plan_.warnings.push_back(std::string("what runs now has no numbers: ") + error.what());
     }
+  }
+
+  /// Where memory counts activations of the baseline's stages, and a rank has several: in parts of one from here on, which smaller and larger
+  /// stages hold a whole number of.
+  void count_in_parts() {
+    constexpr int kParts = 12;  // for 2, 3 and 4 stages a rank
+    if (!plan_.baseline || plan_.baseline->chunks < 2 || !counts_activations(*plan_.baseline->run.memory) ||
+        !is_per_stage(workload_))
+      return;
+    Assignments scaled = with_sizes_scaled(workload_, kParts);
+    if (scaled == workload_) return;
+    workload_ = std::move(scaled);
+    parts_ = kParts;
+    find_baseline();
   }
 
   /// Evaluates all on the threads; the order of the answers is that of the variants.
@@ -85,21 +108,27 @@ class Planner {
     std::vector<std::optional<PlanCandidate>> made(variants.size());
     std::vector<std::string> why(variants.size());
     std::atomic<std::size_t> next = 0;
-    const auto worker = [&] {
+    std::atomic<bool> ended = false;
+    const auto worker = [&](bool asks) {
       for (std::size_t i = next++; i < variants.size(); i = next++) {
+        if (asks && options_.progress && !options_.progress(variants[i].name, "")) ended = true;
+        if (ended) {
+          why[i] = "not tried: the plan was ended before";
+          continue;
+        }
         try {
           made[i] = candidate_of(variants[i], evaluate(config_of(variants[i].config), limits_));
         } catch (const Error& error) {
           why[i] = error.what();
-        } catch (const Stopped& ended) {
-          why[i] = ended.what();
+        } catch (const Stopped& stopped) {
+          why[i] = stopped.what();
         }
       }
     };
     {
       std::vector<std::jthread> threads;
-      for (int i = 1; i < options_.threads; ++i) threads.emplace_back(worker);
-      worker();
+      for (int i = 1; i < options_.threads; ++i) threads.emplace_back(worker, false);
+      worker(true);
     }
     for (std::size_t i = 0; i < variants.size(); ++i) {
       if (made[i]) {
@@ -130,10 +159,21 @@ class Planner {
 
   /// The best schedules with layers dealt out for them.
   void add_balanced() {
-    for (PlanCandidate& candidate : balanced_candidates(best_first(), options_, limits_)) {
-      names_[candidate.name] = "balanced";
-      plan_.candidates.push_back(std::move(candidate));
+    std::vector<PlanCandidate> found;
+    std::vector<const PlanCandidate*> from = best_first();
+    from.resize(std::min(from.size(), kDealtOut));
+    for (const PlanCandidate* one : from) {
+      if (options_.progress && !options_.progress("layers of " + one->name, "")) break;
+      try {
+        if (auto candidate = balanced_candidate(*one, limits_)) {
+          names_[candidate->name] = names_[one->name];
+          found.push_back(std::move(*candidate));
+        }
+      } catch (const Error& error) {
+        plan_.rejected.push_back({one->name + ", balanced", error.what()});
+      }
     }
+    std::ranges::move(found, std::back_inserter(plan_.candidates));
   }
 
   [[nodiscard]] std::vector<const PlanCandidate*> best_first() const {
@@ -175,7 +215,7 @@ class Planner {
     const auto step = static_cast<double>(candidate.step_time);
     switch (options_.objective) {
       case PlanObjective::StepTime:
-        return {step, static_cast<double>(candidate.peak)};
+        return {step, candidate.peak};
       case PlanObjective::Makespan:
         return {static_cast<double>(candidate.makespan), step};
       case PlanObjective::MaxWindow:
@@ -183,23 +223,54 @@ class Planner {
       case PlanObjective::TokensPerS:
         return {-candidate.tokens_per_s.value_or(0), step};
       case PlanObjective::PeakBytes:
-        return {static_cast<double>(candidate.peak), step};
+        return {candidate.peak, step};
       case PlanObjective::P95:
         return {static_cast<double>(candidate.p95.value_or(kMaxTicks)), step};
     }
     return {step, 0};
   }
 
+  void say_peaks_in_activations() {
+    for (PlanCandidate& candidate : plan_.candidates) candidate.peak /= parts_;
+    if (plan_.baseline) plan_.baseline->peak /= parts_;
+  }
+
   void sort_out() {
+    say_peaks_in_activations();
     const auto by_key = [this](const PlanCandidate& a, const PlanCandidate& b) { return key(a) < key(b); };
     std::ranges::stable_sort(plan_.candidates, {}, [](const PlanCandidate& c) { return c.step_time; });
+    tell_apart();
     find_p95();
     std::ranges::stable_sort(plan_.candidates, by_key);
+    find_baseline_among();
     for (PlanCandidate& candidate : plan_.candidates)
       if (plan_.baseline)
         candidate.change =
             static_cast<double>(candidate.step_time) / static_cast<double>(plan_.baseline->step_time) - 1;
     find_front();
+  }
+
+  /// Names that several candidates have say how these differ.
+  void tell_apart() {
+    std::map<std::string, int> uses;
+    for (const PlanCandidate& candidate : plan_.candidates) ++uses[candidate.name];
+    for (PlanCandidate& candidate : plan_.candidates)
+      if (uses[candidate.name] > 1 && !candidate.layers.empty())
+        candidate.name +=
+            shortened(fmt::format(", layers {}", fmt::join(candidate.layers, ",")), kLongestLayers);
+    uses.clear();
+    for (PlanCandidate& candidate : plan_.candidates)
+      if (const int use = ++uses[candidate.name]; use > 1) candidate.name += fmt::format(" ({})", use);
+  }
+
+  void find_baseline_among() {
+    if (!plan_.baseline) return;
+    const auto same = [&](const PlanCandidate& candidate) {
+      return candidate.schedule == plan_.baseline->schedule && candidate.config == plan_.baseline->config;
+    };
+    const auto found = std::ranges::find_if(plan_.candidates, same);
+    if (found != plan_.candidates.end())
+      plan_.baseline_among = static_cast<std::size_t>(found - plan_.candidates.begin());
   }
 
   /// Steps under costs.noise, of the best by the step without it.
@@ -220,7 +291,7 @@ class Planner {
     std::iota(all.begin(), all.end(), std::size_t{0});
     const auto& of = plan_.candidates;
     std::ranges::stable_sort(all, {}, [&](std::size_t i) { return std::pair(of[i].step_time, of[i].peak); });
-    Bytes least = kMaxTicks;
+    double least = std::numeric_limits<double>::infinity();
     for (const std::size_t i : all) {
       if (of[i].peak >= least) continue;
       least = of[i].peak;
@@ -228,12 +299,13 @@ class Planner {
     }
   }
 
-  const Assignments& workload_;
+  Assignments workload_;
   const PlanOptions& options_;
   const Limits& limits_;
   Plan plan_;
   std::map<std::string, std::string> names_;  // candidate -> what is the same for its kin
   std::vector<std::pair<PlanCandidate, std::string>> over_;
+  int parts_ = 1;  // of an activation, that peaks count
 };
 
 }  // namespace

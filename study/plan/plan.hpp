@@ -66,7 +66,7 @@ struct PlanOptions {
 };
 
 struct PlanCandidate {
-  std::string name;      ///< "zbv", "zbv, recompute selective", "searched v"
+  std::string name;  ///< "zbv", "zbv, recompute selective", "searched v v=2"; of no two candidates the same
   std::string schedule;  ///< of the registry, or "custom" for an order that was found
   int chunks = 1;
   std::vector<int> layers = {};  ///< [stage], of models
@@ -80,7 +80,8 @@ struct PlanCandidate {
       {};  ///< of the step against the baseline, -0.18 for 18 % shorter; of its own updates where it has several
   double bubble_ratio = 0;
   std::vector<Bytes> peaks = {};  ///< [rank], in the run's units (MemoryModel::parts)
-  Bytes peak = 0;  ///< of the fullest rank, in bytes, or in activations of a rank where sizes are relative
+  double peak =
+      0;  ///< of the fullest rank, in bytes, or in activations of a stage of the workload where sizes are relative: comparable between candidates
   LowerBound bound = {};  ///< on `makespan`
   double gap = 0;         ///< makespan / bound - 1
   bool proven = false;    ///< no order of these ops on these ranks within the limit is shorter
@@ -97,14 +98,16 @@ struct PlanRejected {
 struct PlanAdvice {
   std::string text;
   double saves = 0;  ///< share of the winner's step
+  Run run = {};      ///< the simulation that says so
 };
 
 struct Plan {
   PlanObjective objective = PlanObjective::StepTime;
   double seconds = 0;
   std::uint64_t seed = 0;
-  std::optional<PlanCandidate> baseline = {};  ///< the given configuration, whether it fits or not
-  std::string baseline_refusal = {};           ///< why it has no numbers
+  std::optional<PlanCandidate> baseline =
+      {};  ///< the given configuration, whether it fits or not; nothing where its schedule refuses it
+  std::optional<std::size_t> baseline_among = {};  ///< which of the candidates is the baseline
   bool baseline_fits = false;
   std::vector<PlanCandidate> candidates = {};  ///< those that fit, best first
   std::vector<PlanRejected> rejected = {};

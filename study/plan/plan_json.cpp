@@ -75,10 +75,7 @@ void write_lists(io::JsonWriter& out, const Plan& plan) {
   for (const std::size_t i : plan.pareto) {
     const PlanCandidate& candidate = plan.candidates[i];
     out.line(4).object().key("step_time").ticks(candidate.step_time, candidate.run.timeline.unit);
-    out.key("peak_bytes")
-        .number(candidate.run.memory->in_bytes(candidate.peak))
-        .member("name", candidate.name)
-        .close();
+    out.key("peak_bytes").number(candidate.peak).member("name", candidate.name).close();
   }
   out.close(2);
   out.line(2).key("advice").array();
@@ -94,7 +91,7 @@ std::string plan_json(const Plan& plan, std::size_t top, bool orders) {
   {
     io::TextWriter writer(text);
     io::JsonWriter out(writer);
-    out.object().line(2).member("schema_version", "1").line(2).member("objective", name_of(plan.objective));
+    out.object().line(2).member("schema_version", 1).line(2).member("objective", name_of(plan.objective));
     const PlanCandidate* any = plan.baseline             ? &*plan.baseline
                                : plan.candidates.empty() ? nullptr
                                                          : &plan.candidates.front();
@@ -113,8 +110,10 @@ std::string plan_json(const Plan& plan, std::size_t top, bool orders) {
     out.close(2);
     write_lists(out, plan);
     out.close(0);
+    writer << '\n';
+    writer.flush();
   }
-  return text.str() + "\n";
+  return text.str();
 }
 
 }  // namespace pipeloom::study

@@ -22,15 +22,25 @@ std::string gap_text(const PlanCandidate& candidate) {
   return candidate.bound.value > 0 ? share_text(candidate.gap) : "-";
 }
 
+/// Which columns there are, and how times stand in them.
 struct Shown {
   bool tokens = false;
   bool p95 = false;
   bool change = false;
+  TimeFormat time;
 };
 
-std::vector<Column> columns_of(const Shown& shown) {
-  std::vector<Column> out = {{"schedule"}, {"placement"}, {"step", Align::Right}};
-  if (shown.p95) out.push_back({"p95", Align::Right});
+/// Sizes that are relative are told in those of the input, so that candidates with other numbers of stages compare.
+std::string peak_text(const PlanCandidate& candidate) {
+  const MemoryModel& memory = *candidate.run.memory;
+  if (counts_activations(memory)) return fmt::format("{:.4g}", candidate.peak);
+  return memory_cell(memory, *std::ranges::max_element(candidate.peaks));
+}
+
+std::vector<Column> columns_of(const Shown& shown, TimeUnit unit) {
+  const std::string in = unit == TimeUnit::Unit ? "" : fmt::format(" [{}]", name_of(unit));
+  std::vector<Column> out = {{"schedule"}, {"placement"}, {"step" + in, Align::Right}};
+  if (shown.p95) out.push_back({"p95" + in, Align::Right});
   if (shown.tokens) out.push_back({"tokens/s", Align::Right});
   if (shown.change) out.push_back({"change", Align::Right});
   for (const char* title : {"bubble", "peak", "gap"}) out.push_back({title, Align::Right});
@@ -40,30 +50,57 @@ std::vector<Column> columns_of(const Shown& shown) {
 
 std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& shown,
                                   const std::string& mark) {
-  const TimeUnit unit = candidate.run.timeline.unit;
-  std::vector<std::string> out = {candidate.name, candidate.placement, time_text(candidate.step_time, unit)};
-  if (shown.p95) out.push_back(candidate.p95 ? time_text(*candidate.p95, unit) : "-");
+  std::vector<std::string> out = {candidate.name, candidate.placement, shown.time.text(candidate.step_time)};
+  if (shown.p95) out.push_back(candidate.p95 ? shown.time.text(*candidate.p95) : "-");
   if (shown.tokens)
     out.push_back(candidate.tokens_per_s ? fmt::format("{:.0f}", *candidate.tokens_per_s) : "-");
   if (shown.change) out.push_back(candidate.change ? fmt::format("{:+.1f} %", 100 * *candidate.change) : "-");
   out.push_back(share_text(candidate.bubble_ratio));
-  out.push_back(memory_cell(*candidate.run.memory, candidate.peak));
+  out.push_back(peak_text(candidate));
   out.push_back(gap_text(candidate));
   out.push_back(mark);
   return out;
 }
 
-std::string table_of(const Plan& plan, const PlanStyle& style) {
+/// Rows of the table: candidates, and the baseline at the end where it is none of those that are shown.
+std::vector<const PlanCandidate*> rows_of(const Plan& plan, std::size_t top) {
+  std::vector<const PlanCandidate*> out;
+  for (std::size_t i = 0; i < std::min(top, plan.candidates.size()); ++i) out.push_back(&plan.candidates[i]);
+  if (plan.baseline_among && *plan.baseline_among >= top)
+    out.push_back(&plan.candidates[*plan.baseline_among]);
+  else if (plan.baseline && !plan.baseline_among)
+    out.push_back(&*plan.baseline);
+  return out;
+}
+
+/// What stands behind a row: "front", "now", both, or "now, over the limit".
+std::string mark_of(const Plan& plan, const PlanCandidate& candidate) {
+  if (plan.baseline && &candidate == &*plan.baseline)
+    return plan.baseline_fits ? "now" : "now, over the limit";
+  const auto i = static_cast<std::size_t>(&candidate - plan.candidates.data());
+  const bool front = std::ranges::find(plan.pareto, i) != plan.pareto.end();
+  if (plan.baseline_among != i) return front ? "front" : "";
+  return front ? "now, front" : "now";
+}
+
+Shown shown_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows) {
   const auto any = [&](auto member) {
-    return std::ranges::any_of(plan.candidates, [&](const auto& c) { return (c.*member).has_value(); });
+    return std::ranges::any_of(rows, [&](const PlanCandidate* row) { return (row->*member).has_value(); });
   };
-  const Shown shown{any(&PlanCandidate::tokens_per_s), any(&PlanCandidate::p95), plan.baseline.has_value()};
-  Table table(columns_of(shown));
-  for (std::size_t i = 0; i < std::min(style.top, plan.candidates.size()); ++i)
-    table.add_row(cells_of(plan.candidates[i], shown,
-                           std::ranges::find(plan.pareto, i) != plan.pareto.end() ? "front" : ""));
-  if (plan.baseline)
-    table.add_row(cells_of(*plan.baseline, shown, plan.baseline_fits ? "now" : "now, over the limit"));
+  Shown shown{any(&PlanCandidate::tokens_per_s), any(&PlanCandidate::p95), plan.baseline.has_value(),
+              TimeFormat(rows.front()->run.timeline.unit)};
+  for (const PlanCandidate* row : rows) {
+    shown.time.include(row->step_time);
+    shown.time.include(row->p95.value_or(0));
+  }
+  return shown;
+}
+
+std::string table_of(const Plan& plan, const PlanStyle& style) {
+  const std::vector<const PlanCandidate*> rows = rows_of(plan, style.top);
+  const Shown shown = shown_of(plan, rows);
+  Table table(columns_of(shown, rows.front()->run.timeline.unit));
+  for (const PlanCandidate* row : rows) table.add_row(cells_of(*row, shown, mark_of(plan, *row)));
   return style.markdown ? table.markdown() : table.text(style.colour);
 }
 
@@ -106,8 +143,8 @@ std::string stages_text(const std::vector<int>& layers, const Placement& placeme
 
 std::string torch_lines(const PlanCandidate& winner, const std::string& word, const std::string& file) {
   if (!word.empty())
-    return fmt::format("schedule class {} of torch.distributed.pipelining, {} stages a rank", word,
-                       winner.chunks);
+    return fmt::format("schedule class {} of torch.distributed.pipelining, {} a rank", word,
+                       count_text(static_cast<std::size_t>(winner.chunks), "stage"));
   if (file.empty()) return "its order as PyTorch's CSV: add --schedule-out ORDER.csv";
   return fmt::format(
       "_PipelineScheduleRuntime(stages, n_microbatches={}), then _load_csv(\"{}\", format=\"compute_only\")",

@@ -21,6 +21,7 @@ extern const std::string_view kRunSchema;
 extern const std::string_view kExplanationSchema;
 extern const std::string_view kCalibrationSchema;
 extern const std::string_view kEstimateSchema;
+extern const std::string_view kPlanSchema;
 }  // namespace embedded
 
 namespace {
@@ -99,7 +100,7 @@ std::string report_schema(std::span<const Metric> table) {
 
 std::vector<std::string> schema_names() {
   return {"config",       "report", "schedule", "suite",       "baseline",    "comparison", "grid",
-          "sweep-result", "check",  "run",      "explanation", "calibration", "estimate"};
+          "sweep-result", "check",  "run",      "explanation", "calibration", "estimate",   "plan"};
 }
 
 std::string schema_text(std::string_view name) {
@@ -115,6 +116,7 @@ std::string schema_text(std::string_view name) {
   if (name == "run") return std::string(embedded::kRunSchema);
   if (name == "explanation") return std::string(embedded::kExplanationSchema);
   if (name == "estimate") return std::string(embedded::kEstimateSchema);
+  if (name == "plan") return std::string(embedded::kPlanSchema);
   if (name == "calibration") return std::string(embedded::kCalibrationSchema);
   throw InputError::unknown_name({}, "schema", name, schema_names());
 }

@@ -30,19 +30,6 @@ constexpr double kMaxSearchedOps = 1000;
 constexpr const char* kOpCosts[] = {"costs.forward", "costs.backward", "costs.backward_input",
                                     "costs.backward_weight", "costs.recompute"};
 
-int chunks_of(const Assignments& assignments) {
-  const auto given = assignments.find("chunks");
-  if (given != assignments.end()) return std::max(std::atoi(given->second.c_str()), 1);
-  const auto schedule = assignments.find("schedule");
-  if (schedule == assignments.end()) return 1;
-  try {
-    return schedules::default_chunks(schedules::find(shown_value(schedule->second)).generator->requirements,
-                                     "");
-  } catch (const Error&) {
-    return 1;
-  }
-}
-
 /// A number, or one with its unit: 1.5, "23.6ms", "80 GB". Tables and words are none.
 struct Quantity {
   double value = 0;
@@ -64,6 +51,23 @@ std::string scaled_quantity(const Quantity& quantity, int factor) {
   return quantity.unit.empty() ? number : io::json_string(number + quantity.unit);
 }
 
+/// "[2,3]" -> "[24,36]"; nothing where an entry is no quantity.
+std::optional<std::string> scaled_limit(const std::string& json, int factor) {
+  if (json.empty() || json.front() != '[') {
+    const auto one = quantity_of(json);
+    return one ? std::optional(scaled_quantity(*one, factor)) : std::nullopt;
+  }
+  std::string out;
+  for (std::size_t at = 1; at < json.size();) {
+    const std::size_t end = std::min(json.find_first_of(",]", at), json.size());
+    const auto one = quantity_of(json.substr(at, end - at));
+    if (!one) return std::nullopt;
+    out += (out.empty() ? "[" : ",") + scaled_quantity(*one, factor);
+    at = end + 1;
+  }
+  return out + "]";
+}
+
 /// Multiplies what of these keys is there; REQUIRES: can_scale().
 template <std::size_t N>
 void scale_costs(Assignments& assignments, const char* const (&keys)[N], int factor) {
@@ -80,13 +84,14 @@ bool can_scale(const Assignments& assignments, const char* const (&keys)[N]) {
   });
 }
 
+constexpr const char* kSizes[] = {"memory.activation_bytes", "memory.released_at_input",
+                                  "memory.static_bytes", "memory.stash_bytes"};
+
 /// Bytes of stages that are a v0-th of a rank; they follow costs.per. Arrays cannot be dealt out again: they stay as they are.
 void give_bytes_per_rank(Assignments& assignments, int v0) {
   if (assignments.count("memory.per") != 0) return;
-  constexpr const char* kBytes[] = {"memory.activation_bytes", "memory.released_at_input",
-                                    "memory.static_bytes", "memory.stash_bytes"};
-  if (can_scale(assignments, kBytes))
-    scale_costs(assignments, kBytes, v0);
+  if (can_scale(assignments, kSizes))
+    scale_costs(assignments, kSizes, v0);
   else
     assignments["memory.per"] = "\"stage\"";
 }
@@ -129,14 +134,6 @@ bool is_now(const Assignments& assignments, const std::string& schedule) {
   } catch (const Error&) {
     return false;
   }
-}
-
-/// Whether sizes are those of one stage each: memory.per, which follows costs.per.
-bool is_per_stage(const Assignments& assignments) {
-  for (const char* key : {"memory.per", "costs.per"})
-    if (const auto given = assignments.find(key); given != assignments.end())
-      return given->second == "\"stage\"";
-  return true;
 }
 
 /// As `simulate` tells it. Its activations are of this row's stages, these are of the given run, so that rows compare: of v0 on a rank
@@ -186,6 +183,26 @@ ScheduleRow refused_row(ScheduleRow row, std::string why) {
 
 }  // namespace
 
+int chunks_of(const Assignments& assignments) {
+  const auto given = assignments.find("chunks");
+  if (given != assignments.end()) return std::max(std::atoi(given->second.c_str()), 1);
+  const auto schedule = assignments.find("schedule");
+  if (schedule == assignments.end()) return 1;
+  try {
+    return schedules::default_chunks(schedules::find(shown_value(schedule->second)).generator->requirements,
+                                     "");
+  } catch (const Error&) {
+    return 1;
+  }
+}
+
+bool is_per_stage(const Assignments& assignments) {
+  for (const char* key : {"memory.per", "costs.per"})
+    if (const auto given = assignments.find(key); given != assignments.end())
+      return given->second == "\"stage\"";
+  return true;
+}
+
 Assignments with_schedule(const Assignments& assignments, const std::string& schedule) {
   if (schedule == io::kCustomSchedule) {
     Assignments custom = assignments;
@@ -202,6 +219,21 @@ Assignments with_schedule(const Assignments& assignments, const std::string& sch
   drop_foreign_options(out, takes);
   if (v0 < takes.min_chunks || v0 > takes.max_chunks || generator.complete) out.erase("chunks");
   if (chunks_of(out) != v0) give_per_rank(out, v0);
+  return out;
+}
+
+Assignments with_sizes_scaled(const Assignments& assignments, int factor) {
+  constexpr const char* kOthers[] = {"memory.receive_bytes", "memory.logits_bytes"};
+  Assignments out = assignments;
+  out.try_emplace("memory.activation_bytes", "1");
+  if (!can_scale(out, kSizes) || !can_scale(out, kOthers)) return assignments;
+  if (const auto limit = out.find("memory.limit_bytes"); limit != out.end()) {
+    const auto scaled = scaled_limit(limit->second, factor);
+    if (!scaled) return assignments;
+    limit->second = *scaled;
+  }
+  scale_costs(out, kSizes, factor);
+  scale_costs(out, kOthers, factor);
   return out;
 }
 

@@ -53,6 +53,16 @@ struct ScheduleRow {
 /// cannot be read; the schedule that is there already changes nothing.
 [[nodiscard]] Assignments with_schedule(const Assignments& assignments, const std::string& schedule);
 
+/// Stages of a rank under the configuration's schedule, its own default where none are given; 1 where the configuration cannot be read.
+[[nodiscard]] int chunks_of(const Assignments& assignments);
+
+/// Whether sizes are those of one stage each: memory.per, which follows costs.per.
+[[nodiscard]] bool is_per_stage(const Assignments& assignments);
+
+/// The workload with all its sizes and limits so many times as large, an activation of a stage without a size counted as 1: sizes that count
+/// activations stay whole where stages are cut into `factor` then. Unchanged where a size is a table of its own.
+[[nodiscard]] Assignments with_sizes_scaled(const Assignments& assignments, int factor);
+
 /// One row. Runs of more than 2e6 ops or 16,384 ranks are left out. Throws nothing.
 [[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
                                        const Limits& limits);
