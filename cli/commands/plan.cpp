@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <ostream>
 #include <thread>
 
 #include "cli/command.hpp"
@@ -17,6 +19,8 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
+#include "sim/io/pictures/pictures.hpp"
+#include "study/plan/plan_picture.hpp"
 #include "study/plan/plan_shown.hpp"
 
 namespace pipeloom::cli::commands {
@@ -24,7 +28,8 @@ namespace {
 
 struct PlanCommand {
   ModelOptions run;
-  std::optional<std::string> objective, vary, target, budget, seed, threads, top, include, schedule_out;
+  std::optional<std::string> objective, vary, target, budget, seed, threads, top, include, schedule_out,
+      pareto;
   bool chart = false;
   bool force = false;
   PrintOptions print;
@@ -48,7 +53,7 @@ constexpr const char* kPlanFooter =
     "  pipeloom plan config.json --limit 60GB\n"
     "  pipeloom plan llama3-70b --hardware h100 --ranks 16 --tp 8 --dp 4 --seq 8192 --microbatches 64 "
     "--schedule-out best.csv\n"
-    "  pipeloom plan config.json --vary order --seconds 10 --json --include orders\n"
+    "  pipeloom plan config.json --vary order --budget 10 --json --include orders\n"
     "  pipeloom plan mixtral-8x7b --hardware h200 --ranks 8 --target megatron --vary schedule,chunks,layers";
 
 void add_plan_options(OptionList& list, PlanCommand& options) {
@@ -73,6 +78,7 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
   list.option("--include", options.include, "orders", "JSON: the queues of every candidate too");
   list.option("--schedule-out", options.schedule_out, "FILE",
               "Write the winner's order: PyTorch's CSV (.csv), or JSON");
+  list.option("--pareto", options.pareto, "FILE", "Draw step time against memory: .svg, .png or .pdf");
   list.flag("--chart", options.chart, "Draw the winner's timeline in the terminal");
   list.flag("--force", options.force, "Overwrite an existing file");
   add_device_options(list, options.run, "The workload");
@@ -171,6 +177,19 @@ void write_winner(const PlanCommand& options, const study::PlanCandidate& winner
   });
 }
 
+using WritePicture = std::function<void(std::ostream&, const draw::Scene&)>;
+
+/// What writes such a file. Throws InputError for other endings.
+WritePicture picture_writer(const std::string& file) {
+  const std::string ending = std::filesystem::path(file).extension().string();
+  if (ending == ".svg") return io::write_svg;
+  if (ending == ".png") return [](std::ostream& out, const draw::Scene& scene) { io::write_png(out, scene); };
+  if (ending == ".pdf") return io::write_pdf;
+  throw InputError(Where{"--pareto"},
+                   fmt::format("'{}' has no ending of a picture; give a name that ends in .svg, .png or .pdf",
+                               shortened(file, 64)));
+}
+
 /// The plan, with a line on a terminal while it is made: "searched loop v=2: 25.0, bound 24.75, gap 1.0 %, 3 s".
 study::Plan make_plan(const study::Assignments& workload, study::PlanOptions& asked, bool says_progress) {
   using Clock = std::chrono::steady_clock;
@@ -214,12 +233,17 @@ void print_plan(const PlanCommand& options, const study::Plan& plan, const study
 ExitCode run_plan(PlanCommand& options) {
   if (options.include) require_choice("--include", *options.include, {"orders"});
   if (options.schedule_out) require_free(*options.schedule_out, options.force);
+  const WritePicture write_picture = options.pareto ? picture_writer(*options.pareto) : nullptr;
+  if (options.pareto) require_free(*options.pareto, options.force);
   const io::Document document = workload_of(options);
   const study::Assignments workload = study::assignments_of(document.root());
   study::PlanOptions asked = plan_options(options, workload.contains("costs.model"));
   const study::Plan plan = make_plan(workload, asked, !options.output.quiet);
   options.output.warn(plan.warnings);
   if (options.schedule_out && !plan.candidates.empty()) write_winner(options, plan.candidates.front());
+  if (options.pareto && !plan.candidates.empty())
+    io::write_file(*options.pareto, overwrite_if(options.force),
+                   [&](std::ostream& out) { write_picture(out, study::pareto_picture(plan)); });
   print_plan(options, plan, asked);
   if (!plan.candidates.empty()) return ExitCode::Ok;
   say("error: nothing fits; the lines above say what is missing\n");

@@ -163,6 +163,12 @@ std::string placement_name(const Placement& placement) {
   return placement == Placement::loop(placement.ranks(), chunks) ? "loop" : "free";
 }
 
+void weigh_bound(PlanCandidate& candidate) {
+  const Ticks bound = candidate.bound.value;
+  candidate.proven = bound > 0 && candidate.makespan <= bound;
+  candidate.gap = bound > 0 ? static_cast<double>(candidate.makespan) / static_cast<double>(bound) - 1 : 0;
+}
+
 PlanCandidate candidate_of(const Variant& variant, Run run) {
   const Metrics& metrics = *run.metrics;
   PlanCandidate out;
@@ -177,9 +183,7 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   for (const RankMetrics& rank : metrics.ranks) out.peaks.push_back(rank.memory.peak_bytes);
   out.peak = run.memory->in_bytes(*std::ranges::max_element(out.peaks));
   out.bound = metrics.lower_bound;
-  out.proven = out.bound.value > 0 && out.makespan <= out.bound.value;
-  out.gap =
-      out.bound.value > 0 ? static_cast<double>(out.makespan) / static_cast<double>(out.bound.value) - 1 : 0;
+  weigh_bound(out);
   out.config = variant.config;
   if (run.model) {
     out.tokens_per_s = tokens_per_s(run.model->training, out.step_time);

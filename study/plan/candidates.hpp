@@ -26,6 +26,9 @@ struct Variant {
 /// Everything that a run says of a candidate but p95 and change.
 [[nodiscard]] PlanCandidate candidate_of(const Variant& variant, Run run);
 
+/// Sets gap and proven from the bound and the makespan.
+void weigh_bound(PlanCandidate& candidate);
+
 /// "92.4 GB on rank 0, 12.4 GB over its limit"; "" where all ranks keep theirs.
 [[nodiscard]] std::string over_limit_text(const Run& run);
 

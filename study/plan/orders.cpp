@@ -63,6 +63,17 @@ std::string progress_text(const orders::SearchProgress& now, TimeUnit unit) {
   return out;
 }
 
+/// What the search knows of all orders, where its problem is the whole truth about the run: nothing that it leaves to the simulation, and no
+/// memory that it only keeps free.
+void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& candidate) {
+  const bool exact = like.effective->step.rule == StepRule::Barrier && !like.program_run &&
+                     like.costs->microbatch_scale.empty() && like.costs->per_op.empty() &&
+                     !like.schedule->contains(OpKind::Recompute);
+  if (!exact || bound.value <= candidate.bound.value || bound.value > candidate.makespan) return;
+  candidate.bound = {bound.value, std::string(bound.name)};
+  weigh_bound(candidate);
+}
+
 }  // namespace
 
 std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
@@ -143,7 +154,9 @@ std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCand
   const io::Config config = config_of(like.config);
   Run run = evaluate_schedule(with_extras(std::move(schedule), config), name, config, limits);
   if (!over_limit_text(run).empty() || run.metrics->step_time >= shortest) return std::nullopt;
-  return candidate_of({name, searched_config(like.config, options), ""}, std::move(run));
+  PlanCandidate candidate = candidate_of({name, searched_config(like.config, options), ""}, std::move(run));
+  take_bound(found->bound, like.run, candidate);
+  return candidate;
 }
 
 }  // namespace pipeloom::study

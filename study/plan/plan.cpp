@@ -10,6 +10,7 @@
 #include <numeric>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
@@ -46,8 +47,8 @@ std::optional<Enum> named(const std::array<std::string_view, kCount>& names, std
 
 class Planner {
  public:
-  Planner(const Assignments& workload, const PlanOptions& options, const Limits& limits)
-      : workload_(workload), options_(options), limits_(limits) {
+  Planner(Assignments workload, const PlanOptions& options, const Limits& limits)
+      : workload_(std::move(workload)), options_(options), limits_(limits) {
     plan_.objective = options.objective;
     plan_.seconds = options.seconds;
     plan_.seed = options.seed;

@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "study/compare": ["sim/*", "study/report", "study/run", "study/text"],
     "study/suite": ["sim/*", "study/report", "study/run", "study/text"],
     "study/estimate": ["sim/*", "schedules", "study/report", "study/run", "study/text"],
-    "study/plan": ["sim/*", "schedules", "study/estimate", "study/report", "study/run", "study/text"],
+    "study/plan": ["sim/*", "schedules", "study/answers", "study/estimate", "study/report", "study/run", "study/text"],
     "study/explain": ["sim", "sim/base", "sim/analysis"],
     "study/explain/shown": ["sim", "sim/base", "sim/io/config", "sim/io/json", "study/explain", "study/text"],
     "study/calibrate": ["sim/*", "schedules", "study/run", "study/explain", "study/text"],

@@ -1,0 +1,147 @@
+// Orders that were searched for, as everything behind them takes them: validation, memory at every instant, messages without tags, PyTorch's
+// file and its loader, and real layers on threads.
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "executor/layers/gradient_check.hpp"
+#include "executor/run/run.hpp"
+#include "executor/small_layers.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/io/formats/torch_csv.hpp"
+#include "sim/messages/message_plans.hpp"
+#include "sim/orders/search/search.hpp"
+#include "sim/torch/lowering.hpp"
+#include "support/catch.hpp"
+#include "support/message_pairs.hpp"
+#include "support/random_problem.hpp"
+#include "support/torch_run.hpp"
+
+namespace pipeloom::executor::searched_orders_test {
+namespace {
+
+/// 50 of them: 2 to 4 ranks with one to four stages each, unequal times, links and memory, and a limit in two of three.
+struct Drawn {
+  Placement placement;
+  Terms terms;
+  std::vector<Bytes> limit;
+  int microbatches = 0;
+  Schedule schedule;
+};
+
+Placement drawn_placement(test::Random& random) {
+  const int ranks = 2 + random.below(3);
+  switch (random.below(5)) {
+    case 0:
+      return Placement::linear(ranks);
+    case 1:
+      return Placement::loop(ranks, 2);
+    case 2:
+      return Placement::wave(ranks, 2);
+    case 3:
+      return Placement::wave(ranks, 4);
+    default: {
+      // Any map that leaves no rank without a stage.
+      std::vector<Rank> slots;
+      for (int rank = 0; rank < ranks; ++rank) slots.emplace_back(rank);
+      for (int more = random.below(3); more > 0; --more) slots.emplace_back(random.below(ranks));
+      const int stages = static_cast<int>(slots.size());
+      return Placement::custom(ranks, stages, 1, std::move(slots));
+    }
+  }
+}
+
+Terms drawn_terms(const Placement& placement, test::Random& random) {
+  Terms terms = uniform_terms(placement, {.delay = random.below(4)});
+  for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight, OpKind::Backward})
+    for (Ticks& duration : terms.costs.duration[index_of(kind)]) duration = random.between(1, 9);
+  for (std::size_t s = 0; s < terms.memory.activation.size(); ++s) {
+    terms.memory.activation[s] = random.between(2, 5);
+    terms.memory.released_at_input[s] = random.between(0, 2);
+  }
+  return terms;
+}
+
+Drawn draw(std::uint64_t seed) {
+  test::Random random(seed);
+  const Placement placement = drawn_placement(random);
+  const Terms terms = drawn_terms(placement, random);
+  std::vector<Bytes> limit;
+  if (random.chance(67)) limit.assign(static_cast<std::size_t>(placement.ranks()), random.between(24, 48));
+  const int microbatches = 2 + random.below(6);
+  const auto problem = orders::make_problem(
+      placement, microbatches, terms, limit,
+      random.chance(50) ? orders::Objective::Window : orders::Objective::Makespan, random.chance(80));
+  const auto found = search_order(problem, {}, {.work = 30'000, .seed = seed});
+  REQUIRE(found);
+  return {placement, terms, limit, microbatches, schedule_of(problem, placement, found->order)};
+}
+
+/// The most that the rank ever holds, op by op: F takes a stage's activation, I gives its part back, W or B the rest.
+Bytes most_held(const Drawn& drawn, Rank rank) {
+  const MemoryModel& memory = drawn.terms.memory;
+  Bytes held = 0;
+  Bytes most = 0;
+  for (std::size_t i = drawn.schedule.queue_begin(rank); i < drawn.schedule.queue_end(rank); ++i) {
+    const Op op = drawn.schedule.ops()[i];
+    const std::size_t s = op.stage().at();
+    if (op.kind() == OpKind::Forward) held += memory.activation[s];
+    most = std::max(most, held);
+    if (op.kind() == OpKind::BackwardInput) held -= memory.released_at_input[s];
+    if (op.kind() == OpKind::BackwardWeight) held -= memory.activation[s] - memory.released_at_input[s];
+    if (op.kind() == OpKind::Backward) held -= memory.activation[s];
+  }
+  CHECK(held == 0);
+  return most;
+}
+
+Schedule through_csv(const Schedule& schedule) {
+  std::ostringstream out;
+  io::write_torch_csv(out, schedule);
+  return io::read_torch_csv(out.str(), "order.csv").schedule;
+}
+
+/// What is wrong with the gradients of two steps on threads, with integers, whose sums are exact.
+std::string wrong_gradients(const Drawn& drawn) {
+  const LayersConfig config = small(Arithmetic::Integer);
+  const Program program = async_plan(std::make_shared<const Schedule>(drawn.schedule), {});
+  Layers layers(config);
+  RunOptions options{.warmup_steps = 0, .steps = 2};
+  options.checksums = true;
+  options.timeout_seconds = 20;
+  const RunResult run = run_on_cpu(program, layers, options);
+  return first_mismatch(reference_of(config, sizes_of(drawn.schedule)),
+                        collect_gradients(drawn.schedule, run.gradients));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "50 searched orders: legal, within their limit, carried by PyTorch's file and loader, right gradients") {
+  std::size_t limited = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    INFO("seed " << seed);
+    const Drawn drawn = draw(seed);
+    const Schedule& schedule = drawn.schedule;
+    CHECK(validate(schedule).empty());
+    for (std::size_t r = 0; r < drawn.limit.size(); ++r)
+      CHECK(most_held(drawn, Rank(static_cast<int>(r))) <= drawn.limit[r]);
+    limited += drawn.limit.empty() ? 0U : 1U;
+    const Schedule back = through_csv(schedule);
+    CHECK(std::ranges::equal(back.ops(), schedule.ops()));
+    const ActionLists lists = torch::lower(schedule);
+    const Placement& placement = schedule.placement();
+    CHECK(test::mispaired(lists, [&](Stage stage, Microbatch) { return placement.rank_of(stage); }) == "");
+    const tests::TorchRun torch =
+        tests::run_as_torch(lists, schedule.ranks(), schedule.stages(), schedule.microbatches());
+    INFO(torch.why);
+    CHECK(torch.end == tests::TorchRun::End::Right);
+    CHECK(wrong_gradients(drawn) == "");
+  }
+  CHECK(limited >= 20);
+}
+
+}  // namespace pipeloom::executor::searched_orders_test

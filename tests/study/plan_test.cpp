@@ -1,0 +1,309 @@
+#include "study/plan/plan.hpp"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <pipeloom/error.hpp>
+#include "study/plan/plan_picture.hpp"
+#include "study/plan/plan_shown.hpp"
+#include "study/run/evaluate.hpp"
+#include "support/catch.hpp"
+
+namespace plan_test {
+
+using namespace pipeloom;
+using study::Assignments;
+using study::Plan;
+using study::PlanCandidate;
+using study::PlanObjective;
+using study::PlanOptions;
+using study::Vary;
+
+namespace {
+
+constexpr Ticks kUnit = 1'000'000'000;
+
+/// p = 4, m = 8, F = I = W = 1, B = 2: 1F1B takes (m + p - 1) * 3 = 33.
+Assignments small() {
+  return {{"ranks", "4"}, {"microbatches", "8"}, {"schedule", "\"1f1b\""}};
+}
+
+study::VarySet all_but_layers() {
+  study::VarySet out;
+  for (const Vary vary : {Vary::Schedule, Vary::Chunks, Vary::Placement, Vary::Order}) out.add(vary);
+  return out;
+}
+
+PlanOptions options() {
+  PlanOptions out;
+  out.vary = all_but_layers();
+  out.seconds = 0.2;
+  return out;
+}
+
+Plan plan_of(const Assignments& workload, const PlanOptions& asked = options()) {
+  return study::make_plan(workload, asked, {});
+}
+
+Bytes largest(const std::vector<Bytes>& values) {
+  return *std::ranges::max_element(values);
+}
+
+}  // namespace
+
+TEST_CASE("a plan ranks what fits, and says how each compares with what runs now") {
+  const Plan plan = plan_of(small());
+  REQUIRE(plan.baseline);
+  CHECK(plan.baseline->step_time == 33 * kUnit);
+  CHECK(plan.baseline->schedule == "1f1b");
+  REQUIRE(plan.baseline_among);
+  CHECK(plan.candidates[*plan.baseline_among].change == 0.0);
+  const PlanCandidate& best = plan.candidates.front();
+  // A rank has 24 of work; with four stages a rank nobody starts later than 3 / 4 behind the first.
+  CHECK(best.step_time == 24 * kUnit + 3 * kUnit / 4);
+  CHECK(best.proven);
+  CHECK(best.change == 24.75 / 33 - 1);
+  for (std::size_t i = 1; i < plan.candidates.size(); ++i)
+    CHECK(plan.candidates[i - 1].step_time <= plan.candidates[i].step_time);
+}
+
+TEST_CASE("numbers of a plan's candidates are those of their configurations") {
+  const Plan plan = plan_of(small());
+  for (const PlanCandidate& candidate : plan.candidates) {
+    INFO(candidate.name);
+    CHECK(candidate.bound.value <= candidate.makespan);
+    CHECK(candidate.proven == (candidate.bound.value == candidate.makespan));
+    CHECK(validate(*candidate.run.schedule).empty());
+    if (candidate.searched()) continue;  // its order is a file that nobody wrote here
+    const Run again = study::evaluate(study::config_of(candidate.config), {});
+    CHECK(again.metrics->step_time == candidate.step_time);
+    CHECK(again.metrics->bubble_ratio == candidate.bubble_ratio);
+  }
+  std::vector<std::string> names;
+  for (const PlanCandidate& candidate : plan.candidates) names.push_back(candidate.name);
+  std::ranges::sort(names);
+  CHECK(std::ranges::adjacent_find(names) == names.end());
+}
+
+TEST_CASE("a plan's candidates keep the limit on every rank, and what does not is said with its excess") {
+  for (const int limit : {1, 2, 3, 4}) {
+    INFO(limit);
+    Assignments workload = small();
+    workload["memory.activation_bytes"] = "12";
+    workload["memory.released_at_input"] = "6";
+    workload["memory.limit_bytes"] = std::to_string(12 * limit);
+    const Plan plan = plan_of(workload);
+    REQUIRE_FALSE(plan.candidates.empty());
+    for (const PlanCandidate& candidate : plan.candidates) {
+      INFO(candidate.name);
+      CHECK(candidate.run.memory->in_bytes(largest(candidate.peaks)) <= 12 * limit);
+      CHECK(candidate.peak <= 12 * limit);
+    }
+    // 1F1B holds p = 4 microbatches.
+    CHECK(plan.baseline_fits == (limit == 4));
+    CHECK(plan.baseline_among.has_value() == (limit == 4));
+    const auto told = std::ranges::find(plan.rejected, "1f1b", &study::PlanRejected::name);
+    CHECK((told != plan.rejected.end()) == (limit < 4));
+    if (told != plan.rejected.end()) CHECK(told->why.find("over its limit") != std::string::npos);
+  }
+}
+
+TEST_CASE("peaks that count activations compare between stages of any size") {
+  Assignments workload = small();
+  workload["schedule"] = "\"interleaved-1f1b\"";
+  workload["chunks"] = "2";
+  workload["memory.limit_bytes"] = "6";  // of its stages: three of a whole rank's
+  const Plan plan = plan_of(workload);
+  REQUIRE(plan.baseline);
+  CHECK(plan.baseline->peak == 11);  // 2 (p - 1) + (v - 1) p + 1 chunk passes on rank 0
+  for (const PlanCandidate& candidate : plan.candidates) {
+    INFO(candidate.name);
+    CHECK(candidate.peak <= 6);
+    // A stage has 2 / chunks of the work of one of the baseline's, and as much of its activation.
+    const Ticks work = candidate.run.costs->duration[index_of(OpKind::Forward)].front();
+    CHECK(work * candidate.chunks == Approx(2 * kUnit));
+  }
+}
+
+TEST_CASE("equal inputs, seeds and numbers of threads give equal plans") {
+  Assignments workload = small();
+  workload["costs.forward"] = "1.3";
+  workload["costs.backward_input"] = "1.1";
+  workload["costs.backward_weight"] = "0.9";
+  workload["costs.transfer.latency"] = "0.2";
+  workload["memory.limit_bytes"] = "3";
+  for (const int threads : {1, 3}) {
+    PlanOptions asked = options();
+    asked.threads = threads;
+    CHECK(study::plan_json(plan_of(workload, asked), 100, true) ==
+          study::plan_json(plan_of(workload, asked), 100, true));
+  }
+}
+
+TEST_CASE("the first candidate is the best by the objective") {
+  for (const PlanObjective objective : {PlanObjective::StepTime, PlanObjective::Makespan,
+                                        PlanObjective::MaxWindow, PlanObjective::PeakBytes}) {
+    PlanOptions asked = options();
+    asked.objective = objective;
+    const Plan plan = plan_of(small(), asked);
+    const auto value = [&](const PlanCandidate& candidate) -> double {
+      if (objective == PlanObjective::PeakBytes) return candidate.peak;
+      if (objective == PlanObjective::Makespan) return static_cast<double>(candidate.makespan);
+      if (objective == PlanObjective::MaxWindow) return static_cast<double>(candidate.window);
+      return static_cast<double>(candidate.step_time);
+    };
+    INFO(study::name_of(objective));
+    for (const PlanCandidate& candidate : plan.candidates)
+      CHECK(value(plan.candidates.front()) <= value(candidate));
+  }
+}
+
+TEST_CASE("a plan's front is what nothing beats in both step time and peak") {
+  const Plan plan = plan_of(small());
+  const auto beats = [](const PlanCandidate& a, const PlanCandidate& b) {
+    return a.step_time <= b.step_time && a.peak <= b.peak && (a.step_time < b.step_time || a.peak < b.peak);
+  };
+  for (const PlanCandidate& one : plan.candidates) {
+    const auto i = static_cast<std::size_t>(&one - plan.candidates.data());
+    const bool front = std::ranges::find(plan.pareto, i) != plan.pareto.end();
+    const bool beaten =
+        std::ranges::any_of(plan.candidates, [&](const PlanCandidate& other) { return beats(other, one); });
+    INFO(one.name);
+    if (front) CHECK_FALSE(beaten);
+    if (!front && !beaten) {  // it is as good as one that is on it
+      CHECK(std::ranges::any_of(plan.pareto, [&](std::size_t other) {
+        return plan.candidates[other].step_time == one.step_time && plan.candidates[other].peak == one.peak;
+      }));
+    }
+  }
+  CHECK(plan.pareto.size() >= 2);
+}
+
+TEST_CASE("a plan's picture has a point for every candidate, named ones on its front, and the limit") {
+  Assignments workload = small();
+  workload["memory.activation_bytes"] = "12";
+  workload["memory.limit_bytes"] = "36";
+  const Plan plan = plan_of(workload);
+  const draw::Scene scene = study::pareto_picture(plan);
+  std::size_t points = 0;
+  std::size_t limits = 0;
+  std::string words;
+  for (const draw::Shape& shape : scene.shapes) {
+    if (const auto* mark = std::get_if<draw::Rectangle>(&shape); mark && mark->role == draw::Role::Op) {
+      ++points;
+      CHECK(mark->x > 0);
+      CHECK(mark->x + mark->width < scene.width);
+      CHECK(mark->y > 0);
+      CHECK(mark->y + mark->height < scene.height);
+    }
+    if (const auto* line = std::get_if<draw::Line>(&shape); line && line->role == draw::Role::MemoryLimit)
+      ++limits;
+    if (const auto* text = std::get_if<draw::Text>(&shape)) words += text->text + '\n';
+  }
+  CHECK(limits == 1);
+  // 1F1B holds 48 of 36 and is no candidate, but what runs now.
+  CHECK(points == plan.candidates.size() + 1);
+  CHECK(words.find("1f1b (now)") != std::string::npos);
+  CHECK(words.find(plan.candidates[plan.pareto.front()].name) != std::string::npos);
+}
+
+TEST_CASE("a plan for a target has only what the target can run") {
+  for (const study::Target& target : study::targets()) {
+    INFO(target.name);
+    PlanOptions asked = options();
+    asked.target = &target;
+    const Plan plan = plan_of(small(), asked);
+    CHECK_FALSE(plan.candidates.empty());
+    for (const PlanCandidate& candidate : plan.candidates) {
+      INFO(candidate.name);
+      CHECK(study::target_refusal(target, candidate.schedule).empty());
+      CHECK((target.any_order || !candidate.searched()));
+    }
+    CHECK(std::ranges::any_of(plan.rejected, [](const auto& one) { return one.name == "chimera"; }));
+  }
+}
+
+TEST_CASE("a plan with nothing but the order to change keeps placement and schedule's stages") {
+  PlanOptions asked = options();
+  asked.vary = {};
+  asked.vary.add(Vary::Order);
+  const Plan plan = plan_of(small(), asked);
+  REQUIRE(plan.candidates.size() == 2);
+  // Rank 3 starts at 3, has 24 of work, and its last I may be followed by nothing: 27.
+  CHECK(plan.candidates.front().step_time == 27 * kUnit);
+  CHECK(plan.candidates.front().placement == "linear");
+  CHECK(plan.candidates.front().proven);
+}
+
+TEST_CASE("advice says what a simulation says") {
+  Assignments workload = small();
+  workload["memory.activation_bytes"] = "1";
+  workload["memory.limit_bytes"] = "3";
+  PlanOptions asked = options();
+  asked.vary = {};
+  asked.vary.add(Vary::Order);
+  const Plan plan = plan_of(workload, asked);
+  REQUIRE_FALSE(plan.candidates.empty());
+  const PlanCandidate& winner = plan.candidates.front();
+  REQUIRE(plan.advice.size() == 1);
+  const study::PlanAdvice& advice = plan.advice.front();
+  INFO(advice.text);
+  CHECK(advice.saves > 0);
+  CHECK(advice.saves ==
+        1 - static_cast<double>(advice.run.metrics->step_time) / static_cast<double>(winner.step_time));
+  // One rank may hold one more, the others what they may now.
+  std::size_t more = 0;
+  for (const RankMetrics& rank : advice.run.metrics->ranks) {
+    CHECK(rank.memory.peak_bytes <= 4);
+    more += rank.memory.peak_bytes > 3 ? 1 : 0;
+  }
+  CHECK(more == 1);
+}
+
+TEST_CASE("a plan that is ended at once has what runs now, and says what was not tried") {
+  PlanOptions asked = options();
+  asked.progress = [](const std::string&, const std::string&) { return false; };
+  const Plan plan = plan_of(small(), asked);
+  REQUIRE(plan.baseline);
+  CHECK(plan.baseline->step_time == 33 * kUnit);
+  CHECK(std::ranges::any_of(plan.rejected,
+                            [](const auto& one) { return one.why.find("ended") != std::string::npos; }));
+}
+
+TEST_CASE("p95 is of the best candidates under noise") {
+  Assignments workload = small();
+  workload["costs.noise"] = R"({"model": "lognormal", "sigma": 0.1})";
+  PlanOptions asked = options();
+  asked.objective = PlanObjective::P95;
+  const Plan plan = plan_of(workload, asked);
+  REQUIRE(plan.candidates.front().p95);
+  for (const PlanCandidate& candidate : plan.candidates)
+    if (candidate.p95) {
+      INFO(candidate.name);
+      CHECK(*candidate.p95 >= *plan.candidates.front().p95);
+      // Noise makes ops of p = 4 ranks wait for the slowest: the longest twentieth is longer than without.
+      CHECK(*candidate.p95 > candidate.makespan);
+    }
+}
+
+TEST_CASE("a plan that cannot be made says why") {
+  const auto message = [](Assignments workload, PlanObjective objective) -> std::string {
+    PlanOptions asked = options();
+    asked.objective = objective;
+    try {
+      (void)plan_of(workload, asked);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Assignments forward = small();
+  forward["options.forward_only"] = "true";
+  CHECK(message(forward, PlanObjective::StepTime).find("training steps") != std::string::npos);
+  CHECK(message(small(), PlanObjective::P95).find("costs.noise") != std::string::npos);
+  CHECK(message(small(), PlanObjective::TokensPerS).find("costs.model") != std::string::npos);
+}
+
+}  // namespace plan_test
