@@ -138,7 +138,7 @@ std::vector<OrderCase> order_cases(const std::string& json_text) {
   const Json all = Json::parse(json_text);
   std::vector<OrderCase> out;
   for (const Json& one : all.is_array() ? all : all.value("cases", Json::array()))
-    out.push_back(order_case(one));
+    if (least_cost(one)) out.push_back(order_case(one));
   return out;
 }
 

@@ -29,7 +29,7 @@ struct OrderCase {
   [[nodiscard]] std::optional<orders::Order> order() const;
 };
 
-/// The cases of a JSON text: a list, or an object whose `cases` is one.
+/// The cases with a cost of a JSON text: a list, or an object whose `cases` is one.
 std::vector<OrderCase> order_cases(const std::string& json_text);
 /// Those of golden/zerobubble/<file>.json.
 std::vector<OrderCase> golden_order_cases(const std::string& file);

@@ -50,17 +50,53 @@ std::int32_t shared_cap(const Problem& problem, const std::vector<Ticks>& trips,
   return clamped(static_cast<Ticks>(std::min(share + extra, 1e9)), problem);
 }
 
+/// Where a stage's target and cap come from.
+enum class Counts : std::uint8_t {
+  Fits,    ///< as many F as end before the first I can come
+  Trips,   ///< how long its microbatches are away, at some pace
+  Depths,  ///< how many stages are behind it: a share of what the rank's limit holds, as the warm-ups of ZB-H1 and ZB-H2 fall
+};
+
 struct Guess {
+  Counts counts = Counts::Trips;
   Pace pace = Pace::Forwards;
   double scale = 1;       // of the target
   double extra_cap = -1;  // below 0: memory alone is the cap
   RankPolicy rank = {};
 };
 
+/// F that end before the first I can come: one more would keep it waiting, and all stages before this one with it.
+StagePolicy by_fit(const Problem& problem, const std::vector<Ticks>& trips, std::size_t stage,
+                   const Guess& guess) {
+  const Ticks forward = std::max<Ticks>(problem.stages[stage].forward, 1);
+  const auto count = static_cast<Ticks>(guess.scale * static_cast<double>(trips[stage] / forward));
+  return {clamped(count - 1, problem), clamped(count, problem)};
+}
+
+/// Target and cap that fall evenly from what the rank's limit holds, or what twice the stages' number is, to one.
+StagePolicy by_depth(const Problem& problem, std::size_t stage, const Guess& guess) {
+  constexpr double kMost = 2;  // microbatches for each stage from here on: more never make a step shorter
+  const StageWork& work = problem.stages[stage];
+  const Bytes limit = problem.limit[work.rank];
+  const Bytes claim = std::max(work.held, work.kept);
+  const auto stages = static_cast<double>(problem.stages.size());
+  double share = kMost;
+  if (limit != kNoLimit && claim > 0)
+    share = std::min(share, static_cast<double>(limit) / static_cast<double>(claim) / stages);
+  const auto count =
+      static_cast<Ticks>(std::ceil(guess.scale * share * (stages - static_cast<double>(stage))));
+  return {clamped(count - 1, problem), clamped(guess.extra_cap < 0 ? kMaxTicks : count, problem)};
+}
+
 Policy policy_of(const Problem& problem, const std::vector<Ticks>& trips, const Guess& guess) {
   Policy out;
   out.ranks.assign(problem.ranks(), guess.rank);
   for (std::size_t s = 0; s < problem.stages.size(); ++s) {
+    if (guess.counts != Counts::Trips) {
+      out.stages.push_back(guess.counts == Counts::Fits ? by_fit(problem, trips, s, guess)
+                                                        : by_depth(problem, s, guess));
+      continue;
+    }
     const Ticks pace = pace_of(problem, problem.stages[s].rank, guess.pace);
     const double target = std::ceil(guess.scale * static_cast<double>(trips[s]) / static_cast<double>(pace));
     StagePolicy stage{clamped(static_cast<Ticks>(std::min(target, 1e9)), problem),
@@ -73,6 +109,13 @@ Policy policy_of(const Problem& problem, const std::vector<Ticks>& trips, const 
 
 std::vector<Guess> linear_guesses() {
   std::vector<Guess> out;
+  for (const RankPolicy rank :
+       {RankPolicy{.patience = 10}, {.patience = 60}, {.patience = 90}, {.patience = 0, .yield = 8}})
+    out.push_back({.counts = Counts::Fits, .rank = rank});
+  for (const RankPolicy rank : {RankPolicy{.patience = 60}, {.patience = 10}, {.patience = 0, .yield = 20}})
+    out.push_back({.counts = Counts::Depths, .extra_cap = 0, .rank = rank});
+  for (const std::int32_t yield : {8, 20})
+    out.push_back({.counts = Counts::Depths, .scale = 0.5, .rank = {.patience = 0, .yield = yield}});
   for (const RankPolicy rank : {RankPolicy{.patience = 60},
                                 {.patience = 90, .yield = 30},
                                 {.patience = 90},
@@ -122,7 +165,8 @@ void change(Policy& policy, const Problem& problem, Random& random) {
 
 Policy random_policy(const Problem& problem, const std::vector<Ticks>& trips, Random& random) {
   return policy_of(problem, trips,
-                   {.pace = static_cast<Pace>(random.below(3)),
+                   {.counts = is_linear(problem) ? static_cast<Counts>(random.below(3)) : Counts::Trips,
+                    .pace = static_cast<Pace>(random.below(3)),
                     .scale = 0.4 + 1.6 * random.unit(),
                     .extra_cap = random.below(4) == 0 ? -1 : 2 * random.unit(),
                     .rank = {.patience = random.between(20, 150),
