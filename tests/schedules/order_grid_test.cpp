@@ -80,7 +80,7 @@ std::size_t size_of(const OrderCase& one) {
 
 /// Every `step`th case of a file that has at most so many microbatches and ranks to time.
 std::vector<OrderCase> some_of(const std::string& file, std::size_t step) {
-  constexpr std::size_t kMost = 2000;  // ranks times microbatches: the larger ones are for the whole grid
+  constexpr std::size_t kMost = 5000;  // ranks times microbatches: the larger ones are for the whole grid
   std::vector<OrderCase> out;
   const std::vector<OrderCase> all = recorded::golden_order_cases(file);
   for (std::size_t i = 0; i < all.size(); i += step)
@@ -104,19 +104,14 @@ TEST_CASE("order grid: recorded orders are read as words, with their cost and wi
 TEST_CASE("order grid: a tenth of zb-auto's cases, without published orders") {
   std::map<std::string, Tally> tallies;
   for (const OrderCase& one : some_of("zb_auto", 10)) run_case(one, *one.least, {}, tallies[limit_name(one)]);
-  // With F, B and W apart and 8 to 32 ranks, two of these 23 are not met within this work.
-  int worse = 0;
-  int proven = 0;
   for (const auto& [limit, tally] : tallies) {
     INFO(limit);
-    worse += tally.worse;
-    proven += tally.proven;
-    CHECK(tally.worst < 0.01);
-    if (limit >= "1.00p") CHECK(tally.mean_gap() < 0.26);
+    CHECK(tally.worse == 0);
+    if (limit == "1.00p") CHECK(tally.proven == tally.cases);
+    if (limit == "1.50p") CHECK(tally.mean_gap() < 0.05);
+    if (limit == "2.00p") CHECK(tally.mean_gap() < 0.1);
   }
-  CHECK(worse <= 2);
-  CHECK(proven >= 20);
-  CHECK(tallies.at("1.50p").proven == tallies.at("1.50p").cases);
+  CHECK(tallies.at("1.00p").cases + tallies.at("1.50p").cases + tallies.at("2.00p").cases >= 25);
 }
 
 TEST_CASE("order grid: cases below p activations, without published orders") {
