@@ -69,7 +69,8 @@ struct Guess {
 StagePolicy by_fit(const Problem& problem, const std::vector<Ticks>& trips, std::size_t stage,
                    const Guess& guess) {
   const Ticks forward = std::max<Ticks>(problem.stages[stage].forward, 1);
-  const auto count = static_cast<Ticks>(guess.scale * static_cast<double>(trips[stage] / forward));
+  const Ticks fits = trips[stage] / forward;
+  const auto count = static_cast<Ticks>(guess.scale * static_cast<double>(fits));
   return {clamped(count - 1, problem), clamped(count, problem)};
 }
 
