@@ -63,12 +63,20 @@ std::string progress_text(const orders::SearchProgress& now, TimeUnit unit) {
   return out;
 }
 
+/// Whether the problem's limits are the run's own. They leave a receive buffer and the logits free all the time, which the run needs at times.
+bool has_exact_limits(const MemoryModel& memory) {
+  const auto none = [](const std::vector<Bytes>& bytes) {
+    return std::ranges::all_of(bytes, [](Bytes one) { return one == 0; });
+  };
+  return memory.limit.empty() || (none(memory.receive) && none(memory.logits));
+}
+
 /// What the search knows of all orders, where its problem is the whole truth about the run: nothing that it leaves to the simulation, and no
 /// memory that it only keeps free.
 void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& candidate) {
   const bool exact = like.effective->step.rule == StepRule::Barrier && !like.program_run &&
                      like.costs->microbatch_scale.empty() && like.costs->per_op.empty() &&
-                     !like.schedule->contains(OpKind::Recompute);
+                     !like.schedule->contains(OpKind::Recompute) && has_exact_limits(*like.memory);
   if (!exact || bound.value <= candidate.bound.value || bound.value > candidate.makespan) return;
   candidate.bound = {bound.value, std::string(bound.name)};
   weigh_bound(candidate);

@@ -231,13 +231,23 @@ class Planner {
     return {step, 0};
   }
 
-  void say_peaks_in_activations() {
-    for (PlanCandidate& candidate : plan_.candidates) candidate.peak /= parts_;
-    if (plan_.baseline) plan_.baseline->peak /= parts_;
+  void measure_peaks() {
+    const auto say = [this](PlanCandidate& candidate) {
+      candidate.peak_unit = parts_;
+      candidate.peak /= parts_;
+    };
+    std::ranges::for_each(plan_.candidates, say);
+    if (plan_.baseline) say(*plan_.baseline);
+    if (plan_.baseline || !plan_.candidates.empty()) {
+      const PlanCandidate& own = plan_.baseline ? *plan_.baseline : plan_.candidates.front();
+      const MemoryModel& memory = *own.run.memory;
+      if (counts_activations(memory))
+        plan_.activation = own.said(std::ranges::max(memory.activation) * memory.passes);
+    }
   }
 
   void sort_out() {
-    say_peaks_in_activations();
+    measure_peaks();
     const auto by_key = [this](const PlanCandidate& a, const PlanCandidate& b) { return key(a) < key(b); };
     std::ranges::stable_sort(plan_.candidates, {}, [](const PlanCandidate& c) { return c.step_time; });
     tell_apart();

@@ -80,14 +80,17 @@ struct PlanCandidate {
       {};  ///< of the step against the baseline, -0.18 for 18 % shorter; of its own updates where it has several
   double bubble_ratio = 0;
   std::vector<Bytes> peaks = {};  ///< [rank], in the run's units (MemoryModel::parts)
-  double peak =
-      0;  ///< of the fullest rank, in bytes, or in activations of a stage of the workload where sizes are relative: comparable between candidates
+  /// How many bytes of the run one of `peak` is: 1, or where sizes are relative those of an activation of a stage of the workload.
+  double peak_unit = 1;
+  double peak = 0;        ///< of the fullest rank, comparable between candidates: see said()
   LowerBound bound = {};  ///< on `makespan`
   double gap = 0;         ///< makespan / bound - 1
   bool proven = false;    ///< no order of these ops on these ranks within the limit is shorter
   Assignments config = {};
   Run run = {};
 
+  /// A number of `peaks`, or of the run's limits, in the measure of `peak`.
+  [[nodiscard]] double said(Bytes units) const { return run.memory->in_bytes(units) / peak_unit; }
   [[nodiscard]] bool searched() const { return schedule == "custom"; }
 };
 
@@ -109,6 +112,8 @@ struct Plan {
       {};  ///< the given configuration, whether it fits or not; nothing where its schedule refuses it
   std::optional<std::size_t> baseline_among = {};  ///< which of the candidates is the baseline
   bool baseline_fits = false;
+  /// Where sizes are relative: an activation of a stage of the workload, in the measure of PlanCandidate::peak; people read peaks in it. Else 0.
+  double activation = 0;
   std::vector<PlanCandidate> candidates = {};  ///< those that fit, best first
   std::vector<PlanRejected> rejected = {};
   std::vector<std::size_t> pareto =

@@ -54,7 +54,7 @@ void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool o
   member_or_null(out, "change", candidate.change);
   out.key("bubble_ratio").number(candidate.bubble_ratio);
   out.line(kIndent).key("peak_bytes").array();
-  for (const Bytes peak : candidate.peaks) out.number(candidate.run.memory->in_bytes(peak));
+  for (const Bytes peak : candidate.peaks) out.number(candidate.said(peak));
   out.close();
   out.line(kIndent)
       .key("lower_bound")

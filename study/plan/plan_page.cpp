@@ -27,14 +27,14 @@ struct Shown {
   bool tokens = false;
   bool p95 = false;
   bool change = false;
+  double activation = 0;  ///< Plan::activation
   TimeFormat time;
 };
 
 /// Sizes that are relative are told in those of the input, so that candidates with other numbers of stages compare.
-std::string peak_text(const PlanCandidate& candidate) {
-  const MemoryModel& memory = *candidate.run.memory;
-  if (counts_activations(memory)) return fmt::format("{:.4g}", candidate.peak);
-  return memory_cell(memory, *std::ranges::max_element(candidate.peaks));
+std::string peak_text(const PlanCandidate& candidate, double activation) {
+  if (activation > 0) return fmt::format("{:.4g}", candidate.peak / activation);
+  return memory_cell(*candidate.run.memory, *std::ranges::max_element(candidate.peaks));
 }
 
 std::vector<Column> columns_of(const Shown& shown, TimeUnit unit) {
@@ -56,7 +56,7 @@ std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& s
     out.push_back(candidate.tokens_per_s ? fmt::format("{:.0f}", *candidate.tokens_per_s) : "-");
   if (shown.change) out.push_back(candidate.change ? fmt::format("{:+.1f} %", 100 * *candidate.change) : "-");
   out.push_back(share_text(candidate.bubble_ratio));
-  out.push_back(peak_text(candidate));
+  out.push_back(peak_text(candidate, shown.activation));
   out.push_back(gap_text(candidate));
   out.push_back(mark);
   return out;
@@ -88,7 +88,7 @@ Shown shown_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows) 
     return std::ranges::any_of(rows, [&](const PlanCandidate* row) { return (row->*member).has_value(); });
   };
   Shown shown{any(&PlanCandidate::tokens_per_s), any(&PlanCandidate::p95), plan.baseline.has_value(),
-              TimeFormat(rows.front()->run.timeline.unit)};
+              plan.activation, TimeFormat(rows.front()->run.timeline.unit)};
   for (const PlanCandidate* row : rows) {
     shown.time.include(row->step_time);
     shown.time.include(row->p95.value_or(0));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/draw/box.hpp"
 #include "sim/draw/palette.hpp"
 #include "study/answers/select.hpp"
 #include "study/text/numbers.hpp"
@@ -28,21 +29,13 @@ constexpr OpKind kSearched = OpKind::BackwardInput;
 constexpr std::size_t kMarksAcross = 7;
 constexpr std::size_t kMarksUp = 6;
 
-struct Box {
-  double left, top, right, bottom;
-  [[nodiscard]] bool meets(const Box& other) const {
-    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
-  }
-};
-
 /// The limit in the candidate's own measure of its peak; nothing where there is none, or ranks differ.
 std::optional<double> limit_of(const PlanCandidate& candidate) {
-  const MemoryModel& memory = *candidate.run.memory;
-  const Bytes most = *std::ranges::max_element(candidate.peaks);
-  if (memory.limit.empty() || most <= 0) return std::nullopt;
-  const auto [low, high] = std::ranges::minmax(memory.limit);
+  const std::vector<Bytes>& limit = candidate.run.memory->limit;
+  if (limit.empty()) return std::nullopt;
+  const auto [low, high] = std::ranges::minmax(limit);
   if (low != high) return std::nullopt;
-  return candidate.peak * memory.in_bytes(high) / memory.in_bytes(most);
+  return candidate.said(high);
 }
 
 class Picture {
@@ -50,7 +43,7 @@ class Picture {
   explicit Picture(const Plan& plan)
       : plan_(plan),
         unit_(plan.candidates.front().run.timeline.unit),
-        relative_(counts_activations(*plan.candidates.front().run.memory)),
+        relative_(plan.activation > 0),
         limit_(limit_of(plan.candidates.front())),
         colours_(draw::surface_of(draw::Theme::Light)) {
     set_scales();
@@ -75,6 +68,8 @@ class Picture {
   [[nodiscard]] double step(const PlanCandidate& candidate) const {
     return to_double(candidate.step_time, unit_);
   }
+  /// Along the axis: bytes, or activations.
+  [[nodiscard]] double along(double peak) const { return relative_ ? peak / plan_.activation : peak; }
   [[nodiscard]] bool is_own(const PlanCandidate& candidate) const {
     return plan_.baseline && &candidate == &*plan_.baseline;
   }
@@ -87,13 +82,13 @@ class Picture {
   }
 
   void set_scales() {
-    double left = limit_.value_or(plan_.candidates.front().peak);
+    double left = along(limit_.value_or(plan_.candidates.front().peak));
     double right = left;
     double low = step(plan_.candidates.front());
     double high = low;
     for (const PlanCandidate* one : points()) {
-      left = std::min(left, one->peak);
-      right = std::max(right, one->peak);
+      left = std::min(left, along(one->peak));
+      right = std::max(right, along(one->peak));
       low = std::min(low, step(*one));
       high = std::max(high, step(*one));
     }
@@ -108,7 +103,8 @@ class Picture {
     return kHeight - kBottom - y_.place(value) * (kHeight - kBottom - kTop);
   }
 
-  void rectangle(const Box& box, draw::Colour fill, draw::Role role, std::uint32_t title = draw::kNoTitle) {
+  void rectangle(const draw::Box& box, draw::Colour fill, draw::Role role,
+                 std::uint32_t title = draw::kNoTitle) {
     draw::Rectangle out;
     out.x = box.left;
     out.y = box.top;
@@ -163,9 +159,9 @@ class Picture {
 
   void add_limit() {
     if (!limit_) return;
-    line(x_at(*limit_), kTop, x_at(*limit_), kHeight - kBottom, colours_.memory_limit,
+    line(x_at(along(*limit_)), kTop, x_at(along(*limit_)), kHeight - kBottom, colours_.memory_limit,
          draw::Role::MemoryLimit, true);
-    text(x_at(*limit_), kTop - 6, "limit", colours_.memory_limit, draw::Align::Middle);
+    text(x_at(along(*limit_)), kTop - 6, "limit", colours_.memory_limit, draw::Align::Middle);
   }
 
   /// Between two of its points a plan can be had that takes what the one with less memory does.
@@ -177,7 +173,7 @@ class Picture {
     for (const std::size_t i : plan_.pareto) {
       const PlanCandidate& one = plan_.candidates[i];
       if (!steps.points.empty()) steps.points.push_back({steps.points.back().x, y_at(step(one))});
-      steps.points.push_back({x_at(one.peak), y_at(step(one))});
+      steps.points.push_back({x_at(along(one.peak)), y_at(step(one))});
     }
     scene_.shapes.emplace_back(std::move(steps));
   }
@@ -187,11 +183,11 @@ class Picture {
       const bool now =
           is_own(*one) || (plan_.baseline_among && &plan_.candidates[*plan_.baseline_among] == one);
       const double half = kMark / 2;
-      const double x = x_at(one->peak);
+      const double x = x_at(along(one->peak));
       const double y = y_at(step(*one));
       scene_.titles.push_back(fmt::format(
           "{}: {}, peak {}", one->name, time_text(one->step_time, unit_),
-          relative_ ? fmt::format("{:.4g}", one->peak) : bytes_text(static_cast<Bytes>(one->peak))));
+          relative_ ? fmt::format("{:.4g}", along(one->peak)) : bytes_text(static_cast<Bytes>(one->peak))));
       const OpKind kind = one->searched() ? kSearched : kPublished;
       rectangle({x - half, y - half, x + half, y + half},
                 now ? colours_.text : draw::kind_colour(draw::Theme::Light, kind), draw::Role::Op,
@@ -201,15 +197,15 @@ class Picture {
 
   /// Those of what runs now and of the front, the fastest first; one that would lie on another is left to its title.
   void add_names() {
-    std::vector<Box> taken;
+    std::vector<draw::Box> taken;
     const auto name = [&](const PlanCandidate& one, const std::string& words) {
       const double width = draw::text_width(words, kFont);
-      const double x = x_at(one.peak);
+      const double x = x_at(along(one.peak));
       const double y = y_at(step(one)) - kMark;
       const bool left = x + kMark + width > kWidth - kRight;
-      const Box box{left ? x - kMark - width : x + kMark, y - kFont, left ? x - kMark : x + kMark + width,
-                    y + 3};
-      if (std::ranges::any_of(taken, [&](const Box& other) { return box.meets(other); })) return;
+      const draw::Box box{left ? x - kMark - width : x + kMark, y - kFont,
+                          left ? x - kMark : x + kMark + width, y + 3};
+      if (std::ranges::any_of(taken, [&](const draw::Box& other) { return box.meets(other); })) return;
       taken.push_back(box);
       text(left ? x - kMark : x + kMark, y, words, colours_.text,
            left ? draw::Align::End : draw::Align::Start);

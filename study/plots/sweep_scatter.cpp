@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base/text_tools.hpp"
+#include "sim/draw/box.hpp"
 #include "study/answers/select.hpp"
 #include "study/document/html.hpp"
 #include "study/plots/point_heaps.hpp"
@@ -34,13 +35,6 @@ constexpr double kMarkRadius = 7;
 constexpr double kLongestName = 360;
 /// A mark of many points is this many times larger at most.
 constexpr double kLargestMark = 2.2;
-
-struct Box {
-  double left, top, right, bottom;
-  [[nodiscard]] bool meets(const Box& other) const {
-    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
-  }
-};
 
 class Picture {
  public:
@@ -230,10 +224,11 @@ class Picture {
         if (width > kLongestName) continue;
         const double x = x_of(row) + (right ? 10 : -10 - width);
         const double y = y_of(row) + (above ? -8 : 16);
-        const Box box{x, y - 11, x + width, y + 4};
+        const draw::Box box{x, y - 11, x + width, y + 4};
         if (box.left < left_ || box.right > kScatterWidth - right_ || box.top < top_ || box.bottom > y_at(0))
           continue;
-        if (std::any_of(taken_.begin(), taken_.end(), [&](const Box& other) { return box.meets(other); }))
+        if (std::any_of(taken_.begin(), taken_.end(),
+                        [&](const draw::Box& other) { return box.meets(other); }))
           continue;
         taken_.push_back(box);
         add_text(x, y, text, "ink halo");
@@ -252,7 +247,7 @@ class Picture {
   Scale x_;
   Scale y_;
   std::vector<std::pair<double, double>> legend_;
-  std::vector<Box> taken_;
+  std::vector<draw::Box> taken_;
   double left_ = 86;
   double right_ = 20;
   double top_ = 12;

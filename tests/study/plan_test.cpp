@@ -117,10 +117,12 @@ TEST_CASE("peaks that count activations compare between stages of any size") {
   workload["memory.limit_bytes"] = "6";  // of its stages: three of a whole rank's
   const Plan plan = plan_of(workload);
   REQUIRE(plan.baseline);
+  CHECK(study::plan_json(plan, 1, false).find("\"peak_bytes\": [11, ") != std::string::npos);
   CHECK(plan.baseline->peak == 11);  // 2 (p - 1) + (v - 1) p + 1 chunk passes on rank 0
   for (const PlanCandidate& candidate : plan.candidates) {
     INFO(candidate.name);
     CHECK(candidate.peak <= 6);
+    CHECK(candidate.said(largest(candidate.peaks)) == candidate.peak);
     // A stage has 2 / chunks of the work of one of the baseline's, and as much of its activation.
     const Ticks work = candidate.run.costs->duration[index_of(OpKind::Forward)].front();
     CHECK(work * candidate.chunks == Approx(2 * kUnit));
@@ -205,6 +207,10 @@ TEST_CASE("a plan's picture has a point for every candidate, named ones on its f
   CHECK(limits == 1);
   // 1F1B holds 48 of 36 and is no candidate, but what runs now.
   CHECK(points == plan.candidates.size() + 1);
+  // A rank's activation is 12 bytes: the axis counts activations.
+  CHECK(words.find("limit") != std::string::npos);
+  CHECK(plan.activation == 12);
+  CHECK(study::plan_page(plan, {}).find("  3 ") != std::string::npos);
   CHECK(words.find("1f1b (now)") != std::string::npos);
   CHECK(words.find(plan.candidates[plan.pareto.front()].name) != std::string::npos);
 }
@@ -235,6 +241,31 @@ TEST_CASE("a plan with nothing but the order to change keeps placement and sched
   CHECK(plan.candidates.front().step_time == 27 * kUnit);
   CHECK(plan.candidates.front().placement == "linear");
   CHECK(plan.candidates.front().proven);
+}
+
+TEST_CASE("what the search proves counts only where its limits are the run's own") {
+  // 9000 hold two microbatches of 4000, and one beside a buffer of 3000, which the search keeps free all the time: all of its orders hold one
+  // microbatch on a rank, and it proves 6 (2 F + 2 B) = 30 of these.
+  Assignments workload = {{"ranks", "2"}, {"microbatches", "6"}, {"schedule", "\"1f1b\""}};
+  workload["memory.activation_bytes"] = "4000";
+  workload["memory.receive_bytes"] = "3000";
+  workload["memory.limit_bytes"] = "9000";
+  PlanOptions asked = options();
+  asked.vary = {};
+  asked.vary.add(Vary::Order);
+  const Plan buffered = plan_of(workload, asked);
+  REQUIRE(buffered.candidates.size() == 1);
+  const PlanCandidate& one = buffered.candidates.front();
+  CHECK(one.step_time == 30 * kUnit);
+  CHECK(one.bound.value == one.run.metrics->lower_bound.value);
+  CHECK_FALSE(one.proven);
+  // Without buffers 6000 hold one microbatch too, and the search's word counts.
+  workload.erase("memory.receive_bytes");
+  workload["memory.limit_bytes"] = "6000";
+  const Plan plain = plan_of(workload, asked);
+  REQUIRE(plain.candidates.size() == 1);
+  CHECK(plain.candidates.front().step_time == 30 * kUnit);
+  CHECK(plain.candidates.front().proven);
 }
 
 TEST_CASE("advice says what a simulation says") {

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
-#include <thread>
 
 #include "sim/orders/exact/proof.hpp"
 #include "sim/orders/search/anneal.hpp"
+#include "sim/orders/search/chains.hpp"
 #include "sim/orders/search/policy_search.hpp"
 
 namespace pipeloom::orders {
 namespace {
-
-using Clock = std::chrono::milliseconds;
 
 /// Chains of each phase. Fixed, so that the order found does not depend on the threads that run them.
 constexpr std::size_t kChains = 4;
@@ -24,8 +19,6 @@ constexpr std::array<double, kChains> kHeats = {0.8, 0.3, 2.0, 0.1};
 /// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
-/// How often the caller is asked whether to go on.
-constexpr Clock kPoll{50};
 
 class Search {
  public:
@@ -134,27 +127,13 @@ class Search {
   void run_chains(Ticks bound, const Work& work) {
     ++phase_;
     Shared shared{.bound = bound, .enough = std::numeric_limits<std::int64_t>::max()};
-    std::mutex mutex;
-    std::condition_variable ended;
-    std::size_t next = 0;
-    std::size_t running = kChains;
-    const auto worker = [&] {
-      for (;;) {
-        std::unique_lock lock(mutex);
-        if (next == kChains) return;
-        const std::size_t i = next++;
-        lock.unlock();
-        Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, options_.work / 2);
-        work(i, chain);
-        lock.lock();
-        if (--running == 0) ended.notify_all();
-      }
-    };
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < std::clamp(options_.threads, 1, static_cast<int>(kChains)); ++i)
-      threads.emplace_back(worker);
-    std::unique_lock lock(mutex);
-    while (!ended.wait_for(lock, kPoll, [&] { return running == 0; })) ask(shared, kChains - running);
+    orders::run_chains(
+        kChains, options_.threads,
+        [&](std::size_t i) {
+          Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, options_.work / 2);
+          work(i, chain);
+        },
+        [&](std::size_t ended) { ask(shared, ended); });
   }
 
   void ask(Shared& shared, std::size_t ended) {

@@ -1,0 +1,16 @@
+#pragma once
+
+// Where a label of a picture stands.
+
+namespace pipeloom::draw {
+
+/// Pixels; y grows down.
+struct Box {
+  double left, top, right, bottom;
+  /// Whether they have more than an edge in common.
+  [[nodiscard]] bool meets(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+}  // namespace pipeloom::draw
