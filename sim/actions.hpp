@@ -19,7 +19,7 @@
 
 namespace pipeloom {
 
-/// The first seven are the kinds of ops, with the same numbers. SendForward and the others of a message carry the stage that sends,
+/// The first nine are the kinds of ops, with the same numbers. SendForward and the others of a message carry the stage that sends,
 /// respectively the one that receives: 3SEND_F1 on one rank pairs with 4RECV_F1 on another, 4SEND_B1 with 3RECV_B1.
 enum class ActionKind : std::uint8_t {
   Forward,           ///< F
@@ -29,6 +29,8 @@ enum class ActionKind : std::uint8_t {
   Recompute,         ///< R, no action of PyTorch
   Offload,           ///< O, no action of PyTorch
   Reload,            ///< L, no action of PyTorch
+  Output,            ///< S, no action of PyTorch
+  OutputWeight,      ///< T, no action of PyTorch
   SendForward,       ///< SEND_F: the stage's output to the next stage
   RecvForward,       ///< RECV_F: the stage's input from the stage before
   SendBackward,      ///< SEND_B: the gradient of the stage's input to the stage before
@@ -42,7 +44,7 @@ enum class ActionKind : std::uint8_t {
   Idle,              ///< a blank cell
 };
 
-inline constexpr std::size_t kActionKinds = 18;
+inline constexpr std::size_t kActionKinds = 20;
 /// Those that PyTorch's files have, in the order in which its parser tries them, and its text of each.
 inline constexpr std::array<std::pair<ActionKind, std::string_view>, 14> kTorchActions = {{
     {ActionKind::WaitReduceGrad, "WAIT_REDUCE_GRAD"},
@@ -65,7 +67,7 @@ inline constexpr std::array<std::pair<ActionKind, std::string_view>, 14> kTorchA
 [[nodiscard]] std::string_view name_of(ActionKind kind);
 
 [[nodiscard]] constexpr bool is_op(ActionKind kind) {
-  return kind <= ActionKind::Reload;
+  return static_cast<std::size_t>(kind) < kOpKinds;
 }
 [[nodiscard]] constexpr bool is_send(ActionKind kind) {
   return kind == ActionKind::SendForward || kind == ActionKind::SendBackward;

@@ -12,7 +12,7 @@
 
 namespace pipeloom {
 
-/// Producer of every op's tensor, and the reload before a backward. 4 bytes per tensor and none per op.
+/// Producers of every op's tensor, and the reload before a backward. 4 bytes per tensor and none per op.
 /// REQUIRES: no structural errors, fewer than 2^32 - 1 ops; the schedule outlives it.
 class DependencyMap {
  public:
@@ -23,11 +23,23 @@ class DependencyMap {
     for (std::size_t i = 0; i < schedule.num_ops(); ++i)
       producer_[tensors_.output_of(schedule.ops()[i])] = static_cast<std::uint32_t>(i);
     if (schedule.has_copies()) find_reloads();
+    if (schedule.shares_output()) find_parts();
   }
 
-  /// Op index of the producer of what op index i waits for; kNone for model inputs.
+  /// Op index of the producer of what op index i waits for; kNone for model inputs, and for sums that every stage has a part of.
   [[nodiscard]] std::uint32_t producer_of(std::size_t i) const {
-    return producer_[tensors_.input_of(schedule_->ops()[i])];
+    return parts_begin_of(i) == kOne ? producer_[tensors_.input_of(schedule_->ops()[i])] : kNone;
+  }
+  /// Calls fn(op index) for every producer of what op index i waits for.
+  template <class Fn>
+  void each_producer(std::size_t i, Fn&& fn) const {
+    const std::size_t begin = parts_begin_of(i);
+    if (begin == kOne) {
+      if (const std::uint32_t one = producer_of(i); one != kNone) fn(one);
+      return;
+    }
+    for (std::size_t part = begin; part < begin + static_cast<std::size_t>(schedule_->stages()); ++part)
+      if (parts_[part] != kNone) fn(parts_[part]);
   }
   /// Op index of the L whose end op index i (B, I or R) waits for besides its tensor; kNone if there is none.
   [[nodiscard]] std::uint32_t reload_of(std::size_t i) const {
@@ -36,6 +48,29 @@ class DependencyMap {
   }
 
  private:
+  static constexpr std::size_t kOne = ~std::size_t{0};
+
+  /// Where the parts of what op index i waits for stand; kOne if one op makes it.
+  [[nodiscard]] std::size_t parts_begin_of(std::size_t i) const {
+    if (parts_.empty()) return kOne;
+    const Op op = schedule_->ops()[i];
+    const auto shared = tensors_.shared_row(tensors_.input_base(op.kind(), op.stage()));
+    return shared.value_or(0) == 0 ? kOne : place_of_part(*shared, schedule_->unit_of(op));
+  }
+  [[nodiscard]] std::size_t place_of_part(int shared, std::size_t unit) const {
+    const std::size_t sum = static_cast<std::size_t>(shared - 1) * static_cast<std::size_t>(schedule_->units()) + unit;
+    return sum * static_cast<std::size_t>(schedule_->stages());
+  }
+  void find_parts() {
+    const auto units = static_cast<std::size_t>(schedule_->units());
+    parts_.assign((TensorIndex::kShared - 1) * units * static_cast<std::size_t>(schedule_->stages()), kNone);
+    for (std::size_t i = 0; i < schedule_->num_ops(); ++i) {
+      const Op op = schedule_->ops()[i];
+      const auto shared = tensors_.shared_row(tensors_.output_base(op.kind(), op.stage()));
+      if (shared.value_or(0) != 0)
+        parts_[place_of_part(*shared, schedule_->unit_of(op)) + op.stage().at()] = static_cast<std::uint32_t>(i);
+    }
+  }
   [[nodiscard]] std::size_t pass_of(Op op) const {
     return op.stage().at() * static_cast<std::size_t>(schedule_->units()) + schedule_->unit_of(op);
   }
@@ -51,6 +86,7 @@ class DependencyMap {
   TensorIndex tensors_;
   std::vector<std::uint32_t> producer_;
   std::vector<std::uint32_t> reload_;  // [stage * units + unit]; empty without copies
+  std::vector<std::uint32_t> parts_;   // [(sum * units + unit) * stages + stage]; empty where no output layer is shared
 };
 
 /// Delay between the end of what this op waits for and its arrival; 0 for W.

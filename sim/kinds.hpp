@@ -20,10 +20,15 @@ namespace pipeloom {
 /// Which of a rank's two streams runs an op: its queue, or the copies beside it.
 enum class Lane : std::uint8_t { Work, Copies };
 
-/// What ops hand to each other.
-enum class TensorKind : std::uint8_t { None, Activation, Gradient };
-/// A stage seen from the op's: the one before it, its own, the one after it.
-enum class At : std::int8_t { Before = -1, Own = 0, After = 1 };
+/// What ops hand to each other. The last two are sums over the shares of an output layer that all stages hold: every stage makes its part,
+/// and they are there, for everybody, when all parts are.
+enum class TensorKind : std::uint8_t { None, Activation, Gradient, Output, OutputGradient };
+/// A stage seen from the op's: the one before it, its own, the one after it; or the model's last, or all of them.
+enum class At : std::int8_t { Before = -1, Own = 0, After = 1, Last, All };
+/// From an op's stage to that one; 0 where it is no neighbour.
+[[nodiscard]] constexpr int step_to(At stage) {
+  return stage == At::Before || stage == At::After ? static_cast<int>(stage) : 0;
+}
 struct TensorAt {
   TensorKind tensor = TensorKind::None;
   At stage = At::Own;
@@ -89,7 +94,7 @@ struct KindRow {
   bool may_overlap = true;  ///< may stand in a group
 
   TensorAt waits_for =
-      {};  ///< a gradient After the last stage is that stage's own activation; an activation Before the first is there
+      {};  ///< a gradient After the last stage is what turning_kind() says; an activation Before the first is there
   TensorAt makes = {};
   /// Ops of its pass whose result it uses if they are there, the nearest first.
   KindList uses = {};
@@ -233,13 +238,34 @@ inline constexpr std::array<KindRow, kOpKinds> kKinds = {{
      .derived_from = {OpKind::Offload},
      .colour = 6,
      .pattern = Pattern::Dotted},
+    {.kind = OpKind::Output,
+     .letter = 'S',
+     .cost_key = "costs.output",
+     .words = "output layer",
+     .extra = true,
+     .waits_for = {TensorKind::Activation, At::Last},
+     .makes = {TensorKind::Output, At::All},
+     .with = {{OpKind::OutputWeight}, "missing-output", "the gradients T of its share of the output layer"},
+     .colour = 7,
+     .pattern = Pattern::Rising},
+    {.kind = OpKind::OutputWeight,
+     .letter = 'T',
+     .cost_key = "costs.output_weight",
+     .words = "output layer's gradients",
+     .extra = true,
+     .waits_for = {TensorKind::Output, At::All},
+     .makes = {TensorKind::OutputGradient, At::All},
+     .after = {{OpKind::Output}, "output-order", kind_texts::kWithout},
+     .with = {{OpKind::Output}, "missing-output", "the S of its share of the output layer"},
+     .colour = 8,
+     .pattern = Pattern::Dotted},
 }};
 
 [[nodiscard]] constexpr const KindRow& row_of(OpKind kind) {
   return kKinds[index_of(kind)];
 }
 
-/// 'F', 'B', 'I', 'W', 'R', 'O' or 'L'.
+/// 'F', 'B', 'I', 'W', 'R', 'O', 'L', 'S' or 'T'.
 [[nodiscard]] constexpr char letter_of(OpKind kind) {
   return row_of(kind).letter;
 }
@@ -296,6 +322,9 @@ inline constexpr KindSet kAwaitedCopies = kinds_where([](const KindRow& row) {
   return awaited && row.lane == Lane::Copies;
 });
 
+/// S and T: ops of an output layer that all stages share.
+inline constexpr KindSet kOutputKinds = kinds_where([](const KindRow& row) { return row.makes.stage == At::All; });
+
 /// True for B and I: the op whose end lets the previous stage go backward.
 [[nodiscard]] constexpr bool carries_gradient(OpKind kind) {
   return kGradientMakers.has(kind);
@@ -310,7 +339,7 @@ inline constexpr KindSet kAwaitedCopies = kinds_where([](const KindRow& row) {
 /// From an op's stage to the one whose tensor it waits for: -1 for F, 1 for B and I, 0 for those that need nothing from another stage.
 inline constexpr std::array<int, kOpKinds> kStepToProducer = [] {
   std::array<int, kOpKinds> steps{};
-  for (const KindRow& row : kKinds) steps[index_of(row.kind)] = static_cast<int>(row.waits_for.stage);
+  for (const KindRow& row : kKinds) steps[index_of(row.kind)] = step_to(row.waits_for.stage);
   return steps;
 }();
 /// From an op's stage to the one that waits for what it makes: 1 for F, -1 for B and I, else 0.
@@ -319,8 +348,8 @@ inline constexpr std::array<int, kOpKinds> kStepToConsumer = [] {
   for (const KindRow& maker : kKinds)
     for (const KindRow& user : kKinds)
       if (maker.makes.tensor != TensorKind::None && maker.makes.tensor == user.waits_for.tensor &&
-          user.waits_for.stage != At::Own)
-        steps[index_of(maker.kind)] = -static_cast<int>(user.waits_for.stage);
+          step_to(user.waits_for.stage) != 0)
+        steps[index_of(maker.kind)] = -step_to(user.waits_for.stage);
   return steps;
 }();
 [[nodiscard]] constexpr int step_to_producer(OpKind kind) {

@@ -83,6 +83,20 @@ QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool 
                    forward_only);
 }
 
+LogitsEffect logits_effect(const Schedule& schedule, const MemoryModel& model, OpKind kind, Slot slot) {
+  if (schedule.shares_output()) {
+    const int stages = schedule.stages();
+    const Placement& placement = schedule.placement();
+    const Slot last = placement.slot_of(Stage(stages - 1), placement.replica_of(slot));
+    const Bytes part = (model.logits[last.at()] + stages - 1) / stages;
+    return {kind == OpKind::Output ? part : 0, kind == OpKind::OutputWeight ? part : 0};
+  }
+  const Bytes logits = model.logits[slot.at()];
+  const bool is_forward = kind == OpKind::Forward;
+  const bool ends = carries_gradient(kind) || (is_forward && schedule.is_forward_only());
+  return {is_forward ? logits : 0, ends ? logits : 0};
+}
+
 ActivationEffects::ActivationEffects(const Schedule& schedule, const MemoryModel& model)
     : schedule_(&schedule), model_(&model) {
   constexpr KindSet kDropping = kinds_where([](const KindRow& row) { return row.taken == Share::Dropped; });

@@ -37,6 +37,15 @@ struct PassBytes {
 /// (Schedule::is_extended): ActivationEffects covers those too.
 [[nodiscard]] QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only);
 
+/// What an op does to the logits that its rank holds beside activations: those of the last stage from its F to its B or I, or, where all
+/// stages share the output layer, an equal part of them on each, from S to T.
+struct LogitsEffect {
+  Bytes taken = 0;
+  Bytes given = 0;
+};
+[[nodiscard]] LogitsEffect logits_effect(const Schedule& schedule, const MemoryModel& model, OpKind kind,
+                                         Slot slot);
+
 /// The effect of every op, with recomputation, copies and slices. A copy's bytes count at its own times: O gives at its end, L
 /// takes at its start.
 class ActivationEffects {

@@ -17,6 +17,10 @@ bool Schedule::has_copies() const {
   return kinds_.any_of(kCopies);
 }
 
+bool Schedule::shares_output() const {
+  return kinds_.any_of(kOutputKinds);
+}
+
 Rank Schedule::rank_of_op(std::size_t op_index) const {
   const auto after = std::upper_bound(rank_begin_.begin(), rank_begin_.end(), op_index);
   return Rank(static_cast<std::int32_t>(after - rank_begin_.begin()) - 1);

@@ -119,7 +119,7 @@ struct Costs {
   [[nodiscard]] Ticks overlapped(const GroupSum& group) const;
 };
 
-/// F 1, B 2, I 1, W 1, R 1, O 1, L 1 in the abstract unit, no transfers, group F + B: what an empty configuration means.
+/// F 1, B 2, I 1, W 1, R 1, O 1, L 1, S 1, T 1 in the abstract unit, no transfers, group F + B: what an empty configuration means.
 [[nodiscard]] Costs default_costs(const Placement& placement);
 
 /// The same durations on every stage, `delay` on every hop between different ranks.
@@ -128,7 +128,7 @@ struct UniformCosts {
   Ticks backward = 2;
   Ticks backward_input = 1;
   Ticks backward_weight = 1;
-  Ticks copy = 1;  ///< O and L; R takes `forward`
+  Ticks copy = 1;  ///< O and L; R, S and T take `forward`
   Ticks delay = 0;
   Overlap overlap = {};
   TimeUnit unit = TimeUnit::Unit;

@@ -65,12 +65,14 @@ enum class OpKind : std::uint8_t {
   Recompute,       ///< R: the forward once more, just before its backward, because F kept a stash only
   Offload,         ///< O: copy the activations of F to the host, on the rank's copy stream
   Reload,          ///< L: load them back before B or I, on the copy stream
+  Output,          ///< S: the stage's share of the output layer, which is spread over all stages: logits and loss
+  OutputWeight,    ///< T: the same share's gradients, once all stages' S are through
 };
 
-inline constexpr std::size_t kOpKinds = 7;
+inline constexpr std::size_t kOpKinds = 9;
 inline constexpr std::array<OpKind, kOpKinds> kAllOpKinds = {
-    OpKind::Forward,   OpKind::Backward, OpKind::BackwardInput, OpKind::BackwardWeight,
-    OpKind::Recompute, OpKind::Offload,  OpKind::Reload};
+    OpKind::Forward, OpKind::Backward, OpKind::BackwardInput, OpKind::BackwardWeight, OpKind::Recompute,
+    OpKind::Offload, OpKind::Reload,   OpKind::Output,        OpKind::OutputWeight};
 
 [[nodiscard]] constexpr std::size_t index_of(OpKind kind) {
   return static_cast<std::size_t>(kind);
@@ -187,6 +189,12 @@ inline constexpr int kMaxSlices = (1 << 16) - 1;
 }
 [[nodiscard]] constexpr Op reload(Stage s, Microbatch k) {
   return {OpKind::Reload, s, k};
+}
+[[nodiscard]] constexpr Op output(Stage s, Microbatch k) {
+  return {OpKind::Output, s, k};
+}
+[[nodiscard]] constexpr Op output_weight(Stage s, Microbatch k) {
+  return {OpKind::OutputWeight, s, k};
 }
 
 /// "3I7".

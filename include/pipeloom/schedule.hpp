@@ -102,10 +102,13 @@ class Schedule {
   [[nodiscard]] KindSet kinds() const { return kinds_; }
   /// No backward of any kind: an evaluation or inference pass, whose activations nobody keeps.
   [[nodiscard]] bool is_forward_only() const { return kinds_ == KindSet{OpKind::Forward}; }
-  /// Whether there are ops that the plain F, B, I, W of whole microbatches do not cover: R, O, L, or slices.
+  /// Whether there are ops that the plain F, B, I, W of whole microbatches do not cover: R, O, L, S, T, or slices.
   [[nodiscard]] bool is_extended() const;
   /// Whether there are O or L, which run beside the queue.
   [[nodiscard]] bool has_copies() const;
+  /// Whether there are S or T: an output layer that all stages share, each with one S and one T per microbatch. S waits for F of the last
+  /// stage, T for the S of all stages.
+  [[nodiscard]] bool shares_output() const;
 
   /// Op indices of rank r are queue_begin(r) .. queue_end(r) - 1.
   [[nodiscard]] std::size_t queue_begin(Rank rank) const { return rank_begin_[rank.at()]; }

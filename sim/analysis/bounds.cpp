@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/kinds.hpp"
+#include "sim/tensor_index.hpp"
 
 namespace pipeloom {
 
@@ -172,7 +173,7 @@ class UnitKinds {
     kinds_of_.assign(stages_ * units, 0);
     for (const Op op : schedule.ops())
       kinds_of_[schedule.unit_of(op) * stages_ + op.stage().at()] |=
-          static_cast<std::uint8_t>(1U << index_of(op.kind()));
+          static_cast<std::uint16_t>(1U << index_of(op.kind()));
   }
 
   /// Every unit has every kind of the schedule on every stage.
@@ -195,15 +196,16 @@ class UnitKinds {
   std::size_t stages_;
   unsigned kinds_ = 0;
   bool all_alike_ = false;
-  std::vector<std::uint8_t>
+  std::vector<std::uint16_t>
       kinds_of_;  // [unit * stages + stage], bit k: an op of kind k; empty if all are alike
 };
 
-/// Chains of one unit at a time: forward through the stages, back through them, and a side branch at each stage that ends there: W, R.
+/// Chains of one unit at a time: forward through the stages, back through them, and a side branch at each stage that ends there: W, R. Where all
+/// stages share the output layer, S and T of all of them stand between the two ways.
 class UnitChains {
  public:
   UnitChains(const Schedule& schedule, const Costs& costs)
-      : schedule_(schedule), costs_(costs), kinds_(schedule), stages_(schedule.stages()) {
+      : schedule_(schedule), costs_(costs), kinds_(schedule), turning_(turning_kind(schedule)), stages_(schedule.stages()) {
     jobs_.resize(static_cast<std::size_t>(schedule.ranks()));
     pass_.resize(static_cast<std::size_t>(stages_));
   }
@@ -229,6 +231,8 @@ class UnitChains {
     Ticks gradient = 0;
     Ticks weight = 0;
     Ticks again = 0;  // R
+    Ticks output = 0;
+    Ticks output_weight = 0;
     Ticks forward_head = 0;
     Ticks gradient_head = 0;
     bool has_forward = false;
@@ -281,7 +285,20 @@ class UnitChains {
         pass.gradient = duration(pass.is_split ? OpKind::BackwardInput : OpKind::Backward);
       if (pass.is_split) pass.weight = duration(OpKind::BackwardWeight);
       if (pass.has_recompute) pass.again = duration(OpKind::Recompute);
+      if (has(OpKind::Output)) pass.output = duration(OpKind::Output);
+      if (has(OpKind::OutputWeight)) pass.output_weight = duration(OpKind::OutputWeight);
     }
+    longest_output_ = longest_of(&Pass::output);
+    longest_output_weight_ = longest_of(&Pass::output_weight);
+  }
+  [[nodiscard]] Ticks longest_of(Ticks Pass::*part) const {
+    Ticks most = 0;
+    for (const Pass& pass : pass_) most = std::max(most, pass.*part);
+    return most;
+  }
+  /// From the sum over S to the last stage's backward.
+  [[nodiscard]] Ticks second_sum() const {
+    return turning_ == OpKind::OutputWeight ? longest_output_weight_ : 0;
   }
 
   void find_heads(Microbatch k) {
@@ -290,7 +307,7 @@ class UnitChains {
     for (std::int32_t s = stages_ - 1; s >= 0; --s) {
       const bool last = s + 1 == stages_;
       const Ticks before =
-          last ? at(s).forward_head + at(s).forward : at(s + 1).gradient_head + at(s + 1).gradient;
+          last ? at(s).forward_head + at(s).forward + longest_output_ + second_sum() : at(s + 1).gradient_head + at(s + 1).gradient;
       at(s).gradient_head = before + costs_.backward_delay[slot(s, k).at()];
     }
   }
@@ -306,6 +323,7 @@ class UnitChains {
       add_job(s, k, pass.gradient_head, pass.gradient, tail, count);
       tail += pass.gradient + costs_.backward_delay[slot(s, k).at()];
     }
+    if (turning_ != OpKind::Forward) tail = add_output_jobs(k, tail, count);
     for (std::int32_t s = stages_ - 1; s >= 0; --s) {
       const Pass& pass = at(s);
       if (!pass.has_forward) continue;
@@ -316,6 +334,18 @@ class UnitChains {
     }
   }
 
+  /// S and T of all stages. `tail`: from the start of the last stage's backward. Returns that from the end of its forward.
+  Ticks add_output_jobs(Microbatch k, Ticks tail, Ticks count) {
+    const Ticks head = at(stages_ - 1).forward_head + at(stages_ - 1).forward;
+    const Ticks behind_sum = std::max(longest_output_weight_, second_sum() + tail);
+    for (std::int32_t s = 0; s < stages_; ++s) {
+      add_job(s, k, head, at(s).output, behind_sum, count);
+      add_job(s, k, head + longest_output_, at(s).output_weight,
+              turning_ == OpKind::OutputWeight ? tail : 0, count);
+    }
+    return longest_output_ + behind_sum;
+  }
+
   void add_job(std::int32_t stage, Microbatch k, Ticks head, Ticks duration, Ticks tail, Ticks count) {
     add({head, tail, duration * count, duration}, jobs_[schedule_.placement().rank_of(slot(stage, k)).at()]);
   }
@@ -323,6 +353,9 @@ class UnitChains {
   const Schedule& schedule_;
   const Costs& costs_;
   UnitKinds kinds_;
+  OpKind turning_;
+  Ticks longest_output_ = 0;  // of the unit at hand, over its stages
+  Ticks longest_output_weight_ = 0;
   std::int32_t stages_;
   std::vector<Pass> pass_;     // [stage], of the unit at hand
   std::vector<Ticks> counts_;  // [replica * slices + slice] units that are alike and not yet added

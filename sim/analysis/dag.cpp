@@ -43,10 +43,14 @@ void Dag::add_in_edges() {
     edges_.push_back({previous, v, 0, kQueueEdge});
     const bool beside = is_copy(schedule.ops()[first_op(v)].kind());
     if (beside && copy != source()) edges_.push_back({copy, v, 0, kQueueEdge});
-    for (std::size_t i = first_op(v); i < last_op(v); ++i)
-      for (const std::uint32_t producer : {dependencies.producer_of(i), dependencies.reload_of(i)})
-        if (producer != DependencyMap::kNone)
-          edges_.push_back({entry_of_op[producer], v, producer, static_cast<std::uint32_t>(i)});
+    for (std::size_t i = first_op(v); i < last_op(v); ++i) {
+      const auto add_edge = [&](std::uint32_t producer) {
+        edges_.push_back({entry_of_op[producer], v, producer, static_cast<std::uint32_t>(i)});
+      };
+      dependencies.each_producer(i, add_edge);
+      if (const std::uint32_t reload = dependencies.reload_of(i); reload != DependencyMap::kNone)
+        add_edge(reload);
+    }
     (beside ? copy : previous) = v;
     if (last_op(v) != schedule.queue_end(rank)) continue;
     if (previous != source()) last_of_rank.push_back(previous);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -50,6 +51,7 @@ class EntryChains {
   struct Link {
     std::size_t input = 0;  // tensors, minus the unit
     std::size_t output = 0;
+    bool is_part = false;  // of a tensor that several ranks read
     Ticks delay = 0;
     Ticks duration = 0;  // of a whole op
     Rank consumer;
@@ -58,6 +60,10 @@ class EntryChains {
     std::size_t next = 0;  // op; on the way back the end of what is left
     std::size_t waits_for = kNoTensor;
     std::size_t left = 0;  // on the way back: chains without a tail
+  };
+  struct Parts {
+    Ticks latest = 0;
+    std::int32_t left = 0;
   };
   /// Entries that a rank ran through at once, from here to the beginning of its next visit.
   struct Visit {
@@ -73,6 +79,7 @@ class EntryChains {
         const Stage stage = placement.stage_of(slot);
         links_[slot.at() * kOpKinds + index_of(kind)] = {
             tensors_.input_base(kind, stage), tensors_.output_base(kind, stage),
+            tensors_.shared_row(tensors_.output_base(kind, stage)).has_value(),
             arrival_delay(costs_, kind, slot), costs_.duration[index_of(kind)][slot.at()] + costs_.entry,
             consumer_of(placement, kind, slot)};
       }
@@ -148,6 +155,7 @@ class EntryChains {
   void publish(Op op, Ticks end) {
     const Link& link = link_of(op);
     const std::size_t tensor = link.output + schedule_.unit_of(op);
+    if (link.is_part) return publish_part(tensor, *tensors_.shared_row(link.output), end);
     values_[tensor] = end;
     __builtin_prefetch(values_.data() + tensor + kAhead, kForWriting);
     if (kAwaitedCopies.has(op.kind())) reloads_[pass_of(op)] = end;
@@ -155,6 +163,19 @@ class EntryChains {
     if (consumer.waits_for != tensor) return;
     consumer.waits_for = kNoTensor;
     runnable_.push_back(link.consumer);
+  }
+
+  /// A shared tensor is there for everybody when all its parts are.
+  void publish_part(std::size_t tensor, int shared, Ticks end) {
+    Parts& parts = parts_.try_emplace(tensor, Parts{0, tensors_.writers(shared)}).first->second;
+    parts.latest = std::max(parts.latest, end);
+    if (--parts.left != 0) return;
+    values_[tensor] = parts.latest;
+    for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
+      if (ranks_[rank.at()].waits_for != tensor) continue;
+      ranks_[rank.at()].waits_for = kNoTensor;
+      runnable_.push_back(rank);
+    }
   }
 
   [[noreturn]] void refuse_hang() const {
@@ -237,6 +258,7 @@ class EntryChains {
   std::vector<Link> links_;                      // [slot * kOpKinds + kind]
   std::vector<Ticks> values_;                    // [tensor] forwards when it is there
   std::vector<Ticks> reloads_;                   // [stage * units + unit]; empty without copies
+  std::unordered_map<std::size_t, Parts> parts_;  // of shared tensors, by tensor
   std::vector<RankState> ranks_;                 // [rank]
   std::vector<Rank> runnable_;                   // a stack
   std::vector<Visit> visits_;                    // in the order of the way forwards

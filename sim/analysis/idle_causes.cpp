@@ -103,16 +103,16 @@ class GapWalk {
       const std::uint32_t reload = dependencies_.reload_of(i);
       if (reload != DependencyMap::kNone)
         binding.reloaded = std::max(binding.reloaded, timeline_.end_of(reload));
-      const std::uint32_t producer = dependencies_.producer_of(i);
-      if (producer == DependencyMap::kNone) continue;
       const Op op = schedule.ops()[i];
-      const Ticks end = timeline_.end_of(producer);
-      const Ticks arrives =
-          end + sending_time(producer) + arrival_delay(costs_, op.kind(), schedule.slot_of(op));
-      if (arrives > binding.arrival || (arrives == binding.arrival && end > binding.produced)) {
-        binding.arrival = arrives;
-        binding.produced = end;
-      }
+      const Ticks delay = arrival_delay(costs_, op.kind(), schedule.slot_of(op));
+      dependencies_.each_producer(i, [&](std::uint32_t producer) {
+        const Ticks end = timeline_.end_of(producer);
+        const Ticks arrives = end + sending_time(producer) + delay;
+        if (arrives > binding.arrival || (arrives == binding.arrival && end > binding.produced)) {
+          binding.arrival = arrives;
+          binding.produced = end;
+        }
+      });
     }
     return binding;
   }

@@ -81,11 +81,10 @@ class Accounts {
   void add_op(std::size_t i, int step) {
     const Op op = schedule_.ops()[i];
     const QueueEffect effect = effects_.of(op);
-    const Bytes logits = any_logits_ ? model_.logits[schedule_.slot_of(op).at()] : 0;
-    const bool is_forward = op.kind() == OpKind::Forward;
-    const bool ends_logits = carries_gradient(op.kind()) || (is_forward && schedule_.is_forward_only());
-    add(timeline_.start_of(i, step), effect.taken + (is_forward ? logits : 0), i);
-    add(timeline_.end_of(i, step), -effect.given - (ends_logits ? logits : 0), i);
+    const LogitsEffect logits =
+        any_logits_ ? logits_effect(schedule_, model_, op.kind(), schedule_.slot_of(op)) : LogitsEffect();
+    add(timeline_.start_of(i, step), effect.taken + logits.taken, i);
+    add(timeline_.end_of(i, step), -effect.given - logits.given, i);
   }
 
   /// Buffers that hold incoming tensors while they travel and until they are consumed.

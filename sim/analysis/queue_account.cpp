@@ -19,23 +19,15 @@ QueueAccounts::QueueAccounts(const Schedule& schedule, const MemoryModel& model)
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot)
     for (std::size_t k = 0; k < kPlainKinds; ++k) {
       const OpKind kind = kAllOpKinds[k];
-      table_.push_back({queue_effect(model, kind, slot, schedule.is_forward_only()), logits_taken(kind, slot),
-                        logits_given(kind, slot)});
+      const LogitsEffect logits = logits_effect(schedule, model, kind, slot);
+      table_.push_back(
+          {queue_effect(model, kind, slot, schedule.is_forward_only()), logits.taken, logits.given});
     }
 }
 
-Bytes QueueAccounts::logits_taken(OpKind kind, Slot slot) const {
-  return kind == OpKind::Forward ? model_.logits[slot.at()] : 0;
-}
-
-Bytes QueueAccounts::logits_given(OpKind kind, Slot slot) const {
-  const bool ends = carries_gradient(kind) || (kind == OpKind::Forward && schedule_.is_forward_only());
-  return ends ? model_.logits[slot.at()] : 0;
-}
-
 OpEffect QueueAccounts::extended_effect(Op op) const {
-  const Slot slot = schedule_.slot_of(op);
-  return {effects_.of(op), logits_taken(op.kind(), slot), logits_given(op.kind(), slot)};
+  const LogitsEffect logits = logits_effect(schedule_, model_, op.kind(), schedule_.slot_of(op));
+  return {effects_.of(op), logits.taken, logits.given};
 }
 
 /// Entries one after another: each takes when it starts and gives when it ends.

@@ -27,8 +27,6 @@ class QueueAccounts {
 
  private:
   [[nodiscard]] OpEffect extended_effect(Op op) const;
-  [[nodiscard]] Bytes logits_taken(OpKind kind, Slot slot) const;
-  [[nodiscard]] Bytes logits_given(OpKind kind, Slot slot) const;
 
   template <class EffectOf>
   class Account;

@@ -142,7 +142,7 @@ class StructureCheck {
   }
 
   static bool depend(Op a, Op b) {
-    if (a.stage() == b.stage()) return true;
+    if (a.stage() == b.stage() || kOutputKinds.any_of({a.kind(), b.kind()})) return true;
     const int apart = std::abs(a.stage().value() - b.stage().value());
     const TensorKind made = row_of(a.kind()).makes.tensor;
     return apart == 1 && made != TensorKind::None && made == row_of(b.kind()).makes.tensor;
@@ -165,6 +165,8 @@ class StructureCheck {
     if (!here.any_of(kGradientMakers))
       miss("missing-backward", forward.as(OpKind::Backward), "a backward (B, or I and W)");
     check_partners(forward, here, Lane::Work);
+    if (schedule_.shares_output() && !here.any_of(kOutputKinds))
+      miss("missing-output", forward.as(OpKind::Output), "its share of the output layer (S and T)");
   }
 
   /// Ops that come in pairs: I and W, O and L.

@@ -15,28 +15,28 @@ constexpr Colour kBlack{0, 0, 0};
 constexpr Colour kWhite{0xff, 0xff, 0xff};
 
 /// [KindRow::colour]
-using Kinds = std::array<Colour, 7>;
+using Kinds = std::array<Colour, kOpKinds>;
 
-// Okabe and Ito: blue, orange, reddish purple, bluish green; vermilion, sky blue, yellow.
+// Okabe and Ito: blue, orange, reddish purple, bluish green; vermilion, sky blue, yellow. Tol's "muted" adds indigo and olive.
 constexpr Kinds kKinds = {Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00}, Colour{0xcc, 0x79, 0xa7},
                           Colour{0x00, 0x9e, 0x73}, Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9},
-                          Colour{0xf0, 0xe4, 0x42}};
+                          Colour{0xf0, 0xe4, 0x42}, Colour{0x33, 0x22, 0x88}, Colour{0x99, 0x99, 0x33}};
 
-// F, B, I, W, R, O, L. Tol's "high contrast" and "bright" schemes, spread in lightness: printed grey, neighbours still differ.
+// F, B, I, W, R, O, L, S, T. Tol's "high contrast" and "bright" schemes, spread in lightness: printed grey, neighbours still differ.
 constexpr Kinds kSafeLight = {Colour{0x00, 0x44, 0x88}, Colour{0xdd, 0xaa, 0x33}, Colour{0xbb, 0x55, 0x66},
                               Colour{0x88, 0xcc, 0xee}, Colour{0x66, 0x33, 0x55}, Colour{0x44, 0x99, 0x77},
-                              Colour{0xcc, 0xdd, 0xaa}};
+                              Colour{0xcc, 0xdd, 0xaa}, Colour{0x22, 0x22, 0x66}, Colour{0x99, 0x99, 0x55}};
 constexpr Kinds kSafeDark = {Colour{0x3d, 0x82, 0xd0}, Colour{0xee, 0xbb, 0x44}, Colour{0xcc, 0x66, 0x77},
                              Colour{0xaa, 0xdd, 0xf4}, Colour{0x99, 0x66, 0x99}, Colour{0x44, 0xaa, 0x88},
-                             Colour{0xdd, 0xee, 0xbb}};
+                             Colour{0xdd, 0xee, 0xbb}, Colour{0x77, 0x77, 0xbb}, Colour{0xbb, 0xbb, 0x77}};
 
 constexpr Colour grey(std::uint8_t level) {
   return {level, level, level};
 }
 constexpr Kinds kGreyLight = {grey(0x46), grey(0x8c), grey(0x6a), grey(0xb4),
-                              grey(0x30), grey(0x9e), grey(0xc6)};
+                              grey(0x30), grey(0x9e), grey(0xc6), grey(0x20), grey(0x7c)};
 constexpr Kinds kGreyDark = {grey(0x7a), grey(0xc4), grey(0x9e), grey(0xee),
-                             grey(0x5c), grey(0xb0), grey(0xd8)};
+                             grey(0x5c), grey(0xb0), grey(0xd8), grey(0x50), grey(0x8e)};
 
 // Tol's "bright" scheme, its grey replaced, for few things; viridis for many.
 constexpr std::array<Colour, 8> kSeries = {

@@ -172,6 +172,8 @@ void CursorEngine::note_first_start(const Schedule& schedule, Cursor& cursor) co
 /// Hands an op's result to its consumer, and wakes it if it waits for this cell. (It may wait for another microbatch of the
 /// same cell; it then looks, and goes back to sleep.) The cell was free when the entry began, so only ops of one group can meet in it.
 void CursorEngine::publish(const Action& action, std::int32_t unit, Ticks end) {
+  if (action.shared_output != kNotShared)
+    return publish_part(shared_place(action.shared_output, unit), unit, end);
   while (action.has_output && action.output_ring[place_of(unit)].microbatch != kEmpty) double_rings();
   Cell& output = action.output_ring[place_of(unit)];
   output = {end, unit};
@@ -179,6 +181,19 @@ void CursorEngine::publish(const Action& action, std::int32_t unit, Ticks end) {
   if (consumer.waits_for == &output) {
     consumer.waits_for = nullptr;
     runnable_[num_runnable_++] = &consumer;
+  }
+}
+
+/// A part of a shared tensor, which is there when the last of them ends; then everybody who waits for it goes on.
+void CursorEngine::publish_part(std::size_t cell, std::int32_t unit, Ticks end) {
+  Cell& sum = shared_cells_[cell];
+  sum.produced = std::max(sum.produced, end);
+  if (--shared_left_[cell] != 0) return;
+  sum.microbatch = unit;
+  for (Cursor& cursor : cursors_) {
+    if (cursor.waits_for != &sum) continue;
+    cursor.waits_for = nullptr;
+    runnable_[num_runnable_++] = &cursor;
   }
 }
 
@@ -243,7 +258,7 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
     do {
       const Action& action = action_of(schedule, ops[last]);
       const std::int32_t unit = unit_of(schedule, ops[last]);
-      const Cell& input = action.input_ring[place_of(unit)];
+      const Cell& input = kExtended ? input_of(action, unit) : action.input_ring[place_of(unit)];
       if (input.microbatch != unit && action.needs_input) {
         cursor.waits_for = &input;
         return;
@@ -306,7 +321,7 @@ std::vector<Wait> CursorEngine::waits(const Schedule& schedule) const {
 bool CursorEngine::is_there(const Schedule& schedule, Op op) const {
   const Action& action = action_of(schedule, op);
   const std::int32_t unit = unit_of(schedule, op);
-  return !action.needs_input || action.input_ring[place_of(unit)].microbatch == unit;
+  return !action.needs_input || input_of(action, unit).microbatch == unit;
 }
 
 void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs, const MemoryModel& memory) {
@@ -325,10 +340,14 @@ void CursorEngine::prepare_actions(const Schedule& schedule, const Costs& costs,
     for (Slot slot{0}; slot < Slot(placement.slots()); ++slot) {
       Action& action = actions_[position_of(kind, slot.at())];
       const Stage stage = placement.stage_of(slot);
+      const std::optional<int> shared_input = tensors.shared_row(tensors.input_base(kind, stage));
+      const std::optional<int> shared_output = tensors.shared_row(tensors.output_base(kind, stage));
+      action.shared_input = static_cast<std::int8_t>(shared_input.value_or(kNotShared));
+      action.shared_output = static_cast<std::int8_t>(shared_output.value_or(kNotShared));
       action.needs_input = tensors.needs_input(kind, stage);
-      action.has_output = tensors.is_needed(kind, stage, forward_only);
+      action.has_output = !shared_output && tensors.is_needed(kind, stage, forward_only);
       const std::size_t input =
-          action.needs_input ? row_of_tensor(tensors.input_base(kind, stage)) : no_input;
+          action.needs_input && !shared_input ? row_of_tensor(tensors.input_base(kind, stage)) : no_input;
       const std::size_t output =
           action.has_output ? row_of_tensor(tensors.output_base(kind, stage)) : no_output;
       action.input_ring = cells_.data() + (ring_mask_ + 1) * input;
@@ -432,11 +451,22 @@ void CursorEngine::find_bytes_per_live(const Schedule& schedule, const MemoryMod
                        !schedule.is_extended();
 }
 
+void CursorEngine::prepare_shared(const Schedule& schedule) {
+  const TensorIndex tensors(schedule);
+  shared_units_ = static_cast<std::size_t>(schedule.units());
+  shared_cells_.assign(TensorIndex::kShared * shared_units_, {});
+  shared_left_.clear();
+  for (int shared = 0; shared < TensorIndex::kShared; ++shared)
+    shared_left_.insert(shared_left_.end(), shared_units_, tensors.writers(shared));
+}
+
 void CursorEngine::prepare_extras(const Schedule& schedule, const MemoryModel& memory) {
   effects_.reset();
   reload_end_.clear();
   copied_peaks_.clear();
+  shared_cells_.clear();
   if (schedule.is_extended()) effects_.emplace(schedule, memory);
+  if (schedule.shares_output()) prepare_shared(schedule);
   if (!schedule.has_copies()) return;
   reload_end_.assign(static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.units()),
                      0);

@@ -75,6 +75,7 @@ class CursorEngine {
 
  private:
   static constexpr std::int32_t kEmpty = -1;
+  static constexpr std::int8_t kNotShared = -1;
 
   /// The end of a tensor's producer, until the consumer takes it.
   struct Cell {
@@ -96,6 +97,8 @@ class CursorEngine {
     std::int8_t live_given = 0;
     bool needs_input = false;
     bool has_output = false;
+    std::int8_t shared_input = kNotShared;  // TensorIndex::shared_row; its tensors have no ring
+    std::int8_t shared_output = kNotShared;
   };
 
   /// A rank that stands before an op whose output finds its cell taken.
@@ -129,7 +132,17 @@ class CursorEngine {
   void finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
                     Span entry, Ticks after, Times times);
   void publish(const Action& action, std::int32_t unit, Ticks end);
+  void publish_part(std::size_t cell, std::int32_t unit, Ticks end);
+  void prepare_shared(const Schedule& schedule);
 
+  /// The cell of what an op of a unit waits for. Shared tensors are there for others too when one has read them.
+  [[nodiscard]] const Cell& input_of(const Action& action, std::int32_t unit) const {
+    return action.shared_input == kNotShared ? action.input_ring[place_of(unit)]
+                                             : shared_cells_[shared_place(action.shared_input, unit)];
+  }
+  [[nodiscard]] std::size_t shared_place(std::int8_t row, std::int32_t unit) const {
+    return static_cast<std::size_t>(row) * shared_units_ + static_cast<std::size_t>(unit);
+  }
   [[nodiscard]] bool is_there(const Schedule& schedule, Op op) const;
   [[nodiscard]] std::size_t place_of(std::int32_t unit) const {
     return static_cast<std::size_t>(unit) & ring_mask_;
@@ -176,6 +189,9 @@ class CursorEngine {
   std::optional<ActivationEffects> effects_;
   std::vector<Ticks> reload_end_;             // [stage * units + unit]; empty without copies
   std::vector<PeakWithCopies> copied_peaks_;  // [rank]; empty without copies
+  std::vector<Cell> shared_cells_;            // [shared * units + unit]; empty where no output layer is shared
+  std::vector<std::int32_t> shared_left_;     // parts that are missing, as shared_cells_
+  std::size_t shared_units_ = 0;
 };
 
 }  // namespace pipeloom

@@ -25,14 +25,20 @@ ScheduleHang explain_waits(const Schedule& schedule, const std::vector<Wait>& wa
                            std::size_t entries_done) {
   const TensorIndex index(schedule);
   std::unordered_map<std::size_t, std::vector<std::size_t>> waiting;  // tensor -> positions in nodes
+  std::vector<std::size_t> reached(static_cast<std::size_t>(schedule.ranks()), schedule.num_ops());  // [rank] op index
   ScheduleHang hang;
   hang.done = entries_done;
   for (const Wait& wait : waits) {
     waiting[wait.tensor].push_back(hang.nodes.size());
+    std::size_t first = wait.op;
+    while (first > schedule.queue_begin(wait.rank) && schedule.ops()[first - 1].joined()) --first;
+    reached[wait.rank.at()] = first;
     hang.nodes.push_back({wait.rank, wait.op, index.producer_of(wait.tensor), wait.rank, true});
   }
+  // Of several that write parts of a tensor, one that has not run.
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
-    for (const Op op : schedule.queue(rank)) {
+    for (std::size_t at = reached[rank.at()]; at < schedule.queue_end(rank); ++at) {
+      const Op op = schedule.ops()[at];
       const auto found = waiting.find(index.output_of(op));
       if (found == waiting.end()) continue;
       for (const std::size_t i : found->second) {
