@@ -232,7 +232,8 @@ std::int64_t min_microbatches(const Requirements& requirements, int ranks) {
 }
 
 std::int64_t max_ops(const Generator& generator, const Params& params) {
-  const int kinds = generator.requirements.splits_backward ? 3 : 2;
+  const int kinds =
+      (generator.requirements.splits_backward ? 3 : 2) + (generator.requirements.shares_output ? 2 : 0);
   std::int64_t ops = kinds;
   for (const int factor :
        {params.ranks, params.chunks, params.microbatches, params.slices(), params.updates()})

@@ -78,7 +78,8 @@ class VocabQueue {
 };
 
 /// `barriers`: 1 or 2 between the last stage's F and its B.
-void emit_rank(const Params& params, int rank, int barriers, const OutputPlace& place, std::vector<OpKind>& kinds) {
+void emit_rank(const Params& params, int rank, int barriers, const OutputPlace& place,
+               std::vector<OpKind>& kinds) {
   const int m = params.microbatches;
   VocabQueue queue(m, kinds);
   // 1. F0 F1 ..                                          p - r forwards, as 1F1B has them
@@ -115,10 +116,12 @@ Schedule emit_vocab(const Params& params, const Terms& terms, Emission& emission
   const Ticks forward = sum_of(terms.costs.duration[index_of(OpKind::Forward)]);
   const Ticks backward = sum_of(terms.costs.duration[index_of(OpKind::Backward)]);
   if (backward < forward)
-    emission.warnings.emplace_back("the output layer's place in the order supposes that B takes no less time than F");
+    emission.warnings.emplace_back(
+        "the output layer's place in the order supposes that B takes no less time than F");
   std::vector<OpKind> kinds;
   const std::vector<OutputPlace> places = output_places(params.ranks, forward, backward);
-  for (int r = 0; r < params.ranks; ++r) emit_rank(params, r, barriers, places[static_cast<std::size_t>(r)], kinds);
+  for (int r = 0; r < params.ranks; ++r)
+    emit_rank(params, r, barriers, places[static_cast<std::size_t>(r)], kinds);
   return schedule_of_kinds(kinds, params);
 }
 
@@ -144,14 +147,17 @@ Generator vocab_1() {
       .summary = "1f1b with the output layer spread over all ranks, two barriers a microbatch",
       .source = "Yeung et al. 2025, vocabulary parallelism, arXiv 2411.05288, algorithm 1",
       .when_to_use =
-          "The vocabulary makes the last stage the slowest. Needs two microbatches more in flight than 1f1b, and F "
+          "The vocabulary makes the last stage the slowest. Needs two microbatches more in flight than 1f1b, "
+          "and F "
           "at least as long as a collective of all ranks.",
-      .requirements = {.needs_terms = true, .text = "any ranks, any microbatches"},
-      .closed_forms = {time_form("makespan", "m (F + B + S + T) + (p - 1)(F + B)", "equal stages, no transfers, F <= B",
+      .requirements = {.shares_output = true, .needs_terms = true, .text = "any ranks, any microbatches"},
+      .closed_forms = {time_form("makespan", "m (F + B + S + T) + (p - 1)(F + B)",
+                                 "equal stages, no transfers, F <= B",
                                  [](const Params& params, const UniformCosts& costs, Rank) -> Value {
                                    if (costs.backward < costs.forward) return std::nullopt;
                                    const Ticks pair = costs.forward + costs.backward;
-                                   return params.microbatches * (pair + 2 * costs.forward) + (params.ranks - 1) * pair;
+                                   return params.microbatches * (pair + 2 * costs.forward) +
+                                          (params.ranks - 1) * pair;
                                  }),
                        live_form(2)},
       .placement = linear_placement,
@@ -167,7 +173,7 @@ Generator vocab_2() {
       .when_to_use =
           "As vocab-1, with one microbatch less in flight, for a few more operations in S: the first choice "
           "of the two.",
-      .requirements = {.needs_terms = true, .text = "any ranks, any microbatches"},
+      .requirements = {.shares_output = true, .needs_terms = true, .text = "any ranks, any microbatches"},
       .closed_forms = {live_form(1)},
       .placement = linear_placement,
       .emit = emit_one,

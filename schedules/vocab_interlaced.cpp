@@ -91,11 +91,14 @@ Generator vocab_interlaced() {
   return {
       .name = "vocab-interlaced",
       .summary = "1f1b in which all ranks run the output layer of each microbatch together",
-      .source = "Lin et al. 2024, nnScaler, interlaced pipeline; the baseline of Yeung et al. 2025, arXiv 2411.05288",
+      .source =
+          "Lin et al. 2024, nnScaler, interlaced pipeline; the baseline of Yeung et al. 2025, arXiv "
+          "2411.05288",
       .when_to_use =
-          "Ranks are close to each other (one node) and memory allows 1.5 p microbatches in flight. Its collectives "
+          "Ranks are close to each other (one node) and memory allows 1.5 p microbatches in flight. Its "
+          "collectives "
           "are not hidden: count them in costs.output and costs.output_weight.",
-      .requirements = {.text = "any ranks, any microbatches"},
+      .requirements = {.shares_output = true, .text = "any ranks, any microbatches"},
       .closed_forms = {order_form("peak_live", "min(m, 3p div 2 - r)", "",
                                   [](const Params& params, Rank rank) -> Value {
                                     return std::min(params.microbatches, 3 * params.ranks / 2 - rank.value());

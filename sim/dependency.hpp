@@ -58,7 +58,8 @@ class DependencyMap {
     return shared.value_or(0) == 0 ? kOne : place_of_part(*shared, schedule_->unit_of(op));
   }
   [[nodiscard]] std::size_t place_of_part(int shared, std::size_t unit) const {
-    const std::size_t sum = static_cast<std::size_t>(shared - 1) * static_cast<std::size_t>(schedule_->units()) + unit;
+    const std::size_t sum =
+        static_cast<std::size_t>(shared - 1) * static_cast<std::size_t>(schedule_->units()) + unit;
     return sum * static_cast<std::size_t>(schedule_->stages());
   }
   void find_parts() {
@@ -68,7 +69,8 @@ class DependencyMap {
       const Op op = schedule_->ops()[i];
       const auto shared = tensors_.shared_row(tensors_.output_base(op.kind(), op.stage()));
       if (shared.value_or(0) != 0)
-        parts_[place_of_part(*shared, schedule_->unit_of(op)) + op.stage().at()] = static_cast<std::uint32_t>(i);
+        parts_[place_of_part(*shared, schedule_->unit_of(op)) + op.stage().at()] =
+            static_cast<std::uint32_t>(i);
     }
   }
   [[nodiscard]] std::size_t pass_of(Op op) const {
@@ -86,7 +88,8 @@ class DependencyMap {
   TensorIndex tensors_;
   std::vector<std::uint32_t> producer_;
   std::vector<std::uint32_t> reload_;  // [stage * units + unit]; empty without copies
-  std::vector<std::uint32_t> parts_;   // [(sum * units + unit) * stages + stage]; empty where no output layer is shared
+  std::vector<std::uint32_t>
+      parts_;  // [(sum * units + unit) * stages + stage]; empty where no output layer is shared
 };
 
 /// Delay between the end of what this op waits for and its arrival; 0 for W.

@@ -323,7 +323,8 @@ inline constexpr KindSet kAwaitedCopies = kinds_where([](const KindRow& row) {
 });
 
 /// S and T: ops of an output layer that all stages share.
-inline constexpr KindSet kOutputKinds = kinds_where([](const KindRow& row) { return row.makes.stage == At::All; });
+inline constexpr KindSet kOutputKinds =
+    kinds_where([](const KindRow& row) { return row.makes.stage == At::All; });
 
 /// True for B and I: the op whose end lets the previous stage go backward.
 [[nodiscard]] constexpr bool carries_gradient(OpKind kind) {

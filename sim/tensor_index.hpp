@@ -46,8 +46,10 @@ class TensorIndex {
       kind.last_input = kind.input + (stages_ - 1) * kind.input_step;
     }
     const KindRow& turning = row_of(turning_kind(schedule));
-    const std::size_t turns = turning.kind == OpKind::Forward ? activation(stages_ - 1) : row_at(turning.makes) * units_;
-    for (const OpKind kind : {OpKind::Backward, OpKind::BackwardInput}) kinds_[index_of(kind)].last_input = turns;
+    const std::size_t turns =
+        turning.kind == OpKind::Forward ? activation(stages_ - 1) : row_at(turning.makes) * units_;
+    for (const OpKind kind : {OpKind::Backward, OpKind::BackwardInput})
+      kinds_[index_of(kind)].last_input = turns;
     if (schedule.shares_output()) first_shared_ = row_at({TensorKind::Output, At::All}) * units_;
   }
 
@@ -75,10 +77,13 @@ class TensorIndex {
   [[nodiscard]] std::optional<int> shared_row(std::size_t base) const {
     if (first_shared_ == 0) return std::nullopt;
     if (base == activation(stages_ - 1)) return 0;
-    return base < first_shared_ ? std::nullopt : std::optional(1 + static_cast<int>((base - first_shared_) / units_));
+    return base < first_shared_ ? std::nullopt
+                                : std::optional(1 + static_cast<int>((base - first_shared_) / units_));
   }
   /// How many ops write a part of a unit of it.
-  [[nodiscard]] std::int32_t writers(int shared) const { return shared == 0 ? 1 : static_cast<std::int32_t>(stages_); }
+  [[nodiscard]] std::int32_t writers(int shared) const {
+    return shared == 0 ? 1 : static_cast<std::int32_t>(stages_);
+  }
   /// Whether an op waits for it: on the next stage, or, for the last stage's activation, on its own unless no backward follows.
   [[nodiscard]] bool is_needed(OpKind kind, Stage stage, bool forward_only) const {
     const int step = step_to_consumer(kind);
@@ -140,7 +145,7 @@ class TensorIndex {
   std::size_t stages_;
   std::size_t slices_;
   std::size_t units_;
-  std::size_t first_shared_ = 0;  // the first sum; 0: no output layer is shared
+  std::size_t first_shared_ = 0;      // the first sum; 0: no output layer is shared
   std::array<Kind, kOpKinds> kinds_;  // [kind]
 };
 

@@ -220,7 +220,7 @@ void write_requirements(io::JsonWriter& out, const Requirements& r) {
   out.member("min_microbatches",
              fmt::format("{} * ranks + {}", r.min_microbatches_per_rank, r.min_microbatches_offset));
   out.member("splits_backward", r.splits_backward).member("overlaps", r.overlaps);
-  out.member("bidirectional", r.bidirectional);
+  out.member("bidirectional", r.bidirectional).member("shares_output", r.shares_output);
   for (const io::Key& key : io::config_keys()) {
     if (key.noun.empty() || *key.option == Option::Variant || *key.option == Option::File) continue;
     out.member(fmt::format("takes_{}", io::name_of(key)), r.takes.has(*key.option));

@@ -65,8 +65,8 @@ enum class OpKind : std::uint8_t {
   Recompute,       ///< R: the forward once more, just before its backward, because F kept a stash only
   Offload,         ///< O: copy the activations of F to the host, on the rank's copy stream
   Reload,          ///< L: load them back before B or I, on the copy stream
-  Output,          ///< S: the stage's share of the output layer, which is spread over all stages: logits and loss
-  OutputWeight,    ///< T: the same share's gradients, once all stages' S are through
+  Output,  ///< S: the stage's share of the output layer, which is spread over all stages: logits and loss
+  OutputWeight,  ///< T: the same share's gradients, once all stages' S are through
 };
 
 inline constexpr std::size_t kOpKinds = 9;

@@ -126,6 +126,7 @@ struct Requirements {
   bool splits_backward = false;  ///< emits I and W
   bool overlaps = false;         ///< emits groups
   bool bidirectional = false;    ///< two model replicas
+  bool shares_output = false;    ///< emits S and T
   /// `Option::Variant` follows from `variants`.
   OptionSet takes = {};
   int default_slices = 1;  ///< what Params::slices() is without options.slices

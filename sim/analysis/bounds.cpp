@@ -205,7 +205,11 @@ class UnitKinds {
 class UnitChains {
  public:
   UnitChains(const Schedule& schedule, const Costs& costs)
-      : schedule_(schedule), costs_(costs), kinds_(schedule), turning_(turning_kind(schedule)), stages_(schedule.stages()) {
+      : schedule_(schedule),
+        costs_(costs),
+        kinds_(schedule),
+        turning_(turning_kind(schedule)),
+        stages_(schedule.stages()) {
     jobs_.resize(static_cast<std::size_t>(schedule.ranks()));
     pass_.resize(static_cast<std::size_t>(stages_));
   }
@@ -306,8 +310,8 @@ class UnitChains {
       at(s).forward_head = at(s - 1).forward_head + at(s - 1).forward + costs_.forward_delay[slot(s, k).at()];
     for (std::int32_t s = stages_ - 1; s >= 0; --s) {
       const bool last = s + 1 == stages_;
-      const Ticks before =
-          last ? at(s).forward_head + at(s).forward + longest_output_ + second_sum() : at(s + 1).gradient_head + at(s + 1).gradient;
+      const Ticks before = last ? at(s).forward_head + at(s).forward + longest_output_ + second_sum()
+                                : at(s + 1).gradient_head + at(s + 1).gradient;
       at(s).gradient_head = before + costs_.backward_delay[slot(s, k).at()];
     }
   }
@@ -340,8 +344,8 @@ class UnitChains {
     const Ticks behind_sum = std::max(longest_output_weight_, second_sum() + tail);
     for (std::int32_t s = 0; s < stages_; ++s) {
       add_job(s, k, head, at(s).output, behind_sum, count);
-      add_job(s, k, head + longest_output_, at(s).output_weight,
-              turning_ == OpKind::OutputWeight ? tail : 0, count);
+      add_job(s, k, head + longest_output_, at(s).output_weight, turning_ == OpKind::OutputWeight ? tail : 0,
+              count);
     }
     return longest_output_ + behind_sum;
   }

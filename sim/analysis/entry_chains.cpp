@@ -78,9 +78,11 @@ class EntryChains {
       for (const OpKind kind : kAllOpKinds) {
         const Stage stage = placement.stage_of(slot);
         links_[slot.at() * kOpKinds + index_of(kind)] = {
-            tensors_.input_base(kind, stage), tensors_.output_base(kind, stage),
+            tensors_.input_base(kind, stage),
+            tensors_.output_base(kind, stage),
             tensors_.shared_row(tensors_.output_base(kind, stage)).has_value(),
-            arrival_delay(costs_, kind, slot), costs_.duration[index_of(kind)][slot.at()] + costs_.entry,
+            arrival_delay(costs_, kind, slot),
+            costs_.duration[index_of(kind)][slot.at()] + costs_.entry,
             consumer_of(placement, kind, slot)};
       }
   }
@@ -253,16 +255,16 @@ class EntryChains {
   const Costs& costs_;
   TensorIndex tensors_;
   bool one_by_one_;
-  bool ops_alike_;                               // ops of one kind and slot take the same time
-  bool groups_add_up_;                           // groups take the sum of their parts
-  std::vector<Link> links_;                      // [slot * kOpKinds + kind]
-  std::vector<Ticks> values_;                    // [tensor] forwards when it is there
-  std::vector<Ticks> reloads_;                   // [stage * units + unit]; empty without copies
+  bool ops_alike_;                                // ops of one kind and slot take the same time
+  bool groups_add_up_;                            // groups take the sum of their parts
+  std::vector<Link> links_;                       // [slot * kOpKinds + kind]
+  std::vector<Ticks> values_;                     // [tensor] forwards when it is there
+  std::vector<Ticks> reloads_;                    // [stage * units + unit]; empty without copies
   std::unordered_map<std::size_t, Parts> parts_;  // of shared tensors, by tensor
-  std::vector<RankState> ranks_;                 // [rank]
-  std::vector<Rank> runnable_;                   // a stack
-  std::vector<Visit> visits_;                    // in the order of the way forwards
-  std::vector<std::vector<EntryChain>> chains_;  // [rank]
+  std::vector<RankState> ranks_;                  // [rank]
+  std::vector<Rank> runnable_;                    // a stack
+  std::vector<Visit> visits_;                     // in the order of the way forwards
+  std::vector<std::vector<EntryChain>> chains_;   // [rank]
 };
 
 }  // namespace

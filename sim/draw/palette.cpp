@@ -33,10 +33,10 @@ constexpr Kinds kSafeDark = {Colour{0x3d, 0x82, 0xd0}, Colour{0xee, 0xbb, 0x44},
 constexpr Colour grey(std::uint8_t level) {
   return {level, level, level};
 }
-constexpr Kinds kGreyLight = {grey(0x46), grey(0x8c), grey(0x6a), grey(0xb4),
-                              grey(0x30), grey(0x9e), grey(0xc6), grey(0x20), grey(0x7c)};
-constexpr Kinds kGreyDark = {grey(0x7a), grey(0xc4), grey(0x9e), grey(0xee),
-                             grey(0x5c), grey(0xb0), grey(0xd8), grey(0x50), grey(0x8e)};
+constexpr Kinds kGreyLight = {grey(0x46), grey(0x8c), grey(0x6a), grey(0xb4), grey(0x30),
+                              grey(0x9e), grey(0xc6), grey(0x20), grey(0x7c)};
+constexpr Kinds kGreyDark = {grey(0x7a), grey(0xc4), grey(0x9e), grey(0xee), grey(0x5c),
+                             grey(0xb0), grey(0xd8), grey(0x50), grey(0x8e)};
 
 // Tol's "bright" scheme, its grey replaced, for few things; viridis for many.
 constexpr std::array<Colour, 8> kSeries = {

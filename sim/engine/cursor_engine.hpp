@@ -189,8 +189,8 @@ class CursorEngine {
   std::optional<ActivationEffects> effects_;
   std::vector<Ticks> reload_end_;             // [stage * units + unit]; empty without copies
   std::vector<PeakWithCopies> copied_peaks_;  // [rank]; empty without copies
-  std::vector<Cell> shared_cells_;            // [shared * units + unit]; empty where no output layer is shared
-  std::vector<std::int32_t> shared_left_;     // parts that are missing, as shared_cells_
+  std::vector<Cell> shared_cells_;         // [shared * units + unit]; empty where no output layer is shared
+  std::vector<std::int32_t> shared_left_;  // parts that are missing, as shared_cells_
   std::size_t shared_units_ = 0;
 };
 

@@ -25,7 +25,8 @@ ScheduleHang explain_waits(const Schedule& schedule, const std::vector<Wait>& wa
                            std::size_t entries_done) {
   const TensorIndex index(schedule);
   std::unordered_map<std::size_t, std::vector<std::size_t>> waiting;  // tensor -> positions in nodes
-  std::vector<std::size_t> reached(static_cast<std::size_t>(schedule.ranks()), schedule.num_ops());  // [rank] op index
+  std::vector<std::size_t> reached(static_cast<std::size_t>(schedule.ranks()),
+                                   schedule.num_ops());  // [rank] op index
   ScheduleHang hang;
   hang.done = entries_done;
   for (const Wait& wait : waits) {

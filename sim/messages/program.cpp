@@ -46,7 +46,8 @@ MessageTable::MessageTable(const Schedule& schedule)
     : sent_(schedule.num_ops(), kNoMessage), needed_(schedule.num_ops(), kNoMessage) {
   if (schedule.shares_output())
     throw ScheduleError(
-        "an output layer that all stages share (S, T) waits for all ranks at once, and programs have messages "
+        "an output layer that all stages share (S, T) waits for all ranks at once, and programs have "
+        "messages "
         "between two; use costs.transfer.model \"latency\"");
   const TensorIndex tensors(schedule);
   std::vector<MessageId> of_tensor(tensors.size(), kNoMessage);

@@ -41,8 +41,9 @@ bool each_exactly_once(const Schedule& schedule) {
   for (const Op op : schedule.ops()) ++found[{op.stage(), schedule.unit_of(op)}][letter_of(op.kind())];
   const std::map<char, int> whole = {{'F', 1}, {'B', 1}};
   const std::map<char, int> split = {{'F', 1}, {'I', 1}, {'W', 1}};
+  const std::map<char, int> with_output = {{'F', 1}, {'B', 1}, {'S', 1}, {'T', 1}};
   for (const auto& [where, kinds] : found)
-    if (kinds != whole && kinds != split) return false;
+    if (kinds != whole && kinds != split && kinds != with_output) return false;
   return found.size() ==
          static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.units());
 }
@@ -109,6 +110,8 @@ TEST_CASE("every schedule: what it says it emits is what it emits") {
     CHECK(schedule.contains(OpKind::BackwardWeight) == needs.splits_backward);
     CHECK(schedule.has_groups() == needs.overlaps);
     CHECK((schedule.placement().replicas() == 2) == needs.bidirectional);
+    CHECK(schedule.contains(OpKind::Output) == needs.shares_output);
+    CHECK(schedule.contains(OpKind::OutputWeight) == needs.shares_output);
     CHECK_FALSE(needs.text.empty());
     CHECK_FALSE(generator.summary.empty());
     CHECK_FALSE(generator.source.empty());

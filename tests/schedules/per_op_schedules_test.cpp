@@ -73,6 +73,7 @@ TEST_CASE("every schedule: random durations of its ops give every engine the sam
     LatencyNetwork network(costs);
     const auto events = simulate_events(schedule, costs, network);
     CHECK(std::get<Timeline>(events).end == cursors.end);
+    if (schedule->shares_output()) return;
     const auto program = run_program(test::eager_program(schedule), costs, {});
     CHECK(std::get<ProgramRun>(program).timeline.end == cursors.end);
     if (schedule->is_extended()) return;

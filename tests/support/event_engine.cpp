@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <compare>
 #include <functional>
+#include <map>
 #include <queue>
 
 #include "sim/engine/wait_for.hpp"
@@ -60,6 +61,9 @@ class EventRun {
       else if (event.op != kReloaded)
         end_op(event);
       start_if_ready(event.rank, event.when);
+      // Sums of all stages, and what all of them read, may let anybody go on.
+      if (schedule_.shares_output())
+        for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) start_if_ready(rank, event.when);
     }
     return entries_done_;
   }
@@ -76,11 +80,15 @@ class EventRun {
   }
 
  private:
-  /// Whatever is neither F, B nor I needs only what stands before it in the same queue.
+  /// Whatever is neither F, B, I, S nor T needs only what stands before it in the same queue.
   [[nodiscard]] bool has_arrived(std::size_t i) const {
     const Op op = schedule_.ops()[i];
-    const bool waits = op.kind() == OpKind::Forward || carries_gradient(op.kind());
+    const bool waits = op.kind() == OpKind::Forward || carries_gradient(op.kind()) || is_output(op);
     return !waits || arrived_[tensors_.input_of(op)] != 0;
+  }
+
+  [[nodiscard]] static bool is_output(Op op) {
+    return op.kind() == OpKind::Output || op.kind() == OpKind::OutputWeight;
   }
 
   [[nodiscard]] Ticks& reload_end(Op op) {
@@ -136,6 +144,10 @@ class EventRun {
       ++entries_done_;
     }
     const Op op = schedule_.ops()[event.op];
+    if (is_output(op)) {
+      arrived_[event.tensor] = ++parts_[event.tensor] == schedule_.stages() ? 1 : 0;
+      return;
+    }
     const Placement& placement = schedule_.placement();
     const Slot from = schedule_.slot_of(op);
     const int step = op.kind() == OpKind::Forward ? 1 : -1;
@@ -157,11 +169,12 @@ class EventRun {
   Network& network_;
   Timeline& out_;
   TensorIndex tensors_;
-  std::vector<char> arrived_;      // [tensor]
-  std::vector<std::size_t> next_;  // op index of the entry at the rank's cursor
-  std::vector<char> running_;      // [rank]
-  std::vector<Ticks> copy_clock_;  // when the rank's copy stream is free, [rank]
-  std::vector<Ticks> reload_end_;  // [stage * units + unit]; empty without copies
+  std::vector<char> arrived_;         // [tensor]
+  std::map<std::size_t, int> parts_;  // of the sums over all stages, by tensor: how many are there
+  std::vector<std::size_t> next_;     // op index of the entry at the rank's cursor
+  std::vector<char> running_;         // [rank]
+  std::vector<Ticks> copy_clock_;     // when the rank's copy stream is free, [rank]
+  std::vector<Ticks> reload_end_;     // [stage * units + unit]; empty without copies
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t sequence_ = 0;
   std::size_t entries_done_ = 0;

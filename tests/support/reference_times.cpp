@@ -90,6 +90,12 @@ class LongestPath {
     if (op.kind() == OpKind::Forward)
       return s == Stage(0) || wait_for(other(OpKind::Forward, s - 1), costs_.forward_delay[slot], start);
     if (op.kind() == OpKind::BackwardWeight) return wait_for(other(OpKind::BackwardInput, s), 0, start);
+    const Stage last(schedule_.stages() - 1);
+    if (op.kind() == OpKind::Output) return wait_for(other(OpKind::Forward, last), 0, start);
+    if (op.kind() == OpKind::OutputWeight) return wait_for_all(other(OpKind::Output, s), start);
+    // Where T of the last stage comes before the backward, its sum is what the backward takes; else that over S.
+    if (carries_gradient(op.kind()) && s == last && where_.contains(other(OpKind::Output, s)))
+      return wait_for_all(other(gradients_come_first() ? OpKind::OutputWeight : OpKind::Output, s), start);
     if (!wait_for(other(OpKind::Forward, s), 0, start)) return false;
     const Op reload = other(OpKind::Reload, s);
     const bool uses_activations = carries_gradient(op.kind()) || op.kind() == OpKind::Recompute;
@@ -98,6 +104,27 @@ class LongestPath {
     const Op full = other(OpKind::Backward, s + 1);
     return wait_for(where_.contains(full) ? full : other(OpKind::BackwardInput, s + 1),
                     costs_.backward_delay[slot], start);
+  }
+
+  /// The same op of all stages.
+  bool wait_for_all(Op producer, Ticks& start) {
+    for (Stage s{0}; s < Stage(schedule_.stages()); ++s) {
+      const Op part(producer.kind(), s, producer.microbatch());
+      if (!wait_for(producer.is_sliced() ? part.with_slice(producer.slice()) : part, 0, start)) return false;
+    }
+    return true;
+  }
+
+  /// Of any pass of the last stage.
+  [[nodiscard]] bool gradients_come_first() const {
+    for (const auto& [op, at] : where_) {
+      if (op.kind() != OpKind::OutputWeight || op.stage().value() + 1 != schedule_.stages()) continue;
+      for (const OpKind kind : {OpKind::Backward, OpKind::BackwardInput}) {
+        const auto backward = where_.find(op.as(kind));
+        if (backward != where_.end() && at < backward->second) return true;
+      }
+    }
+    return false;
   }
 
   bool wait_for(Op producer, Ticks delay, Ticks& start) {

@@ -7,6 +7,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
 #include "sim/kinds.hpp"
+#include "sim/tensor_index.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -41,11 +42,13 @@ std::size_t in_front(const RunModel& run, std::size_t position, bool copies) {
 }  // namespace
 
 std::string_view name_of(Link link) {
-  constexpr std::array<std::string_view, 5> kNames = {"queue", "activation", "gradient", "slice", "reload"};
+  constexpr std::array<std::string_view, 6> kNames = {"queue", "activation", "gradient",
+                                                      "slice", "reload",     "sum over stages"};
   return kNames[static_cast<std::size_t>(link)];
 }
 
-OpWalk::OpWalk(std::shared_ptr<const Schedule> schedule) : schedule_(std::move(schedule)) {
+OpWalk::OpWalk(std::shared_ptr<const Schedule> schedule)
+    : schedule_(std::move(schedule)), turning_(turning_kind(*schedule_)) {
   int tables = 0;
   for (const OpKind kind : kAllOpKinds) table_of_[index_of(kind)] = schedule_->contains(kind) ? tables++ : -1;
   const auto units = static_cast<std::size_t>(schedule_->units());
@@ -90,6 +93,23 @@ void OpWalk::add_makers(Dependencies& out, TensorKind tensor, std::int32_t stage
     if (row.makes.tensor == tensor) add(out, row.kind, stage, like, slice, link);
 }
 
+void OpWalk::add_all(Dependencies& out, OpKind kind, Op like) const {
+  for (std::int32_t stage = 0; stage < schedule_->stages(); ++stage)
+    add(out, kind, stage, like, like.slice(), Link::Sum);
+}
+
+/// What waits for the last stage's activation, for S or for T beyond the op's own stage.
+void OpWalk::add_readers(Dependencies& out, Op op) const {
+  const std::int32_t last = schedule_->stages() - 1;
+  if (op.kind() == OpKind::Forward && op.stage().value() == last)
+    for (std::int32_t stage = 0; stage < schedule_->stages(); ++stage)
+      add(out, OpKind::Output, stage, op, op.slice(), Link::Activation);
+  if (op.kind() == OpKind::Output) add_all(out, OpKind::OutputWeight, op);
+  if (op.kind() != turning_) return;
+  for (const KindRow& row : kKinds)
+    if (carries_gradient(row.kind)) add(out, row.kind, last, op, op.slice(), Link::Sum);
+}
+
 namespace {
 
 Link link_of(TensorKind tensor) {
@@ -103,7 +123,7 @@ Link link_from(const KindRow& used) {
 
 /// Slices attend to those before them, and go backward after those behind them.
 int slice_before(const KindRow& row) {
-  return static_cast<int>(row.waits_for.stage);
+  return step_to(row.waits_for.stage);
 }
 
 }  // namespace
@@ -112,8 +132,13 @@ OpWalk::Dependencies OpWalk::needs(Op op) const {
   Dependencies out;
   const KindRow& row = row_of(op.kind());
   const std::int32_t stage = op.stage().value();
+  const std::int32_t last = schedule_->stages() - 1;
+  const bool turns = schedule_->shares_output() && carries_gradient(op.kind()) && stage == last;
   if (const int step = step_to_producer(op.kind()); step != 0)
     add_makers(out, row.waits_for.tensor, stage + step, op, op.slice(), link_of(row.waits_for.tensor));
+  if (row.waits_for.stage == At::Last) add(out, OpKind::Forward, last, op, op.slice(), Link::Activation);
+  if (row.waits_for.stage == At::All) add_all(out, OpKind::Output, op);
+  if (turns) add_all(out, turning_, op);
   for (const OpKind used : row.uses) add(out, used, stage, op, op.slice(), link_from(row_of(used)));
   if (slice_before(row) != 0)
     add_makers(out, row.makes.tensor, stage, op, op.slice() + slice_before(row), Link::Slice);
@@ -126,6 +151,7 @@ OpWalk::Dependencies OpWalk::needed_by(Op op) const {
   const std::int32_t stage = op.stage().value();
   const int step = step_to_consumer(op.kind());
   if (step != 0) add_makers(out, row.makes.tensor, stage + step, op, op.slice(), link_of(row.makes.tensor));
+  if (schedule_->shares_output()) add_readers(out, op);
   if (slice_before(row) != 0)
     add_makers(out, row.makes.tensor, stage, op, op.slice() - slice_before(row), Link::Slice);
   for (const KindRow& user : kKinds)

@@ -27,8 +27,9 @@ enum class Link : std::uint8_t {
   Gradient,    ///< of B or I, for the stage before, or for its own W
   Slice,       ///< its neighbour slice of the same microbatch
   Reload,      ///< its activation is back on the device
+  Sum,         ///< of S or T over all stages, of which it is a part
 };
-/// "queue", "activation", "gradient", "slice", "reload".
+/// "queue", "activation", "gradient", "slice", "reload", "sum over stages".
 [[nodiscard]] std::string_view name_of(Link link);
 
 /// One end of a dependency, seen from an op.
@@ -81,12 +82,15 @@ class OpWalk {
   /// The ops of that stage and slice that make such a tensor: F, or B and I.
   void add_makers(Dependencies& out, TensorKind tensor, std::int32_t stage, Op like, int slice,
                   Link link) const;
+  void add_all(Dependencies& out, OpKind kind, Op like) const;
+  void add_readers(Dependencies& out, Op op) const;
   [[nodiscard]] Dependencies needs(Op op) const;
   [[nodiscard]] Dependencies needed_by(Op op) const;
   [[nodiscard]] Ticks arrival(const RunModel& run, std::size_t base, std::size_t producer,
                               std::size_t consumer) const;
 
   std::shared_ptr<const Schedule> schedule_;
+  OpKind turning_;                        // whose end lets the last stage go backward
   std::array<int, kOpKinds> table_of_{};  // [kind]: which table, -1 for none
   std::vector<std::uint32_t> index_;      // [(table * stages + stage) * units + unit]
 };
