@@ -81,14 +81,25 @@ def primus(data):
                    step["window_ms"])
 
 
+# Of the time of the output layer's three products (logits, the input's gradient, the weights') the part that is S: vocab-2 makes the input's
+# gradient in S, the others in T.
+OUTPUT_IN_S = {"vocab-1": 1 / 3, "vocab-2": 2 / 3, "interlaced": 1 / 3}
+
+
 def vocabulary(data):
-    """8 GPUs, plain 1F1B: mean op times of each rank against the whole iteration, optimizer included."""
+    """8 GPUs, plain 1F1B and its kin with the vocabulary spread over all ranks: mean op times of each rank against the whole iteration,
+    optimizer included. An embedding that is spread too is a part of each rank's forwards and backwards."""
     for row in data["rows"]:
-        if row["schedule"] != "1f1b":
-            continue
         costs = {"time_unit": "us", "forward": row["forward_us"], "backward": row["backward_us"],
                  "transfer": {"latency": row.get("hop_us", 0)}}
-        yield ({"schedule": "1f1b", "ranks": row["ranks"], "microbatches": row["microbatches"], "costs": costs},
+        if "output_us" in row:
+            part = OUTPUT_IN_S[row["method"]]
+            costs["forward"] = [op + embedding for op, embedding in zip(row["forward_us"], row["embedding_forward_us"])]
+            costs["backward"] = [op + embedding for op, embedding in zip(row["backward_us"], row["embedding_backward_us"])]
+            costs["output"] = [round(op * part, 3) for op in row["output_us"]]
+            costs["output_weight"] = [round(op * (1 - part), 3) for op in row["output_us"]]
+        schedule = "vocab-interlaced" if row["method"] == "interlaced" else row["schedule"]
+        yield ({"schedule": schedule, "ranks": row["ranks"], "microbatches": row["microbatches"], "costs": costs},
                row["iteration_ms"] * 1000)
 
 

@@ -48,7 +48,7 @@ MessageTable::MessageTable(const Schedule& schedule)
     throw ScheduleError(
         "an output layer that all stages share (S, T) waits for all ranks at once, and programs have "
         "messages "
-        "between two; use costs.transfer.model \"latency\"");
+        "between two: simulate it under costs.transfer.model \"latency\"");
   const TensorIndex tensors(schedule);
   std::vector<MessageId> of_tensor(tensors.size(), kNoMessage);
   messages_.reserve(schedule.num_ops());

@@ -50,6 +50,7 @@ bool may_be(const Generator& generator, const Schedule& schedule) {
   return !needs.needs_terms && (schedule.is_forward_only() || needs.splits_backward == splits) &&
          (needs.overlaps || !schedule.has_groups()) &&
          needs.bidirectional == (schedule.placement().replicas() > 1) &&
+         needs.shares_output == schedule.shares_output() &&
          (schedule.slices() > 1) == (needs.takes.has(Option::Slices) && needs.default_slices > 1);
 }
 

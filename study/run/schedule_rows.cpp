@@ -27,8 +27,9 @@ constexpr double kMaxOps = 2e6;
 /// A schedule of as many ranks takes some tenths of a second, however few its ops.
 constexpr int kMaxRowRanks = 1 << 14;
 constexpr double kMaxSearchedOps = 1000;
-constexpr const char* kOpCosts[] = {"costs.forward", "costs.backward", "costs.backward_input",
-                                    "costs.backward_weight", "costs.recompute"};
+constexpr const char* kOpCosts[] = {"costs.forward",         "costs.backward",  "costs.backward_input",
+                                    "costs.backward_weight", "costs.recompute", "costs.output",
+                                    "costs.output_weight"};
 
 /// A number, or one with its unit: 1.5, "23.6ms", "80 GB". Tables and words are none.
 struct Quantity {

@@ -37,7 +37,7 @@ RunResult run_delayed(const Program& program, RunOptions options) {
 template <class Fn>
 int for_each_program(int p, Fn&& fn) {
   int runs = 0;
-  for (const schedules::Generator& generator : schedules::all())
+  for (const schedules::Generator& generator : schedules::runnable())
     for (const auto& params : schedules::small_flavours(generator, p, {p, 2 * p, 2 * p + 2})) {
       INFO(schedules::describe(generator, params));
       fn(async_program(generator, params));

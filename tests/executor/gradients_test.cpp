@@ -53,7 +53,7 @@ void require_right(const Schedule& schedule, const LayersConfig& config) {
 
 void require_right_for_every_schedule(const LayersConfig& config,
                                       const std::function<Schedule(const Schedule&)>& change) {
-  for (const Generator& generator : schedules::all()) {
+  for (const Generator& generator : schedules::runnable()) {
     const int legal =
         for_each_small(generator, [&](const Schedule& schedule) { require_right(change(schedule), config); });
     INFO(generator.name);
@@ -91,7 +91,7 @@ TEST_CASE("every schedule: gradients with attention are those without a pipeline
 TEST_CASE("every schedule: forward_only gives the losses of the whole step") {
   const int heads = GENERATE(0, 3);
   const LayersConfig config = small_with_attention(heads);
-  for (const Generator& generator : schedules::all())
+  for (const Generator& generator : schedules::runnable())
     for_each_small(generator, [&](const Schedule& whole) {
       const Schedule schedule = forward_only(whole);
       Layers layers(config);

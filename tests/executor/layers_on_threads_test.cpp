@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "schedules/flavours.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/run/run.hpp"
 #include "executor/runs.hpp"
@@ -22,7 +23,7 @@ using Change = std::function<Schedule(const Schedule&)>;
 
 /// Every schedule on 4 ranks with 8 microbatches and its own chunks, changed, as a program; fn(program).
 void for_each_changed(const Change& change, const std::function<void(const Program&)>& fn) {
-  for (const schedules::Generator& generator : schedules::all()) {
+  for (const schedules::Generator& generator : schedules::runnable()) {
     Params params{.chunks = generator.requirements.default_chunks};
     params.options.slices = equal_slices(generator.requirements.default_slices);
     params.options.updates = generator.requirements.default_updates;

@@ -52,6 +52,17 @@ inline std::vector<Params> flavours(const Generator& generator, const Params& pl
   return all;
 }
 
+/// The schedules that programs of messages between two ranks can run: all but those whose ops wait for all ranks.
+inline const std::vector<Generator>& runnable() {
+  static const std::vector<Generator> kRunnable = [] {
+    std::vector<Generator> out;
+    for (const Generator& generator : all())
+      if (!generator.requirements.shares_output) out.push_back(generator);
+    return out;
+  }();
+  return kRunnable;
+}
+
 /// The legal ones on p ranks for each of these m and for one chunk and two, as far as the schedule takes them.
 inline std::vector<Params> small_flavours(const Generator& generator, int p,
                                           const std::vector<int>& microbatches) {

@@ -33,8 +33,7 @@ using Rule = ReceivePlacement::Rule;
 /// Calls fn(generator, params, schedule) for every legal point of a grid.
 template <class Fn>
 void for_each_schedule(Fn&& fn) {
-  for (const Generator& generator : all())
-    if (!generator.requirements.shares_output)  // whose ops wait for all ranks, which no messages do
+  for (const Generator& generator : runnable())
       for (const int p : {1, 2, 3, 4, 5, 8})
         for (const int m : {1, 2, 3, 4, 5, 6, 8, 9, 12, 16})
           for (int v = generator.requirements.min_chunks;

@@ -34,7 +34,7 @@ Run run(const std::string& text) {
 std::string config_of(const std::string& schedule, int ranks, int microbatches, const std::string& transfer) {
   return fmt::format(
       R"({{"schedule": "{}", "ranks": {}, "microbatches": {},
-          "costs": {{"time_unit": "us", "forward": 10, "backward_input": 11, "backward_weight": 7, "transfer": {{{}}}}}}})",
+          "costs": {{"time_unit": "us", "forward": 10, "backward_input": 11, "backward_weight": 7, "output": 3, "output_weight": 2, "transfer": {{{}}}}}}})",
       schedule, ranks, microbatches, transfer);
 }
 

@@ -27,7 +27,7 @@ constexpr double kTaller = 1.25;
 OpKind kind_in(const char* command, std::string_view text) {
   for (const OpKind kind : kAllOpKinds)
     if (text.size() == 1 && text[0] == letter_of(kind)) return kind;
-  refuse(command, text, "F, B, I, W, R, O or L");
+  refuse(command, text, "F, B, I, W, R, O, L, S or T");
 }
 
 int ranks_on_screen(const Session& session) {

@@ -248,7 +248,7 @@ class SearchParser {
     for (const OpKind kind : kAllOpKinds)
       if (word.size() == 1 && lower(word) == lower(std::string(1, letter_of(kind))))
         return static_cast<std::int64_t>(index_of(kind));
-    fail_from(begin, "F, B, I, W, R, O or L, with commas between them");
+    fail_from(begin, "F, B, I, W, R, O, L, S or T, with commas between them");
   }
 
   std::int64_t parse_time(std::size_t begin, std::string_view word) const {

@@ -404,6 +404,17 @@ constexpr Key kKeys[] = {
                                                       .unit = "time_unit",
                                                       .default_text = "offload",
                                                       .help = "L, the copy back"}),
+    key<codec::StageTimes, Duration<OpKind::Output>>(
+        {.path = "costs.output",
+         .group = KeyClass::Cost,
+         .unit = "time_unit",
+         .default_text = "1 if no op costs are given",
+         .help = "S, a stage's share of an output layer that all stages share: logits and loss"}),
+    key<codec::StageTimes, Duration<OpKind::OutputWeight>>({.path = "costs.output_weight",
+                                                            .group = KeyClass::Cost,
+                                                            .unit = "time_unit",
+                                                            .default_text = "1 if no op costs are given",
+                                                            .help = "T, the gradients of that share"}),
     key<codec::Overlapped, InCosts<&CostSpec::overlap>>(
         {.path = "costs.overlapped",
          .group = KeyClass::Cost,

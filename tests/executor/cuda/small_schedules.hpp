@@ -11,7 +11,7 @@ namespace pipeloom::executor::cuda {
 /// variant, 1 to 3 slices.
 template <class Fn>
 void for_each_small(Fn&& fn) {
-  for (const schedules::Generator& generator : schedules::all())
+  for (const schedules::Generator& generator : schedules::runnable())
     for (const int p : {2, 4})
       for (int v = 1; v <= 2; ++v) {
         bool found = false;

@@ -67,7 +67,7 @@ std::string unequal(int stages, const std::string& more) {
     input += fmt::format("{}{}", comma, 6 + 0.05 * s + head);
   }
   return fmt::format(
-      R"({{"time_unit": "ms", "forward": [{}], "backward": [{}], "backward_input": [{}], "backward_weight": 4{}}})",
+      R"({{"time_unit": "ms", "forward": [{}], "backward": [{}], "backward_input": [{}], "backward_weight": 4, "output": 2, "output_weight": 1{}}})",
       forward, backward, input, more);
 }
 
