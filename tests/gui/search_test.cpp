@@ -119,7 +119,7 @@ TEST_CASE("an op of a later step is another match") {
 TEST_CASE("a search that is not understood names the column and what is allowed") {
   CHECK(error_of("") == "");
   CHECK(error_of("type:X") ==
-        "search:1:6: error: found 'X'; allowed is F, B, I, W, R, O or L, with commas between them");
+        "search:1:6: error: found 'X'; allowed is F, B, I, W, R, O, L, S or T, with commas between them");
   CHECK(error_of("mb:1 stage") ==
         "search:1:11: error: found the end; allowed is one of : = != < <= > >= behind 'stage'");
   CHECK(error_of("stag:1").find("search:1:1: error: ") == 0);

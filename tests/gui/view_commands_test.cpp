@@ -53,7 +53,7 @@ TEST_CASE("kinds are hidden and shown by their letter") {
   scene.run_it("hide-kind", "B");
   CHECK(scene.view.hidden_kinds == 1U << index_of(OpKind::BackwardWeight));
   scene.run_it("hide-kind", "b");
-  CHECK(scene.refused("F, B, I, W, R, O or L"));
+  CHECK(scene.refused("F, B, I, W, R, O, L, S or T"));
   scene.run_it("show-all-kinds");
   CHECK(scene.view.hidden_kinds == 0);
 }
