@@ -116,7 +116,8 @@ class TensorIndex {
   [[nodiscard]] std::size_t activation(std::size_t s) const { return (1 + s) * units_; }
   /// The row of tensors that ops of stage 0 would have; rows follow as stages do. The row of tensors without a reader where there is none.
   [[nodiscard]] std::size_t row_at(TensorAt tensor) const {
-    const auto step = static_cast<std::size_t>(1 + step_to(tensor.stage));
+    const int from_before = 1 + step_to(tensor.stage);
+    const auto step = static_cast<std::size_t>(from_before);
     switch (tensor.tensor) {
       case TensorKind::Activation:
         return tensor.stage == At::Last ? stages_ : step;

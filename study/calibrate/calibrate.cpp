@@ -80,10 +80,10 @@ Run simulated(const Timeline& timeline, const cost::CostSpec& costs) {
   return evaluate_schedule(timeline.schedule, "", config, limits);
 }
 
-/// Nothing where it would take too long, or copies run beside the queues.
+/// Nothing where it would take too long, or ranks wait for more than messages.
 std::optional<explain::Explanation> explained(const Run& run, const Timeline& timeline) {
-  const bool too_large = timeline.start.size() > kMostExplained || timeline.schedule->has_copies();
-  if (too_large) return std::nullopt;
+  if (timeline.start.size() > kMostExplained || !waits_for_messages_alone(*timeline.schedule))
+    return std::nullopt;
   return explain::explain({.timeline = run.timeline, .costs = run.costs, .rank_time = run.costs->rank_time},
                           timeline);
 }
@@ -187,6 +187,9 @@ void warn(Calibration& calibration, const Timeline& timeline) {
         "tell");
   if (timeline.schedule->has_copies())
     say("copies run beside the queues, so that gaps say nothing about messages: their time is left out");
+  if (timeline.schedule->shares_output())
+    say("S and T wait for all ranks at once, so that gaps say nothing about messages: their time is left "
+        "out");
   const bool has_links = !measured.waits.links.empty();
   if (has_links && !usual_latency(measured.waits.links))
     say("no rank ever waited for a message: their latency is not known, and left out");

@@ -13,7 +13,11 @@ namespace {
 
 using schedules::Generator;
 
-/// What generators emit of it: F, B, I and W.
+bool emitted(OpKind kind) {
+  return !kExtras.has(kind) || kOutputKinds.has(kind);
+}
+
+/// What generators emit of it: all but R, O and L.
 Schedule without_extras(const Schedule& schedule) {
   ScheduleBuilder out = builder_like(schedule);
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
@@ -22,7 +26,7 @@ Schedule without_extras(const Schedule& schedule) {
                    [&](std::size_t first, std::size_t last) {
                      std::vector<Op> kept;
                      for (std::size_t i = first; i < last; ++i)
-                       if (!row_of(schedule.ops()[i].kind()).extra) kept.push_back(schedule.ops()[i]);
+                       if (emitted(schedule.ops()[i].kind())) kept.push_back(schedule.ops()[i]);
                      if (kept.size() == 1) out.add(kept.front());
                      if (kept.size() > 1) out.add_group(kept);
                    });

@@ -21,6 +21,10 @@ Ticks usual_entry(const Timeline& timeline) {
 
 }  // namespace
 
+bool waits_for_messages_alone(const Schedule& schedule) {
+  return !schedule.has_copies() && !schedule.shares_output();
+}
+
 Measurements measure(const Timeline& timeline, const KnownOfRun& known) {
   Measurements out;
   static_cast<cost::MeasuredOps&>(out) = cost::measured_ops(timeline);
@@ -28,7 +32,7 @@ Measurements measure(const Timeline& timeline, const KnownOfRun& known) {
   out.transfers = known.transfers;
   out.usual_entry = usual_entry(timeline);
   out.single = find_single_ops(timeline);
-  if (timeline.schedule->has_copies())
+  if (!waits_for_messages_alone(*timeline.schedule))
     out.waits.step_times = step_times(timeline);
   else
     out.waits = find_waits(timeline, known.clocks_by_step);

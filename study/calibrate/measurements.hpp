@@ -34,7 +34,10 @@ struct KnownOfRun {
   bool clocks_by_step = false;  ///< in every step each rank's clock begins anew
 };
 
-/// Over all steps, ranks and microbatches. Gaps of timelines with copies (O, L) are not read: `waits` has the step times alone. Throws InputError
+/// Whether gaps tell of messages: not where copies (O, L) run beside the queues, nor where ranks wait for sums over all (S, T).
+[[nodiscard]] bool waits_for_messages_alone(const Schedule& schedule);
+
+/// Over all steps, ranks and microbatches. Of timelines whose gaps do not tell of messages alone `waits` has the step times only. Throws InputError
 /// where times cannot have been.
 [[nodiscard]] Measurements measure(const Timeline& timeline, const KnownOfRun& known = {});
 

@@ -111,6 +111,8 @@ Wiring wire(const Schedule& schedule, const Predicted& predicted) {
   if (schedule.has_copies())
     throw InputError(
         "its ops O and L run beside the queues, which cannot be explained; leave offloading out");
+  if (schedule.shares_output())
+    throw InputError("its ops S and T wait for all ranks at once, which cannot be explained");
   Wiring wiring;
   wiring.ranks = schedule.ranks();
   const Costs* costs = predicted.costs.get();

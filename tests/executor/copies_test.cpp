@@ -10,10 +10,10 @@
 #include <utility>
 
 #include <pipeloom/schedule.hpp>
-#include "schedules/flavours.hpp"
 #include "executor/run/busy_work.hpp"
 #include "executor/run/run.hpp"
 #include "executor/runs.hpp"
+#include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "sim/engine/simulator.hpp"

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "schedules/flavours.hpp"
 #include "executor/layers/gradient_check.hpp"
 #include "executor/run/run.hpp"
 #include "executor/runs.hpp"
 #include "executor/small_layers.hpp"
+#include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "schedules/recompute.hpp"

@@ -89,7 +89,7 @@ TEST_CASE("a wrong row is named with its place") {
   CHECK(error_of(R"({"table": [{"factor": 2}]})").find("unknown key of a row of costs.table 'factor'") !=
         std::string::npos);
   CHECK(error_of(R"({"exceptions": [{"kind": "X", "time": 1}]})")
-            .ends_with("kind is 'X'; it must be one of F, B, I, W, R, O, L"));
+            .ends_with("kind is 'X'; it must be one of F, B, I, W, R, O, L, S, T"));
   CHECK(error_of(R"({"exceptions": [{"stage": -1, "time": 1}]})")
             .find("stage is '-1'; it must be a whole number") != std::string::npos);
   CHECK(error_of(R"({"table": "nowhere.csv"})").find("costs.table names the file 'nowhere.csv'") !=

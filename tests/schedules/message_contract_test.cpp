@@ -34,16 +34,16 @@ using Rule = ReceivePlacement::Rule;
 template <class Fn>
 void for_each_schedule(Fn&& fn) {
   for (const Generator& generator : runnable())
-      for (const int p : {1, 2, 3, 4, 5, 8})
-        for (const int m : {1, 2, 3, 4, 5, 6, 8, 9, 12, 16})
-          for (int v = generator.requirements.min_chunks;
-               v <= std::min(generator.requirements.max_chunks, p <= 4 ? 4 : 2); ++v)
-            for (const Params& params :
-                 flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0, 1, 3, 5, 9})) {
-              if (!refusal(generator, params).empty() || is_slow(generator, params)) continue;
-              INFO(describe(generator, params));
-              fn(generator, params, std::make_shared<const Schedule>(make(generator, params)));
-            }
+    for (const int p : {1, 2, 3, 4, 5, 8})
+      for (const int m : {1, 2, 3, 4, 5, 6, 8, 9, 12, 16})
+        for (int v = generator.requirements.min_chunks;
+             v <= std::min(generator.requirements.max_chunks, p <= 4 ? 4 : 2); ++v)
+          for (const Params& params :
+               flavours(generator, {.ranks = p, .microbatches = m, .chunks = v}, {0, 1, 3, 5, 9})) {
+            if (!refusal(generator, params).empty() || is_slow(generator, params)) continue;
+            INFO(describe(generator, params));
+            fn(generator, params, std::make_shared<const Schedule>(make(generator, params)));
+          }
 }
 
 std::set<std::string> codes_of(const Program& program) {

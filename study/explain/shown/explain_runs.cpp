@@ -20,7 +20,8 @@ std::optional<Explanation> explanation_between(const Run& predicted, const Run& 
   if (predicted.costs == nullptr || measured.source != RunSource::TimelineFile) return std::nullopt;
   const Schedule& before = *predicted.timeline.schedule;
   const Schedule& after = *measured.timeline.schedule;
-  if (before.num_ops() == 0 || before.num_ops() != after.num_ops() || before.has_copies())
+  if (before.num_ops() == 0 || before.num_ops() != after.num_ops() || before.has_copies() ||
+      before.shares_output())
     return std::nullopt;
   if (measured.timeline.start.size() > kMostComparedTimes) return std::nullopt;
   try {

@@ -1,11 +1,11 @@
 // Communicators follow from messages and discipline.
 
-#include "schedules/flavours.hpp"
 #include "executor/cuda/exchange/communicators.hpp"
 
 #include <string>
 #include <vector>
 
+#include "schedules/flavours.hpp"
 #include "schedules/generator.hpp"
 #include "support/catch.hpp"
 
