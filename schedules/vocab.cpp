@@ -144,6 +144,7 @@ ClosedForm live_form(int barriers) {
 Generator vocab_1() {
   return {
       .name = "vocab-1",
+      .aliases = {},
       .summary = "1f1b with the output layer spread over all ranks, two barriers a microbatch",
       .source = "Yeung et al. 2025, vocabulary parallelism, arXiv 2411.05288, algorithm 1",
       .when_to_use =
@@ -168,6 +169,7 @@ Generator vocab_1() {
 Generator vocab_2() {
   return {
       .name = "vocab-2",
+      .aliases = {},
       .summary = "1f1b with the output layer spread over all ranks, one barrier a microbatch",
       .source = "Yeung et al. 2025, vocabulary parallelism, arXiv 2411.05288, algorithm 2",
       .when_to_use =

@@ -90,6 +90,7 @@ Schedule emit(const Params& params) {
 Generator vocab_interlaced() {
   return {
       .name = "vocab-interlaced",
+      .aliases = {{.name = "interlaced", .dialect = "nnScaler"}},
       .summary = "1f1b in which all ranks run the output layer of each microbatch together",
       .source =
           "Lin et al. 2024, nnScaler, interlaced pipeline; the baseline of Yeung et al. 2025, arXiv "
