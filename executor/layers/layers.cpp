@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "executor/layers/tensor_math.hpp"
 #include "sim/kinds.hpp"
@@ -157,6 +158,9 @@ Payload LayerRank::dispatch(Op op, StageCopy& stage, Pass& pass, Payload input) 
     case OpKind::Reload:
       move_back(pass);
       break;
+    case OpKind::Output:
+    case OpKind::OutputWeight:
+      throw InternalError("layers: no program runs S or T");
   }
   return {};
 }
