@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+
 namespace pipeloom::executor::cuda {
 
 template <class Engine, class T>
@@ -71,6 +73,9 @@ auto QueuedLayers<Engine, T>::dispatch(Op op, StageCopy& stage, Pass& pass, Buff
     case OpKind::Reload:
       reload(pass, stream);
       break;
+    case OpKind::Output:
+    case OpKind::OutputWeight:
+      throw InternalError("layers: no program runs S or T");
   }
   return {};
 }
