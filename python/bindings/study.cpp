@@ -1,0 +1,95 @@
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <future>
+#include <optional>
+#include <string>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <pipeloom/study.hpp>
+#include "bindings.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace pipeloom::python {
+namespace {
+
+/// How far the workers are, and whether they shall go on. The workers write `done` and read `stop`; the thread that called reads
+/// and writes the others' sides.
+struct Watch {
+  std::atomic<std::uint64_t> done = 0;
+  std::atomic<std::uint64_t> all = 0;
+  std::atomic<bool> stop = false;
+};
+
+/// Tells `progress` how far it is. True if it raised, or returned False.
+bool tell(const nb::object& progress, const Watch& watch) {
+  const nb::gil_scoped_acquire gil;
+  if (progress.is_none() || watch.all == 0) return false;
+  try {
+    return progress(watch.done.load(), watch.all.load()).is(nb::bool_(false));
+  } catch (nb::python_error& error) {
+    error.restore();
+    return true;
+  }
+}
+
+/// Waits on the thread that called, which alone is told of signals, while others work.
+Sweep sweep_watched(const std::string& grid, const std::string& path, int threads,
+                    const nb::object& progress) {
+  Watch watch;
+  Control control;
+  control.threads = threads;
+  control.progress = [&watch](std::uint64_t done, std::uint64_t all) {
+    watch.done = done;
+    watch.all = all;
+    return !watch.stop;
+  };
+  auto working = std::async(std::launch::async, [&] { return run_sweep(grid, path, control); });
+  const nb::gil_scoped_release unlocked;
+  while (working.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    if (!watch.stop && (signal_raised() || tell(progress, watch))) watch.stop = true;
+  }
+  tell(progress, watch);
+  return working.get();
+}
+
+nb::dict point_of(const SweepPoint& point) {
+  nb::dict out;
+  out["settings"] = point.settings;
+  out["status"] = point.status;
+  out["metrics"] = point.metrics;
+  out["error"] = point.error;
+  return out;
+}
+
+/// A Ctrl-C ends the work, not the answer: what is there comes back with `interrupted`.
+nb::dict sweep(const std::string& grid, const std::string& path, int threads, const nb::object& progress) {
+  const Sweep result = sweep_watched(grid, path, threads, progress);
+  const bool interrupted = PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
+  if (interrupted) PyErr_Clear();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  nb::dict out;
+  nb::list points;
+  for (const SweepPoint& point : result.points) points.append(point_of(point));
+  out["keys"] = result.keys;
+  out["metrics"] = result.metrics;
+  out["points"] = points;
+  out["complete"] = result.complete;
+  out["interrupted"] = interrupted;
+  return out;
+}
+
+}  // namespace
+
+void bind_study(nb::module_& module) {
+  module.def("sweep", &sweep, "grid"_a, "path"_a, "threads"_a, "progress"_a.none());
+}
+
+}  // namespace pipeloom::python

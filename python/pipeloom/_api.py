@@ -1,0 +1,230 @@
+"""The functions of the package."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _core, _program
+from ._errors import InputError
+from ._results import Comparison, Plan, Result, Sweep, Validation
+from ._run import Run, _again
+from ._source import Source, arguments, plain, request_fields
+
+
+def simulate(
+    source: Source, *, ranks: int | None = None, microbatches: int | None = None, chunks: int | None = None,
+    costs: Any = None, memory: Any = None, options: Mapping[str, Any] | None = None, step: Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None, metrics: bool = True,
+) -> Run:
+    """Simulates a schedule.
+
+    ``source`` is a schedule's name, a file (configuration or schedule), a configuration as a dict, or a ``Schedule`` by hand. ``costs`` is a dict as
+    configurations have it, or a costs file; ``memory``, ``options`` and ``step`` likewise; ``set`` takes any key by its path,
+    ``{"costs.transfer.latency": 0.1}``. Counts are p, m and v: stages are p times v. ``metrics=False`` leaves out all but the timeline.
+
+    Raises InputError where the input is wrong (file, line and column named), ScheduleError where the schedule refuses its parameters, HangError
+    where it hangs, KeyboardInterrupt at Ctrl-C. The GIL is free while it works.
+
+    >>> simulate("1f1b", ranks=4, microbatches=8, costs={"forward": 1, "backward": 2}).makespan
+    33.0
+    """
+    given = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks, "costs": costs, "memory": memory, "options": options, "step": step, "set": set}
+    fields = request_fields(source, given)
+    from ._run import request
+
+    return Run(_core.run(request(fields), metrics), fields)
+
+
+def read(file: str | os.PathLike[str], *others: str | os.PathLike[str], format: str | None = None,
+         mapping: str | os.PathLike[str] | None = None) -> Run:
+    """Reads measured times: a timeline, or a trace of any format that ``pipeloom convert`` knows. ``others`` are the files of the other ranks,
+    ``mapping`` the file that says what the names of ranges mean."""
+    fields: dict[str, Any] = {"file": os.fspath(file), "other_files": [os.fspath(name) for name in others]}
+    if format is not None:
+        fields["from_"] = format
+    if mapping is not None:
+        fields["mapping"] = os.fspath(mapping)
+    return _again(fields)
+
+
+def schedules(name: str | None = None) -> Any:
+    """All schedules: a list of dicts with name, aliases, summary, source, when_to_use, requirements, default_chunks and variants; with ``name`` or
+    an alias that schedule's alone."""
+    rows = [Result(row) for row in _core.schedules()]
+    if name is None:
+        return rows
+    for row in rows:
+        if name.lower() in (row.name, *(alias.lower() for alias in row.aliases)):
+            return row
+    raise InputError(f"unknown schedule '{name}'; schedules() lists them")
+
+
+# --- what the program answers ---
+
+
+def _options(values: Mapping[str, Any]) -> list[str]:
+    """Keyword arguments as the command line's options: ``global_batch=1024`` is ``--global-batch 1024``."""
+    out: list[str] = []
+    for name, value in values.items():
+        flag = "--" + name.rstrip("_").replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            out.append(flag)
+        elif isinstance(value, (list, tuple)):
+            out += [flag, ",".join(str(plain(item)) for item in value)]
+        else:
+            out += [flag, str(plain(value))]
+    return out
+
+
+def _settings(values: Mapping[str, Any] | None) -> list[str]:
+    out: list[str] = []
+    for path, value in (values or {}).items():
+        value = plain(value)
+        out += ["--set", f"{path}={value if isinstance(value, str) else json.dumps(value)}"]
+    return out
+
+
+def _config_input(source: Source, given: Mapping[str, Any]) -> tuple[list[str], str | None]:
+    """What a command reads. A schedule's name becomes a configuration, as commands take files."""
+    fields = request_fields(source, given)
+    if "schedule" in fields and "file" not in fields:
+        config: dict[str, Any] = {"schedule": fields.pop("schedule")}
+        config.update({name: int(fields.pop(name)) for name in ("ranks", "microbatches", "chunks") if name in fields})
+        fields.update(file="configuration", text=json.dumps(config))
+    return arguments(fields)
+
+
+def validate(source: Source, *, target: str | None = None, set: Mapping[str, Any] | None = None, **counts: Any) -> Validation:
+    """Is it legal, and does it run? Answers ``ok``, ``diagnostics`` and ``lines``; says so and does not raise where it is not.
+
+    ``target`` is a release of PyTorch ("2.15"), for its CSV. Raises InputError for what cannot be read.
+    """
+    words, text = _config_input(source, {**counts, "set": set})
+    answer = _program.call(["validate", *words, *_options({"target": target}), "--json"], text)
+    data = json.loads(answer.out)
+    lines = [item["message"] for item in data.get("diagnostics", [])]
+    return Validation({**data, "ok": answer.code == 0, "lines": lines})
+
+
+def convert(source: Source | Run, to: str, *, set: Mapping[str, Any] | None = None, ranks: int | None = None,
+            microbatches: int | None = None, chunks: int | None = None, **options: Any) -> str:
+    """The text of another format: ``to`` is "json", "torch-compute", "torch-comms", "torch-steps", "timeline", "csv", "chrome", "dot", "svg" or
+    "megatron-layout". ``options`` are the command line's: ``target="2.15"``, ``max_outstanding_sends=2``, ``defer_reduce_grad_wait=True``."""
+    if isinstance(source, Run) and not options:
+        return source.to_bytes(to).decode()
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(source, Run):
+            words, text = [source._write_input(folder, "run")], None
+        else:
+            words, text = _config_input(source, {"set": set, "ranks": ranks, "microbatches": microbatches, "chunks": chunks})
+        target = Path(folder, "out")
+        _program.call(["convert", words[0], str(target), "--to", to, *words[1:], *_options(options)], text)
+        return target.read_text()
+
+
+def plan(source: Source | None = None, *, set: Mapping[str, Any] | None = None, **options: Any) -> Plan:
+    """The best schedules for a workload, ranked, each with a bound on how much better any could be.
+
+    ``source`` is a configuration (file or dict) or the name of a model, as ``estimate`` takes it. ``options`` are the command line's:
+    ``ranks``, ``microbatches``, ``limit="16GB"``, ``objective``, ``vary=["order", "chunks"]``, ``budget`` (seconds), ``seed``, ``jobs``, ``target``. Ctrl-C
+    gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty.
+
+    >>> plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.2).best.step_time > 0
+    True
+    """
+    words: list[str] = []
+    text: str | None = None
+    if source is not None:
+        words, text = _source_of_model(source)
+    answer = _program.call(["plan", *words, *_settings(set), *_options(options), "--include", "orders", "--json"], text)
+    return Plan({**json.loads(answer.out), "interrupted": answer.interrupted})
+
+
+def estimate(model: Source, *, set: Mapping[str, Any] | None = None, **options: Any) -> Result:
+    """Times, bytes, tokens per second and memory of a model on a cluster.
+
+    ``model`` is a preset ("llama3-70b"), a file (Hugging Face's config.json, Megatron's arguments, ours) or a dict. ``options`` are the command
+    line's: ``hardware="h100"``, ``ranks``, ``tp``, ``dp``, ``seq``, ``global_batch``, ``schedule``, ``limit``.
+    """
+    words, text = _source_of_model(model)
+    return Result(json.loads(_program.call(["estimate", *words, *_settings(set), *_options(options), "--json"], text).out))
+
+
+def _source_of_model(source: Source) -> tuple[list[str], str | None]:
+    if isinstance(source, Mapping):
+        return ["-"], json.dumps(plain(source))
+    if isinstance(source, (str, os.PathLike)):
+        return [os.fspath(source)], None
+    raise InputError(f"{type(source).__name__} is no workload; give a configuration, or the name or file of a model")
+
+
+def calibrate(*traces: str | os.PathLike[str], **options: Any) -> Result:
+    """Costs from a measured run: durations by stage and kind, message times, and how well they fit. ``options`` are the command line's: ``from_``,
+    ``mapping``, ``layers``, ``unit``. ``.costs`` goes into ``simulate(costs=...)``."""
+    if not traces:
+        raise InputError("calibrate takes at least one file or folder of a trace")
+    words = [os.fspath(trace) for trace in traces]
+    return Result(json.loads(_program.call(["calibrate", *words, *_options(options), "--json"]).out))
+
+
+def explain(predicted: Run | Source, measured: Run | Source, **options: Any) -> Result:
+    """Where the difference in step time comes from, as a sum of named causes (``pipeloom explain``). Both are runs or files."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [_file_of(one, folder, name) for one, name in ((predicted, "predicted"), (measured, "measured"))]
+        return Result(json.loads(_program.call(["explain", *words, *_options(options), "--json"]).out))
+
+
+def _file_of(source: Run | Source, folder: str, name: str) -> str:
+    if isinstance(source, Run):
+        return source._write_input(folder, name)
+    if isinstance(source, Mapping):
+        target = Path(folder, name + ".json")
+        target.write_text(json.dumps(plain(source)))
+        return str(target)
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    raise InputError(f"{type(source).__name__} is no run; give a Run, a configuration or a file")
+
+
+# --- several runs ---
+
+
+def compare(*runs: Run | Source) -> Comparison:
+    """Runs side by side, the first being the baseline; sources that are no runs are simulated, or read where they hold times."""
+    made = [one if isinstance(one, Run) else simulate(one) for one in runs]
+    if not made:
+        raise InputError("compare takes at least one run")
+    rows, remarks = _core.compare([run._core for run in made])
+    return Comparison(made, rows, remarks)
+
+
+def sweep(
+    grid: Mapping[str, Any] | str | os.PathLike[str], *, threads: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> Sweep:
+    """Runs every point of a grid (docs/sweeps.md) on all cores.
+
+    ``progress(done, all)`` is called now and then from the thread that called; its False ends the sweep. So does Ctrl-C: what is there comes
+    back, with ``complete`` False and ``interrupted`` True.
+
+    >>> len(sweep({"base": {"ranks": 4, "microbatches": 8}, "axes": {"schedule": ["1f1b", "zb-h1"]}}))
+    2
+    """
+    if isinstance(grid, Mapping):
+        return Sweep(_core.sweep(json.dumps(plain(grid)), "grid", threads, progress))
+    path = os.fspath(grid)
+    try:
+        text = Path(path).read_text()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path) from error
+    return Sweep(_core.sweep(text, path, threads, progress))
+
+
+__all__: Sequence[str] = ["calibrate", "compare", "convert", "estimate", "explain", "plan", "read", "schedules", "simulate", "sweep", "validate"]

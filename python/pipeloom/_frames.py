@@ -1,0 +1,65 @@
+"""Timelines as columns and frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+KINDS: list[str] = _core.kinds()
+
+
+def _tiled(run: Run, column: Any) -> Any:
+    """One value per op and step; a view where there is one step."""
+    import numpy
+
+    return column if run.steps == 1 else numpy.tile(column, run.steps)
+
+
+def columns(run: Run) -> dict[str, Any]:
+    core = run._core
+    out = {name: _tiled(run, getattr(core, name)) for name in ("rank", "stage", "kind", "microbatch", "slice")}
+    out["start"] = core.start
+    out["end"] = core.end
+    return out
+
+
+def in_units(run: Run) -> dict[str, Any]:
+    """The columns with times as floats of the run's unit, and the step where there are several."""
+    import numpy
+
+    out = columns(run)
+    scale = 1.0 / run.ticks_per_unit
+    for name in ("start", "end"):
+        out[name] = out[name] * scale
+    if run.steps > 1:
+        out["step"] = numpy.repeat(numpy.arange(run.steps, dtype=numpy.int32), run.num_ops)
+    return out
+
+
+def to_pandas(run: Run) -> Any:
+    import pandas
+
+    data = in_units(run)
+    data["kind"] = pandas.Categorical.from_codes(data["kind"], KINDS)
+    return pandas.DataFrame(data, copy=False)
+
+
+def to_arrow(run: Run) -> Any:
+    import pyarrow
+
+    data = in_units(run)
+    data["kind"] = pyarrow.DictionaryArray.from_arrays(pyarrow.array(data["kind"]), KINDS)
+    return pyarrow.table(data)
+
+
+def to_polars(run: Run) -> Any:
+    import polars
+
+    data = in_units(run)
+    kinds = polars.Series(data["kind"])
+    frame = polars.DataFrame(data)
+    return frame.with_columns(kind=kinds.cast(polars.UInt32).replace_strict(dict(enumerate(KINDS)), return_dtype=polars.Enum(KINDS)))

@@ -1,0 +1,74 @@
+"""The command line that travels in the wheel: on PATH as ``pipeloom``, and under the functions whose results are its JSON."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import _errors
+
+_LINE = re.compile(r"^(?:(?P<file>.*?)(?::(?P<line>\d+))?(?::(?P<column>\d+))?: )?error: (?P<message>.*)$")
+# The program's exit codes that are errors; 0 is fine and 1 an answer.
+_CLASSES = {2: _errors.InputError, 3: _errors.DeviceError}
+
+
+def path() -> str:
+    """Where the program is."""
+    return str(Path(__file__).parent / "bin" / "pipeloom")
+
+
+def main() -> None:
+    """The entry point ``pipeloom``: becomes the program."""
+    os.execv(path(), [path(), *sys.argv[1:]])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed. ``code`` is 0, or 1 where the answer is no."""
+
+    code: int
+    out: str
+    err: str
+    interrupted: bool = False
+
+
+def _raise(code: int, err: str) -> None:
+    lines = [line for line in err.splitlines() if line.strip()]
+    last = lines[-1] if lines else f"pipeloom ended with status {code}"
+    for line in reversed(lines):
+        found = _LINE.match(line)
+        if found:
+            raise _CLASSES.get(code, _errors.Error)(
+                found["message"], found["file"] or "", int(found["line"] or 0), int(found["column"] or 0), code
+            )
+    raise _CLASSES.get(code, _errors.Error)(last, exit_code=code)
+
+
+def call(arguments: list[str], text: str | None = None) -> Answer:
+    """Runs a command to its end. Ctrl-C reaches it once: it then gives the best that it has, and ``interrupted`` says so.
+
+    Raises the Error of its exit code where that is neither 0 nor 1.
+    """
+    # A group of its own: a terminal would send its Ctrl-C to both, and the second one kills.
+    with subprocess.Popen(
+        [path(), *arguments], stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:
+        interrupted = False
+        try:
+            out, err = process.communicate(text)
+        except KeyboardInterrupt:
+            interrupted = True
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate()
+        code = process.returncode
+    if interrupted and not out.strip():
+        raise KeyboardInterrupt
+    if code not in (0, 1) and not interrupted:
+        _raise(code, err)
+    return Answer(code, out, err, interrupted)

@@ -1,0 +1,177 @@
+"""Results that come as JSON: dicts whose keys are attributes too."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+
+class Result(dict[str, Any]):
+    """A JSON object; nested ones are Results, arrays lists."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        super().__init__({key: _wrapped(value) for key, value in data.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no '{name}' here; there are {', '.join(self)}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),)
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, Result):
+        return value
+    if isinstance(value, dict):
+        return Result(value)
+    if isinstance(value, list):
+        return [_wrapped(item) for item in value]
+    return value
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """An HTML table; every cell is text."""
+
+    def row(cells: list[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return "<table>" + row(head, "th") + "".join(row(cells, "td") for cells in rows) + "</table>"
+
+
+def number(value: Any) -> str:
+    """As tables show it; nothing where a run does not know it."""
+    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class Candidate(Result):
+    """One schedule of a plan."""
+
+    @property
+    def run(self) -> Run:
+        """Simulates it."""
+        from ._api import simulate
+
+        return simulate(dict(self["config"]))
+
+
+class Plan(Result):
+    """What ``plan`` found, the best first. ``interrupted`` says that Ctrl-C ended the search: it is then the best so far."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        super().__init__(data)
+        self["candidates"] = [Candidate(dict(row)) for row in self.get("candidates", [])]
+
+    @property
+    def best(self) -> Candidate:
+        """Raises LookupError if nothing fits the limit; ``rejected`` says why."""
+        if not self["candidates"]:
+            raise LookupError("no schedule fits; .rejected says why")
+        found: Candidate = self["candidates"][0]
+        return found
+
+    def to_pandas(self) -> Any:
+        import pandas
+
+        skipped = ("config", "orders", "placement", "layers", "peak_bytes")
+        return pandas.DataFrame([{k: v for k, v in row.items() if k not in skipped} for row in self["candidates"]])
+
+    def _repr_html_(self) -> str:
+        keys = ["name", "chunks", "step_time", "bubble_ratio", "bound", "gap"]
+        return table(keys, [[number(row.get(key)) for key in keys] for row in self["candidates"]])
+
+
+class Validation(Result):
+    """``ok``; ``lines`` as the program prints them; falsy if it may not run."""
+
+    def __bool__(self) -> bool:
+        return bool(self["ok"])
+
+
+class Comparison:
+    """Metrics of runs side by side, the first being the baseline."""
+
+    def __init__(self, runs: list[Run], rows: list[Any], remarks: list[list[str]]) -> None:
+        self.runs = runs
+        #: Of each metric: ``name``, ``unit``, ``better`` (-1 less, 1 more, 0 neither) and ``values``, one per run, None where it is not known.
+        self.metrics = [Result({"name": n, "unit": u, "better": b, "values": self._values(u, v)}) for n, u, b, v in rows]
+        #: [run - 1]: what the numbers do not say.
+        self.remarks = remarks
+
+    def _values(self, unit: str, values: list[float | None]) -> list[float | None]:
+        if unit != "time_unit":
+            return list(values)
+        return [None if v is None else v / run.ticks_per_unit for v, run in zip(values, self.runs, strict=True)]
+
+    def __getitem__(self, name: str) -> list[float | None]:
+        """A metric's values by its name."""
+        for metric in self.metrics:
+            if metric.name == name:
+                found: list[float | None] = metric.values
+                return found
+        raise KeyError(f"no metric '{name}'; there are {', '.join(m.name for m in self.metrics)}")
+
+    def change(self, name: str, run: int = 1) -> float | None:
+        """(run - baseline) / baseline."""
+        values = self[name]
+        first, other = values[0], values[run]
+        return None if first is None or other is None or first == 0 else (other - first) / first
+
+    def to_pandas(self) -> Any:
+        import pandas
+
+        names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]
+        return pandas.DataFrame([m["values"] for m in self.metrics], index=[m.name for m in self.metrics], columns=names)
+
+    def _repr_html_(self) -> str:
+        head = ["metric", *(run.title or f"run {i}" for i, run in enumerate(self.runs))]
+        body = table(head, [[m.name, *map(number, m["values"])] for m in self.metrics])
+        pictures = "".join(f'<div style="flex:1;min-width:480px">{run._repr_html_()}</div>' for run in self.runs)
+        return f'{body}<div style="display:flex;flex-wrap:wrap;gap:12px">{pictures}</div>'
+
+
+class Sweep:
+    """Every point of a grid, in its order."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        import json
+
+        self.keys: list[str] = data["keys"]
+        self.metrics: list[str] = data["metrics"]
+        #: False if Ctrl-C or the progress function ended it; points that nobody got to have the status "".
+        self.complete: bool = data["complete"]
+        self.interrupted: bool = data["interrupted"]
+        self.points: list[dict[str, Any]] = [
+            {
+                **{k: json.loads(v) for k, v in zip(self.keys, p["settings"], strict=True)},
+                "status": p["status"],
+                **dict(zip(self.metrics, p["metrics"] or [None] * len(self.metrics), strict=True)),
+                "error": p["error"],
+            }
+            for p in data["points"]
+        ]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def to_pandas(self) -> Any:
+        import pandas
+
+        return pandas.DataFrame(self.points)
+
+    def to_polars(self) -> Any:
+        import polars
+
+        return polars.DataFrame(self.points, infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        head = [*self.keys, "status", *self.metrics]
+        return table(head, [[number(p[key]) for key in head] for p in self.points[:200]])

@@ -1,0 +1,262 @@
+"""One run: what was simulated or read, and everything that is known of it."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from . import _core, _frames, _plots, _program
+from ._errors import InputError
+
+# A picture with more ops than this takes the place of a page in a saved notebook: the png, which does not grow, stands for it.
+_SVG_OPS = 20_000
+
+
+def request(fields: dict[str, Any]) -> Any:
+    out = _core.Request()
+    for name, value in fields.items():
+        setattr(out, name, value)
+    return out
+
+
+def _again(fields: dict[str, Any]) -> Run:
+    return Run(_core.run(request(fields), True), fields)
+
+
+class Run:
+    """What ``simulate`` and ``read`` return.
+
+    Every key of the report is an attribute: ``makespan``, ``step_time``, ``bubble_ratio`` and so on (floats; times in ``unit``). Times in columns are
+    integers, ``ticks_per_unit`` of them in one unit. In a notebook a run is its picture.
+    """
+
+    def __init__(self, core: Any, fields: dict[str, Any]) -> None:
+        self._core = core
+        self._fields = fields
+
+    # --- what it is ---
+
+    @property
+    def simulated(self) -> bool:
+        """False if it holds measured times alone: then it has no report, costs or memory."""
+        return bool(self._core.simulated)
+
+    @property
+    def title(self) -> str:
+        return str(self._core.title or self.config.get("schedule", "") if self.simulated else self._core.title or self._core.file)
+
+    @property
+    def unit(self) -> str:
+        """"unit", "s", "ms", "us" or "ns"."""
+        return str(self._core.unit)
+
+    @property
+    def ticks_per_unit(self) -> int:
+        return int(self._core.ticks_per_unit)
+
+    @property
+    def ranks(self) -> int:
+        return int(self._core.ranks)
+
+    @property
+    def stages(self) -> int:
+        return int(self._core.stages)
+
+    @property
+    def microbatches(self) -> int:
+        return int(self._core.microbatches)
+
+    @property
+    def steps(self) -> int:
+        return int(self._core.steps)
+
+    @property
+    def num_ops(self) -> int:
+        """Of one step."""
+        return int(self._core.num_ops)
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self._core.warnings)
+
+    @property
+    def fits(self) -> bool:
+        """False if a rank needs more than ``memory.limit_bytes``."""
+        return not self._core.over_limit
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The report as ``pipeloom simulate --json`` prints it. Raises InputError for measured runs."""
+        out: dict[str, Any] = json.loads(self._core.report())
+        return out
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The effective configuration, every default spelt out."""
+        return dict(self.report["config"])
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The report's numbers of the whole run."""
+        return {key: value for key, value in self.report.items() if isinstance(value, (int, float)) and key != "schema_version"}
+
+    def __getattr__(self, name: str) -> Any:
+        # Private names are never the report's: copying and pickling ask for some before there is one.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if self.simulated and name in self.report:
+            return self.report[name]
+        if name in ("makespan", "step_time") and not self.simulated:
+            return float(self._core.end.max() - self._core.start.min()) / self.ticks_per_unit
+        raise AttributeError(f"a run has no '{name}'; dir(run) lists what it has")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *(self.report if self.simulated else ())})
+
+    @property
+    def orders(self) -> list[list[str]]:
+        """[rank]: texts of its entries in queue order; an overlapped pair is one text."""
+        return [queue.split() for queue in self._core.queues()]
+
+    @property
+    def placement(self) -> list[int]:
+        """[stage]: its rank; of a schedule with two replicas those of the first."""
+        return list(self._core.placement()[0])
+
+    # --- its timeline ---
+
+    def columns(self) -> dict[str, Any]:
+        """numpy arrays ``rank``, ``stage``, ``kind`` (index of ``pipeloom.KINDS``), ``microbatch``, ``slice``, ``start`` and ``end`` (int64 ticks), one
+        value per op and step. They are views of the run's own memory: read-only, and they keep it alive."""
+        return _frames.columns(self)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame, one row per op and step; times in ``unit``."""
+        return _frames.to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """The same for polars."""
+        return _frames.to_polars(self)
+
+    def to_arrow(self) -> Any:
+        """The same as a pyarrow table."""
+        return _frames.to_arrow(self)
+
+    def memory_curve(self, rank: int, step: int = 0) -> tuple[Any, Any]:
+        """What a rank holds: times in ``unit`` and bytes from each on. Raises InputError for measured runs and ranks that are not there."""
+        times, held = self._core.memory(rank, step)
+        return times / self.ticks_per_unit, held
+
+    @property
+    def critical_ops(self) -> list[str]:
+        """The chain of ops that sets the makespan, in time order."""
+        return [self._core.op_text(i) for i in self._core.critical_ops()]
+
+    def idle(self) -> list[dict[str, Any]]:
+        """Every stretch in which a rank stands still: ``rank``, ``start``, ``end`` (in ``unit``) and ``cause``."""
+        scale = self.ticks_per_unit
+        return [
+            {"rank": rank, "start": start / scale, "end": end / scale, "cause": cause}
+            for rank, start, end, cause in self._core.idle()
+        ]
+
+    # --- where it goes ---
+
+    def to_bytes(self, format: str, *, title: str = "", width: float = 0, height: float = 0, memory: bool = False,
+                 idle_causes: bool = False, critical_path: bool = False, dark: bool = False) -> bytes:
+        """What ``pipeloom convert`` writes: "svg", "png", "pdf", "chrome", "timeline", "csv", "json", "torch-compute" and others. Sizes are pixels; 0
+        follows from what it shows."""
+        picture = _core.Picture()
+        picture.title, picture.width, picture.height = title, float(width), float(height)
+        picture.memory, picture.idle_causes, picture.critical_path, picture.dark = memory, idle_causes, critical_path, dark
+        return bytes(self._core.write(format, picture))
+
+    def svg(self, **picture: Any) -> str:
+        """The picture as text; arguments as ``to_bytes`` has them."""
+        return self.to_bytes("svg", **picture).decode()
+
+    def save(self, path: str | os.PathLike[str], format: str | None = None, **picture: Any) -> None:
+        """Writes a file; its extension decides unless ``format`` does."""
+        name = os.fspath(path)
+        by_end = {".jsonl": "timeline", ".trace.json": "chrome", ".json": "json", ".csv": "torch-compute", ".svg": "svg", ".png": "png", ".pdf": "pdf", ".dot": "dot"}
+        chosen = format or next((kind for end, kind in by_end.items() if name.endswith(end)), None)
+        if chosen is None:
+            raise InputError(f"no format goes with the name {name}; extensions are {', '.join(by_end)}, or give format=")
+        Path(name).write_bytes(self.to_bytes(chosen, **picture))
+
+    def explain(self, measured: Run, **options: Any) -> Any:
+        """Where the difference in step time to another run of the same ops comes from, by cause (``pipeloom explain``)."""
+        from ._api import explain
+
+        return explain(self, measured, **options)
+
+    def _write_input(self, folder: str, name: str) -> str:
+        """A file that the program reads this run from."""
+        original = self._fields.get("file")
+        if not self.simulated and original and "text" not in self._fields:
+            return str(original)
+        schedule_file = "orders" in json.loads(self._fields["text"]) if self._fields.get("from_") == "json" else False
+        if self.simulated and not schedule_file and (original is None or original == "configuration"):
+            target = Path(folder, name + ".json")
+            target.write_text(json.dumps(self.config))
+        else:
+            target = Path(folder, name + ".jsonl")
+            target.write_bytes(self.to_bytes("timeline"))
+        return str(target)
+
+    # --- how it looks ---
+
+    def page(self) -> str:
+        """The interactive timeline as one HTML page that needs no network."""
+        with tempfile.TemporaryDirectory() as folder:
+            target = os.path.join(folder, "run.html")
+            _program.call(["report", self._write_input(folder, self.title or "run"), "-o", target])
+            return Path(target).read_text()
+
+    def view(self, height: int = 640) -> Any:
+        """The interactive timeline inside a notebook: zoom, search and details, offline. Takes IPython."""
+        from IPython.display import HTML
+
+        return HTML(
+            f'<iframe srcdoc="{html.escape(self.page(), quote=True)}" style="width:100%;height:{int(height)}px;border:0"></iframe>'
+        )
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """The timeline on a matplotlib Axes (a new one without ``ax``); returns the Axes."""
+        return _plots.timeline(self, ax, **options)
+
+    def plot_memory(self, ax: Any = None, ranks: list[int] | None = None) -> Any:
+        """The memory of ranks over time on a matplotlib Axes; returns the Axes."""
+        return _plots.memory(self, ax, ranks)
+
+    def __repr__(self) -> str:
+        if not self.simulated:
+            return f"Run({self.title!r}, measured, {self.ranks} ranks, {self.num_ops} ops, makespan {self.makespan:g} {self.unit})"
+        return (
+            f"Run({self.title!r}, {self.ranks} ranks, {self.microbatches} microbatches, step {self.step_time:g} {self.unit}, "
+            f"bubble {self.bubble_ratio:.2%})"
+        )
+
+    def _picture_html(self) -> str:
+        if self.num_ops * self.steps <= _SVG_OPS:
+            return self.svg(width=960)
+        data = base64.b64encode(self.to_bytes("png", width=960)).decode()
+        return f'<img alt="{html.escape(self.title)}" src="data:image/png;base64,{data}">'
+
+    def _repr_html_(self) -> str:
+        return f"<div><code>{html.escape(repr(self))}</code><br>{self._picture_html()}</div>"
+
+    # --- pickling ---
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Equal inputs give equal bytes, so a run travels as its input: the text of its file, and what went on top."""
+        fields = dict(self._fields)
+        if "file" in fields and "text" not in fields:
+            fields["text"] = Path(fields["file"]).read_text()
+        return _again, (fields,)

@@ -1,0 +1,161 @@
+"""From what a user names a run by to what the library reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Union
+
+from ._errors import InputError
+
+Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "Schedule"]
+#: What goes on top of a source, by the name of the argument.
+SECTIONS = ("costs", "memory", "options", "step")
+COUNTS = ("ranks", "microbatches", "chunks")
+
+
+class Schedule:
+    """A schedule by hand: the order of every rank's ops.
+
+    ``orders`` is one list per rank of op texts, ``"<stage><kind><microbatch>"`` with kinds F, B, I, W, R, O, L, S and T; a tuple or list of two is
+    a pair that overlaps, its forward first. ``placement`` lists the stages of each rank; without it a stage is on the rank whose list names it.
+
+    >>> Schedule([["0F0", "0B0"], ["1F0", "1B0"]]).stages
+    2
+    """
+
+    def __init__(
+        self, orders: Sequence[Sequence[str | Sequence[str]]], *, placement: Sequence[Sequence[int]] | None = None
+    ) -> None:
+        self.orders = [[_entry(entry) for entry in queue] for queue in orders]
+        ops = [[op for entry in queue for op in _ops(entry)] for queue in self.orders]
+        every = [op for queue in ops for op in queue]
+        if not every:
+            raise InputError("orders name no op; each rank's list holds texts like '0F0'")
+        self.placement = (
+            [list(stages) for stages in placement]
+            if placement is not None
+            else [sorted({_stage(op) for op in queue}) for queue in ops]
+        )
+        self.ranks = len(self.orders)
+        self.stages = 1 + max(_stage(op) for op in every)
+        self.microbatches = 1 + max(_microbatch(op) for op in every)
+
+    def to_json(self) -> str:
+        """A schedule file (format ``json``)."""
+        return json.dumps(
+            {
+                "ranks": self.ranks,
+                "stages": self.stages,
+                "microbatches": self.microbatches,
+                "placement": self.placement,
+                "orders": self.orders,
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.ranks} ranks, {self.stages} stages, {self.microbatches} microbatches)"
+
+
+def _entry(entry: str | Sequence[str]) -> str:
+    return entry if isinstance(entry, str) else "(" + ";".join(entry) + ")OVERLAP_F_B"
+
+
+def _ops(entry: str) -> list[str]:
+    return entry[1 : entry.rindex(")")].split(";") if entry.startswith("(") and ")" in entry else [entry]
+
+
+def _number(op: str, text: str) -> int:
+    if not text.isdigit():
+        raise InputError(f"'{op}' is no op; an op is '<stage><kind><microbatch>', like '0F0'")
+    return int(text)
+
+
+def _kind_at(op: str) -> int:
+    return next((i for i, c in enumerate(op) if not c.isdigit()), len(op))
+
+
+def _stage(op: str) -> int:
+    return _number(op, op[: _kind_at(op)])
+
+
+def _microbatch(op: str) -> int:
+    return _number(op, op[_kind_at(op) + 1 :].partition(".")[0])
+
+
+def is_path(source: str) -> bool:
+    """Whether a text names a file and not a schedule."""
+    return source == "-" or os.sep in source or bool(Path(source).suffix) or Path(source).is_file()
+
+
+def plain(value: Any) -> Any:
+    """numpy's numbers and arrays, paths and tuples as JSON has them."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (str, bool, int, float)) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    raise InputError(f"{value!r} is no value of a configuration; allowed are numbers, texts, lists, arrays and dicts")
+
+
+def _settings(name: str, value: Any) -> list[str]:
+    """PATH=VALUE, as the library's own reader takes them."""
+    value = plain(value)
+    if isinstance(value, dict):
+        return [f"{name}.{key}={json.dumps(item)}" for key, item in value.items()]
+    return [f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
+
+
+def request_fields(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request: file, text and what goes on top, texts all."""
+    fields: dict[str, Any] = {"set": []}
+    if isinstance(source, Schedule):
+        fields.update(file="schedule", text=source.to_json(), from_="json")
+    elif isinstance(source, Mapping):
+        fields.update(file="configuration", text=json.dumps(plain(source)))
+    elif isinstance(source, str) and not is_path(source):
+        fields.update(schedule=source)
+    elif isinstance(source, (str, os.PathLike)):
+        fields.update(file=os.fspath(source))
+    else:
+        raise InputError(
+            f"{type(source).__name__} is nothing to simulate; give a schedule's name, a file, a configuration as a dict, or a Schedule"
+        )
+    for name in COUNTS:
+        if given.get(name) is not None:
+            fields[name] = str(plain(given[name]))
+    for name in SECTIONS:
+        if given.get(name) is not None:
+            fields["set"] += _settings(name, given[name])
+    for path, value in (given.get("set") or {}).items():
+        value = plain(value)
+        fields["set"].append(f"{path}={value if isinstance(value, str) else json.dumps(value)}")
+    for name in ("from_", "mapping"):
+        if given.get(name) is not None:
+            fields[name] = os.fspath(given[name])
+    return fields
+
+
+def arguments(fields: Mapping[str, Any]) -> tuple[list[str], str | None]:
+    """The same for the command line: its arguments, and what it reads from standard input."""
+    out: list[str] = []
+    text = fields.get("text")
+    if "file" in fields:
+        out.append("-" if text is not None else fields["file"])
+    if "schedule" in fields:
+        out += ["--schedule", fields["schedule"]]
+    for name in COUNTS:
+        if name in fields:
+            out += [f"--{name}", fields[name]]
+    for setting in fields["set"]:
+        out += ["--set", setting]
+    if "from_" in fields:
+        out += ["--from", fields["from_"]]
+    return out, text
