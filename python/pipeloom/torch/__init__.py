@@ -1,0 +1,25 @@
+"""Schedules of Pipeloom in torch.distributed.pipelining: load one, train with it, measure it, predict the others.
+
+torch is imported by what needs it and not before: static checks and predictions work without it.
+"""
+from ._actions import check_actions, parse_compute
+from ._base import InputError, ScheduleError
+from ._costs import predict, rank, restage
+from ._gradients import check_gradients
+from ._load import load_schedule, step
+from ._record import Recording, record
+
+__all__ = [
+    "InputError",
+    "Recording",
+    "ScheduleError",
+    "check_actions",
+    "check_gradients",
+    "load_schedule",
+    "parse_compute",
+    "predict",
+    "rank",
+    "record",
+    "restage",
+    "step",
+]

@@ -1,0 +1,236 @@
+"""Loads a schedule into PyTorch's runtime, alike on all ranks, and steps it."""
+from __future__ import annotations
+
+import inspect
+import os
+import tempfile
+import warnings
+from typing import Any, Callable, Optional
+
+from ._actions import ComputeList, check_actions, parse_compute
+from ._base import InputError, ScheduleError, base_package_or_none
+from ._source import csv_text
+
+OPTIONS = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait")
+
+
+def load_schedule(
+    source: Any,
+    build_stage: Callable[..., Any],
+    microbatches: int,
+    loss_fn: Callable[..., Any],
+    *,
+    ranks: Optional[int] = None,
+    chunks: Optional[int] = None,
+    group: Any = None,
+    validate: bool = True,
+    runtime_options: Optional[dict[str, Any]] = None,
+    **options: Any,
+) -> Any:
+    """A PyTorch runtime that has loaded `source`: a schedule's name, a configuration, a run, a plan, or a compute-only CSV (path or text).
+
+    Every rank of `group` calls this. Rank 0 makes and checks the list and hands it to the others; what fails on one rank is raised on
+    all. `build_stage(stage_index, num_stages)` is called for each stage of this rank, in order. `options` are max_outstanding_sends,
+    unshard_lookahead and defer_reduce_grad_wait of the releases that have them; `runtime_options` go to the runtime unseen
+    (scale_grads, args_chunk_spec and so on).
+    """
+    import torch.distributed as dist
+
+    if not dist.is_initialized():
+        raise InputError("load_schedule needs a process group: call torch.distributed.init_process_group first")
+    group = dist.group.WORLD if group is None else group
+    size = dist.get_world_size(group)
+
+    def decide() -> str:
+        _check_options(options)
+        if ranks is not None and ranks != size:
+            raise InputError(f"{ranks} ranks were asked for, the process group has {size}")
+        text = csv_text(source, size, microbatches, chunks)
+        check_actions(parse_compute(text), size, microbatches, _kinds(), _release())
+        if validate:
+            _validate(text)
+        return text
+
+    text = _from_first_rank(decide, group)
+    schedule = parse_compute(text)
+    own = schedule.stages_of(dist.get_rank(group))
+
+    def build() -> Any:
+        stages = [build_stage(stage, schedule.stages) for stage in own]
+        return _runtime(stages, own, text, microbatches, loss_fn, {**(runtime_options or {}), **options})
+
+    loaded = _together(build, group)
+    loaded.pipeloom = schedule
+    loaded.pipeloom_group = group
+    return loaded
+
+
+def _from_first_rank(decide: Callable[[], str], group: Any) -> str:
+    """What rank 0 decides, or its error, on every rank."""
+    import torch.distributed as dist
+
+    said: list[Any] = [None, None]
+    if dist.get_rank(group) == 0:
+        try:
+            said[0] = decide()
+        except Exception as error:  # whatever it is, the others wait to be told
+            said[1] = _portable(error)
+    dist.broadcast_object_list(said, src=dist.get_global_rank(group, 0), group=group)
+    if said[1] is not None:
+        raise said[1]
+    return said[0]
+
+
+def _together(build: Callable[[], Any], group: Any) -> Any:
+    """The result of `build` on this rank; the first failing rank's error on all of them."""
+    import torch.distributed as dist
+
+    result, failure = None, None
+    try:
+        result = build()
+    except Exception as error:
+        failure = _portable(error)
+    failures: list[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(failures, failure, group=group)
+    for one in failures:
+        if one is not None:
+            raise one
+    return result
+
+
+def _portable(error: Exception) -> Exception:
+    """The error if it survives the way to other processes, else one with its text."""
+    import pickle
+
+    try:
+        pickle.loads(pickle.dumps(error))
+        return error
+    except Exception:
+        return ScheduleError(f"{type(error).__name__}: {error}")
+
+
+def _kinds() -> frozenset[str]:
+    """The kinds that the torch at hand has; asked of it, since releases backport."""
+    from torch.distributed.pipelining.schedules import _ComputationType
+
+    return frozenset(kind.value for kind in _ComputationType)
+
+
+def _release() -> str:
+    import torch
+
+    return f"torch {torch.__version__}"
+
+
+def _runtime_class() -> Any:
+    from torch.distributed.pipelining import schedules
+
+    found = getattr(schedules, "_PipelineScheduleRuntime", None)
+    if found is None:
+        raise ScheduleError(f"{_release()} has no runtime for schedule files; releases from 2.5 on have one")
+    return found
+
+
+def has_option(runtime: Any, name: str) -> bool:
+    """Whether the runtime takes an option: as a parameter, or as a keyword that its constructor picks out by name."""
+    for ancestor in runtime.__mro__:
+        constructor = ancestor.__dict__.get("__init__")
+        if not inspect.isfunction(constructor):
+            continue
+        if name in inspect.signature(constructor).parameters or name in constructor.__code__.co_consts:
+            return True
+    return False
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    runtime = _runtime_class()
+    for name in options:
+        if name not in OPTIONS:
+            raise InputError(f"unknown option {name}; there are {', '.join(OPTIONS)}, and runtime_options for what else PyTorch takes")
+        if not has_option(runtime, name):
+            raise InputError(f"option {name}: {_release()} does not have it")
+
+
+def _validate(text: str) -> None:
+    """The verdict of `pipeloom validate` for this release, where the base package is there."""
+    pl = base_package_or_none()
+    if pl is None:
+        return
+    import torch
+
+    target = ".".join(torch.__version__.split(".")[:2])
+    with _csv_file(text) as path:
+        try:
+            verdict = pl.validate(path, target=target)
+        except pl.InputError as error:  # a release that this package does not know yet; the checks above have been made
+            warnings.warn(f"not validated for torch {target}: {error}", stacklevel=2)
+            return
+    if not verdict.ok:
+        raise ScheduleError("\n".join(verdict.lines))
+
+
+class _csv_file:
+    """A file with that text for as long as it is used: PyTorch and the command line read files only."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __enter__(self) -> str:
+        handle, self.path = tempfile.mkstemp(prefix="pipeloom-", suffix=".csv")
+        with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
+            file.write(self.text)
+        return self.path
+
+    def __exit__(self, *_: Any) -> None:
+        os.unlink(self.path)
+
+
+def _runtime(stages: list[Any], own: list[int], text: str, microbatches: int, loss_fn: Any, options: dict[str, Any]) -> Any:
+    built = [stage.stage_index for stage in stages]
+    if built != own:
+        raise ScheduleError(f"build_stage made stages {built}, this rank holds {own}")
+    schedule = _runtime_class()(stages, microbatches, loss_fn=loss_fn, **options)
+    with _csv_file(text) as path:
+        schedule._load_csv(path, format="compute_only")
+    return schedule
+
+
+def compute_list(schedule: Any) -> ComputeList:
+    """The list that a runtime runs, also of one that was loaded or made without load_schedule."""
+    known = getattr(schedule, "pipeloom", None)
+    if known is not None:
+        return known
+    rows = [schedule.pipeline_order[rank] for rank in sorted(schedule.pipeline_order)]
+    return parse_compute("".join(",".join("" if one is None else str(one) for one in row) + "\n" for row in rows))
+
+
+def group_of(schedule: Any) -> Any:
+    return getattr(schedule, "pipeloom_group", None) or schedule._stages[0].group
+
+
+def step(schedule: Any, x: Any = None, target: Any = None, *, broadcast: bool = False, **arguments: Any) -> Any:
+    """One training step. The first stage gets `x` (a tensor or a tuple), the last one `target`; ranks without them ignore both.
+
+    Returns the mean loss on the rank of the last stage and None elsewhere, or with `broadcast` the loss on every rank.
+    """
+    import torch
+
+    first = any(stage.is_first for stage in schedule._stages)
+    last = any(stage.is_last for stage in schedule._stages)
+    inputs = x if isinstance(x, tuple) else (x,)
+    losses: list[Any] = []
+    if last:
+        arguments = {**arguments, "target": target, "losses": losses}
+    schedule.step(*(inputs if first and x is not None else ()), **arguments)
+    loss = torch.stack([one.detach() for one in losses]).mean() if last and losses else None
+    return _loss_everywhere(schedule, loss) if broadcast else loss
+
+
+def _loss_everywhere(schedule: Any, loss: Any) -> Any:
+    import torch.distributed as dist
+
+    group = group_of(schedule)
+    listed = compute_list(schedule)
+    said = [None if loss is None else loss.cpu()]
+    dist.broadcast_object_list(said, src=dist.get_global_rank(group, listed.rank_of(listed.stages - 1)), group=group)
+    return said[0]

@@ -1,0 +1,52 @@
+"""From whatever names a schedule to the text of a compute-only CSV."""
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Optional
+
+from ._base import InputError, base_package
+
+CELL = re.compile(r"\s*\(?\d+[A-Z]+\d*")
+
+
+def csv_text(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) -> str:
+    if hasattr(source, "orders"):
+        return _csv_of_orders(source.orders)
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(".csv")):
+        return _read(os.fspath(source), ranks, microbatches, chunks)
+    if isinstance(source, str) and _is_csv(source):
+        return source
+    if not isinstance(source, (str, dict)):
+        raise InputError(f"a schedule is a name, a configuration, a run, a plan, or a CSV; not {type(source).__name__}")
+    return _converted(source, ranks, microbatches, chunks)
+
+
+def _is_csv(text: str) -> bool:
+    first = next((line for line in text.splitlines() if line.strip(", \t\"")), "")
+    return CELL.match(first.lstrip(", \t\"")) is not None
+
+
+def _csv_of_orders(orders: list[list[Any]]) -> str:
+    return "".join(",".join(_cell(entry) for entry in row) + "\n" for row in orders)
+
+
+def _cell(entry: Any) -> str:
+    return entry if isinstance(entry, str) else f"({';'.join(entry)})OVERLAP_F_B"
+
+
+def _read(path: str, ranks: int, microbatches: int, chunks: Optional[int]) -> str:
+    if not path.endswith(".csv"):
+        return _converted(path, ranks, microbatches, chunks)
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+
+
+def _converted(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) -> str:
+    shape: dict[str, Any] = {"ranks": ranks, "microbatches": microbatches}
+    if chunks is not None:
+        shape["chunks"] = chunks
+    return base_package(f"making {source!r}").convert(source, to="torch-compute", **shape)
