@@ -2,6 +2,7 @@
 
 #include <pipeloom/run.hpp>
 #include "sim/cost/bind.hpp"
+#include "sim/draw/palette.hpp"
 #include "sim/draw/scene.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "study/compare/compare.hpp"
@@ -58,6 +59,10 @@ std::string report_json(const Run& run) {
   std::ostringstream out;
   study::write_report(out, run);
   return std::move(out).str();
+}
+
+std::string kind_colour(OpKind kind, bool dark) {
+  return draw::to_hex(draw::kind_colour(dark ? draw::Theme::Dark : draw::Theme::Light, kind));
 }
 
 void write(const Run& run, std::string_view format, std::ostream& out, const Picture& picture) {

@@ -3,11 +3,14 @@
 #include <charconv>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <pipeloom/study.hpp>
 #include "study/sweep/grid/grid.hpp"
+#include "study/sweep/result/result.hpp"
 #include "study/sweep/run/evaluator.hpp"
 #include "study/sweep/run/runner.hpp"
 
@@ -22,12 +25,11 @@ class SweepRun {
     out_.keys = grid.keys();
     out_.metrics = sweep::metrics_of(grid, {});
     collect_points();
-    out_.points.resize(points_.size());
   }
 
   Sweep run() {
     const int asked = control_.threads > 0 ? control_.threads : sweep::usable_processors();
-    const auto threads = std::min(static_cast<std::size_t>(asked), points_.size());
+    const auto threads = std::min(static_cast<std::size_t>(asked), due_.size());
     std::vector<std::thread> others;
     try {
       for (std::size_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
@@ -43,9 +45,22 @@ class SweepRun {
 
  private:
   void collect_points() {
+    const sweep::Shard part = checked_part();
     sweep::Combination combination;
-    for (std::uint64_t i = 0; i < grid_.combinations(); ++i)
-      if (!grid_.has_conditions() || grid_.combination(i, combination)) points_.push_back(i);
+    for (std::uint64_t i = 0; i < grid_.combinations(); ++i) {
+      if (!grid_.combination(i, combination)) continue;
+      if (part.count == 1 || part.has(grid_.key(combination))) due_.push_back({i, out_.points.size()});
+      take_settings(combination, out_.points.emplace_back());
+    }
+  }
+
+  [[nodiscard]] sweep::Shard checked_part() const {
+    const int count = control_.parts;
+    if (count < 1 || count > sweep::kMaxShards)
+      throw InputError("parts are " + std::to_string(count) + "; from 1 to " + std::to_string(sweep::kMaxShards));
+    if (control_.part < 1 || control_.part > count)
+      throw InputError("part is " + std::to_string(control_.part) + "; there are parts 1 to " + std::to_string(count));
+    return {control_.part, count};
   }
 
   void work() {
@@ -53,11 +68,10 @@ class SweepRun {
       sweep::Evaluator evaluator(out_.metrics, control_.limits, cache_, grid_.scenarios());
       sweep::Combination combination;
       sweep::Outcome outcome;
-      for (std::size_t i = next_++; i < points_.size() && !stopped_; i = next_++) {
-        static_cast<void>(grid_.combination(points_[i], combination));
-        take_settings(combination, out_.points[i]);
+      for (std::size_t i = next_++; i < due_.size() && !stopped_; i = next_++) {
+        static_cast<void>(grid_.combination(due_[i].combination, combination));
         evaluate(evaluator, combination, outcome);
-        take_outcome(outcome, out_.points[i]);
+        take_outcome(outcome, out_.points[due_[i].point]);
         tell();
       }
     } catch (...) {
@@ -96,13 +110,18 @@ class SweepRun {
   void tell() {
     const std::lock_guard lock(mutex_);
     ++done_;
-    if (!stopped_ && control_.progress && !control_.progress(done_, points_.size())) stopped_ = true;
+    if (!stopped_ && control_.progress && !control_.progress(done_, due_.size())) stopped_ = true;
   }
+
+  struct Due {
+    std::uint64_t combination;
+    std::size_t point;
+  };
 
   const sweep::Grid& grid_;
   const Control& control_;
   std::shared_ptr<sweep::Evaluator::Cache> cache_;
-  std::vector<std::uint64_t> points_;  // combinations that hold
+  std::vector<Due> due_;
   Sweep out_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> stopped_ = false;

@@ -19,6 +19,7 @@
 
 #include <pipeloom/costs.hpp>
 #include <pipeloom/metrics.hpp>
+#include <pipeloom/op.hpp>
 #include <pipeloom/schedule.hpp>
 #include <pipeloom/simulate.hpp>
 #include <pipeloom/units.hpp>
@@ -140,6 +141,9 @@ struct Picture {
   bool critical_path = false;  ///< outlined
   bool dark = false;
 };
+
+/// "#0072b2": the colour that pictures give ops of this kind.
+[[nodiscard]] std::string kind_colour(OpKind kind, bool dark = false);
 
 /// Writes what `pipeloom convert` would: "svg", "png", "pdf", "chrome", "timeline", "json", ... Throws InputError for names of no format,
 /// and where the run lacks what the format needs. Check `out` afterwards, as with any stream.

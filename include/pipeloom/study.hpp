@@ -20,6 +20,9 @@ struct Control {
   /// Told now and then how many of how many points are done, from one thread at a time; false ends it. May be empty.
   std::function<bool(std::uint64_t done, std::uint64_t all)> progress = {};
   Limits limits = {};
+  /// Part `part` of `parts`, from 1, as `pipeloom sweep --shard` deals points out: those of other parts are passed over.
+  int part = 1;
+  int parts = 1;
 };
 
 struct SweepPoint {
@@ -36,7 +39,7 @@ struct Sweep {
 };
 
 /// Runs every point of a grid, which is JSON text as docs/sweeps.md says; `path` is what errors call it, and what relative names of files
-/// start from. Throws InputError where the grid is wrong; what is wrong with a point is that point's status.
+/// start from. Throws InputError where the grid or the part is wrong; what is wrong with a point is that point's status.
 [[nodiscard]] Sweep run_sweep(std::string_view grid, const std::string& path = "grid",
                               const Control& control = {});
 

@@ -14,8 +14,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/run.hpp>
 #include <pipeloom/schedules.hpp>
@@ -133,7 +136,7 @@ nb::bytes written(const PyRun& run, const std::string& format, const Picture& pi
     write(run.run(), format, out, picture);
     text = std::move(out).str();
   }
-  return {text.data(), text.size()};
+  return nb::bytes(text.data(), text.size());
 }
 
 std::vector<std::string> queues_of(const Schedule& schedule) {
@@ -182,12 +185,6 @@ std::vector<IdleRow> idle_of(const PyRun& run) {
       out.emplace_back(static_cast<int>(rank), span.start, span.end, std::string(name_of(span.cause)));
   }
   return out;
-}
-
-std::vector<std::size_t> critical_ops(const PyRun& run) {
-  if (!run.run().critical_path)
-    throw InputError("this run has no critical path: it has times only, or too many ops to look for one");
-  return run.run().critical_path->entries;
 }
 
 void bind_request(nb::module_& module) {
@@ -269,13 +266,7 @@ void bind_run(nb::module_& module) {
       .def("report", &report_of)
       .def("write", &written, "format"_a, "picture"_a)
       .def("memory", &memory_of, "rank"_a, "step"_a)
-      .def("idle", &idle_of)
-      .def("critical_ops", &critical_ops)
-      .def("op_text", [](const PyRun& self, std::size_t index) {
-        const auto ops = self.run().schedule->ops();
-        if (index >= ops.size()) throw nb::index_error("op index out of range");
-        return to_text(ops[index]);
-      });
+      .def("idle", &idle_of);
   bind_columns(type);
   module.def("run", &make_run, "request"_a, "with_metrics"_a);
   module.def("compare", &compare_runs, "runs"_a);

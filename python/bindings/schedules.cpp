@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <pipeloom/op.hpp>
+#include <pipeloom/run.hpp>
 #include <pipeloom/schedules.hpp>
 #include <pipeloom/simulate.hpp>
 #include "bindings.hpp"
@@ -23,6 +24,13 @@ std::string kind_letter(OpKind kind) {
 std::vector<std::string> kinds() {
   std::vector<std::string> out;
   for (const OpKind kind : kAllOpKinds) out.push_back(kind_letter(kind));
+  return out;
+}
+
+/// [index of kAllOpKinds]: "#rrggbb".
+std::vector<std::string> kind_colours(bool dark) {
+  std::vector<std::string> out;
+  for (const OpKind kind : kAllOpKinds) out.push_back(kind_colour(kind, dark));
   return out;
 }
 
@@ -47,6 +55,7 @@ nb::list schedules() {
 
 void bind_schedules(nb::module_& module) {
   module.def("kinds", &kinds);
+  module.def("kind_colours", &kind_colours, "dark"_a = false);
   module.def("schedules", &schedules);
 }
 

@@ -5,9 +5,11 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -41,11 +43,9 @@ bool tell(const nb::object& progress, const Watch& watch) {
 }
 
 /// Waits on the thread that called, which alone is told of signals, while others work.
-Sweep sweep_watched(const std::string& grid, const std::string& path, int threads,
+Sweep sweep_watched(const std::string& grid, const std::string& path, Control control,
                     const nb::object& progress) {
   Watch watch;
-  Control control;
-  control.threads = threads;
   control.progress = [&watch](std::uint64_t done, std::uint64_t all) {
     watch.done = done;
     watch.all = all;
@@ -70,8 +70,10 @@ nb::dict point_of(const SweepPoint& point) {
 }
 
 /// A Ctrl-C ends the work, not the answer: what is there comes back with `interrupted`.
-nb::dict sweep(const std::string& grid, const std::string& path, int threads, const nb::object& progress) {
-  const Sweep result = sweep_watched(grid, path, threads, progress);
+nb::dict sweep(const std::string& grid, const std::string& path, int threads,
+               const std::pair<int, int>& shard, const nb::object& progress) {
+  const Control control{.threads = threads, .part = shard.first, .parts = shard.second};
+  const Sweep result = sweep_watched(grid, path, control, progress);
   const bool interrupted = PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
   if (interrupted) PyErr_Clear();
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -89,7 +91,7 @@ nb::dict sweep(const std::string& grid, const std::string& path, int threads, co
 }  // namespace
 
 void bind_study(nb::module_& module) {
-  module.def("sweep", &sweep, "grid"_a, "path"_a, "threads"_a, "progress"_a.none());
+  module.def("sweep", &sweep, "grid"_a, "path"_a, "threads"_a, "shard"_a, "progress"_a.none());
 }
 
 }  // namespace pipeloom::python

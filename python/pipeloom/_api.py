@@ -171,7 +171,10 @@ def calibrate(*traces: str | os.PathLike[str], **options: Any) -> Result:
     if not traces:
         raise InputError("calibrate takes at least one file or folder of a trace")
     words = [os.fspath(trace) for trace in traces]
-    return Result(json.loads(_program.call(["calibrate", *words, *_options(options), "--json"]).out))
+    with tempfile.TemporaryDirectory() as folder:
+        costs = Path(folder, "costs.json")
+        answer = _program.call(["calibrate", *words, *_options(options), "-o", str(costs), "--json"])
+        return Result({**json.loads(answer.out), "costs": json.loads(costs.read_text())})
 
 
 def explain(predicted: Run | Source, measured: Run | Source, **options: Any) -> Result:
@@ -206,25 +209,26 @@ def compare(*runs: Run | Source) -> Comparison:
 
 
 def sweep(
-    grid: Mapping[str, Any] | str | os.PathLike[str], *, threads: int = 0,
+    grid: Mapping[str, Any] | str | os.PathLike[str], *, threads: int = 0, shard: tuple[int, int] = (1, 1),
     progress: Callable[[int, int], object] | None = None,
 ) -> Sweep:
     """Runs every point of a grid (docs/sweeps.md) on all cores.
 
     ``progress(done, all)`` is called now and then from the thread that called; its False ends the sweep. So does Ctrl-C: what is there comes
-    back, with ``complete`` False and ``interrupted`` True.
+    back, with ``complete`` False and ``interrupted`` True. ``shard=(2, 7)`` runs the second of seven parts, as ``pipeloom sweep --shard 2/7`` deals
+    them out; ``Sweep.joined`` puts parts together.
 
     >>> len(sweep({"base": {"ranks": 4, "microbatches": 8}, "axes": {"schedule": ["1f1b", "zb-h1"]}}))
     2
     """
     if isinstance(grid, Mapping):
-        return Sweep(_core.sweep(json.dumps(plain(grid)), "grid", threads, progress))
+        return Sweep(_core.sweep(json.dumps(plain(grid)), "grid", threads, shard, progress))
     path = os.fspath(grid)
     try:
         text = Path(path).read_text()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path) from error
-    return Sweep(_core.sweep(text, path, threads, progress))
+    return Sweep(_core.sweep(text, path, threads, shard, progress))
 
 
 __all__: Sequence[str] = ["calibrate", "compare", "convert", "estimate", "explain", "plan", "read", "schedules", "simulate", "sweep", "validate"]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import html
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from ._errors import InputError
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -53,14 +59,22 @@ def number(value: Any) -> str:
 
 
 class Candidate(Result):
-    """One schedule of a plan."""
+    """One schedule of a plan. ``config`` are its settings by path, ``orders`` as a run has them."""
 
-    @property
     def run(self) -> Run:
         """Simulates it."""
         from ._api import simulate
+        from ._source import Schedule
 
-        return simulate(dict(self["config"]))
+        settings = dict(self["config"])
+        name = settings.pop("schedule")
+        return simulate(Schedule(self["orders"]) if name == "custom" else name, set=settings)
+
+
+def _with_orders(row: dict[str, Any]) -> dict[str, Any]:
+    """Texts of queues as lists of entries; they are lists already in a plan that was pickled."""
+    orders = [queue.split() if isinstance(queue, str) else queue for queue in row.get("orders", [])]
+    return {**row, "orders": orders}
 
 
 class Plan(Result):
@@ -68,7 +82,9 @@ class Plan(Result):
 
     def __init__(self, data: dict[str, Any]) -> None:
         super().__init__(data)
-        self["candidates"] = [Candidate(dict(row)) for row in self.get("candidates", [])]
+        self["candidates"] = [Candidate(_with_orders(row)) for row in self.get("candidates", [])]
+        if "baseline" in self:
+            self["baseline"] = Candidate(_with_orders(self["baseline"]))
 
     @property
     def best(self) -> Candidate:
@@ -96,13 +112,22 @@ class Validation(Result):
         return bool(self["ok"])
 
 
+@dataclass(frozen=True)
+class ComparedMetric:
+    """One metric of all runs."""
+
+    name: str
+    unit: str  #: "time_unit", "bytes", "ratio", "count" or "per_second"
+    better: int  #: -1 where less is better, 1 where more is, 0 where neither
+    values: list[float | None]  #: [run], times in that run's unit; None where it is not known
+
+
 class Comparison:
     """Metrics of runs side by side, the first being the baseline."""
 
     def __init__(self, runs: list[Run], rows: list[Any], remarks: list[list[str]]) -> None:
         self.runs = runs
-        #: Of each metric: ``name``, ``unit``, ``better`` (-1 less, 1 more, 0 neither) and ``values``, one per run, None where it is not known.
-        self.metrics = [Result({"name": n, "unit": u, "better": b, "values": self._values(u, v)}) for n, u, b, v in rows]
+        self.metrics = [ComparedMetric(n, u, b, self._values(u, v)) for n, u, b, v in rows]
         #: [run - 1]: what the numbers do not say.
         self.remarks = remarks
 
@@ -115,8 +140,7 @@ class Comparison:
         """A metric's values by its name."""
         for metric in self.metrics:
             if metric.name == name:
-                found: list[float | None] = metric.values
-                return found
+                return metric.values
         raise KeyError(f"no metric '{name}'; there are {', '.join(m.name for m in self.metrics)}")
 
     def change(self, name: str, run: int = 1) -> float | None:
@@ -129,35 +153,49 @@ class Comparison:
         import pandas
 
         names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]
-        return pandas.DataFrame([m["values"] for m in self.metrics], index=[m.name for m in self.metrics], columns=names)
+        return pandas.DataFrame([m.values for m in self.metrics], index=[m.name for m in self.metrics], columns=names)
 
     def _repr_html_(self) -> str:
         head = ["metric", *(run.title or f"run {i}" for i, run in enumerate(self.runs))]
-        body = table(head, [[m.name, *map(number, m["values"])] for m in self.metrics])
+        body = table(head, [[m.name, *map(number, m.values)] for m in self.metrics])
         pictures = "".join(f'<div style="flex:1;min-width:480px">{run._repr_html_()}</div>' for run in self.runs)
         return f'{body}<div style="display:flex;flex-wrap:wrap;gap:12px">{pictures}</div>'
 
 
 class Sweep:
-    """Every point of a grid, in its order."""
+    """Every point of a grid, in its order: a dict of what varies, ``status``, metrics and ``error``. A point that nobody got to, or of another shard,
+    has the status ""."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        import json
-
         self.keys: list[str] = data["keys"]
         self.metrics: list[str] = data["metrics"]
-        #: False if Ctrl-C or the progress function ended it; points that nobody got to have the status "".
+        #: False if Ctrl-C or the progress function ended it.
         self.complete: bool = data["complete"]
         self.interrupted: bool = data["interrupted"]
-        self.points: list[dict[str, Any]] = [
-            {
-                **{k: json.loads(v) for k, v in zip(self.keys, p["settings"], strict=True)},
-                "status": p["status"],
-                **dict(zip(self.metrics, p["metrics"] or [None] * len(self.metrics), strict=True)),
-                "error": p["error"],
-            }
-            for p in data["points"]
-        ]
+        self.points: list[dict[str, Any]] = [self._point(point) for point in data["points"]]
+
+    def _point(self, point: dict[str, Any]) -> dict[str, Any]:
+        settings = {key: json.loads(text) if text else None for key, text in zip(self.keys, point["settings"], strict=True)}
+        metrics = point["metrics"] or [None] * len(self.metrics)
+        return {**settings, "status": point["status"], **dict(zip(self.metrics, metrics, strict=True)), "error": point["error"]}
+
+    @classmethod
+    def joined(cls, parts: Iterable[Sweep]) -> Sweep:
+        """The whole from its shards. Raises InputError where they are of different grids."""
+        out: Sweep | None = None
+        for part in parts:
+            if out is None:
+                out = copy.copy(part)
+                out.points = list(part.points)
+                continue
+            if (part.keys, part.metrics, len(part)) != (out.keys, out.metrics, len(out)):
+                raise InputError("these sweeps are of different grids; only the shards of one grid go together")
+            out.points = [theirs if theirs["status"] else ours for ours, theirs in zip(out.points, part.points, strict=True)]
+            out.complete &= part.complete
+            out.interrupted |= part.interrupted
+        if out is None:
+            raise InputError("no sweep to join; give the shards of one grid")
+        return out
 
     def __len__(self) -> int:
         return len(self.points)

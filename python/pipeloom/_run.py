@@ -13,6 +13,7 @@ from typing import Any
 
 from . import _core, _frames, _plots, _program
 from ._errors import InputError
+from ._results import Result
 
 # A picture with more ops than this takes the place of a page in a saved notebook: the png, which does not grow, stands for it.
 _SVG_OPS = 20_000
@@ -29,11 +30,33 @@ def _again(fields: dict[str, Any]) -> Run:
     return Run(_core.run(request(fields), True), fields)
 
 
+class Memory:
+    """The report's section ``memory`` by its keys, and the curve of a rank when called."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __call__(self, rank: int, step: int = 0) -> tuple[Any, Any]:
+        """What a rank holds: times in ``unit`` (float64), and bytes from each on (int64). Raises InputError for measured runs, and for ranks and
+        steps that are not there."""
+        times, held = self._run._core.memory(rank, step)
+        return times / self._run.ticks_per_unit, held
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._run.report["memory"], name)
+
+    def __repr__(self) -> str:
+        return f"Memory(peak_bytes={self.peak_bytes}, peak_rank={self.peak_rank})"
+
+
 class Run:
     """What ``simulate`` and ``read`` return.
 
-    Every key of the report is an attribute: ``makespan``, ``step_time``, ``bubble_ratio`` and so on (floats; times in ``unit``). Times in columns are
-    integers, ``ticks_per_unit`` of them in one unit. In a notebook a run is its picture.
+    Every key of the report is an attribute: ``makespan``, ``step_time``, ``bubble_ratio`` (floats; times in ``unit``), ``ranks`` (a list, one
+    object for each), ``critical_path`` and so on. Times in columns are integers, ``ticks_per_unit`` of them in one unit. In a notebook a run is
+    its picture.
     """
 
     def __init__(self, core: Any, fields: dict[str, Any]) -> None:
@@ -61,7 +84,8 @@ class Run:
         return int(self._core.ticks_per_unit)
 
     @property
-    def ranks(self) -> int:
+    def num_ranks(self) -> int:
+        """p; ``ranks`` are what the report says of each."""
         return int(self._core.ranks)
 
     @property
@@ -91,15 +115,15 @@ class Run:
         return not self._core.over_limit
 
     @cached_property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Result:
         """The report as ``pipeloom simulate --json`` prints it. Raises InputError for measured runs."""
-        out: dict[str, Any] = json.loads(self._core.report())
-        return out
+        return Result(json.loads(self._core.report()))
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Result:
         """The effective configuration, every default spelt out."""
-        return dict(self.report["config"])
+        found: Result = self.report["config"]
+        return found
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -148,15 +172,10 @@ class Run:
         """The same as a pyarrow table."""
         return _frames.to_arrow(self)
 
-    def memory_curve(self, rank: int, step: int = 0) -> tuple[Any, Any]:
-        """What a rank holds: times in ``unit`` and bytes from each on. Raises InputError for measured runs and ranks that are not there."""
-        times, held = self._core.memory(rank, step)
-        return times / self.ticks_per_unit, held
-
     @property
-    def critical_ops(self) -> list[str]:
-        """The chain of ops that sets the makespan, in time order."""
-        return [self._core.op_text(i) for i in self._core.critical_ops()]
+    def memory(self) -> Memory:
+        """``run.memory(rank)`` is what that rank holds over time, ``run.memory.peak_bytes`` and the like are the report's."""
+        return Memory(self)
 
     def idle(self) -> list[dict[str, Any]]:
         """Every stretch in which a rank stands still: ``rank``, ``start``, ``end`` (in ``unit``) and ``cause``."""
@@ -237,9 +256,9 @@ class Run:
 
     def __repr__(self) -> str:
         if not self.simulated:
-            return f"Run({self.title!r}, measured, {self.ranks} ranks, {self.num_ops} ops, makespan {self.makespan:g} {self.unit})"
+            return f"Run({self.title!r}, measured, {self.num_ranks} ranks, {self.num_ops} ops, makespan {self.makespan:g} {self.unit})"
         return (
-            f"Run({self.title!r}, {self.ranks} ranks, {self.microbatches} microbatches, step {self.step_time:g} {self.unit}, "
+            f"Run({self.title!r}, {self.num_ranks} ranks, {self.microbatches} microbatches, step {self.step_time:g} {self.unit}, "
             f"bubble {self.bubble_ratio:.2%})"
         )
 
