@@ -57,9 +57,11 @@ class SweepRun {
   [[nodiscard]] sweep::Shard checked_part() const {
     const int count = control_.parts;
     if (count < 1 || count > sweep::kMaxShards)
-      throw InputError("parts are " + std::to_string(count) + "; from 1 to " + std::to_string(sweep::kMaxShards));
+      throw InputError("parts are " + std::to_string(count) + "; from 1 to " +
+                       std::to_string(sweep::kMaxShards));
     if (control_.part < 1 || control_.part > count)
-      throw InputError("part is " + std::to_string(control_.part) + "; there are parts 1 to " + std::to_string(count));
+      throw InputError("part is " + std::to_string(control_.part) + "; there are parts 1 to " +
+                       std::to_string(count));
     return {control_.part, count};
   }
 

@@ -2,7 +2,7 @@
 # Installs the packages that Pipeloom needs, on Debian 12, Ubuntu 24.04 and their relatives. Only what is missing is
 # installed; when nothing is missing the script says nothing and changes nothing.
 #
-#   scripts/install-deps.sh [GROUP...]      groups: build (the default), test (build included), ci (test included)
+#   scripts/install-deps.sh [GROUP...]      groups: build (the default), test and python (build included), ci (all included)
 #
 # Set PIPELOOM_SKIP_DEPS=1 to skip it, for example where the packages come from elsewhere.
 set -euo pipefail
@@ -13,6 +13,7 @@ readonly build_packages=(
   fonts-dejavu-core libegl-dev libgl1-mesa-dri libglfw3-dev libimgui-dev libopengl-dev
 )
 readonly test_packages=(catch2 iproute2 libopenmpi-dev munge openmpi-bin python3 slurm-wlm xdotool xvfb)
+readonly python_packages=(python3-dev python3-venv)
 readonly ci_packages=(ccache chromium clang clang-format clang-tidy libbenchmark-dev libxml2-utils python3-jsonschema python3-yaml shellcheck)
 
 say() { printf 'install-deps: %s\n' "$*" >&2; }
@@ -34,9 +35,10 @@ wanted_packages() {
     case $group in
       build) printf '%s\n' "${build_packages[@]}" ;;
       test) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" ;;
-      ci) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${ci_packages[@]}" "$(clang_runtime)" ;;
+      python) printf '%s\n' "${build_packages[@]}" "${python_packages[@]}" ;;
+      ci) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${python_packages[@]}" "${ci_packages[@]}" "$(clang_runtime)" ;;
       *)
-        say "unknown group '$group'; groups are build, test and ci"
+        say "unknown group '$group'; groups are build, test, python and ci"
         return 2
         ;;
     esac

@@ -1,10 +1,10 @@
-#include <exception>
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <exception>
+
 #include <pipeloom/error.hpp>
-#include "bindings.hpp"
+#include "python/bindings/bindings.hpp"
 
 namespace nb = nanobind;
 

@@ -1,3 +1,13 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,22 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
-
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/run.hpp>
 #include <pipeloom/schedules.hpp>
-#include "bindings.hpp"
+#include "python/bindings/bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -250,6 +249,7 @@ void bind_run(nb::module_& module) {
   bind_request(module);
   nb::class_<PyRun> type(module, "Run");
   type.def_prop_ro("simulated", [](const PyRun& self) { return self.run().simulated(); })
+      .def_prop_ro("has_metrics", [](const PyRun& self) { return self.run().metrics.has_value(); })
       .def_prop_ro("title", [](const PyRun& self) { return self.run().title; })
       .def_prop_ro("file", [](const PyRun& self) { return self.run().file; })
       .def_prop_ro("warnings", [](const PyRun& self) { return self.run().warnings; })

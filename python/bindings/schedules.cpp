@@ -1,15 +1,15 @@
-#include <string>
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <string>
+
 #include <pipeloom/op.hpp>
 #include <pipeloom/run.hpp>
 #include <pipeloom/schedules.hpp>
 #include <pipeloom/simulate.hpp>
-#include "bindings.hpp"
+#include "python/bindings/bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -56,7 +56,7 @@ nb::list schedules() {
 void bind_schedules(nb::module_& module) {
   module.def("kinds", &kinds);
   module.def("kind_colours", &kind_colours, "dark"_a = false);
-  module.def("schedules", &schedules);
+  module.def("schedules", &schedules, nb::sig("def schedules() -> list[dict[str, object]]"));
 }
 
 }  // namespace pipeloom::python

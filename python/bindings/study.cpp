@@ -1,3 +1,9 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -7,14 +13,8 @@
 #include <string>
 #include <utility>
 
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <pipeloom/study.hpp>
-#include "bindings.hpp"
+#include "python/bindings/bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -74,7 +74,8 @@ nb::dict sweep(const std::string& grid, const std::string& path, int threads,
                const std::pair<int, int>& shard, const nb::object& progress) {
   const Control control{.threads = threads, .part = shard.first, .parts = shard.second};
   const Sweep result = sweep_watched(grid, path, control, progress);
-  const bool interrupted = PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
+  const bool interrupted =
+      PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
   if (interrupted) PyErr_Clear();
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   nb::dict out;
@@ -91,7 +92,11 @@ nb::dict sweep(const std::string& grid, const std::string& path, int threads,
 }  // namespace
 
 void bind_study(nb::module_& module) {
-  module.def("sweep", &sweep, "grid"_a, "path"_a, "threads"_a, "shard"_a, "progress"_a.none());
+  module.def(
+      "sweep", &sweep, "grid"_a, "path"_a, "threads"_a, "shard"_a, "progress"_a.none(),
+      nb::sig(
+          "def sweep(grid: str, path: str, threads: int, shard: tuple[int, int], progress: object | None) "
+          "-> dict[str, object]"));
 }
 
 }  // namespace pipeloom::python

@@ -9,6 +9,7 @@ docs/python.md is the manual. Nothing here needs a network, a compiler or a GPU;
 
 from ._api import calibrate, compare, convert, estimate, explain, plan, read, schedules, simulate, sweep, validate
 from ._core import kinds as _kinds
+from ._core import version as _version
 from ._errors import DeviceError, Error, HangError, InputError, ScheduleError, TooLargeError
 from ._results import Candidate, Comparison, Plan, Result, Sweep, Validation
 from ._run import Run
@@ -16,6 +17,7 @@ from ._source import Schedule
 
 #: Letters of the kinds of ops: a timeline's column ``kind`` holds indices into it.
 KINDS: list[str] = _kinds()
+__version__: str = _version()
 
 __all__ = [
     "KINDS", "Candidate", "Comparison", "DeviceError", "Error", "HangError", "InputError", "Plan", "Result", "Run", "Schedule",

@@ -34,10 +34,7 @@ def simulate(
     33.0
     """
     given = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks, "costs": costs, "memory": memory, "options": options, "step": step, "set": set}
-    fields = request_fields(source, given)
-    from ._run import request
-
-    return Run(_core.run(request(fields), metrics), fields)
+    return _again(request_fields(source, given), metrics)
 
 
 def read(file: str | os.PathLike[str], *others: str | os.PathLike[str], format: str | None = None,
@@ -126,7 +123,7 @@ def convert(source: Source | Run, to: str, *, set: Mapping[str, Any] | None = No
             words, text = _config_input(source, {"set": set, "ranks": ranks, "microbatches": microbatches, "chunks": chunks})
         target = Path(folder, "out")
         _program.call(["convert", words[0], str(target), "--to", to, *words[1:], *_options(options)], text)
-        return target.read_text()
+        return target.read_bytes().decode()
 
 
 def plan(source: Source | None = None, *, set: Mapping[str, Any] | None = None, **options: Any) -> Plan:

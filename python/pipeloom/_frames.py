@@ -32,9 +32,8 @@ def in_units(run: Run) -> dict[str, Any]:
     import numpy
 
     out = columns(run)
-    scale = 1.0 / run.ticks_per_unit
     for name in ("start", "end"):
-        out[name] = out[name] * scale
+        out[name] = out[name] / run.ticks_per_unit
     if run.steps > 1:
         out["step"] = numpy.repeat(numpy.arange(run.steps, dtype=numpy.int32), run.num_ops)
     return out

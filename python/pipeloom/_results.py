@@ -156,10 +156,26 @@ class Comparison:
         return pandas.DataFrame([m.values for m in self.metrics], index=[m.name for m in self.metrics], columns=names)
 
     def _repr_html_(self) -> str:
-        head = ["metric", *(run.title or f"run {i}" for i, run in enumerate(self.runs))]
-        body = table(head, [[m.name, *map(number, m.values)] for m in self.metrics])
-        pictures = "".join(f'<div style="flex:1;min-width:480px">{run._repr_html_()}</div>' for run in self.runs)
-        return f'{body}<div style="display:flex;flex-wrap:wrap;gap:12px">{pictures}</div>'
+        names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]
+        head = ["metric", names[0], *(cell for name in names[1:] for cell in (name, "change"))]
+        body = table(head, [self._row(metric) for metric in self.metrics if any(metric.values)])
+        # As wide as they take long, so that an inch is the same time in each.
+        alike = len({run.unit for run in self.runs}) == 1
+        longest = max(float(run.makespan) for run in self.runs)
+        shares = [float(run.makespan) / longest if alike else 1.0 for run in self.runs]
+        pictures = "".join(
+            f'<div style="flex:{share:.4f} 1 0;min-width:{480 * share:.0f}px">{run._repr_html_()}</div>'
+            for run, share in zip(self.runs, shares, strict=True)
+        )
+        return f'<div style="display:flex;flex-wrap:wrap;gap:12px">{pictures}</div>{body}'
+
+    def _row(self, metric: ComparedMetric) -> list[str]:
+        """Nothing beside a number that is the same, or of which a share means nothing."""
+        cells = [metric.name, number(metric.values[0])]
+        for i, value in enumerate(metric.values[1:], 1):
+            change = self.change(metric.name, i)
+            cells += [number(value), f"{change:+.1%}" if change else ""]
+        return cells
 
 
 class Sweep:

@@ -15,8 +15,8 @@ from . import _core, _frames, _plots, _program
 from ._errors import InputError
 from ._results import Result
 
-# A picture with more ops than this takes the place of a page in a saved notebook: the png, which does not grow, stands for it.
-_SVG_OPS = 20_000
+# With more ops than this an svg would be half a saved notebook: a png, which does not grow, stands for it.
+_SVG_OPS = 5_000
 
 
 def request(fields: dict[str, Any]) -> Any:
@@ -26,8 +26,16 @@ def request(fields: dict[str, Any]) -> Any:
     return out
 
 
-def _again(fields: dict[str, Any]) -> Run:
-    return Run(_core.run(request(fields), True), fields)
+def _again(fields: dict[str, Any], with_metrics: bool = True) -> Run:
+    return Run(_core.run(request(fields), with_metrics), fields)
+
+
+def _timeline_first(page: str) -> str:
+    """A cell is small: what people come for stands at its top."""
+    start = page.index('<section id="timeline"')
+    end = page.index("<section ", start + 1)
+    head = page.index("<body>") + len("<body>")
+    return page[:head] + page[start:end] + page[head:start] + page[end:]
 
 
 class Memory:
@@ -242,9 +250,8 @@ class Run:
         """The interactive timeline inside a notebook: zoom, search and details, offline. Takes IPython."""
         from IPython.display import HTML
 
-        return HTML(
-            f'<iframe srcdoc="{html.escape(self.page(), quote=True)}" style="width:100%;height:{int(height)}px;border:0"></iframe>'
-        )
+        page = html.escape(_timeline_first(self.page()), quote=True)
+        return HTML(f'<div><iframe srcdoc="{page}" style="width:100%;height:{int(height)}px;border:0"></iframe></div>')
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """The timeline on a matplotlib Axes (a new one without ``ax``); returns the Axes."""
@@ -262,11 +269,14 @@ class Run:
             f"bubble {self.bubble_ratio:.2%})"
         )
 
+    def _repr_svg_(self) -> str | None:
+        return self.svg(width=960) if self.num_ops * self.steps <= _SVG_OPS else None
+
     def _picture_html(self) -> str:
-        if self.num_ops * self.steps <= _SVG_OPS:
-            return self.svg(width=960)
-        data = base64.b64encode(self.to_bytes("png", width=960)).decode()
-        return f'<img alt="{html.escape(self.title)}" src="data:image/png;base64,{data}">'
+        """As an image: what notebooks leave of an svg inside HTML that they do not trust is its text."""
+        svg = self._repr_svg_()
+        kind, data = ("svg+xml", svg.encode()) if svg is not None else ("png", self.to_bytes("png", width=960))
+        return f'<img alt="{html.escape(self.title)}" src="data:image/{kind};base64,{base64.b64encode(data).decode()}">'
 
     def _repr_html_(self) -> str:
         return f"<div><code>{html.escape(repr(self))}</code><br>{self._picture_html()}</div>"
@@ -274,8 +284,10 @@ class Run:
     # --- pickling ---
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Equal inputs give equal bytes, so a run travels as its input: the text of its file, and what went on top."""
+        """Equal inputs give equal bytes, so a run travels as its input: the text of its file, and what went on top. Times travel themselves."""
         fields = dict(self._fields)
-        if "file" in fields and "text" not in fields:
+        if not self.simulated:
+            fields = {"file": self._core.file, "text": self.to_bytes("timeline").decode(), "from_": "timeline"}
+        elif "file" in fields and "text" not in fields:
             fields["text"] = Path(fields["file"]).read_text()
-        return _again, (fields,)
+        return _again, (fields, self._core.has_metrics)

@@ -12,6 +12,7 @@
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/simulate.hpp>
 #include "sim/analysis/idle_causes.hpp"
+#include "sim/analysis/validate.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
@@ -154,7 +155,9 @@ Run evaluate_file(const Input& input, const Limits& limits) {
   } catch (const ScheduleError& error) {
     const auto found = validate(*input.schedule);
     if (found.empty()) throw;
-    throw ScheduleError(io::SchedulePlaces(input.text, input.name).of(found.front()), error.what());
+    const Where where = io::SchedulePlaces(input.text, input.name).of(found.front());
+    if (only_hangs(found)) throw HangError(where, error.what());
+    throw ScheduleError(where, error.what());
   }
 }
 

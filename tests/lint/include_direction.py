@@ -104,6 +104,8 @@ MAY_INCLUDE = {
     "cli/sweep": ["sim/*", "schedules", "study/*", "cli", "cli/pages"],
     "cli/commands": ["sim/*", "schedules", "study/*", "executor/*", "cli", "cli/run", "cli/pages", "cli/sweep"],
     "cli/mpi": ["sim/*", "schedules", "study/*", "executor/net", "cli", "cli/sweep"],
+    # What a program may use is enough for Python.
+    "python/bindings": [],
     "cli/cuda": ["sim/*", "study/*", "executor/*", "executor/cuda/*", "cli", "cli/run"],
 }
 
@@ -127,6 +129,7 @@ HEAVY = {
     "cuda": ["executor/cuda/*"],
     "nccl": ["executor/cuda/*"],
     "nvtx3/": ["executor/cuda/*"],
+    "nanobind/": ["python/bindings"],
     "nlohmann/": ["sim/io/json"],
     "sqlite3": ["sim/io/traces"],
     "zlib": ["sim/io/traces"],
@@ -143,7 +146,7 @@ SOURCES = {"CLI/": (["cli/parse.cpp", "gui/program.cpp"], "state options in a cl
 
 # Folders that nobody includes without these packages: prefix -> folders whose headers may include it too.
 OF_CUDA = ["executor/cuda", "tests/executor/cuda"]
-HEAVY_FOLDERS = {"cublas": OF_CUDA, "cuda": OF_CUDA, "nccl": OF_CUDA}
+HEAVY_FOLDERS = {"cublas": OF_CUDA, "cuda": OF_CUDA, "nanobind/": ["python/bindings"], "nccl": OF_CUDA}
 
 OUTSIDE = ["tests", "bench"]
 GENERATED = ["version.hpp"]

@@ -1,4 +1,4 @@
-"""Compute-only lists: how they are read, and what must hold of one before any process starts to wait for another."""
+"""Lists of actions: how they are read, and what must hold of one before any process starts to wait for another."""
 from __future__ import annotations
 
 import csv
@@ -13,12 +13,21 @@ ACTION = re.compile(r"(\d+)([A-Z][A-Z_]*?)(\d*)(\.\d+)?")
 GROUP = re.compile(r"\((.*)\)([A-Z_]+)")
 COMPUTE = ("F", "B", "I", "W")
 PAIR = "OVERLAP_F_B"
-# Kinds of the first release with a runtime for lists. Those of the torch at hand are asked for where there is one.
-KNOWN = frozenset((*COMPUTE, PAIR))
+MESSAGE = re.compile(r"(\d+)((?:SEND|RECV|WAIT_SEND)_[FB])(\d+)")
+PARAMETERS = re.compile(r"(\d+)(UNSHARD|RESHARD|REDUCE_GRAD|WAIT_REDUCE_GRAD)(\d*)")
+# The release from which on a runtime has a kind, as far back as releases were looked at.
+SINCE = {
+    **dict.fromkeys((*COMPUTE, PAIR, "SEND_F", "SEND_B", "RECV_F", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"), "2.10"),
+    **dict.fromkeys(("WAIT_SEND_F", "WAIT_SEND_B", "WAIT_REDUCE_GRAD"), "2.15"),
+}
+# Used where no torch can be asked for its own.
+KNOWN = frozenset(SINCE)
 
 
 @dataclass(frozen=True)
 class Op:
+    """One computation of a stage for a microbatch."""
+
     stage: int
     kind: str
     microbatch: int
@@ -43,9 +52,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class ComputeList:
+    """The computations of every rank in order; `form` says whether the file that they come from has messages too."""
+
     rows: tuple[tuple[Entry, ...], ...]
     stages: int
     microbatches: int
+    form: str = "compute_only"
+    others: tuple[Entry, ...] = ()  # of a lowered file: messages and movements of parameters
+
+    def stage_ranks(self) -> list[int]:
+        """[stage]: its rank."""
+        return [self.rank_of(stage) for stage in range(self.stages)]
 
     def stages_of(self, rank: int) -> list[int]:
         return sorted({op.stage for entry in self.rows[rank] for op in entry.ops})
@@ -72,6 +89,26 @@ def parse_compute(text: str) -> ComputeList:
     return ComputeList(tuple(rows), 1 + max(op.stage for op in ops), 1 + max(op.microbatch for op in ops))
 
 
+def parse(text: str) -> ComputeList:
+    """Reads a CSV of either form; of a lowered one (`compute_comms`) the computations are kept in order, the other actions apart."""
+    rows = list(csv.reader(io.StringIO(text)))
+    others = tuple(
+        Entry(rank, place, cell.strip(), ())
+        for rank, row in enumerate(rows)
+        for place, cell in enumerate(row)
+        if _moves(cell.strip())
+    )
+    if not others:
+        return parse_compute(text)
+    kept = "".join(",".join("" if _moves(cell.strip()) else cell for cell in row) + "\n" for row in rows)
+    found = parse_compute(kept)
+    return ComputeList(found.rows, found.stages, found.microbatches, "compute_comms", others)
+
+
+def _moves(cell: str) -> bool:
+    return MESSAGE.fullmatch(cell) is not None or PARAMETERS.fullmatch(cell) is not None
+
+
 def _entry(rank: int, place: int, cell: str) -> Entry:
     where = f"rank {rank}, action {place} '{cell}'"
     group = GROUP.fullmatch(cell)
@@ -95,7 +132,7 @@ def _op(text: str, where: str) -> Op:
     if kind in ("S", "T"):
         raise ScheduleError(f"{where}: a pass of a shared output layer; no PyTorch runtime has one, `pipeloom simulate` runs it")
     if kind not in COMPUTE:
-        raise ScheduleError(f"{where}: not a computation; only the compute-only form is loaded, PyTorch adds its messages itself")
+        raise ScheduleError(f"{where}: no runtime has an action {kind}; computations are {', '.join(COMPUTE)} and {PAIR}")
     if not microbatch:
         raise ScheduleError(f"{where}: names no microbatch")
     return Op(int(stage), kind, int(microbatch))
@@ -111,7 +148,8 @@ def check_actions(
         raise ScheduleError(f"the schedule has {schedule.microbatches} microbatches, {microbatches} were asked for")
     _check_kinds(schedule, frozenset(kinds), runtime)
     _check_placement(schedule)
-    _check_once(schedule)
+    if schedule.form == "compute_only":
+        _check_once(schedule)
     _check_last_stage(schedule)
 
 
@@ -119,14 +157,17 @@ def _check_kinds(schedule: ComputeList, kinds: frozenset[str], runtime: str) -> 
     for entry, op in schedule.located():
         needed = (op.kind, PAIR) if len(entry.ops) > 1 else (op.kind,)
         for kind in needed:
-            if kind not in kinds:
-                raise ScheduleError(f"{entry.where}: {runtime} has no action {kind}; {_who_runs(kind)}")
+            _require_kind(entry, kind, kinds, runtime)
+    for entry in schedule.others:
+        found = MESSAGE.fullmatch(entry.text) or PARAMETERS.fullmatch(entry.text)
+        _require_kind(entry, found[2] if found else entry.text, kinds, runtime)
 
 
-def _who_runs(kind: str) -> str:
-    if kind == PAIR:
-        return "releases with DualPipeV run it; a schedule without pairs needs none"
-    return "releases with zero-bubble schedules run it; 1f1b and interleaved-1f1b need none"
+def _require_kind(entry: Entry, kind: str, kinds: frozenset[str], runtime: str) -> None:
+    if kind in kinds:
+        return
+    instead = "load the computations alone, every release adds its own messages" if kind not in (*COMPUTE, PAIR) else "take a schedule without it"
+    raise ScheduleError(f"{entry.where}: {runtime} has no action {kind}; torch {SINCE[kind]} and later have it; {instead}")
 
 
 def _check_placement(schedule: ComputeList) -> None:

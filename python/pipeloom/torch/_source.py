@@ -1,4 +1,4 @@
-"""From whatever names a schedule to the text of a compute-only CSV."""
+"""From whatever names a schedule to the text of a CSV that PyTorch loads."""
 from __future__ import annotations
 
 import os
@@ -11,6 +11,8 @@ CELL = re.compile(r"\s*\(?\d+[A-Z]+\d*")
 
 
 def csv_text(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) -> str:
+    """The CSV of a name, configuration, run, plan, schedule by hand, path or text. Raises InputError for anything else."""
+    source = getattr(source, "best", source)  # of a plan the winner
     if hasattr(source, "orders"):
         return _csv_of_orders(source.orders)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(".csv")):
@@ -27,8 +29,10 @@ def _is_csv(text: str) -> bool:
     return CELL.match(first.lstrip(", \t\"")) is not None
 
 
-def _csv_of_orders(orders: list[list[Any]]) -> str:
-    return "".join(",".join(_cell(entry) for entry in row) + "\n" for row in orders)
+def _csv_of_orders(orders: list[Any]) -> str:
+    """Rows are lists of entries; those of a plan are texts with blanks between entries."""
+    rows = [row.split() if isinstance(row, str) else row for row in orders]
+    return "".join(",".join(_cell(entry) for entry in row) + "\n" for row in rows)
 
 
 def _cell(entry: Any) -> str:

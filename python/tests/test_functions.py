@@ -1,0 +1,113 @@
+"""The functions beside simulate()."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pipeloom as pl
+
+
+def test_schedules_are_described() -> None:
+    rows = pl.schedules()
+    assert len(rows) >= 28
+    assert pl.schedules("ZBVZeroBubble").name == "zbv"
+    assert all(row.summary and row.source and row.requirements for row in rows)
+
+
+def test_validate_answers() -> None:
+    verdict = pl.validate("zbv", ranks=4, microbatches=8)
+    assert verdict and verdict.ok and verdict.lines == []
+    assert verdict.num_ops == 3 * 8 * 8
+    assert not pl.validate(pl.Schedule([["0B0", "0F0"]]))
+
+
+def test_convert() -> None:
+    run = pl.simulate("1f1b", ranks=2, microbatches=2)
+    text = pl.convert("1f1b", "torch-compute", ranks=2, microbatches=2)
+    assert text == run.to_bytes("torch-compute").decode() == pl.convert(run, "torch-compute")
+    assert text.splitlines()[1].replace(",,", ",").strip(",") == "1F0,1B0,1F1,1B1"
+    comms = pl.convert("1f1b", "torch-comms", ranks=2, microbatches=2, target="2.15")
+    assert "0SEND_F0" in comms and "0WAIT_REDUCE_GRAD" in comms
+
+
+def test_plan_says_how_good_it_is() -> None:
+    plan = pl.plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.3)
+    assert plan.baseline.step_time == 33.0
+    for row in plan.candidates:
+        assert row.run().step_time == pytest.approx(row.step_time)
+        assert row.step_time >= row.lower_bound
+    assert plan.best.step_time == min(row.step_time for row in plan.candidates)
+
+
+def test_plan_of_a_model() -> None:
+    plan = pl.plan("llama3-8b", hardware="h100", ranks=4, microbatches=8, limit="80GB", budget=0.5)
+    assert plan.time_unit == "ms"
+    assert max(plan.best.peak_bytes) <= 80e9
+    assert plan.best.run().step_time == pytest.approx(plan.best.step_time)
+
+
+def test_plan_without_an_answer_is_empty() -> None:
+    plan = pl.plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "memory": {"static_bytes": 5}}, limit=4, budget=0.1)
+    assert plan.candidates == [] and plan.rejected
+    with pytest.raises(LookupError):
+        plan.best  # noqa: B018
+
+
+def test_estimate_has_the_keys_of_its_json() -> None:
+    estimate = pl.estimate("llama3-70b", hardware="h100", ranks=16, tp=8, dp=4, seq=8192, global_batch=1024, schedule="zbv")
+    assert estimate.tokens_per_s > 0
+    assert 0 < estimate.mfu < 1
+
+
+def test_calibrate_gives_the_costs_back(tmp_path: Path) -> None:
+    config = {"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"forward": [1, 2, 3, 4], "backward": [2, 4, 6, 8], "time_unit": "ms"}}
+    run = pl.simulate(config)
+    run.save(tmp_path / "run.jsonl")
+    measured = pl.calibrate(tmp_path / "run.jsonl")
+    again = pl.simulate("1f1b", ranks=4, microbatches=8, costs=measured.costs)
+    assert again.step_time == pytest.approx(run.step_time)
+    other = pl.simulate("gpipe", ranks=4, microbatches=8, costs=measured.costs)
+    assert other.step_time == pytest.approx(pl.simulate({**config, "schedule": "gpipe"}).step_time)
+
+
+def test_explain_names_the_slow_rank(tmp_path: Path) -> None:
+    config = {"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"time_unit": "ms"}}
+    predicted = pl.simulate(config)
+    slow = pl.simulate({**config, "costs": {"time_unit": "ms", "forward": [1, 1, 1.5, 1], "backward": [2, 2, 3, 2]}})
+    slow.save(tmp_path / "slow.jsonl")
+    answer = predicted.explain(pl.read(tmp_path / "slow.jsonl"))
+    assert answer.predicted == 33.0
+    assert answer.measured == pytest.approx(slow.step_time)
+    assert answer.causes and "rank 2" in json.dumps(answer.causes)
+
+
+def test_compare() -> None:
+    comparison = pl.compare({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, pl.simulate("zb-h1", ranks=4, microbatches=8))
+    assert comparison["makespan"] == [33.0, 27.0]
+    assert comparison.change("makespan") == pytest.approx(-6 / 33)
+    with pytest.raises(KeyError):
+        comparison["nothing"]
+
+
+GRID = {"base": {"ranks": 4, "microbatches": 8}, "axes": {"schedule": ["1f1b", "gpipe", "zb-h1", "zbv"], "costs.forward": [1, 1.25, 1.5]}}
+
+
+def test_shards_make_the_whole() -> None:
+    whole = pl.sweep(GRID)
+    parts = [pl.sweep(GRID, shard=(i, 3)) for i in (1, 2, 3)]
+    assert sum(sum(1 for point in part.points if point["status"]) for part in parts) == len(whole)
+    assert pl.Sweep.joined(parts).points == whole.points
+    with pytest.raises(pl.InputError, match="different grids"):
+        pl.Sweep.joined([whole, pl.sweep({**GRID, "axes": {"schedule": ["1f1b"]}})])
+
+
+def test_shards_are_the_programs(tmp_path: Path) -> None:
+    from pipeloom import _program
+
+    (tmp_path / "grid.json").write_text(json.dumps(GRID))
+    out = tmp_path / "part.jsonl"
+    _program.call(["sweep", str(tmp_path / "grid.json"), "--shard", "2/3", "-o", str(out), "-q"])
+    lines = [json.loads(line) for line in out.read_text().splitlines()[1:]]
+    theirs = [number for number, point in enumerate(pl.sweep(tmp_path / "grid.json", shard=(2, 3)).points) if point["status"]]
+    assert [line["point"] for line in lines] == theirs
