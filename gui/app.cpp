@@ -161,6 +161,7 @@ void App::restyle(float scale, bool dark) {
   scale_ = scale;
   dark_ = dark;
   ui_.skin = make_skin(dark_, scale_);
+  ui_.skin.large = fonts_.large;
   ui_.skin.font = fonts_.font;
   ui_.skin.small = fonts_.small;
   apply_style(ui_.skin);

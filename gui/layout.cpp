@@ -15,6 +15,7 @@ constexpr ImGuiWindowFlags kHost = ImGuiWindowFlags_NoDecoration | ImGuiWindowFl
                                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                                    ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_MenuBar;
 constexpr float kSplitter = 4;
+constexpr float kTopHeight = 76;
 // Shares of the window at first start.
 constexpr double kLeft = 0.21;
 constexpr double kRight = 0.20;
@@ -112,6 +113,17 @@ void draw_panel(Ui& ui, const View& view, const Area& area) {
   ImGui::PopID();
 }
 
+/// A view alone: no title, no padding, nothing that scrolls.
+void draw_bare(Ui& ui, const View& view, const Area& area) {
+  ImGui::SetCursorScreenPos(ImVec2(area.x, area.y));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::BeginChild(view.id, ImVec2(std::max(area.width, 1.0F), std::max(area.height, 1.0F)), false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
+  view.draw(ui);
+  ImGui::EndChild();
+}
+
 /// Panels one below the other (or, `across`, side by side), splitters between them.
 class Stack {
  public:
@@ -176,6 +188,16 @@ class Carver {
  public:
   Carver(Ui& ui, const Area& all) : ui_(ui), rest_(all), all_(all) {}
 
+  /// What stands across the window has no splitter: its height is that of what it says.
+  void top(const std::vector<const View*>& views) {
+    for (const View* view : views) {
+      const float height = std::min(kTopHeight * ui_.skin.scale, rest_.height);
+      draw_bare(ui_, *view, {rest_.x, rest_.y, rest_.width, height});
+      rest_.y += height;
+      rest_.height = std::max(rest_.height - height, 1.0F);
+    }
+    all_ = rest_;
+  }
   void left(std::vector<const View*> views) { column("left", std::move(views), kLeft, true); }
   void right(std::vector<const View*> views) { column("right", std::move(views), kRight, false); }
 
@@ -218,14 +240,8 @@ class Carver {
 };
 
 void draw_centre(Ui& ui, const Area& area) {
-  ImGui::SetCursorScreenPos(ImVec2(area.x, area.y));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
-  ImGui::BeginChild("centre", ImVec2(std::max(area.width, 1.0F), std::max(area.height, 1.0F)), false,
-                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleVar();
   for (const View& view : all_views())
-    if (view.dock == View::Dock::Centre) view.draw(ui);
-  ImGui::EndChild();
+    if (view.dock == View::Dock::Centre) draw_bare(ui, view, area);
 }
 
 }  // namespace
@@ -246,6 +262,7 @@ void draw_layout(Ui& ui) {
   const float top = ImGui::GetCursorScreenPos().y;
   const float status = ImGui::GetFrameHeight();
   Carver carver(ui, {0, top, size.x, std::max(size.y - top - status, 1.0F)});
+  carver.top(open_views(ui, View::Dock::Top));
   carver.left(open_views(ui, View::Dock::Left));
   carver.right(open_views(ui, View::Dock::Right));
   carver.bottom(open_views(ui, View::Dock::Bottom));

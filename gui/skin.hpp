@@ -14,6 +14,7 @@ struct Skin {
   bool dark = true;
   /// Multiplies every length in pixels: display scale times the user's.
   float scale = 1;
+  ImFont* large = nullptr;  ///< answers
   ImFont* font = nullptr;   ///< the interface's, already sized
   ImFont* small = nullptr;  ///< labels in the chart, axis numbers
 

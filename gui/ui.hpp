@@ -23,6 +23,7 @@ struct Ui {
 /// A panel: one function in one file under gui/views, one line in views.def.
 struct View {
   enum class Dock : unsigned char {
+    Top,     ///< across the window, of one height and without a title
     Left,    ///< stacked in the left column
     Centre,  ///< the timelines
     Right,   ///< stacked in the right column

@@ -51,6 +51,7 @@ Fonts build_fonts(float scale) {
   fonts.atlas.reset(IM_NEW(ImFontAtlas)());
   fonts.atlas->TexDesiredWidth = bounded > 1.5F ? 2048 : 1024;
   fonts.font = add_font(*fonts.atlas, kFontPixels * bounded, kAllSigns);
+  fonts.large = add_font(*fonts.atlas, kLargeFontPixels * bounded, kSmallSigns);
   fonts.small = add_font(*fonts.atlas, kSmallFontPixels * bounded, kSmallSigns);
   fonts.atlas->Build();
   fonts.scale = scale;

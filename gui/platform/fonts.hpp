@@ -15,6 +15,7 @@ struct ImFontAtlas;
 namespace pipeloom::gui {
 
 /// Heights of lines of text in pixels at scale 1.
+inline constexpr float kLargeFontPixels = 20;
 inline constexpr float kFontPixels = 15;
 inline constexpr float kSmallFontPixels = 12;
 
@@ -24,12 +25,13 @@ struct AtlasDeleter {
 
 struct Fonts {
   std::unique_ptr<ImFontAtlas, AtlasDeleter> atlas;
+  ImFont* large = nullptr;  ///< for Skin::large
   ImFont* font = nullptr;   ///< for Skin::font
   ImFont* small = nullptr;  ///< for Skin::small
   float scale = 0;
 };
 
-/// Rasterises both sizes at `scale`: Latin letters with accents, Greek, arrows, and the mathematical and geometric signs that the
+/// Rasterises all sizes at `scale`: Latin letters with accents, Greek, arrows, and the mathematical and geometric signs that the
 /// interface uses. REQUIRES: 0.5 <= scale <= 8. Any thread.
 [[nodiscard]] Fonts build_fonts(float scale);
 

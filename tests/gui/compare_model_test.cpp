@@ -155,6 +155,9 @@ TEST_CASE("an op's counterparts are found from either side, and not where there 
         std::vector<OpRef>{{full->id, op_named(*full, "1F1")}, {again->id, op_named(*again, "1F1")}});
   CHECK(of(full, "1B0").empty());
   CHECK(of(split, "1I0").empty());
+  // A run that came since, larger than those compared: nothing is known of it until the job is done.
+  const RunPtr later = test::open_in(session, test::run_of("0F0 0F1 0F2 0F3 0B0 0B1 0B2 0B3"));
+  CHECK(of(later, "0B3").empty());
 }
 
 TEST_CASE("colouring by difference hands tints to the chart, and takes them back") {

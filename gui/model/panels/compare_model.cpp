@@ -195,7 +195,8 @@ void CompareModel::align_clocks(Session& session) {
 std::vector<OpRef> CompareModel::counterparts(const Session& session, const OpRef& op) const {
   std::vector<OpRef> out;
   const OpenRun* const from = session.find_run(op.run);
-  if (!result_ || from == nullptr) return out;
+  // While a job compares, the runs on screen may be others than those of the result.
+  if (!result_ || from == nullptr || std::ranges::count(result_->runs, op.run) == 0) return out;
   const std::size_t ops = from->run->schedule->num_ops();
   const int step = static_cast<int>(op.op / ops);
   // Through the baseline: the pairs know each run's ops by those of the baseline.
@@ -256,6 +257,12 @@ void CompareModel::write_state(const Session&, io::JsonWriter& out) const {
     out.close().close();
   }
   out.close().close();
+}
+
+const RunModel& baseline_run(const Session& session) {
+  const auto* compare = session.find_part<CompareModel>();
+  const OpenRun* chosen = compare == nullptr ? nullptr : session.find_run(compare->baseline());
+  return chosen == nullptr ? *session.runs.front().run : *chosen->run;
 }
 
 }  // namespace pipeloom::gui

@@ -54,6 +54,8 @@ class CompareModel : public Part {
   [[nodiscard]] const ComparisonResult* result() const { return result_.get(); }
   /// The run of the stack that others are compared with.
   void set_baseline(Session& session, std::size_t index);
+  /// RunModel::id of it; 0 before the first update.
+  [[nodiscard]] std::uint64_t baseline() const { return baseline_; }
   /// Whether ops are coloured by how they differ.
   void show_difference(Session& session, bool on);
   [[nodiscard]] bool shows_difference() const { return difference_; }
@@ -88,5 +90,8 @@ class CompareModel : public Part {
   std::map<std::uint64_t, RunPtr> as_read_;
   bool difference_ = false;
 };
+
+/// The run of the stack that others are compared with; the first unless somebody chose another. REQUIRES: a run.
+[[nodiscard]] const RunModel& baseline_run(const Session& session);
 
 }  // namespace pipeloom::gui

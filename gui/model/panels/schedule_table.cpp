@@ -79,14 +79,23 @@ void ScheduleTable::forget_closed(const Session& session) {
   });
 }
 
+namespace {
+
+/// Whoever shows them: the table, or the bar that says whether one of them is better.
+bool rows_wanted(const Session& session) {
+  return session.panel_open("schedules") || session.panel_open("answer");
+}
+
+}  // namespace
+
 bool ScheduleTable::update(Session& session) {
   forget_closed(session);
-  if (!session.panel_open("schedules") && ticked_.empty()) return false;
+  if (!rows_wanted(session) && ticked_.empty()) return false;
   const auto& config = session.part<ConfigModel>();
   mark_stale(config.revision());
   // What was just edited is simulated first; the table follows.
   if (config.pending()) return false;
-  if (config.revision() != asked_ && session.panel_open("schedules"))
+  if (config.revision() != asked_ && rows_wanted(session))
     ask(session, config.revision(),
         std::make_shared<const Assignments>(with_shape(session, config.assignments())), 0);
   if (config.revision() != ticked_revision_) refresh_ticked(session, config);

@@ -38,6 +38,8 @@ class ScheduleTable : public Part {
   [[nodiscard]] const std::vector<ScheduleRow>& rows() const { return rows_; }
   void sort_by(Column column, bool descending);
   [[nodiscard]] bool pending() const { return shown_ != asked_; }
+  /// The revision of the configuration that all rows are of; 0 while they are computed.
+  [[nodiscard]] std::uint64_t complete_revision() const { return shown_ == marked_ ? shown_ : 0; }
 
   /// Stacks the schedule below the live run, or takes it away again.
   void tick(Session& session, const std::string& schedule, bool on);

@@ -86,6 +86,13 @@ struct Session {
     parts_.emplace_back(typeid(T), std::make_unique<T>(*this));
     return static_cast<T&>(*parts_.back().second);
   }
+  /// The same if somebody asked for it before; null otherwise.
+  template <class T>
+  [[nodiscard]] const T* find_part() const {
+    for (const auto& [type, part] : parts_)
+      if (type == typeid(T)) return static_cast<const T*>(part.get());
+    return nullptr;
+  }
   [[nodiscard]] const std::vector<std::pair<std::type_index, std::unique_ptr<Part>>>& parts() const {
     return parts_;
   }

@@ -1,0 +1,226 @@
+// The bar over everything: how good the run is, in four numbers, and in words what holds it back and what would be better.
+
+#include "gui/model/answer/answer.hpp"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gui/model/session/command.hpp"
+#include "gui/widgets.hpp"
+#include "sim/draw/palette.hpp"
+#include "study/text/numbers.hpp"
+
+namespace pipeloom::gui::views {
+namespace {
+
+// Pixels at scale 1.
+constexpr float kPad = 16;
+constexpr float kLabelTop = 8;
+constexpr float kValueTop = 24;
+constexpr float kBelowTop = 54;
+constexpr float kBarHeight = 4;
+constexpr float kLeastWords = 260;
+
+/// What stands beside a number.
+struct Note {
+  std::string text;
+  Rgba colour = 0;
+};
+
+/// Draws cells from the left to the right.
+class Bar {
+ public:
+  explicit Bar(Ui& ui)
+      : ui_(ui),
+        draw_(*ImGui::GetWindowDrawList()),
+        at_(ImGui::GetCursorScreenPos()),
+        size_(ImGui::GetContentRegionAvail()),
+        x_(at_.x) {}
+
+  /// Where the number of the cell that follows begins, and how wide the cell is, so that bars below know their room.
+  void cell(const char* id, const std::string& label, const std::string& value, const Note& note,
+            const std::string& help) {
+    const float scale = ui_.skin.scale;
+    const float value_width = width(ui_.skin.large, value);
+    const float words =
+        std::max(width(ui_.skin.small, label),
+                 value_width + (note.text.empty() ? 0 : 6 * scale + width(ui_.skin.small, note.text)));
+    left_ = x_ + kPad * scale;
+    inner_ = words;
+    text(ui_.skin.small, left_, kLabelTop, ui_.skin.muted, label);
+    text(ui_.skin.large, left_, kValueTop, ui_.skin.text, value);
+    // On the line that the number stands on.
+    const float drop = 0.8F * (ui_.skin.large->FontSize - ui_.skin.small->FontSize) / scale;
+    text(ui_.skin.small, left_ + value_width + 6 * scale, kValueTop + drop, note.colour, note.text);
+    const float right = left_ + words + kPad * scale;
+    ImGui::SetCursorScreenPos(ImVec2(x_, at_.y));
+    ImGui::InvisibleButton(id, ImVec2(std::max(right - x_, 1.0F), std::max(size_.y, 1.0F)));
+    note_item(ui_, std::string("answer/") + id);
+    explain(help);
+    x_ = right;
+    line(x_);
+  }
+
+  void below(Rgba colour, const std::string& words) { text(ui_.skin.small, left_, kBelowTop, colour, words); }
+
+  /// A part of the thin bar below the number, from `from` to `to` of its width.
+  void strip(double from, double to, Rgba colour) {
+    const float y = at_.y + kBelowTop * ui_.skin.scale + kBarHeight * ui_.skin.scale;
+    const auto x = [&](double share) {
+      return left_ + inner_ * static_cast<float>(std::clamp(share, 0.0, 1.0));
+    };
+    draw_.AddRectFilled(ImVec2(x(from), y), ImVec2(x(to), y + kBarHeight * ui_.skin.scale), colour);
+  }
+
+  [[nodiscard]] bool has_room(float pixels) const { return at_.x + size_.x - x_ >= pixels * ui_.skin.scale; }
+  /// Puts the cursor where the sentences begin, in the room that is left.
+  void begin_words() const {
+    const float pad = kPad * ui_.skin.scale;
+    ImGui::SetCursorScreenPos(ImVec2(x_ + pad, at_.y + kLabelTop * ui_.skin.scale));
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + std::max(at_.x + size_.x - x_ - 2 * pad, 1.0F));
+    ImGui::BeginGroup();
+  }
+  static void end_words() {
+    ImGui::EndGroup();
+    ImGui::PopTextWrapPos();
+  }
+  void bottom_line() const {
+    draw_.AddLine(ImVec2(at_.x, at_.y + size_.y - 1), ImVec2(at_.x + size_.x, at_.y + size_.y - 1),
+                  ui_.skin.grid);
+  }
+
+ private:
+  static float width(ImFont* font, const std::string& words) {
+    return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, words.c_str(), words.c_str() + words.size()).x;
+  }
+  void text(ImFont* font, float x, float top, Rgba colour, const std::string& words) const {
+    draw_.AddText(font, font->FontSize, ImVec2(x, at_.y + top * ui_.skin.scale), colour, words.c_str(),
+                  words.c_str() + words.size());
+  }
+  void line(float x) const { draw_.AddLine(ImVec2(x, at_.y), ImVec2(x, at_.y + size_.y), ui_.skin.grid); }
+
+  Ui& ui_;
+  ImDrawList& draw_;
+  ImVec2 at_;
+  ImVec2 size_;
+  float x_;
+  float left_ = 0;
+  float inner_ = 0;
+};
+
+std::string share_text(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string time_of(Ticks time, TimeUnit unit) {
+  return study::time_text(time, unit) + (unit == TimeUnit::Unit ? " units" : "");
+}
+
+void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
+  const RunAnswer& run = *model.run();
+  Note note;
+  if (const auto change = model.change())
+    note = {fmt::format("{:+.1f} % against {}", 100 * *change, model.baseline()),
+            *change < 0 ? ui.skin.good : ui.skin.muted};
+  bar.cell("step", "Step time", time_of(run.step_time, run.unit), note,
+           "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
+  if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
+}
+
+void draw_bubble(Ui& ui, Bar& bar, const RunAnswer& run) {
+  const Note note{
+      run.largest_cause ? fmt::format("largest: {}", name_of(*run.largest_cause)) : "nobody idles",
+      ui.skin.muted};
+  std::string help = "Idle time of all ranks, as a share of ranks times makespan.";
+  const auto theme = ui.skin.dark ? draw::Theme::Dark : draw::Theme::Light;
+  for (std::size_t i = 0; i < kIdleCauses; ++i)
+    if (run.shares[i] > 0)
+      help += fmt::format("\n{}: {} of it", name_of(static_cast<IdleCause>(i)), share_text(run.shares[i]));
+  bar.cell("bubble", "Bubble", share_text(run.bubble_ratio), note, help);
+  double from = 0;
+  for (std::size_t i = 0; i < kIdleCauses; ++i) {
+    const double to = from + run.shares[i];
+    if (to > from) bar.strip(from, to, to_rgba(draw::idle_colour(theme, static_cast<IdleCause>(i))));
+    from = to;
+  }
+}
+
+void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
+  const Rgba colour = !peak.limit ? ui.skin.muted : peak.fits() ? ui.skin.good : ui.skin.problem;
+  bar.cell("peak", fmt::format("Peak memory, rank {}", peak.rank.value()), peak.held_text,
+           {peak.note, colour},
+           "Most that the rank holds at once: of ranks with limits the one that has least left, else the "
+           "fullest.");
+  if (!peak.limit) return;
+  const double share =
+      *peak.limit > 0 ? static_cast<double>(peak.held) / static_cast<double>(*peak.limit) : 1;
+  bar.strip(0, 1, ui.skin.grid);
+  bar.strip(0, share, colour);
+}
+
+void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
+  bar.cell(
+      "gap", "Above the bound", share_text(*run.gap), {time_of(run.lower_bound, run.unit), ui.skin.muted},
+      "How much longer the step takes than the lower bound: no order with this placement, these costs and "
+      "this memory is faster than that.");
+}
+
+/// A word that can be clicked.
+bool link(Ui& ui, const char* id, const char* label, const char* help) {
+  ImGui::SameLine(0, 6 * ui.skin.scale);
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.accent);
+  const ImVec2 size = ImGui::CalcTextSize(label);
+  const bool pressed = ImGui::Selectable(label, false, 0, size);
+  ImGui::PopStyleColor();
+  note_item(ui, id);
+  explain(help);
+  return pressed;
+}
+
+void draw_outlook(Ui& ui, AnswerModel& model) {
+  const Outlook& outlook = model.outlook();
+  if (outlook.text.empty()) return;
+  ImGui::TextUnformatted((outlook.text + (outlook.better ? ":" : "")).c_str());
+  note_item(ui, "answer/outlook");
+  if (!outlook.better) return;
+  const bool shown = model.shows_suggestion(ui.session);
+  if (link(ui, "answer/show", shown ? "take it" : "show",
+           shown ? "It takes the place of the schedule under edit; Ctrl+Z brings that back"
+                 : "It is stacked below the run"))
+    run_command(ui.session, "show-suggestion");
+}
+
+void draw_words(Ui& ui, AnswerModel& model) {
+  draw_outlook(ui, model);
+  if (model.run()->hangs) {
+    problem_text(ui, model.run()->bottleneck);
+    if (link(ui, "answer/problems", "show", "Who waits for whom"))
+      ui.session.preferences.panels["problems"] = true;
+    return;
+  }
+  muted_text(ui, model.run()->bottleneck);
+  note_item(ui, "answer/bottleneck");
+}
+
+}  // namespace
+
+void answer(Ui& ui) {
+  auto& model = ui.session.part<AnswerModel>();
+  Bar bar(ui);
+  bar.bottom_line();
+  if (model.run() == nullptr || ui.session.active_run() == nullptr) return;
+  const RunAnswer& run = *model.run();
+  draw_step(ui, bar, model);
+  draw_bubble(ui, bar, run);
+  if (run.peak) draw_peak(ui, bar, *run.peak);
+  if (run.gap && bar.has_room(kLeastWords)) draw_gap(ui, bar, run);
+  if (!bar.has_room(0)) return;
+  bar.begin_words();
+  draw_words(ui, model);
+  Bar::end_words();
+}
+
+}  // namespace pipeloom::gui::views
