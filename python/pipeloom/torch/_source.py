@@ -24,6 +24,14 @@ def csv_text(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) 
     return _converted(source, ranks, microbatches, chunks)
 
 
+def is_listed(source: Any) -> bool:
+    """Whether a source lists its ops itself (a plan, a run, a CSV) and so needs no counts."""
+    source = getattr(source, "best", source)
+    if hasattr(source, "orders"):
+        return True
+    return isinstance(source, (str, os.PathLike)) and (os.fspath(source).endswith(".csv") or _is_csv(os.fspath(source)))
+
+
 def _is_csv(text: str) -> bool:
     first = next((line for line in text.splitlines() if line.strip(", \t\"")), "")
     return CELL.match(first.lstrip(", \t\"")) is not None

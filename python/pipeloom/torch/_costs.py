@@ -1,0 +1,224 @@
+"""What a measured step says of other schedules: predictions, rankings, and costs dealt out to other stages."""
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
+
+from ._base import InputError, ScheduleError, base_package
+from ._lowered import run_lowered
+from ._source import csv_text, is_listed
+
+#: Options that change what a step does in PyTorch's runtime, of those that `load_schedule` takes.
+RUNTIME_OPTIONS = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait")
+# What holds in PyTorch's runtime where costs do not say otherwise.
+RULES = {"first_stage": "torch", "overlapped": "sequential"}
+
+
+def read_costs(costs: Any) -> dict[str, Any]:
+    """Costs as a dict: a recording's, a file's, or those given. Raises InputError for a file that cannot be read."""
+    if hasattr(costs, "costs"):
+        found = costs.costs()
+    elif isinstance(costs, Mapping):
+        found = dict(costs)
+    elif isinstance(costs, (str, os.PathLike)):
+        found = _read_file(os.fspath(costs))
+    else:
+        raise InputError(f"costs are a recording, a file or a dict; not {type(costs).__name__}")
+    return {**RULES, **found}
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: no JSON: {error.msg}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path}: costs are one object, as a recording saves them")
+    return found
+
+
+def predict(
+    schedule: Any,
+    *,
+    ranks: Optional[int] = None,
+    microbatches: Optional[int] = None,
+    chunks: Optional[int] = None,
+    costs: Any,
+    memory: Optional[Mapping[str, Any]] = None,
+    memory_limit: Any = None,
+    unshard: Any = None,
+    reduce_grad: Any = None,
+    target: str = "2.15",
+    **options: Any,
+) -> Any:
+    """The report of a step of `schedule` in PyTorch's runtime, from costs of a recording: `makespan`, `bubble_ratio` and so on, in `time_unit`.
+
+    `schedule` is whatever `load_schedule` takes; ranks and microbatches are the recording's unless given. Costs of other stages are dealt
+    out (`restage`). `memory` is what configurations have there, the recording's unless given; over `memory_limit` (bytes, "60GB") the
+    report's `fits` is False. `options` are max_outstanding_sends, unshard_lookahead and defer_reduce_grad_wait; `unshard` and `reduce_grad`
+    say how long gathering a stage's parameters and reducing its gradients take (one number or one per stage, in the costs' unit). With any
+    of these the step is run action by action as `target` lowers it, and `lowered` says how long ranks waited for what.
+
+    Raises InputError for wrong input and ScheduleError for a schedule that refuses its parameters.
+    """
+    pl = base_package("a prediction")
+    found = read_costs(costs)
+    _check_options(options)
+    shape = _shape(found, ranks, microbatches, chunks)
+    limits = _memory(found, memory, memory_limit)
+    with tempfile.TemporaryDirectory() as folder:
+        source, shape = _for_simulation(schedule, shape, folder)
+        run = pl.simulate(source, costs=_costs_only(found), memory=limits or None, **shape)
+        report = type(run.report)({**run.report, "fits": run.fits})
+        if not options and unshard is None and reduce_grad is None:
+            return report
+        rows = _lowered_rows(run, folder, target, options)
+    latency = float(_transfer(found).get("latency", 0))
+    lowered = run_lowered(rows, op_times(run), latency, _by_stage(unshard, run.stages, "unshard"), _by_stage(reduce_grad, run.stages, "reduce_grad"))
+    return type(report)({**report, **_measures(lowered, report), "lowered": lowered})
+
+
+def rank(
+    schedules: Sequence[Any],
+    *,
+    ranks: Optional[int] = None,
+    microbatches: Optional[int] = None,
+    costs: Any,
+    memory_limit: Any = None,
+    **others: Any,
+) -> list[Any]:
+    """Predictions of several schedules, the fastest first; those that need too much memory follow, then those that refuse their parameters.
+
+    Each has `schedule`, `makespan`, `fits` and `error` (None where there is none), and the rest of its report. `others` are arguments of
+    `predict`. Raises InputError where the costs cannot be used for any.
+    """
+    found = read_costs(costs)
+    rows = [
+        _ranked(one, found, ranks=ranks, microbatches=microbatches, memory_limit=memory_limit, **others) for one in schedules
+    ]
+    return sorted(rows, key=lambda row: (row["error"] is not None, not row["fits"], row["makespan"] or 0.0))
+
+
+def _ranked(schedule: Any, costs: dict[str, Any], **arguments: Any) -> Any:
+    from pipeloom._results import Result
+
+    name = schedule if isinstance(schedule, str) else getattr(schedule, "name", None) or getattr(schedule, "title", None) or "schedule"
+    try:
+        return Result({**predict(schedule, costs=costs, **arguments), "schedule": name, "error": None})
+    except ScheduleError as error:
+        return Result({"schedule": name, "makespan": None, "fits": False, "error": str(error)})
+
+
+def restage(
+    costs: Any, schedule: Any, *, ranks: Optional[int] = None, microbatches: Optional[int] = None, chunks: Optional[int] = None
+) -> dict[str, Any]:
+    """The costs of a recording dealt out to the stages of another schedule on the same ranks, as `predict` uses them.
+
+    What stage 0 and the last stage take more than their layers would on the fastest other stage (embedding, head) goes whole to the first
+    and the last stage. All else that a rank's stages took goes to that rank's new stages by their layers: so two chunks of a rank merge to
+    the sum of both, and a slow rank stays slow. Raises InputError for costs of other ranks, ScheduleError for what the schedule refuses.
+    """
+    pl = base_package("dealing out costs")
+    found = read_costs(costs)
+    shape = _shape(found, ranks, microbatches, chunks)
+    with tempfile.TemporaryDirectory() as folder:
+        source, shape = _for_simulation(schedule, shape, folder)
+        config = pl.simulate(source, costs=_costs_only(found), metrics=True, **shape).config
+    return dict(config["costs"])
+
+
+def op_times(run: Any) -> dict[tuple[int, str, int], tuple[float, float]]:
+    """Of a simulated run: start and end of every op, in its unit."""
+    import pipeloom
+
+    columns = run.columns()
+    scale = run.ticks_per_unit
+    names = [columns[name].tolist() for name in ("stage", "kind", "microbatch", "start", "end")]
+    return {(s, pipeloom.KINDS[kind], k): (start / scale, end / scale) for s, kind, k, start, end in zip(*names)}
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in RUNTIME_OPTIONS:
+            raise InputError(f"unknown option {name} of a prediction; PyTorch's runtime has {', '.join(RUNTIME_OPTIONS)}")
+
+
+def _shape(costs: Mapping[str, Any], ranks: Optional[int], microbatches: Optional[int], chunks: Optional[int]) -> dict[str, int]:
+    """Counts for the simulator: those given, else those of the recorded run."""
+    measured = costs.get("measured", {})
+    placed = costs.get("stage_ranks")
+    ranks = ranks if ranks is not None else measured.get("ranks", 1 + max(placed) if placed else None)
+    microbatches = microbatches if microbatches is not None else measured.get("microbatches")
+    for name, value in (("ranks", ranks), ("microbatches", microbatches)):
+        if value is None:
+            raise InputError(f"the costs do not say how many {name} ran; give {name}=")
+    return {"ranks": ranks, "microbatches": microbatches, **({} if chunks is None else {"chunks": chunks})}
+
+
+def _for_simulation(schedule: Any, shape: dict[str, int], folder: str) -> tuple[Any, dict[str, int]]:
+    """What the simulator reads. Lists of ops (a plan, a run, a CSV) become a file, which says its own counts."""
+    if not is_listed(schedule):
+        return schedule, shape
+    path = os.path.join(folder, "schedule.csv")
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.write(csv_text(schedule, shape["ranks"], shape["microbatches"], shape.get("chunks")))
+    return path, {}
+
+
+def _costs_only(costs: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in costs.items() if key != "measured"}
+
+
+def _transfer(costs: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = costs.get("transfer", {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def _memory(costs: Mapping[str, Any], memory: Optional[Mapping[str, Any]], limit: Any) -> dict[str, Any]:
+    found = dict(memory if memory is not None else costs.get("measured", {}).get("memory", {}))
+    if limit is None:
+        return found
+    if not found:
+        raise InputError(
+            "memory_limit: these costs say nothing of memory; record with memory=True, or give memory={'activation_bytes': .., "
+            "'static_bytes': ..}"
+        )
+    return {**found, "limit_bytes": limit}
+
+
+def _lowered_rows(run: Any, folder: str, target: str, options: Mapping[str, Any]) -> list[list[str]]:
+    pl = base_package("a prediction")
+    path = os.path.join(folder, "orders.csv")
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.write(csv_text(run, 0, 0, None))
+    given = {name: value for name, value in options.items() if value not in (None, False)}
+    text = pl.convert(path, to="torch-comms", target=target, **given)
+    return [[cell for cell in line.split(",") if cell] for line in text.splitlines() if line]
+
+
+def _by_stage(given: Any, stages: int, name: str) -> list[float]:
+    if given is None:
+        return [0.0] * stages
+    if isinstance(given, (int, float)):
+        return [float(given)] * stages
+    values = [float(one) for one in given]
+    if len(values) != stages:
+        raise InputError(f"{name} has {len(values)} numbers, the schedule has {stages} stages; give one for each, or one number")
+    return values
+
+
+def _measures(lowered: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, float]:
+    """The measures of the report that follow from the makespan."""
+    makespan = lowered["makespan"]
+    busy = report["makespan"] * (1 - report["bubble_ratio"])
+    return {
+        "makespan": makespan,
+        "step_time": makespan + report["step_time"] - report["makespan"],
+        "bubble_ratio": 1 - busy / makespan if makespan else 0.0,
+    }
