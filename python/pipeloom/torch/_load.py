@@ -5,13 +5,16 @@ import inspect
 import os
 import tempfile
 import warnings
+from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
-from ._actions import ComputeList, check_actions, parse_compute
+from ._actions import ComputeList, check_actions, parse
 from ._base import InputError, ScheduleError, base_package_or_none
+from ._lowering import LOWERING, expected_rows, first_difference, own_rows, release_of
 from ._source import csv_text
 
-OPTIONS = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait")
+#: Options of a step, with the first release that has them.
+OPTIONS = dict.fromkeys(("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait"), "2.15")
 
 
 def load_schedule(
@@ -27,12 +30,17 @@ def load_schedule(
     runtime_options: Optional[dict[str, Any]] = None,
     **options: Any,
 ) -> Any:
-    """A PyTorch runtime that has loaded `source`: a schedule's name, a configuration, a run, a plan, or a compute-only CSV (path or text).
+    """A PyTorch runtime that has loaded `source`: a schedule's name, a configuration, a run, a plan, or a CSV of either form (path or text).
 
-    Every rank of `group` calls this. Rank 0 makes and checks the list and hands it to the others; what fails on one rank is raised on
-    all. `build_stage(stage_index, num_stages)` is called for each stage of this rank, in order. `options` are max_outstanding_sends,
-    unshard_lookahead and defer_reduce_grad_wait of the releases that have them; `runtime_options` go to the runtime unseen
-    (scale_grads, args_chunk_spec and so on).
+    Every rank of `group` calls this. Rank 0 makes the list, checks it and hands it to the others; what fails on one rank is raised on
+    all, before anything is sent. `build_stage(stage_index, num_stages)` is called for each stage of this rank, in order; what it returns
+    is a PipelineStage of `group`. `loss_fn(output, target)` is a mean over its microbatch. `options` are max_outstanding_sends,
+    unshard_lookahead and defer_reduce_grad_wait of the releases that have them; `runtime_options` go to the runtime as they are
+    (scale_grads, max_active_stages, args_chunk_spec and so on). `validate=False` leaves out what would be asked of the base package.
+
+    Raises ScheduleError for a list that this torch would refuse, or that would hang or train wrong, and says which action and which
+    release has it; InputError for arguments that cannot be used. A release that this package does not know is asked for its own list
+    first, which must be equal to that of the newest known one, cell by cell.
     """
     import torch.distributed as dist
 
@@ -46,18 +54,19 @@ def load_schedule(
         if ranks is not None and ranks != size:
             raise InputError(f"{ranks} ranks were asked for, the process group has {size}")
         text = csv_text(source, size, microbatches, chunks)
-        check_actions(parse_compute(text), size, microbatches, _kinds(), _release())
+        listed = parse(text)
+        check_actions(listed, size, microbatches, _kinds(), _release())
         if validate:
-            _validate(text)
+            _validate(text, listed, {**(runtime_options or {}), **options}, dist.get_backend(group))
         return text
 
     text = _from_first_rank(decide, group)
-    schedule = parse_compute(text)
+    schedule = parse(text)
     own = schedule.stages_of(dist.get_rank(group))
 
     def build() -> Any:
         stages = [build_stage(stage, schedule.stages) for stage in own]
-        return _runtime(stages, own, text, microbatches, loss_fn, {**(runtime_options or {}), **options})
+        return _runtime(stages, own, text, schedule.form, microbatches, loss_fn, {**(runtime_options or {}), **options})
 
     loaded = _together(build, group)
     loaded.pipeloom = schedule
@@ -148,25 +157,48 @@ def _check_options(options: dict[str, Any]) -> None:
         if name not in OPTIONS:
             raise InputError(f"unknown option {name}; there are {', '.join(OPTIONS)}, and runtime_options for what else PyTorch takes")
         if not has_option(runtime, name):
-            raise InputError(f"option {name}: {_release()} does not have it")
+            raise InputError(f"option {name}: {_release()} does not have it, torch {OPTIONS[name]} and later do; leave it out")
 
 
-def _validate(text: str) -> None:
-    """The verdict of `pipeloom validate` for this release, where the base package is there."""
-    pl = base_package_or_none()
-    if pl is None:
-        return
+def _validate(text: str, listed: ComputeList, options: Mapping[str, Any], backend: str) -> None:
+    """The verdict of `pipeloom validate` for this release, and its own lowering where it is not known or options change it."""
     import torch
 
-    target = ".".join(torch.__version__.split(".")[:2])
+    pl = base_package_or_none()
+    if pl is None:
+        if listed.form == "compute_comms":
+            raise InputError("a lowered file needs the whole package pipeloom to be checked; load the computations alone")
+        return
+    target, known = release_of(torch.__version__)
     with _csv_file(text) as path:
-        try:
-            verdict = pl.validate(path, target=target)
-        except pl.InputError as error:  # a release that this package does not know yet; the checks above have been made
-            warnings.warn(f"not validated for torch {target}: {error}", stacklevel=2)
-            return
-    if not verdict.ok:
-        raise ScheduleError("\n".join(verdict.lines))
+        _raise_refusal(pl.validate(path, target=target), backend)
+        if listed.form == "compute_only" and (options or not known):
+            _check_lowering(path, listed, target, known, options)
+
+
+def _raise_refusal(verdict: Any, backend: str) -> None:
+    found = verdict.get("diagnostics", [])
+    if found and all(one["code"] == "message-order" for one in found) and backend == "gloo":
+        warnings.warn("this list hangs on a communicator that keeps order (NCCL); gloo runs it", stacklevel=2)
+        found = []
+    said = verdict.get("torch") or {}
+    lines = [one["message"] for one in found]
+    if not said.get("loads", True):
+        lines.append(f"PyTorch refuses it: {said.get('exception', 'an error')}: {said.get('message', '')}")
+    if lines:
+        raise ScheduleError("; ".join(lines))
+
+
+def _check_lowering(path: str, listed: ComputeList, target: str, known: bool, options: Mapping[str, Any]) -> None:
+    expected = expected_rows(path, target, options)
+    if known and not any(name in LOWERING for name in options):
+        return
+    different = first_difference(own_rows(path, listed, listed.microbatches, options), expected)
+    if different is not None:
+        raise ScheduleError(
+            f"{_release()} lowers this list in another way than torch {target}, the nearest release that was looked at: {different}; "
+            "it may be right: validate=False loads it unseen"
+        )
 
 
 class _csv_file:
@@ -185,13 +217,15 @@ class _csv_file:
         os.unlink(self.path)
 
 
-def _runtime(stages: list[Any], own: list[int], text: str, microbatches: int, loss_fn: Any, options: dict[str, Any]) -> Any:
+def _runtime(
+    stages: list[Any], own: list[int], text: str, form: str, microbatches: int, loss_fn: Any, options: dict[str, Any]
+) -> Any:
     built = [stage.stage_index for stage in stages]
     if built != own:
         raise ScheduleError(f"build_stage made stages {built}, this rank holds {own}")
     schedule = _runtime_class()(stages, microbatches, loss_fn=loss_fn, **options)
     with _csv_file(text) as path:
-        schedule._load_csv(path, format="compute_only")
+        schedule._load_csv(path, format=form)
     return schedule
 
 
@@ -201,15 +235,18 @@ def compute_list(schedule: Any) -> ComputeList:
     if known is not None:
         return known
     rows = [schedule.pipeline_order[rank] for rank in sorted(schedule.pipeline_order)]
-    return parse_compute("".join(",".join("" if one is None else str(one) for one in row) + "\n" for row in rows))
+    return parse("".join(",".join("" if one is None else str(one) for one in row) + "\n" for row in rows))
 
 
 def group_of(schedule: Any) -> Any:
+    """The process group of a runtime's pipeline."""
     return getattr(schedule, "pipeloom_group", None) or schedule._stages[0].group
 
 
 def step(schedule: Any, x: Any = None, target: Any = None, *, broadcast: bool = False, **arguments: Any) -> Any:
     """One training step. The first stage gets `x` (a tensor or a tuple), the last one `target`; ranks without them ignore both.
+
+    `arguments` go to the runtime's own step (`losses` may be among them, a list that gets the loss of every microbatch).
 
     Returns the mean loss on the rank of the last stage and None elsewhere, or with `broadcast` the loss on every rank.
     """
@@ -218,7 +255,8 @@ def step(schedule: Any, x: Any = None, target: Any = None, *, broadcast: bool = 
     first = any(stage.is_first for stage in schedule._stages)
     last = any(stage.is_last for stage in schedule._stages)
     inputs = x if isinstance(x, tuple) else (x,)
-    losses: list[Any] = []
+    losses: list[Any] = arguments.pop("losses", [])
+    schedule.pipeloom_batch = (x, target)
     if last:
         arguments = {**arguments, "target": target, "losses": losses}
     schedule.step(*(inputs if first and x is not None else ()), **arguments)
