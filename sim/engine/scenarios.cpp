@@ -159,10 +159,10 @@ void add_on_path(const Schedule& schedule, const Costs& costs, std::size_t first
   }
 }
 
-ScenarioTimes Scenarios::nothing_yet() const {
-  const auto ranks = static_cast<std::size_t>(schedule_.ranks());
+ScenarioTimes no_times_yet(const Schedule& schedule) {
+  const auto ranks = static_cast<std::size_t>(schedule.ranks());
   ScenarioTimes out;
-  out.on_path.assign(kOpKinds, std::vector<double>(static_cast<std::size_t>(schedule_.placement().slots())));
+  out.on_path.assign(kOpKinds, std::vector<double>(static_cast<std::size_t>(schedule.placement().slots())));
   out.link_on_path.assign(ranks * ranks, 0);
   return out;
 }
@@ -184,7 +184,7 @@ void Scenarios::draw(std::uint64_t seed, int scenario, DrawnTimes& out) const {
 ScenarioTimes Scenarios::run(int count, std::uint64_t seed) const {
   require_fit(count);
   const auto ranks = static_cast<std::size_t>(schedule_.ranks());
-  ScenarioTimes out = nothing_yet();
+  ScenarioTimes out = no_times_yet(schedule_);
   std::vector<double> rows(first_op_of_row_.size());
   Batch batch;
   batch.end.assign((ranks + 1 + records_.size()) * kLanes, 0);

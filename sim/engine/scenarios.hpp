@@ -26,6 +26,9 @@ struct ScenarioTimes {
   std::vector<double> link_on_path;
 };
 
+/// Times of no scenario, with room for sums.
+[[nodiscard]] ScenarioTimes no_times_yet(const Schedule& schedule);
+
 /// Adds `time` of the entry that begins at op index `first` to out.on_path, shared by its parts.
 void add_on_path(const Schedule& schedule, const Costs& costs, std::size_t first, double time,
                  ScenarioTimes& out);
@@ -40,7 +43,7 @@ class Scenarios {
  public:
   static constexpr std::size_t kLanes = 8;
 
-  /// Whether such runs have scenarios: no recomputation, copies or slices, no Sequential overlap.
+  /// No recomputation, copies or slices, no Sequential overlap: those have sim/analysis/simulated_scenarios.hpp.
   [[nodiscard]] static bool supports(const Schedule& schedule, const Costs& costs);
 
   /// `costs` are bound to the schedule (sim/cost/bind.hpp); all three must outlive it. Throws as FixedOrder does. REQUIRES: supports(); Hiccup: 0 <= time <
@@ -55,8 +58,6 @@ class Scenarios {
   void draw(std::uint64_t seed, int scenario, DrawnTimes& out) const;
   /// Throws as run() does before it begins.
   void require_fit(int count) const;
-  /// Times of no scenario, with room for sums.
-  [[nodiscard]] ScenarioTimes nothing_yet() const;
 
  private:
   struct Record {

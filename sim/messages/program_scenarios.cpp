@@ -31,7 +31,7 @@ ScenarioTimes program_scenarios(const Program& program, const Costs& costs, cons
                                 const Noise& noise, int count, std::uint64_t seed) {
   const Scenarios scenarios(program.schedule(), costs, noise);
   scenarios.require_fit(count);
-  ScenarioTimes out = scenarios.nothing_yet();
+  ScenarioTimes out = no_times_yet(program.schedule());
   DrawnTimes drawn;
   double busy = 0;
   const EntryTimes entry_times = [&](Rank rank, std::size_t first, Ticks start) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <pipeloom/error.hpp>
+#include "sim/analysis/simulated_scenarios.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/engine/scenarios.hpp"
 #include "sim/io/config/effective_config.hpp"
@@ -71,14 +72,24 @@ std::vector<Sensitivity> sensitivities_of(const ScenarioTimes& times, const Plac
   return out;
 }
 
-void require_scenarios(const Schedule& schedule, const Costs& costs, const cost::CostSpec& spec) {
+void require_noise(const cost::CostSpec& spec) {
   if (!spec.noise)
     throw InputError(
         "scenarios need costs.noise, which says how durations vary; give it, for example --set "
         "'costs.noise={\"model\": \"lognormal\", \"sigma\": 0.03}'");
-  if (!Scenarios::supports(schedule, costs))
+}
+
+/// Scenarios of any schedule, by the fastest engine that has them.
+ScenarioTimes times_of(const Schedule& schedule, const Costs& costs, const Noise& noise,
+                       const ScenarioChoice& choice) {
+  if (Scenarios::supports(schedule, costs))
+    return Scenarios(schedule, costs, noise).run(choice.count, choice.seed);
+  if (!supports_simulated_scenarios(costs, noise))
     throw InputError(
-        "scenarios take no recomputation, copies or slices, and no sequential overlap; leave them out");
+        "scenarios with recomputation, copies, slices or sequential overlap take no pauses "
+        "(costs.noise.model hiccup) and "
+        "no durations of pairs by stage; leave these out");
+  return simulated_scenarios(schedule, costs, noise, choice.count, choice.seed);
 }
 
 ScenarioSummary summary_of(const ScenarioTimes& times, const Placement& placement,
@@ -110,15 +121,20 @@ std::string name_of(const Sensitivity& sensitivity) {
 
 ScenarioSummary run_scenarios(const Schedule& schedule, const Costs& costs, const cost::CostSpec& spec,
                               const ScenarioChoice& choice) {
-  require_scenarios(schedule, costs, spec);
-  return summary_of(Scenarios(schedule, costs, *spec.noise).run(choice.count, choice.seed),
-                    schedule.placement(), choice);
+  require_noise(spec);
+  return summary_of(times_of(schedule, costs, *spec.noise, choice), schedule.placement(), choice);
 }
 
 ScenarioSummary run_scenarios(const Run& run, const ScenarioChoice& choice) {
   const cost::CostSpec& spec = run.effective->costs;
   if (!run.program) return run_scenarios(*run.schedule, *run.costs, spec, choice);
-  require_scenarios(*run.schedule, *run.costs, spec);
+  require_noise(spec);
+  if (!Scenarios::supports(*run.schedule, *run.costs))
+    throw InputError(
+        fmt::format("scenarios under transfer model \"{}\" take no recomputation, copies or slices, and no "
+                    "sequential overlap; leave "
+                    "them out, or use transfer model latency",
+                    name_of(spec.transfer.model)));
   return summary_of(program_scenarios(*run.program, *run.costs, message_rules(spec.transfer), *spec.noise,
                                       choice.count, choice.seed),
                     run.schedule->placement(), choice);

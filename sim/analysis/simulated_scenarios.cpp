@@ -1,0 +1,145 @@
+#include "sim/analysis/simulated_scenarios.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <pipeloom/error.hpp>
+#include <pipeloom/metrics.hpp>
+#include "sim/analysis/critical_path.hpp"
+#include "sim/dependency.hpp"
+#include "sim/engine/noise_draws.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/engine/wait_for.hpp"
+
+namespace pipeloom {
+namespace {
+
+std::vector<Ticks> durations_of(const Schedule& schedule, const Costs& costs) {
+  std::vector<Ticks> out(schedule.num_ops());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = costs.op_duration(schedule, i);
+  return out;
+}
+
+/// Every scenario's costs lie between none and these.
+void require_fit(const Schedule& schedule, Costs costs, const std::vector<Ticks>& durations, double factor) {
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    const double longest = static_cast<double>(durations[i]) * factor;
+    if (longest >= static_cast<double>(kMaxTicks)) {
+      costs.per_op.clear();
+      break;
+    }
+    costs.per_op[i] = static_cast<Ticks>(longest) + 1;
+  }
+  if (costs.per_op.empty() || !times_fit_easily(schedule, costs))
+    throw InputError(
+        "with costs.noise a step may take more than 2^62 ticks; use less noise or a larger time unit");
+}
+
+/// One scenario after another, on the same buffers.
+class StepRunner {
+ public:
+  StepRunner(const Schedule& schedule, const Costs& costs)
+      : costs_(costs), memory_(default_memory(schedule.placement())) {
+    // The caller's schedule outlives this.
+    timeline_.schedule = std::shared_ptr<const Schedule>(std::shared_ptr<const Schedule>(), &schedule);
+    timeline_.start.resize(schedule.num_ops());
+    timeline_.end.resize(schedule.num_ops());
+    costs_.per_op = durations_of(schedule, costs);
+  }
+
+  void simulate(const std::vector<Ticks>& durations, ScenarioTimes& out) {
+    costs_.per_op = durations;
+    auto outcome = simulator_.evaluate(schedule(), costs_, memory_, std::span(timeline_.start),
+                                       std::span(timeline_.end));
+    if (const auto* hang = std::get_if<ScheduleHang>(&outcome))
+      throw HangError("the schedule hangs: " + describe(*hang, schedule()));
+    add(std::get<Totals>(outcome), out);
+  }
+
+ private:
+  [[nodiscard]] const Schedule& schedule() const { return *timeline_.schedule; }
+
+  /// Scenarios count from the moment when ranks are ready.
+  void add(const Totals& totals, ScenarioTimes& out) {
+    const Ticks makespan = *std::max_element(totals.last_end.begin(), totals.last_end.end());
+    double busy = 0;
+    for (const Ticks time : totals.busy) busy += static_cast<double>(time);
+    const double whole = static_cast<double>(makespan) * static_cast<double>(totals.busy.size());
+    out.makespan.push_back(makespan);
+    out.bubble.push_back(whole > 0 ? 1 - busy / whole : 0.0);
+    add_path(out);
+  }
+
+  /// Of each entry on the path what lies before the next one, and before that one's message: the sum is the makespan.
+  void add_path(ScenarioTimes& out) {
+    const std::vector<std::size_t> path = critical_path(timeline_, costs_).entries;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      const Ticks start = timeline_.start_of(path[i]);
+      Ticks until = timeline_.end_of(end_of_entry(path[i]) - 1);
+      if (i + 1 < path.size())
+        until = timeline_.start_of(path[i + 1]) - add_message(path[i], path[i + 1], out);
+      add_on_path(schedule(), costs_, path[i], static_cast<double>(until - start), out);
+    }
+  }
+
+  [[nodiscard]] std::size_t end_of_entry(std::size_t first) const {
+    while (schedule().ops()[first].joined()) ++first;
+    return first + 1;
+  }
+
+  /// How long the message from the one entry to the other was on its way; nothing within a rank.
+  Ticks add_message(std::size_t from, std::size_t to, ScenarioTimes& out) const {
+    const Rank sender = schedule().rank_of_op(from);
+    const Rank receiver = schedule().rank_of_op(to);
+    if (sender == receiver) return 0;
+    const Ticks start = timeline_.start_of(to);
+    for (std::size_t i = to; i < end_of_entry(to); ++i) {
+      const Op op = schedule().ops()[i];
+      const Ticks delay = arrival_delay(costs_, op.kind(), schedule().slot_of(op));
+      for (std::size_t made = from; made < end_of_entry(from); ++made) {
+        if (timeline_.end_of(made) + delay != start) continue;
+        out.link_on_path[sender.at() * static_cast<std::size_t>(schedule().ranks()) + receiver.at()] +=
+            static_cast<double>(delay);
+        return delay;
+      }
+    }
+    return 0;
+  }
+
+  Costs costs_;
+  MemoryModel memory_;
+  Timeline timeline_;
+  Simulator simulator_;
+};
+
+}  // namespace
+
+bool supports_simulated_scenarios(const Costs& costs, const Noise& noise) {
+  return noise.model != NoiseModel::Hiccup && costs.overlap.rule != OverlapRule::Explicit;
+}
+
+ScenarioTimes simulated_scenarios(const Schedule& schedule, const Costs& costs, const Noise& noise, int count,
+                                  std::uint64_t seed) {
+  const std::vector<double> factors = noise_factors(noise);
+  const std::vector<Ticks> base = durations_of(schedule, costs);
+  Costs longest = costs;
+  longest.per_op = base;
+  require_fit(schedule, std::move(longest), base, *std::max_element(factors.begin(), factors.end()));
+  ScenarioTimes out = no_times_yet(schedule);
+  StepRunner steps(schedule, costs);
+  std::vector<Ticks> durations(base.size());
+  for (int i = 0; i < count; ++i) {
+    std::uint64_t stream = scenario_stream(seed, i);
+    for (std::size_t op = 0; op < base.size(); ++op)
+      durations[op] =
+          std::max(costs.entry, drawn_duration(static_cast<double>(base[op]), factors.data(), stream));
+    steps.simulate(durations, out);
+  }
+  return out;
+}
+
+}  // namespace pipeloom
