@@ -2,20 +2,22 @@
 
 torch is imported by what needs it and not before: static checks and predictions work without it.
 """
-from ._actions import check_actions, parse_compute
+from ._actions import check_actions, parse, parse_compute
 from ._base import InputError, ScheduleError
 from ._costs import predict, rank, restage
-from ._gradients import check_gradients
+from ._gradients import GradientCheck, check_gradients
 from ._load import load_schedule, step
 from ._record import Recording, record
 
 __all__ = [
+    "GradientCheck",
     "InputError",
     "Recording",
     "ScheduleError",
     "check_actions",
     "check_gradients",
     "load_schedule",
+    "parse",
     "parse_compute",
     "predict",
     "rank",

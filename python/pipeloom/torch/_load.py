@@ -16,6 +16,10 @@ from ._source import csv_text
 #: Options of a step, with the first release that has them.
 OPTIONS = dict.fromkeys(("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait"), "2.15")
 
+# Verdicts that hold on communicators that keep the order of messages, and where stages are sharded.
+ORDER_ONLY = ("message-order",)
+FSDP_ONLY = ("reduce-unused", "unshard-resident", "unshard-unused", "reshard-absent", "reshard-unused", "compute-sharded")
+
 
 def load_schedule(
     source: Any,
@@ -49,23 +53,25 @@ def load_schedule(
     group = dist.group.WORLD if group is None else group
     size = dist.get_world_size(group)
 
-    def decide() -> str:
+    def decide() -> tuple[str, str]:
         _check_options(options)
         if ranks is not None and ranks != size:
             raise InputError(f"{ranks} ranks were asked for, the process group has {size}")
         text = csv_text(source, size, microbatches, chunks)
         listed = parse(text)
         check_actions(listed, size, microbatches, _kinds(), _release())
-        if validate:
-            _validate(text, listed, {**(runtime_options or {}), **options}, dist.get_backend(group))
-        return text
+        if not validate:
+            return text, ""
+        return text, _validate(text, listed, {**(runtime_options or {}), **options}, dist.get_backend(group))
 
-    text = _from_first_rank(decide, group)
+    text, with_fsdp = _from_first_rank(decide, group)
     schedule = parse(text)
     own = schedule.stages_of(dist.get_rank(group))
 
     def build() -> Any:
         stages = [build_stage(stage, schedule.stages) for stage in own]
+        if with_fsdp and any(_has_fsdp(stage.submod) for stage in stages):
+            raise ScheduleError(with_fsdp)
         return _runtime(stages, own, text, schedule.form, microbatches, loss_fn, {**(runtime_options or {}), **options})
 
     loaded = _together(build, group)
@@ -74,7 +80,13 @@ def load_schedule(
     return loaded
 
 
-def _from_first_rank(decide: Callable[[], str], group: Any) -> str:
+def _has_fsdp(module: Any) -> bool:
+    from torch.distributed.fsdp import FSDPModule
+
+    return any(isinstance(part, FSDPModule) for part in module.modules())
+
+
+def _from_first_rank(decide: Callable[[], Any], group: Any) -> Any:
     """What rank 0 decides, or its error, on every rank."""
     import torch.distributed as dist
 
@@ -160,33 +172,41 @@ def _check_options(options: dict[str, Any]) -> None:
             raise InputError(f"option {name}: {_release()} does not have it, torch {OPTIONS[name]} and later do; leave it out")
 
 
-def _validate(text: str, listed: ComputeList, options: Mapping[str, Any], backend: str) -> None:
-    """The verdict of `pipeloom validate` for this release, and its own lowering where it is not known or options change it."""
+def _validate(text: str, listed: ComputeList, options: Mapping[str, Any], backend: str) -> str:
+    """Raises for what `pipeloom validate` or this release refuses; returns what is illegal if a stage is sharded by FSDP, or "".
+
+    A release that is not known, and options that change the lowering, are asked for the release's own list.
+    """
     import torch
 
     pl = base_package_or_none()
     if pl is None:
         if listed.form == "compute_comms":
             raise InputError("a lowered file needs the whole package pipeloom to be checked; load the computations alone")
-        return
+        return ""
     target, known = release_of(torch.__version__)
     with _csv_file(text) as path:
-        _raise_refusal(pl.validate(path, target=target), backend)
+        with_fsdp = _refusal(pl.validate(path, target=target), backend)
         if listed.form == "compute_only" and (options or not known):
             _check_lowering(path, listed, target, known, options)
+    return with_fsdp
 
 
-def _raise_refusal(verdict: Any, backend: str) -> None:
-    found = verdict.get("diagnostics", [])
-    if found and all(one["code"] == "message-order" for one in found) and backend == "gloo":
-        warnings.warn("this list hangs on a communicator that keeps order (NCCL); gloo runs it", stacklevel=2)
-        found = []
+def _refusal(verdict: Any, backend: str) -> str:
     said = verdict.get("torch") or {}
-    lines = [one["message"] for one in found]
+    found = verdict.get("diagnostics", [])
+    lines = [one["message"] for one in found if one["code"] not in (*ORDER_ONLY, *FSDP_ONLY)]
+    order = [one["message"] for one in found if one["code"] in ORDER_ONLY]
+    if order and backend == "gloo":
+        warnings.warn(f"this list hangs on a communicator that keeps order (NCCL), gloo runs it: {order[0]}", stacklevel=2)
+    elif order:
+        lines += order
     if not said.get("loads", True):
         lines.append(f"PyTorch refuses it: {said.get('exception', 'an error')}: {said.get('message', '')}")
     if lines:
         raise ScheduleError("; ".join(lines))
+    sharded = [one["message"] for one in found if one["code"] in FSDP_ONLY]
+    return f"a stage is sharded by FSDP: {'; '.join(sharded)}" if sharded else ""
 
 
 def _check_lowering(path: str, listed: ComputeList, target: str, known: bool, options: Mapping[str, Any]) -> None:

@@ -58,7 +58,11 @@ def _read(path: str, ranks: int, microbatches: int, chunks: Optional[int]) -> st
 
 
 def _converted(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) -> str:
-    shape: dict[str, Any] = {"ranks": ranks, "microbatches": microbatches}
-    if chunks is not None:
-        shape["chunks"] = chunks
-    return base_package(f"making {source!r}").convert(source, to="torch-compute", **shape)
+    """A name is made for these counts, a configuration gets them; a file has its own, which are checked like those of any list."""
+    convert = base_package(f"making {source!r}").convert
+    shape: dict[str, Any] = {"ranks": ranks, "microbatches": microbatches, **({} if chunks is None else {"chunks": chunks})}
+    if isinstance(source, dict):
+        return convert({**source, **shape}, to="torch-compute")
+    if os.path.isfile(source):
+        return convert(source, to="torch-compute")
+    return convert(source, to="torch-compute", **shape)
