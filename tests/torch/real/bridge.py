@@ -1,0 +1,184 @@
+"""pipeloom.torch with a real torch: every schedule, plans, and broken lists, on gloo ranks of this machine.
+
+    bridge.py trains | broken | newer
+
+trains   all schedules that can be written for PyTorch in the shapes of training_files.py, and PLANS plans: load_schedule, two steps, and loss and
+         all gradients against the unsplit model; check_gradients has to agree
+broken   variants of good lists (broken.py): what load_schedule says of each, on every rank, against what PyTorch does with it
+newer    a release that nobody knows (the torch at hand under another number): its own lists are compared, and refused where they differ
+
+Prints what is not as it should be and a table; exits with 1 if anything is not.
+"""
+import collections
+import os
+import sys
+import tempfile
+import warnings
+
+import pipeloom as pl
+import pipeloom.torch as pt
+import run_files
+import torch
+import torch.distributed as dist
+from broken import variants
+from torch.distributed.pipelining import PipelineStage, schedules
+
+PLANS = 20
+SHAPES = [(ranks, microbatches, chunks) for ranks in (2, 4) for microbatches in (4, 8) for chunks in (None, 2, 3)]
+ADD_WAIT_SEND = schedules._add_wait_send
+BASES = [("1f1b", 2, 4, None), ("zb-h1", 4, 4, None), ("interleaved-1f1b", 2, 4, 2), ("zbv", 2, 4, None), ("dualpipe-v", 2, 4, None)]
+
+
+def join(rank, world, store):
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
+
+
+def load(source, microbatches, chunks=None, **options):
+    modules = {}
+
+    def build(stage, stages):
+        modules[stage] = run_files.layer(stage)
+        return PipelineStage(modules[stage], stage, stages, torch.device("cpu"), group=dist.group.WORLD)
+
+    try:
+        return pt.load_schedule(source, build, microbatches, run_files.loss_of, chunks=chunks, **options), modules
+    except (pt.ScheduleError, pt.InputError) as error:
+        raise run_files.Refused(str(error).splitlines()[0]) from error
+
+
+def train(source, microbatches, chunks, world, options):
+    def job(rank, store):
+        join(rank, world, store)
+        schedule, modules = load(source, microbatches, chunks, **options)
+        stages = schedule.pipeloom.stages
+        x, target = run_files.batch(microbatches)
+        loss, gradients = run_files.expected(stages, microbatches)
+        worst = 0.0
+        for _ in range(2):
+            for module in modules.values():
+                module.zero_grad()
+            worst = max(worst, abs(pt.step(schedule, x, target, broadcast=True).item() - loss))
+            for stage, module in modules.items():
+                for got, want in zip(module.parameters(), gradients[stage]):
+                    worst = max(worst, ((got.grad - want).abs().max() / want.abs().max()).item())
+        whole = torch.nn.Sequential(*[run_files.layer(stage) for stage in range(stages)])
+        check = pt.check_gradients(schedule, whole, tolerance=run_files.TOLERANCE)
+        return worst if check else max(worst, 1.0)
+    return run_files.outcome_of(world, job)
+
+
+def cases():
+    """(name, source, microbatches, chunks, ranks), equal lists once."""
+    seen = set()
+    for name in [row.name for row in pl.schedules()] + ["gpipe-v"]:
+        for ranks, microbatches, chunks in SHAPES:
+            config = {"schedule": name, "ranks": ranks, "microbatches": microbatches, **({"chunks": chunks} if chunks else {})}
+            try:
+                text = pl.convert(config, to="torch-compute")
+                listed = pt.parse(text)
+                pt.check_actions(listed, ranks, listed.microbatches)
+            except (pt.ScheduleError, pt.InputError, pl.Error):
+                continue
+            if text not in seen and listed.microbatches == microbatches:  # more are several updates of the weights, no step
+                seen.add(text)
+                yield name, name, microbatches, chunks, ranks
+
+
+def plans():
+    """Candidates of plans with unequal costs: orders of their own, on 2 and 4 ranks."""
+    found = []
+    for seed in range(1, 100):
+        ranks, microbatches = (2, 4)[seed % 2], (4, 6, 8)[seed % 3]
+        costs = {"forward": 1, "backward": [2 + (seed + s) % 3 for s in range(ranks)], "transfer": {"latency": 0.1}}
+        config = {"schedule": "1f1b", "ranks": ranks, "microbatches": microbatches, "costs": {**costs, "per": "rank"}}
+        answer = pl.plan(config, target="torch-2.15", budget=0.3, seed=seed, jobs=1)
+        for candidate in answer.candidates[:2]:
+            if candidate.orders not in [one.orders for _, one, *_ in found]:
+                found.append((f"plan {len(found)} ({candidate.name})", candidate, microbatches, None, ranks))
+            if len(found) == PLANS:
+                return found
+    return found
+
+
+def trains():
+    counts, failed = collections.defaultdict(collections.Counter), 0
+    for name, source, microbatches, chunks, ranks in [*cases(), *plans()]:
+        said = train(source, microbatches, chunks, ranks, {})
+        counts["plans" if name.startswith("plan") else name][said.split()[0]] += 1
+        if not said.startswith("right"):
+            failed += 1
+            print(f"{name} p={ranks} m={microbatches} chunks={chunks}: {said}", flush=True)
+    for name, count in counts.items():
+        print(f"{name:24}" + ", ".join(f"{kind} {n}" for kind, n in sorted(count.items())))
+    print(f"trains: {sum(n for count in counts.values() for n in count.values())} schedules, {failed} not right")
+    return failed
+
+
+def verdict(text, world, microbatches):
+    def job(rank, store):
+        join(rank, world, store)
+        load(text, microbatches)
+        return 0.0
+    return run_files.outcome_of(world, job)
+
+
+def broken():
+    table, misses, alarms = collections.Counter(), 0, 0
+    folder = tempfile.mkdtemp(prefix="pipeloom-torch-")
+    for name, ranks, microbatches, chunks in BASES:
+        config = {"schedule": name, "ranks": ranks, "microbatches": microbatches, **({"chunks": chunks} if chunks else {})}
+        for form, to in (("compute_only", "torch-compute"), ("compute_comms", "torch-comms")):
+            text = pl.convert(config, to=to)
+            stages = pt.parse(text).stages
+            for kind, rows in variants([line.split(",") for line in text.splitlines() if line], form == "compute_comms"):
+                changed = "".join(",".join(row) + "\n" for row in rows)
+                path = os.path.join(folder, "variant.csv")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(changed)
+                real = run_files.outcome_on(ranks, path, form, stages, microbatches).split(maxsplit=1)
+                ours = verdict(changed, ranks, microbatches)
+                accepted = ours.startswith("right")
+                table[real[0], "accepts" if accepted else ours.split()[0]] += 1
+                missed, alarm = accepted and real[0] != "right", not accepted and real[0] == "right"
+                misses, alarms = misses + missed, alarms + (alarm or not ours.startswith(("right", "refuses")))
+                if missed or alarm or not ours.startswith(("right", "refuses")):
+                    print(f"{'MISSED' if missed else 'ALARM'} {name} {form}, {kind}: PyTorch {' '.join(real)[:160]}; we: {ours[:240]}", flush=True)
+    for (real, ours), count in sorted(table.items()):
+        print(f"PyTorch {real:8} load_schedule {ours:8} {count}")
+    print(f"broken: {sum(table.values())} variants, {misses} missed, {alarms} false alarms")
+    return misses + alarms
+
+
+def swapped(rows):
+    """Another pass, as a coming release may have one: the last two actions of each rank exchanged."""
+    return {rank: [*row[:-2], row[-1], row[-2]] for rank, row in ADD_WAIT_SEND(rows).items()}
+
+
+def newer():
+    """The number of the torch at hand is changed, then one of its passes too."""
+    from pipeloom.torch import _lowering
+
+    failed = 0
+    for name, ranks, microbatches in (("1f1b", 2, 4), ("zbv", 2, 4), ("dualpipe-v", 4, 8)):
+        for options in ({}, {"max_outstanding_sends": 2, "unshard_lookahead": "auto", "defer_reduce_grad_wait": True}):
+            for changed in (False, True):
+                torch.__version__ = "2.99.0"
+                schedules._add_wait_send = swapped if changed else ADD_WAIT_SEND
+                assert _lowering.release_of(torch.__version__) == (_lowering.RELEASES[-1], False)
+                said = train(name, microbatches, None, ranks, options)
+                right = said.startswith("refuses torch 2.99.0 lowers" if changed else "right")
+                failed += not right
+                print(f"{'as it should be' if right else 'NOT'}: {name} {'changed' if changed else 'equal'} {options}: {said[:200]}", flush=True)
+    schedules._add_wait_send = ADD_WAIT_SEND
+    return failed
+
+
+def main():
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    sys.exit(1 if {"trains": trains, "broken": broken, "newer": newer}[sys.argv[1]]() else 0)
+
+
+if __name__ == "__main__":
+    main()
