@@ -4,12 +4,14 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
 from ._base import ScheduleError
 
-ACTION = re.compile(r"(\d+)([A-Z][A-Z_]*?)(\d*)(\.\d+)?")
+# As PyTorch does, what stands behind the number is read over, but for slices.
+ACTION = re.compile(r"(\d+)([A-Z][A-Z_]*)(\d*)(\.\d+)?(.*)")
 GROUP = re.compile(r"\((.*)\)([A-Z_]+)")
 COMPUTE = ("F", "B", "I", "W")
 PAIR = "OVERLAP_F_B"
@@ -126,7 +128,7 @@ def _op(text: str, where: str) -> Op:
     found = ACTION.fullmatch(text)
     if found is None:
         raise ScheduleError(f"{where}: not an action; actions look like 2F0: stage, kind, microbatch")
-    stage, kind, microbatch, piece = found.groups()
+    stage, kind, microbatch, piece, rest = found.groups()
     if piece:
         raise ScheduleError(f"{where}: a slice of a sequence; no PyTorch runtime has slices, `pipeloom simulate` runs them")
     if kind in ("S", "T"):
@@ -135,6 +137,8 @@ def _op(text: str, where: str) -> Op:
         raise ScheduleError(f"{where}: no runtime has an action {kind}; computations are {', '.join(COMPUTE)} and {PAIR}")
     if not microbatch:
         raise ScheduleError(f"{where}: names no microbatch")
+    if rest:
+        warnings.warn(f"{where}: '{rest}' behind the number is ignored, as PyTorch does", stacklevel=2)
     return Op(int(stage), kind, int(microbatch))
 
 

@@ -158,6 +158,8 @@ def _shape(costs: Mapping[str, Any], ranks: Optional[int], microbatches: Optiona
     for name, value in (("ranks", ranks), ("microbatches", microbatches)):
         if value is None:
             raise InputError(f"the costs do not say how many {name} ran; give {name}=")
+    if placed and 1 + max(placed) != ranks:
+        raise InputError(f"these costs were measured on {1 + max(placed)} ranks, {ranks} were asked for; they tell how fast those are, and no others")
     return {"ranks": ranks, "microbatches": microbatches, **({} if chunks is None else {"chunks": chunks})}
 
 

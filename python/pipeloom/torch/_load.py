@@ -193,18 +193,22 @@ def _validate(text: str, listed: ComputeList, options: Mapping[str, Any], backen
 
 
 def _refusal(verdict: Any, backend: str) -> str:
+    """Raises for what no run survives; returns what is wrong only if a stage is sharded by FSDP, or ""."""
     said = verdict.get("torch") or {}
-    found = verdict.get("diagnostics", [])
+    found = [*verdict.get("diagnostics", []), *said.get("assertions", [])]
     lines = [one["message"] for one in found if one["code"] not in (*ORDER_ONLY, *FSDP_ONLY)]
     order = [one["message"] for one in found if one["code"] in ORDER_ONLY]
-    if order and backend == "gloo":
-        warnings.warn(f"this list hangs on a communicator that keeps order (NCCL), gloo runs it: {order[0]}", stacklevel=2)
-    elif order:
+    if said.get("hangs"):
+        hang = "its messages never meet, ranks wait for each other in a circle; `pipeloom validate` on the file shows where and what to move"
+        (order if said.get("runs_posted") else lines).append(hang)
+    if order and backend != "gloo":
         lines += order
     if not said.get("loads", True):
         lines.append(f"PyTorch refuses it: {said.get('exception', 'an error')}: {said.get('message', '')}")
     if lines:
         raise ScheduleError("; ".join(lines))
+    if order:
+        warnings.warn(f"on a communicator that keeps order (NCCL) this list hangs, gloo runs it: {order[0]}", stacklevel=2)
     sharded = [one["message"] for one in found if one["code"] in FSDP_ONLY]
     return f"a stage is sharded by FSDP: {'; '.join(sharded)}" if sharded else ""
 

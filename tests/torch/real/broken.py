@@ -153,7 +153,7 @@ COMPUTE = {
     "microbatch that is not there": _rename(r"1F1", "1F77"),
     "an unknown kind": _rename(r"1F1", "1Q1"),
     "a recomputation": lambda rows: [["0R0", *rows[0]], *rows[1:]],
-    "a slice": _rename(r"0F0", "0F0.0"),
+    "slices": lambda rows: [[one for cell in row for one in ([f"{cell}.0", f"{cell}.1"] if cell == "0F0" else [cell])] for row in rows],
     "no microbatch": _rename(r"0F0", "0F"),
     "a letter too many": _rename(r"(0F0)", r"\1x"),
     "a message": lambda rows: [["0SEND_F0", *rows[0]], *rows[1:]],

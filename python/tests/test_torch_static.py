@@ -1,0 +1,325 @@
+"""What pipeloom.torch does without torch: reading and checking lists, medians of recorded times, costs for other stages, predictions."""
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pipeloom as pl
+import pipeloom.torch as pt
+import pytest
+from pipeloom.torch import _lowering, _medians, _source
+from pipeloom.torch._lowered import run_lowered
+from pipeloom.torch._medians import Timed
+
+GOOD = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"
+
+
+def check(text: str, ranks: int = 2, microbatches: int = 2, **others: object) -> None:
+    pt.check_actions(pt.parse(text), ranks, microbatches, **others)  # type: ignore[arg-type]
+
+
+def test_import_needs_no_torch() -> None:
+    code = "import sys, pipeloom.torch; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- reading ---
+
+
+def test_reads_the_shape_of_a_list() -> None:
+    listed = pt.parse("0F0,,3F0,(0F1;3B0)OVERLAP_F_B,3F1,3B1,0B0,0B1\r\n1F0,2F0,1F1,2F1,2B0,1B0,2B1,1B1\r\n")
+    assert (len(listed.rows), listed.stages, listed.microbatches, listed.form) == (2, 4, 2, "compute_only")
+    assert listed.stage_ranks() == [0, 1, 1, 0]
+    assert [str(op) for op in listed.rows[0][2].ops] == ["0F1", "3B0"]
+    assert listed.rows[0][1].where == "rank 0, action 2 '3F0'"  # a blank counts as a place
+
+
+def test_reads_lowered_lists() -> None:
+    listed = pt.parse("0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD,0RESHARD\n1RECV_F0,1F0,1B0,1SEND_B0\n")
+    assert listed.form == "compute_comms"
+    assert [entry.text for entry in listed.rows[0]] == ["0F0", "0B0"]
+    assert len(listed.others) == 7 + 2
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ("F0", "not an action"),
+        ("0F", "names no microbatch"),
+        ("0Q0", "no runtime has an action Q"),
+        ("0F0.1", "a slice"),
+        ("0S0", "shared output layer"),
+        ("(0F0;1F0)OVERLAP_F_B", "a forward and then a backward"),
+        ("(0F0;1B0)F", "no PyTorch runtime has a group"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(cell: str, says: str) -> None:
+    with pytest.raises(pt.ScheduleError, match=r"rank 0, action 1 .*" + says):
+        pt.parse(f"0F1,{cell}\n")
+
+
+def test_text_behind_a_number_is_dropped_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="'x' behind the number is ignored"):
+        assert pt.parse("0F0x,0B0\n").rows[0][0].ops[0].microbatch == 0
+
+
+# --- checking ---
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0F0,0F1,0B0,0B1\n", "has 1 ranks, the process group has 2"),
+        ("0F0,0B0\n1F0,1B0\n", "has 1 microbatches, 2 were asked for"),
+        ("0F0,0F1,0B0\n1F0,1B0,1F1,1B1\n", r"stage 0, microbatch 1: a backward \(B, or I and W\) is missing on rank 0"),
+        ("0F0,0B0,0B1\n1F0,1B0,1F1,1B1\n", "0F1 has not run before it"),
+        ("0F0,0F1,0B0,0B1,0B1\n1F0,1B0,1F1,1B1\n", "0B1 stands twice, first as action 3"),
+        ("0F0,0F1,0I0,0W0,0B1\n1F0,1B0,1F1,1I1\n", "W behind I is missing on rank 1"),
+        ("0F0,0F1,0B0,0W0,0B1\n1F0,1B0,1F1,1B1\n", "0I0 has not run before it"),
+        ("0F0,0F1,0B0,0I0,0B1\n1F0,1B0,1F1,1B1\n", "has run already, in the other form"),
+        ("0F0,0F1,1F0,0B0,0B1\n1F1,1B1,1B0\n", "stage 1 is on rank 0 too"),
+        ("0F0,0F1,0B0,0B1\n2F0,2B0,2F1,2B1\n", "stage 1 has no action, and stage 2 has"),
+        ("0F0,0F1,0B0,0B1\n1F1,1B1,1F0,1B0\n", "the last stage's forwards must be in the order of microbatches, 0 is due"),
+    ],
+)
+def test_refuses(text: str, says: str) -> None:
+    with pytest.raises(pt.ScheduleError, match=says):
+        check(text)
+
+
+def test_accepts() -> None:
+    check(GOOD)
+    check("0F1,0F0,0I0,0I1,0W1,0W0\n1F0,1F1,1B1,1B0\n")  # only the last stage's forwards have an order
+
+
+def test_says_which_release_has_an_action() -> None:
+    with pytest.raises(pt.ScheduleError, match="PyTorch 9 has no action I; torch 2.10 and later have it"):
+        check("0F0,0I0,0W0\n1F0,1B0\n", microbatches=1, kinds=("F", "B"), runtime="PyTorch 9")
+    with pytest.raises(pt.ScheduleError, match="WAIT_SEND_F; torch 2.15 and later have it; load the computations alone"):
+        check("0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0\n1RECV_F0,1F0,1B0,1SEND_B0\n", microbatches=1,
+              kinds=("F", "B", "SEND_F", "RECV_F", "SEND_B", "RECV_B"))
+
+
+# --- sources ---
+
+
+def test_sources_become_the_same_list() -> None:
+    run = pl.simulate("dualpipe-v", ranks=2, microbatches=4)
+    by_name = _source.csv_text("dualpipe-v", 2, 4, None)
+    assert _source.csv_text(run, 2, 4, None).split() == by_name.split()
+    assert _source.csv_text({"schedule": "dualpipe-v"}, 2, 4, None).split() == by_name.split()
+    assert _source.csv_text(by_name, 2, 4, None) == by_name
+    assert "(0F3;3B1)OVERLAP_F_B" in by_name
+
+
+def test_plans_are_sources() -> None:
+    plan = pl.plan({"schedule": "1f1b", "ranks": 2, "microbatches": 4}, budget=0.2, jobs=1, target="torch-2.15")
+    check(_source.csv_text(plan, 2, 4, None), microbatches=4)
+    assert _source.csv_text(plan, 2, 4, None) == _source.csv_text(plan.best, 2, 4, None)
+
+
+def test_other_sources_are_refused() -> None:
+    with pytest.raises(pt.InputError, match="not int"):
+        _source.csv_text(3, 2, 4, None)
+    with pytest.raises(pt.InputError, match="nowhere.csv"):
+        _source.csv_text("nowhere.csv", 2, 4, None)
+
+
+# --- releases ---
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("2.15.0", ("2.15", True)),
+        ("2.15.0+cu130", ("2.15", True)),
+        ("2.15.0.dev20260801", ("2.15", False)),  # a build between releases may have passes of its own
+        ("2.14.1", ("2.14", True)),
+        ("2.12.0", ("2.10", False)),
+        ("2.16.0", ("2.15", False)),
+        ("3.0.0", ("2.15", False)),
+        ("2.9.1", ("legacy", False)),
+    ],
+)
+def test_releases(version: str, release: tuple[str, bool]) -> None:
+    assert _lowering.release_of(version) == release
+
+
+def test_first_difference() -> None:
+    assert _lowering.first_difference([["0F0", "0B0"]], [["0F0", "0B0"]]) is None
+    assert _lowering.first_difference([["0F0"], ["1F0", "1B0"]], [["0F0"], ["1F0"]]) == "rank 1, action 1: 1B0, not nothing"
+
+
+# --- medians ---
+
+
+def timed(rank: int, op: str, start: float, end: float, step: int = 0) -> Timed:
+    return Timed(step, rank, int(op[0]), op[1], int(op[2]), start, end)
+
+
+# Two ranks, a stage each, one microbatch: F 10, latency 2, F 10, B 20, latency 2, B 21. Rank 1's clock is 100 ahead.
+STEP = [timed(0, "0F0", 0, 10), timed(1, "1F0", 112, 122), timed(1, "1B0", 122.5, 142.5), timed(0, "0B0", 44.5, 65.5)]
+
+
+def test_medians_and_latency_although_clocks_differ() -> None:
+    costs = _medians.costs_of(STEP, [0, 1], 1)
+    assert (costs["forward"], costs["backward"]) == ([10, 10], [20 + 1, 20])
+    assert costs["entry"] == 0.5  # 1F0 to 1B0, which needs no message
+    # There 112 - 10 = 102, back 44.5 - 142.5 = -98: the mean is 2, and an op pays 0.5 of it itself.
+    assert costs["transfer"] == {"latency": 1.5}
+    assert costs["measured"] == {"ranks": 2, "microbatches": 1}
+
+
+def test_medians_over_steps() -> None:
+    longer = [timed(0, "0F0", 0, 13, 1), timed(1, "1F0", 112, 122, 1), timed(1, "1B0", 122.5, 142.5, 1), timed(0, "0B0", 44.5, 65.5, 1)]
+    again = [timed(0, "0F0", 0, 11, 2), timed(1, "1F0", 112, 122, 2), timed(1, "1B0", 122.5, 142.5, 2), timed(0, "0B0", 44.5, 65.5, 2)]
+    costs = _medians.costs_of(STEP + longer + again, [0, 1], 1)
+    assert costs["forward"] == [11, 10]
+    assert _medians.step_time([timed(0, "0F0", 5, 10), timed(0, "0B0", 10, 25), timed(0, "0F0", 1, 31, 1)]) == 25  # of 20 and 30
+
+
+def test_first_stage_is_split_as_the_others_are() -> None:
+    # Stage 1: I 6, W 4, so 0.6 of a backward is I. PyTorch ran stage 0 as I 0, W 20: 12 and 8.
+    rows = [timed(0, "0F0", 0, 9), timed(1, "1F0", 9, 18), timed(1, "1I0", 18, 24), timed(1, "1W0", 24, 28), timed(0, "0I0", 24, 24),
+            timed(0, "0W0", 25, 45)]
+    costs = _medians.costs_of(rows, [0, 1], 1)
+    assert costs["backward_input"] == [12, 6]
+    assert costs["backward_weight"] == [8, 4]
+    assert costs["backward"] == [20, 10]
+    assert costs["first_stage"] == "torch"
+
+
+def test_pairs_of_a_function_of_its_own() -> None:
+    rows = [*STEP, timed(0, "0F1", 70, 95), timed(0, "0B2", 70, 95)]  # together 25
+    costs = _medians.costs_of(rows, [0, 1], 3)
+    assert costs["overlapped"] == {"pairs": [[25, 25], [25, 25]]}
+    assert costs["forward"] == [10, 10]
+    assert _medians.costs_of(STEP, [0, 1], 1)["overlapped"] == "sequential"
+
+
+def test_steps_without_backward_are_refused() -> None:
+    with pytest.raises(pt.InputError, match="stage 0 ran no backward"):
+        _medians.costs_of([timed(0, "0F0", 0, 1)], [0], 1)
+
+
+# --- costs for other stages ---
+
+# What a record of zbv on 2 ranks says: stages 0 and 3 on rank 0, 1 and 2 on rank 1.
+ZBV = {
+    "time_unit": "ms", "layers": [12] * 4, "stage_ranks": [0, 1, 1, 0], "forward": [10, 10, 11, 12], "backward": [18, 18, 18, 19],
+    "backward_input": [10, 10, 10, 10], "backward_weight": [8, 8, 8, 9], "first_stage": "torch", "overlapped": "sequential",
+    "measured": {"ranks": 2, "microbatches": 4},
+}
+
+
+def test_two_chunks_of_a_rank_merge() -> None:
+    costs = pt.restage(ZBV, "1f1b")
+    assert costs["layers"] == [24, 24]
+    # Of stage 3's 12, 2 are more than its layers take on the fastest other stage (10): the head, which goes to the last stage.
+    # Rank 0: 10 + (12 - 2) = 20. Rank 1: 10 + 11 = 21, and the head: 23. In all 43, as before.
+    assert costs["forward"] == pytest.approx([20, 23])
+    assert sum(costs["forward"]) == pytest.approx(sum(ZBV["forward"]))
+
+
+def test_first_stage_does_nothing_in_input_backwards() -> None:
+    equal = {**ZBV, "forward": [10] * 4, "backward": [18] * 4, "backward_weight": [8] * 4}
+    costs = pt.restage(equal, "zb-h1")
+    assert costs["backward_input"] == [0, 10 + 10]
+    assert costs["backward_weight"] == [(10 + 8) + (10 + 8), 8 + 8]  # I and W of both chunks
+
+
+def test_equal_stages_stay_as_they_are() -> None:
+    assert pt.restage(ZBV, "v-half")["forward"] == [10, 10, 11, 12]
+
+
+def test_other_ranks_are_refused() -> None:
+    with pytest.raises(pt.InputError, match="measured on 2 ranks, 4 were asked for"):
+        pt.restage(ZBV, "1f1b", ranks=4)
+
+
+# --- predictions ---
+
+
+def test_predicts_from_costs() -> None:
+    # 1F1B with equal stages: (m + p - 1)(F + B) = (4 + 2 - 1) * 3.
+    report = pt.predict("1f1b", ranks=2, microbatches=4, costs={"forward": 1, "backward": 2})
+    assert report["makespan"] == 15
+    assert report.fits
+
+
+def test_counts_come_from_the_record() -> None:
+    assert pt.predict("zbv", costs=ZBV)["config"]["microbatches"] == 4
+    with pytest.raises(pt.InputError, match="do not say how many ranks ran"):
+        pt.predict("zbv", costs={"forward": 1, "backward": 2})
+
+
+def test_ranks_schedules() -> None:
+    found = pt.rank(["gpipe", "zbv", "dualpipe-v"], costs=ZBV, microbatches=2)
+    assert [row.schedule for row in found] == ["zbv", "gpipe", "dualpipe-v"]
+    assert found[-1].error and found[-1].makespan is None  # it needs 2p - 1 microbatches
+
+
+def test_memory_limit() -> None:
+    # 1F1B on rank 0 holds p = 2 activations of 10 bytes, GPipe all 4.
+    memory = {"activation_bytes": 10}
+    found = pt.rank(["gpipe", "1f1b"], costs=ZBV, memory=memory, memory_limit=25)
+    assert [(row.schedule, row.fits) for row in found] == [("1f1b", True), ("gpipe", False)]
+    with pytest.raises(pt.InputError, match="these costs say nothing of memory"):
+        pt.rank(["gpipe"], costs=ZBV, memory_limit="1GB")
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(pt.InputError, match="unknown option defer"):
+        pt.predict("zbv", costs=ZBV, defer=True)
+
+
+# --- lowered lists ---
+
+PAIR = {(0, "F", 0): (0.0, 1.0), (1, "F", 0): (0.0, 1.0), (1, "B", 0): (0.0, 2.0), (0, "B", 0): (0.0, 2.0)}
+ROWS = [["0UNSHARD", "0F0", "0SEND_F0", "0RECV_B0", "0B0", "0WAIT_SEND_F0", "0REDUCE_GRAD", "0WAIT_REDUCE_GRAD", "0RESHARD"],
+        ["1UNSHARD", "1RECV_F0", "1F0", "1B0", "1SEND_B0", "1REDUCE_GRAD", "1WAIT_REDUCE_GRAD", "1RESHARD", "1WAIT_SEND_B0"]]
+
+
+def test_runs_a_lowered_list() -> None:
+    # F 1, message 0.5, F 1, B 2, message 0.5, B 2.
+    found = run_lowered(ROWS, PAIR, 0.5, [0, 0], [0, 0])
+    assert found["makespan"] == 7
+    assert found["waits"][0]["receive"] == 0.5 + 1 + 2 + 0.5
+
+
+def test_parameters_are_waited_for() -> None:
+    found = run_lowered(ROWS, PAIR, 0, [3, 0], [0, 4])
+    assert found["waits"][0]["parameters"] == 3  # before its first forward, so the step is not longer
+    assert found["makespan"] == 6
+    assert found["waits"][1]["gradients"] == 4
+
+
+def test_a_wait_for_a_send_holds_its_rank() -> None:
+    # Rank 1 posts its receive behind an op of 5, which rank 0 waits for before its own next op.
+    times = {(0, "F", 0): (0.0, 1.0), (0, "F", 1): (0.0, 1.0), (1, "W", 9): (0.0, 5.0), (1, "F", 0): (0.0, 1.0)}
+    early = run_lowered([["0F0", "0SEND_F0", "0WAIT_SEND_F0", "0F1"], ["1W9", "1RECV_F0", "1F0"]], times, 0, [0] * 2, [0] * 2)
+    assert early["waits"][0]["send"] == 4
+
+
+def test_a_hang_is_said() -> None:
+    with pytest.raises(pt.ScheduleError, match="hangs: rank 0 at 0B0, rank 1 at 1F0"):
+        run_lowered([["0F0", "0RECV_B0", "0B0"], ["1RECV_F0", "1F0", "1B0"]], PAIR, 0, [0, 0], [0, 0])
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "zb-h1", "interleaved-1f1b", "zbv", "v-half"])
+def test_lowered_lists_run_as_the_simulator_runs_pytorchs_plan(schedule: str) -> None:
+    costs = {"forward": 10, "backward": 20, "first_stage": "torch", "transfer": {"latency": 0.5}}
+    lowered = pt.predict(schedule, ranks=4, microbatches=8, costs=costs, unshard=0)
+    costs["transfer"] = {"latency": 0.5, "model": "async", "plan": "at-sender", "queue": "per-pair"}
+    assert lowered["makespan"] == pytest.approx(pl.simulate(schedule, ranks=4, microbatches=8, costs=costs).makespan)
+
+
+def test_options_of_the_runtime_change_the_step() -> None:
+    costs = {"forward": 10, "backward": 20, "transfer": {"latency": 4}}
+
+    def step(**options: object) -> float:
+        return float(pt.predict("interleaved-1f1b", ranks=2, microbatches=4, chunks=2, costs=costs, reduce_grad=30, **options)["makespan"])
+
+    assert step(max_outstanding_sends=1) >= step(max_outstanding_sends=8)
+    assert step(defer_reduce_grad_wait=True) <= step()
+    assert pt.predict("zbv", ranks=2, microbatches=4, costs=costs, max_outstanding_sends=2)["lowered"]["waits"][0]["send"] >= 0
