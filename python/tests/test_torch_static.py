@@ -49,7 +49,7 @@ def test_reads_lowered_lists() -> None:
         ("0Q0", "no runtime has an action Q"),
         ("0F0.1", "a slice"),
         ("0S0", "shared output layer"),
-        ("(0F0;1F0)OVERLAP_F_B", "a forward and then a backward"),
+        ("(0F0;1F0)OVERLAP_F_B", "a forward and a backward"),
         ("(0F0;1B0)F", "no PyTorch runtime has a group"),
     ],
 )
