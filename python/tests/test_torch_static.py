@@ -35,7 +35,8 @@ def test_reads_the_shape_of_a_list() -> None:
 
 
 def test_reads_lowered_lists() -> None:
-    listed = pt.parse("0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD,0RESHARD\n1RECV_F0,1F0,1B0,1SEND_B0\n")
+    first = "0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD,0RESHARD\n"
+    listed = pt.parse(first + "1RECV_F0,1F0,1B0,1SEND_B0\n")
     assert listed.form == "compute_comms"
     assert [entry.text for entry in listed.rows[0]] == ["0F0", "0B0"]
     assert len(listed.others) == 7 + 2

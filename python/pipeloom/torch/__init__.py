@@ -3,7 +3,7 @@
 torch is imported by what needs it and not before: static checks and predictions work without it.
 """
 from ._actions import check_actions, parse, parse_compute
-from ._base import InputError, ScheduleError
+from .. import InputError, ScheduleError
 from ._costs import predict, rank, restage
 from ._gradients import GradientCheck, check_gradients
 from ._load import load_schedule, step

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional
 
-from ._base import ScheduleError
+from .. import ScheduleError
 
 # As PyTorch does, what stands behind the number is read over, but for slices.
 ACTION = re.compile(r"(\d+)([A-Z][A-Z_]*)(\d*)(\.\d+)?(.*)")
@@ -119,8 +119,8 @@ def _entry(rank: int, place: int, cell: str) -> Entry:
     if group[2] != PAIR:
         raise ScheduleError(f"{where}: no PyTorch runtime has a group of kind {group[2]}; pairs are {PAIR}")
     ops = tuple(_op(part.strip(), where) for part in group[1].split(";"))
-    if len(ops) != 2 or ops[0].kind != "F" or ops[1].kind not in ("B", "I"):
-        raise ScheduleError(f"{where}: an overlapped pair is a forward and then a backward, as in (0F1;3B0){PAIR}")
+    if len(ops) != 2 or sorted(op.kind == "F" for op in ops) != [False, True] or any(op.kind == "W" for op in ops):
+        raise ScheduleError(f"{where}: an overlapped pair is a forward and a backward, as in (0F1;3B0){PAIR}")
     return Entry(rank, place, cell, ops)
 
 
@@ -170,7 +170,8 @@ def _check_kinds(schedule: ComputeList, kinds: frozenset[str], runtime: str) -> 
 def _require_kind(entry: Entry, kind: str, kinds: frozenset[str], runtime: str) -> None:
     if kind in kinds:
         return
-    instead = "load the computations alone, every release adds its own messages" if kind not in (*COMPUTE, PAIR) else "take a schedule without it"
+    computes = kind in (*COMPUTE, PAIR)
+    instead = "take a schedule without it" if computes else "load the computations alone, every release adds its own messages"
     raise ScheduleError(f"{entry.where}: {runtime} has no action {kind}; torch {SINCE[kind]} and later have it; {instead}")
 
 

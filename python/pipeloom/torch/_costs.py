@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from ._base import InputError, ScheduleError, base_package
+from .. import KINDS, InputError, ScheduleError, convert, simulate
+from .._results import Result
 from ._lowered import run_lowered
 from ._source import csv_text, is_listed
 
@@ -56,8 +57,10 @@ def predict(
     reduce_grad: Any = None,
     target: str = "2.15",
     **options: Any,
-) -> Any:
-    """The report of a step of `schedule` in PyTorch's runtime, from costs of a recording: `makespan`, `bubble_ratio` and so on, in `time_unit`.
+) -> Result:
+    """The report of a step of `schedule` in PyTorch's runtime, from costs of a recording: `makespan`, `bubble_ratio` and so on.
+
+    Times are in the report's `time_unit`, that of the costs.
 
     `schedule` is whatever `load_schedule` takes; ranks and microbatches are the recording's unless given. Costs of other stages are dealt
     out (`restage`). `memory` is what configurations have there, the recording's unless given; over `memory_limit` (bytes, "60GB") the
@@ -67,21 +70,21 @@ def predict(
 
     Raises InputError for wrong input and ScheduleError for a schedule that refuses its parameters.
     """
-    pl = base_package("a prediction")
     found = read_costs(costs)
     _check_options(options)
     shape = _shape(found, ranks, microbatches, chunks)
     limits = _memory(found, memory, memory_limit)
     with tempfile.TemporaryDirectory() as folder:
         source, shape = _for_simulation(schedule, shape, folder)
-        run = pl.simulate(source, costs=_costs_only(found), memory=limits or None, **shape)
-        report = type(run.report)({**run.report, "fits": run.fits})
+        run = simulate(source, costs=_costs_only(found), memory=limits or None, **shape)
+        report = Result({**run.report, "fits": run.fits})
         if not options and unshard is None and reduce_grad is None:
             return report
         rows = _lowered_rows(run, folder, target, options)
     latency = float(_transfer(found).get("latency", 0))
-    lowered = run_lowered(rows, op_times(run), latency, _by_stage(unshard, run.stages, "unshard"), _by_stage(reduce_grad, run.stages, "reduce_grad"))
-    return type(report)({**report, **_measures(lowered, report), "lowered": lowered})
+    gathers, reductions = (_by_stage(given, run.stages, name) for given, name in ((unshard, "unshard"), (reduce_grad, "reduce_grad")))
+    lowered = run_lowered(rows, op_times(run), latency, gathers, reductions)
+    return Result({**report, **_measures(lowered, report), "lowered": lowered})
 
 
 def rank(
@@ -92,7 +95,7 @@ def rank(
     costs: Any,
     memory_limit: Any = None,
     **others: Any,
-) -> list[Any]:
+) -> list[Result]:
     """Predictions of several schedules, the fastest first; those that need too much memory follow, then those that refuse their parameters.
 
     Each has `schedule`, `makespan`, `fits` and `error` (None where there is none), and the rest of its report. `others` are arguments of
@@ -105,9 +108,7 @@ def rank(
     return sorted(rows, key=lambda row: (row["error"] is not None, not row["fits"], row["makespan"] or 0.0))
 
 
-def _ranked(schedule: Any, costs: dict[str, Any], **arguments: Any) -> Any:
-    from pipeloom._results import Result
-
+def _ranked(schedule: Any, costs: dict[str, Any], **arguments: Any) -> Result:
     name = schedule if isinstance(schedule, str) else getattr(schedule, "name", None) or getattr(schedule, "title", None) or "schedule"
     try:
         return Result({**predict(schedule, costs=costs, **arguments), "schedule": name, "error": None})
@@ -124,23 +125,20 @@ def restage(
     and the last stage. All else that a rank's stages took goes to that rank's new stages by their layers: so two chunks of a rank merge to
     the sum of both, and a slow rank stays slow. Raises InputError for costs of other ranks, ScheduleError for what the schedule refuses.
     """
-    pl = base_package("dealing out costs")
     found = read_costs(costs)
     shape = _shape(found, ranks, microbatches, chunks)
     with tempfile.TemporaryDirectory() as folder:
         source, shape = _for_simulation(schedule, shape, folder)
-        config = pl.simulate(source, costs=_costs_only(found), metrics=True, **shape).config
+        config = simulate(source, costs=_costs_only(found), metrics=True, **shape).config
     return dict(config["costs"])
 
 
 def op_times(run: Any) -> dict[tuple[int, str, int], tuple[float, float]]:
     """Of a simulated run: start and end of every op, in its unit."""
-    import pipeloom
-
     columns = run.columns()
     scale = run.ticks_per_unit
     names = [columns[name].tolist() for name in ("stage", "kind", "microbatch", "start", "end")]
-    return {(s, pipeloom.KINDS[kind], k): (start / scale, end / scale) for s, kind, k, start, end in zip(*names)}
+    return {(s, KINDS[kind], k): (start / scale, end / scale) for s, kind, k, start, end in zip(*names)}
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
@@ -149,7 +147,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
             raise InputError(f"unknown option {name} of a prediction; PyTorch's runtime has {', '.join(RUNTIME_OPTIONS)}")
 
 
-def _shape(costs: Mapping[str, Any], ranks: Optional[int], microbatches: Optional[int], chunks: Optional[int]) -> dict[str, int]:
+def _shape(costs: Mapping[str, Any], ranks: Optional[int], microbatches: Optional[int], chunks: Optional[int]) -> dict[str, Any]:
     """Counts for the simulator: those given, else those of the recorded run."""
     measured = costs.get("measured", {})
     placed = costs.get("stage_ranks")
@@ -159,11 +157,13 @@ def _shape(costs: Mapping[str, Any], ranks: Optional[int], microbatches: Optiona
         if value is None:
             raise InputError(f"the costs do not say how many {name} ran; give {name}=")
     if placed and 1 + max(placed) != ranks:
-        raise InputError(f"these costs were measured on {1 + max(placed)} ranks, {ranks} were asked for; they tell how fast those are, and no others")
+        raise InputError(
+            f"these costs were measured on {1 + max(placed)} ranks, {ranks} were asked for; they tell how fast those are, and no others"
+        )
     return {"ranks": ranks, "microbatches": microbatches, **({} if chunks is None else {"chunks": chunks})}
 
 
-def _for_simulation(schedule: Any, shape: dict[str, int], folder: str) -> tuple[Any, dict[str, int]]:
+def _for_simulation(schedule: Any, shape: dict[str, Any], folder: str) -> tuple[Any, dict[str, Any]]:
     """What the simulator reads. Lists of ops (a plan, a run, a CSV) become a file, which says its own counts."""
     if not is_listed(schedule):
         return schedule, shape
@@ -195,12 +195,11 @@ def _memory(costs: Mapping[str, Any], memory: Optional[Mapping[str, Any]], limit
 
 
 def _lowered_rows(run: Any, folder: str, target: str, options: Mapping[str, Any]) -> list[list[str]]:
-    pl = base_package("a prediction")
     path = os.path.join(folder, "orders.csv")
     with open(path, "w", newline="", encoding="utf-8") as file:
         file.write(csv_text(run, 0, 0, None))
     given = {name: value for name, value in options.items() if value not in (None, False)}
-    text = pl.convert(path, to="torch-comms", target=target, **given)
+    text = convert(path, to="torch-comms", target=target, **given)
     return [[cell for cell in line.split(",") if cell] for line in text.splitlines() if line]
 
 

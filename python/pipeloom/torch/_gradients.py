@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._base import InputError
+from .. import InputError
 from ._load import compute_list, group_of, step
 
 #: From a stage and the name of a parameter in it to the parameter's name in the whole model.
@@ -50,9 +50,9 @@ def check_gradients(
 ) -> GradientCheck:
     """Steps `schedule` once and compares its loss and all gradients with those of `model`, the stages in one piece.
 
-    Every rank calls it. `x` and `target` are those of the last `step` if left out. `model` gets the stages' parameters on a copy of its own,
-    so its values do not matter; the names do: a parameter is called in it as in its stage, or, if the model is a sequence of as many modules
-    as there are stages, as in the module of that index; `names(stage, name)` says it otherwise. Gradients of the stages are empty before
+    Every rank calls it. `x` and `target` are those of the last `step` if left out. A copy of `model` gets the stages' parameters, so its
+    values do not matter; the names do: a parameter is called in it as in its stage, or, if the model is a sequence of as many modules as
+    there are stages, as in the module of that index; `names(stage, name)` says it otherwise. Gradients of the stages are emptied before
     and after. Dropout and other chance must be off. All parameters are gathered on each rank: meant for small models.
 
     Raises InputError where a name is not in the model or there is no batch.
@@ -68,7 +68,9 @@ def check_gradients(
     whole = copy.deepcopy(model)
     naming = names or _naming(whole, compute_list(schedule).stages)
     own = dict(whole.named_parameters())
-    pairs = [(_found(own, naming(s, name), s, name), value, grad) for s, part in sorted(parts.items()) for name, (value, grad) in part.items()]
+    pairs = [
+        (_found(own, naming(s, name), s, name), value, grad) for s, part in sorted(parts.items()) for name, (value, grad) in part.items()
+    ]
     with torch.no_grad():
         for name, value, _ in pairs:
             own[name].copy_(value)
@@ -123,7 +125,7 @@ def _naming(model: Any, stages: int) -> Naming:
 
 def _found(own: dict[str, Any], wanted: str, stage: int, name: str) -> str:
     if wanted not in own:
-        raise InputError(f"stage {stage}, parameter {name}: the model has no parameter {wanted}; give names=, from stage and name to its name")
+        raise InputError(f"stage {stage}, parameter {name}: the model has no {wanted}; give names=, from stage and name to its name")
     return wanted
 
 

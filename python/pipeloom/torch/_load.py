@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
 from ._actions import ComputeList, check_actions, parse
-from ._base import InputError, ScheduleError, base_package_or_none
+from .. import InputError, ScheduleError
+from .. import validate as check_file
 from ._lowering import LOWERING, expected_rows, first_difference, own_rows, release_of
 from ._source import csv_text
 
@@ -34,13 +35,15 @@ def load_schedule(
     runtime_options: Optional[dict[str, Any]] = None,
     **options: Any,
 ) -> Any:
-    """A PyTorch runtime that has loaded `source`: a schedule's name, a configuration, a run, a plan, or a CSV of either form (path or text).
+    """A PyTorch runtime that has loaded `source`: a schedule's name, a configuration, a run, a plan, or a CSV of either form.
+
+    A CSV is a path or its text.
 
     Every rank of `group` calls this. Rank 0 makes the list, checks it and hands it to the others; what fails on one rank is raised on
     all, before anything is sent. `build_stage(stage_index, num_stages)` is called for each stage of this rank, in order; what it returns
     is a PipelineStage of `group`. `loss_fn(output, target)` is a mean over its microbatch. `options` are max_outstanding_sends,
     unshard_lookahead and defer_reduce_grad_wait of the releases that have them; `runtime_options` go to the runtime as they are
-    (scale_grads, max_active_stages, args_chunk_spec and so on). `validate=False` leaves out what would be asked of the base package.
+    (scale_grads, max_active_stages, args_chunk_spec and so on). `validate=False` leaves out what is asked of `pipeloom validate`.
 
     Raises ScheduleError for a list that this torch would refuse, or that would hang or train wrong, and says which action and which
     release has it; InputError for arguments that cannot be used. A release that this package does not know is asked for its own list
@@ -179,14 +182,9 @@ def _validate(text: str, listed: ComputeList, options: Mapping[str, Any], backen
     """
     import torch
 
-    pl = base_package_or_none()
-    if pl is None:
-        if listed.form == "compute_comms":
-            raise InputError("a lowered file needs the whole package pipeloom to be checked; load the computations alone")
-        return ""
     target, known = release_of(torch.__version__)
     with _csv_file(text) as path:
-        with_fsdp = _refusal(pl.validate(path, target=target), backend)
+        with_fsdp = _refusal(check_file(path, target=target), backend)
         if listed.form == "compute_only" and (options or not known):
             _check_lowering(path, listed, target, known, options)
     return with_fsdp
@@ -199,7 +197,7 @@ def _refusal(verdict: Any, backend: str) -> str:
     lines = [one["message"] for one in found if one["code"] not in (*ORDER_ONLY, *FSDP_ONLY)]
     order = [one["message"] for one in found if one["code"] in ORDER_ONLY]
     if said.get("hangs"):
-        hang = "its messages never meet, ranks wait for each other in a circle; `pipeloom validate` on the file shows where and what to move"
+        hang = "its messages never meet, ranks wait for each other; `pipeloom validate` on the file shows where and what to move"
         (order if said.get("runs_posted") else lines).append(hang)
     if order and backend != "gloo":
         lines += order
@@ -255,7 +253,7 @@ def _runtime(
 
 def compute_list(schedule: Any) -> ComputeList:
     """The list that a runtime runs, also of one that was loaded or made without load_schedule."""
-    known = getattr(schedule, "pipeloom", None)
+    known: Optional[ComputeList] = getattr(schedule, "pipeloom", None)
     if known is not None:
         return known
     rows = [schedule.pipeline_order[rank] for rank in sorted(schedule.pipeline_order)]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from ._base import ScheduleError
+from .. import ScheduleError
 
 GROUP = re.compile(r"\((.*)\)OVERLAP_F_B")
 CELL = re.compile(r"(\d+)([A-Z]+(?:_[A-Z]+)*)(\d*)")
@@ -20,9 +20,9 @@ def run_lowered(
 ) -> dict[str, Any]:
     """The step's `makespan`, and per rank what it waited for: `receive`, `send`, `parameters`, `gradients`.
 
-    `times` are starts and ends of every op, of which the lengths count; `latency` is a message's time once both ends are posted; `unshard`
-    and `reduce_grad` are by stage. One gather or reduction of a rank runs at a time, beside its computations. Raises ScheduleError where the
-    list hangs, with what each rank stands at.
+    `times` are starts and ends of every op, of which the lengths count; `latency` is a message's time once both ends are posted;
+    `unshard` and `reduce_grad` are by stage. One gather or reduction of a rank runs at a time, beside its computations. Raises
+    ScheduleError where the list hangs, with what each rank stands at.
     """
     run = _Run(rows, times, latency, unshard, reduce_grad)
     while run.advance():
@@ -34,6 +34,8 @@ def run_lowered(
 
 
 class _Run:
+    """Where every rank stands, and what has been posted, has arrived and is there."""
+
     def __init__(
         self, rows: Sequence[Sequence[str]], times: Times, latency: float, unshard: Sequence[float], reduce_grad: Sequence[float]
     ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from ._actions import ComputeList
-from ._base import ScheduleError, base_package
+from .. import ScheduleError, convert
 
 #: Releases whose lowered lists were compared with this package's, cell by cell, for hundreds of shapes.
 RELEASES = ("2.10", "2.13", "2.14", "2.15")
@@ -40,7 +40,7 @@ def _number(release: str) -> tuple[int, int]:
 def expected_rows(path: str, target: str, options: Mapping[str, Any]) -> list[list[str]]:
     """How this package lowers a compute-only file for a release. Raises InputError where the options make it hang or train wrong."""
     given = {AS_CONVERT.get(name, name): value for name, value in options.items() if name in LOWERING and value not in (None, False)}
-    text = base_package("comparing with a release's own list").convert(path, to="torch-comms", target=target, **given)
+    text = convert(path, to="torch-comms", target=target, **given)
     return [line.split(",") for line in text.splitlines()]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Optional
 
-from ._base import InputError
+from .. import InputError
 
 #: Parts of a model that a stage counts as where nobody says how many layers it has: 2, 3, 4 and 6 stages can be made of one.
 PARTS = 12

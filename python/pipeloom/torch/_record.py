@@ -1,13 +1,14 @@
 """Measures steps of a runtime: hooks on its stages, CUDA events where they run on GPUs, gathered from all ranks."""
 from __future__ import annotations
 
+import dataclasses
 import json
 import socket
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
-from ._base import InputError
+from .. import InputError
 from ._load import compute_list, group_of
 from ._medians import Timed, costs_of, step_time
 
@@ -64,7 +65,7 @@ class Recording:
         rows = []
         for _, origin, timed, kept, static in parts:
             offset = (origin - zero) * 1000 if one_clock else 0.0
-            rows += [Timed(*row[:5], row[5] + offset, row[6] + offset) for row in timed]
+            rows += [dataclasses.replace(row, start=row.start + offset, end=row.end + offset) for row in timed]
             self._bytes.update(kept)
             self._static.update(static)
         counted = [row for row in rows if row.step >= self._skip]
@@ -241,7 +242,8 @@ class _Hooks:
             result = self._counting(original, stage, microbatch, *args, **kwargs) if counted else original(microbatch, *args, **kwargs)
             if not self._in_pair:
                 full = kwargs.get("full_backward", args[1] if len(args) > 1 else True)
-                self._marks.append([self._step, stage.stage_index, "I" if kind == "B" and not full else kind, microbatch, start, self.clock.mark()])
+                said = "I" if kind == "B" and not full else kind
+                self._marks.append([self._step, stage.stage_index, said, microbatch, start, self.clock.mark()])
             return result
 
         return around
@@ -293,8 +295,9 @@ class _Hooks:
             for stage in self.schedule._stages
         }
 
-    def rows(self, rank: int) -> list[tuple[Any, ...]]:
+    def rows(self, rank: int) -> list[Timed]:
+        """Times in ms since the clock's origin."""
         since = self.clock.since_origin
         return [
-            (step, rank, stage, kind, microbatch, since(start), since(end)) for step, stage, kind, microbatch, start, end in self._marks
+            Timed(step, rank, stage, kind, microbatch, since(start), since(end)) for step, stage, kind, microbatch, start, end in self._marks
         ]

@@ -5,7 +5,7 @@ import os
 import re
 from typing import Any, Optional
 
-from ._base import InputError, base_package
+from .. import InputError, convert
 
 CELL = re.compile(r"\s*\(?\d+[A-Z]+\d*")
 
@@ -59,7 +59,6 @@ def _read(path: str, ranks: int, microbatches: int, chunks: Optional[int]) -> st
 
 def _converted(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) -> str:
     """A name is made for these counts, a configuration gets them; a file has its own, which are checked like those of any list."""
-    convert = base_package(f"making {source!r}").convert
     shape: dict[str, Any] = {"ranks": ranks, "microbatches": microbatches, **({} if chunks is None else {"chunks": chunks})}
     if isinstance(source, dict):
         return convert({**source, **shape}, to="torch-compute")

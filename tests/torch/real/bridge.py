@@ -2,10 +2,10 @@
 
     bridge.py trains | broken | newer
 
-trains   all schedules that can be written for PyTorch in the shapes of training_files.py, and PLANS plans: load_schedule, two steps, and loss and
-         all gradients against the unsplit model; check_gradients has to agree
+trains   all schedules that can be written for PyTorch in the shapes of training_files.py, and PLANS plans: load_schedule, two steps, and
+         loss and all gradients against the unsplit model; check_gradients has to agree
 broken   variants of good lists (broken.py): what load_schedule says of each, on every rank, against what PyTorch does with it
-newer    a release that nobody knows (the torch at hand under another number): its own lists are compared, and refused where they differ
+newer    a release that nobody knows (the torch at hand under another number): its own lists are compared, refused where they differ
 
 Prints what is not as it should be and a table; exits with 1 if anything is not.
 """
@@ -144,7 +144,8 @@ def broken():
                 missed, alarm = accepted and real[0] != "right", not accepted and real[0] == "right"
                 misses, alarms = misses + missed, alarms + (alarm or not ours.startswith(("right", "refuses")))
                 if missed or alarm or not ours.startswith(("right", "refuses")):
-                    print(f"{'MISSED' if missed else 'ALARM'} {name} {form}, {kind}: PyTorch {' '.join(real)[:160]}; we: {ours[:240]}", flush=True)
+                    what = "MISSED" if missed else "ALARM"
+                    print(f"{what} {name} {form}, {kind}: PyTorch {' '.join(real)[:160]}; we: {ours[:240]}", flush=True)
     for (real, ours), count in sorted(table.items()):
         print(f"PyTorch {real:8} load_schedule {ours:8} {count}")
     print(f"broken: {sum(table.values())} variants, {misses} missed, {alarms} false alarms")
@@ -170,7 +171,8 @@ def newer():
                 said = train(name, microbatches, None, ranks, options)
                 right = said.startswith("refuses torch 2.99.0 lowers" if changed else "right")
                 failed += not right
-                print(f"{'as it should be' if right else 'NOT'}: {name} {'changed' if changed else 'equal'} {options}: {said[:200]}", flush=True)
+                passes = "changed" if changed else "its own"
+                print(f"{'as it should be' if right else 'NOT'}: {name}, passes {passes}, {options}: {said[:200]}", flush=True)
     schedules._add_wait_send = ADD_WAIT_SEND
     return failed
 

@@ -8,7 +8,8 @@ import re
 
 def _find(rows, pattern, nth=0, rank=None):
     """(rank, place) of the nth cell that matches as a whole."""
-    found = [(r, c) for r, row in enumerate(rows) for c, cell in enumerate(row) if (rank is None or r == rank) and re.fullmatch(pattern, cell)]
+    cells = [(r, c) for r, row in enumerate(rows) for c in range(len(row)) if rank is None or r == rank]
+    found = [(r, c) for r, c in cells if re.fullmatch(pattern, rows[r][c])]
     return found[nth] if len(found) > abs(nth) - (nth < 0) else None
 
 
@@ -82,7 +83,11 @@ def _reversed_last(rows):
     """The last stage takes its microbatches in the opposite order."""
     last = _last_stage(rows)
     most = max(int(n) for row in rows for cell in row for n in re.findall(r"\dF(\d+)", cell))
-    return [[re.sub(rf"\b{last}([FBIW])(\d+)", lambda m: f"{last}{m[1]}{most - int(m[2])}", cell) for cell in row] for row in rows]
+
+    def other(found):
+        return f"{last}{found[1]}{most - int(found[2])}"
+
+    return [[re.sub(rf"\b{last}([FBIW])(\d+)", other, cell) for cell in row] for row in rows]
 
 
 def _last_swapped(kinds):
@@ -105,7 +110,7 @@ def _first_swapped(rows):
 
 def _all_first(pattern):
     def make(rows):
-        out = [[cell for cell in row if re.fullmatch(pattern, cell)] + [cell for cell in row if not re.fullmatch(pattern, cell)] for row in rows]
+        out = [sorted(row, key=lambda cell: re.fullmatch(pattern, cell) is None) for row in rows]
         return None if out == rows else out
     return make
 
@@ -153,7 +158,7 @@ COMPUTE = {
     "microbatch that is not there": _rename(r"1F1", "1F77"),
     "an unknown kind": _rename(r"1F1", "1Q1"),
     "a recomputation": lambda rows: [["0R0", *rows[0]], *rows[1:]],
-    "slices": lambda rows: [[one for cell in row for one in ([f"{cell}.0", f"{cell}.1"] if cell == "0F0" else [cell])] for row in rows],
+    "slices": lambda rows: [",".join("0F0.0,0F0.1" if cell == "0F0" else cell for cell in row).split(",") for row in rows],
     "no microbatch": _rename(r"0F0", "0F"),
     "a letter too many": _rename(r"(0F0)", r"\1x"),
     "a message": lambda rows: [["0SEND_F0", *rows[0]], *rows[1:]],
@@ -163,7 +168,7 @@ COMPUTE = {
     "W without I": lambda rows: [[*rows[0], "0W0"], *rows[1:]] if not _find(rows, r"0I0") else None,
     "a pair of two forwards": lambda rows: _rename(r"\((\d+F\d+);.*\)OVERLAP_F_B", r"(\1;\1)OVERLAP_F_B")(rows),
     "a pair's parts exchanged": _rename(r"\((.*);(.*)\)OVERLAP_F_B", r"(\2;\1)OVERLAP_F_B"),
-    "a pair taken apart": lambda rows: [[part for cell in row for part in re.sub(r"\((.*);(.*)\)OVERLAP_F_B", r"\1,\2", cell).split(",")] for row in rows]
+    "a pair taken apart": lambda rows: [re.sub(r"\(([^;]*);([^)]*)\)OVERLAP_F_B", r"\1,\2", ",".join(row)).split(",") for row in rows]
     if _find(rows, r"\(.*") else None,
     "unchanged": _copy,
 }

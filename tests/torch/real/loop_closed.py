@@ -2,9 +2,10 @@
 
     loop_closed.py [OUT]
 
-Four gloo ranks whose ops sleep, SLEEP seconds of F, of I and of W per rank and microbatch whatever the number of its stages. A record of zbv gives the
-costs; every schedule of SCHEDULES is predicted from it alone, then run. Exits with 1 if a step differs by more than MOST from its prediction, or
-if the ranking is wrong where steps differ by more than TIE. OUT is a folder for the costs and timelines; the default is a temporary one.
+Four gloo ranks whose ops sleep, SLEEP seconds of F, of I and of W per rank and microbatch whatever the number of its stages. A record of
+zbv gives the costs; every schedule of SCHEDULES is predicted from it alone, then run. Exits with 1 if a step differs by more than MOST
+from its prediction, or if the ranking is wrong where steps differ by more than TIE. OUT is a folder for the costs and timelines, a
+temporary one if left out.
 """
 import os
 import sys
