@@ -168,6 +168,14 @@ struct StageCounts {
   Where where = {};
 };
 
+/// Lengths of the documents that are packed into a sample, whose attention stays inside each: one list for all microbatches, or one per
+/// microbatch. Empty: a sample is one document.
+struct DocumentLists {
+  std::vector<std::vector<std::int32_t>> lists = {};
+  bool per_microbatch = false;
+  Where where = {};
+};
+
 /// When gradients are summed over the replicas.
 enum class Reduction : std::uint8_t {
   Exposed,     ///< after the last backward
@@ -182,8 +190,9 @@ struct ModelSpec {
   int data = 1;
   int context = 1;
   int expert = 1;
-  std::optional<int> zero;          ///< 0 to 3; 1 if left out
-  std::optional<int> sequence;      ///< tokens of a sample; the model's own if left out
+  std::optional<int> zero;      ///< 0 to 3; 1 if left out
+  std::optional<int> sequence;  ///< tokens of a sample; the model's own if left out
+  DocumentLists documents;
   int micro_batch = 1;              ///< samples of a microbatch
   std::optional<int> global_batch;  ///< samples of a step: microbatches x micro_batch x data
   bool sequence_parallel = true;    ///< what tensor ranks do not share goes by tokens over them

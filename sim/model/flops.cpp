@@ -44,21 +44,27 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
 }
 
 /// Forward, of a sample.
-double layer_flops(const Model& model, const Layer& layer, std::int64_t sequence, bool full_square) {
+double layer_flops(const Model& model, const Layer& layer, std::int64_t sequence, bool full_square,
+                   std::span<const std::int64_t> documents) {
+  const bool packed = layer.tokens == 0 && !documents.empty();
   const std::int64_t tokens = layer.tokens != 0 ? layer.tokens : sequence;
-  return static_cast<double>(tokens) * product_flops(model, layer) + mixing_flops(layer, tokens, full_square);
+  double out = static_cast<double>(tokens) * product_flops(model, layer);
+  if (!packed) return out + mixing_flops(layer, tokens, full_square);
+  for (const std::int64_t length : documents) out += mixing_flops(layer, length, full_square);
+  return out;
 }
 
 }  // namespace
 
-double flops_per_token(const Model& model, std::int64_t sequence, bool full_square) {
+double flops_per_token(const Model& model, std::int64_t sequence, bool full_square,
+                       std::span<const std::int64_t> documents) {
   std::array<std::int64_t, 256> times = {};
   for (const char letter : model.layers) ++times.at(static_cast<unsigned char>(letter));
   times.at(static_cast<unsigned char>(model.mtp_letter)) += model.mtp;
   double sample = 0;
   for (const Layer& layer : model.kinds)
     if (const auto n = times.at(static_cast<unsigned char>(layer.letter)); n > 0)
-      sample += static_cast<double>(n) * layer_flops(model, layer, sequence, full_square);
+      sample += static_cast<double>(n) * layer_flops(model, layer, sequence, full_square, documents);
   const auto h = static_cast<double>(model.hidden);
   const double ends =
       2 * h * static_cast<double>(model.vocabulary) * (1 + model.mtp) + 2 * 2 * h * h * model.mtp;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -84,7 +85,9 @@ struct Work {
 [[nodiscard]] Work mtp_work(const Model& model, const Split& split);
 
 /// FLOPs of the model for one token of a sequence this long, forward and backward (3 x forward), as MFU counts them: weight products, core attention
-/// by the pairs that are seen, head times (1 + mtp); nothing recomputed. `full_square`: attention counts the whole square.
-[[nodiscard]] double flops_per_token(const Model& model, std::int64_t sequence, bool full_square = false);
+/// by the pairs that are seen, head times (1 + mtp); nothing recomputed. `full_square`: attention counts the whole square. `documents`: lengths of what is
+/// packed into the sequence, in sum as long as it; none: one document.
+[[nodiscard]] double flops_per_token(const Model& model, std::int64_t sequence, bool full_square = false,
+                                     std::span<const std::int64_t> documents = {});
 
 }  // namespace pipeloom::model

@@ -60,6 +60,7 @@ class Filler {
 
   void fill() {
     fill_durations();
+    fill_microbatches();
     fill_transfers();
     if (!out_.estimate.has_bytes) return;
     fill_memory();
@@ -96,6 +97,35 @@ class Filler {
     if (recomputes_all(out_.setting))
       fill_duration(OpKind::Recompute, "costs.recompute",
                     [](const Stage& stage) { return stage.recomputed_ticks; });
+  }
+
+  /// Stages take what the first microbatch's documents cost; of the others the whole model says how much longer they take.
+  void fill_microbatches() {
+    const cost::DocumentLists& documents = out_.config.costs.model.documents;
+    if (!documents.per_microbatch || is_given("costs.microbatch_scale")) return;
+    std::map<std::vector<std::int32_t>, double> seconds;
+    const auto seconds_of = [&](const std::vector<std::int32_t>& list) {
+      const auto [at, is_new] = seconds.emplace(list, 0.0);
+      if (is_new) at->second = work_with(list);
+      return at->second;
+    };
+    const double first = seconds_of(documents.lists.front());
+    cost::ScaleSpec& scale = out_.config.costs.microbatch_scale;
+    for (const std::vector<std::int32_t>& list : documents.lists)
+      scale.array.push_back(std::llround(seconds_of(list) / first * static_cast<double>(kUnitScale)));
+    scale.where = documents.where;
+    say("costs.microbatch_scale");
+  }
+  /// Ticks of F, I and W of all stages for a microbatch of such documents.
+  [[nodiscard]] double work_with(const std::vector<std::int32_t>& documents) const {
+    estimate::Setting setting = out_.setting;
+    setting.split.documents.assign(documents.begin(), documents.end());
+    const estimate::Estimate found = estimate::estimate(setting, out_.config.costs.layers.counts);
+    double sum = 0;
+    for (const Stage& stage : found.stages)
+      for (const Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight})
+        sum += static_cast<double>(ticks_of(pass)(stage));
+    return sum;
   }
 
   /// Whether the input says anything of how fast messages are.
@@ -277,6 +307,23 @@ void require_batch(const io::Config& config) {
             *spec.global_batch, samples));
 }
 
+/// Every list is one sample; which microbatches there are is known here.
+void require_documents(const io::Config& config, const estimate::Setting& setting) {
+  const cost::DocumentLists& documents = config.costs.model.documents;
+  if (!documents.per_microbatch) return;
+  if (documents.lists.size() != static_cast<std::size_t>(config.microbatches))
+    throw InputError(
+        documents.where,
+        fmt::format("costs.documents has {} lists, but there are {} microbatches; give one each, or one list "
+                    "for all",
+                    documents.lists.size(), config.microbatches));
+  model::Split split = setting.split;
+  for (const std::vector<std::int32_t>& list : documents.lists) {
+    split.documents.assign(list.begin(), list.end());
+    model::check(*setting.model, split, documents.where);
+  }
+}
+
 /// Measured times are of the run that they were measured on: nothing here can change them.
 void require_measured_as_it_is(const io::Config& config, const model::Model& model) {
   // Replicas change what a step is, not how long it takes.
@@ -333,6 +380,8 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
                .flash = spec.flash,
                .sequence = spec.sequence ? *spec.sequence : out.model->sequence,
                .micro_batch = spec.micro_batch};
+  if (!spec.documents.lists.empty())
+    out.split.documents.assign(spec.documents.lists.front().begin(), spec.documents.lists.front().end());
   out.hidden_collectives =
       static_cast<double>(spec.hidden_collectives.value_or(0)) / static_cast<double>(kUnitScale);
   out.overlaps_reduction = spec.reduction == cost::Reduction::Overlapped;
@@ -343,6 +392,7 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
     out.modules = split(recompute.modules, ',');
   }
   require_fits(config, out);
+  require_documents(config, out);
   return out;
 }
 

@@ -1,5 +1,8 @@
 #include "study/run/training.hpp"
 
+#include <cstdint>
+#include <vector>
+
 #include "sim/kinds.hpp"
 #include "sim/model/check.hpp"
 #include "sim/model/work.hpp"
@@ -8,6 +11,19 @@ namespace pipeloom::study {
 namespace {
 
 constexpr double kTicksPerSecond = 1e12;
+
+/// Mean over the microbatches, whose documents may be of other lengths.
+double mean_flops_per_token(const ModelCosts& costs) {
+  const model::Model& model = *costs.setting.model;
+  const model::Split& split = costs.setting.split;
+  const cost::DocumentLists& documents = costs.config.costs.model.documents;
+  if (documents.lists.empty()) return model::flops_per_token(model, split.sequence);
+  double sum = 0;
+  for (const std::vector<std::int32_t>& list : documents.lists)
+    sum += model::flops_per_token(model, split.sequence, false,
+                                  std::vector<std::int64_t>(list.begin(), list.end()));
+  return sum / static_cast<double>(documents.lists.size());
+}
 
 bool trains(const Schedule& schedule) {
   return schedule.contains(OpKind::Backward) || schedule.contains(OpKind::BackwardInput);
@@ -23,8 +39,7 @@ TrainingTerms training_terms(const ModelCosts& costs, const Schedule& schedule) 
   if (trains(schedule))
     out.tokens = 1.0 * schedule.microbatches() * static_cast<double>(split.micro_batch) *
                  static_cast<double>(split.sequence) * split.data;
-  if (model::has_sizes(*setting.model))
-    out.flops_per_token = model::flops_per_token(*setting.model, split.sequence);
+  if (model::has_sizes(*setting.model)) out.flops_per_token = mean_flops_per_token(costs);
   if (setting.hardware != nullptr)
     out.peak =
         out.devices * setting.hardware->matrix_rate[static_cast<std::size_t>(setting.hardware->precision)];

@@ -57,6 +57,8 @@ std::vector<std::string> values_of(const Key& key) {
       return {std::to_string(key.minimum + 1), std::to_string(key.maximum)};
     case KeyType::Counts:
       return {"[4, 0, 8]"};
+    case KeyType::Documents:
+      return {"[4096, 2048, 2048]", "[[8192], [4096, 4096]]"};
     case KeyType::Slices:
       return {"[1, 2]"};
     case KeyType::Scales:

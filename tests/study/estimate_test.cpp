@@ -57,6 +57,10 @@ std::string error_of(const std::string& text) {
   return "accepted";
 }
 
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
 std::string origin_of(const EstimatedRun& run, const std::string& key) {
   for (const auto& [name, text] : study::origins_of(run))
     if (name == key) return text;
@@ -167,6 +171,46 @@ TEST_CASE("estimate: what is recomputed costs time and saves bytes") {
   CHECK(*none.rates->mfu == Approx(*none.rates->hfu));
   CHECK(*full.rates->hfu > *full.rates->mfu);
   CHECK(full.rates->terms.flops_per_token == none.rates->terms.flops_per_token);
+}
+
+TEST_CASE("estimate: attention of packed documents stays inside them") {
+  const auto total = [](const EstimatedRun& run) {
+    double sum = 0;
+    for (const estimate::Stage& stage : run.costs().estimate.stages)
+      for (const model::Pass pass :
+           {model::Pass::Forward, model::Pass::BackwardInput, model::Pass::BackwardWeight})
+        sum += static_cast<double>(stage.ticks[static_cast<std::size_t>(pass)]);
+    return sum;
+  };
+  const EstimatedRun whole = estimated(llama("1f1b"));
+  const EstimatedRun one = estimated(llama("1f1b", R"(, "documents": [4096])"));
+  const EstimatedRun halves = estimated(llama("1f1b", R"(, "documents": [2048, 2048])"));
+  CHECK(one.run.metrics->step_time == whole.run.metrics->step_time);
+  CHECK(halves.run.metrics->step_time < whole.run.metrics->step_time);
+  // A token of a half sees what a token of a sequence half as long sees.
+  const model::Model& model = *whole.costs().setting.model;
+  CHECK(halves.rates->terms.flops_per_token == Approx(model::flops_per_token(model, 2048)).epsilon(1e-12));
+
+  // Of eight microbatches the odd ones hold two documents.
+  const EstimatedRun mixed = estimated(
+      llama("1f1b", R"(, "documents": [[4096], [2048, 2048], [4096], [2048, 2048], [4096], [2048, 2048], )"
+                    R"([4096], [2048, 2048]])"));
+  const auto& scale = mixed.run.effective->costs.microbatch_scale.array;
+  REQUIRE(scale.size() == 8);
+  CHECK(scale[0] == kUnitScale);
+  CHECK(static_cast<double>(scale[1]) / kUnitScale == Approx(total(halves) / total(whole)).epsilon(1e-8));
+  CHECK(scale[6] == kUnitScale);
+  CHECK(scale[7] == scale[1]);
+  CHECK(origin_of(mixed, "costs.microbatch_scale").starts_with("estimate"));
+  CHECK(mixed.run.metrics->step_time < whole.run.metrics->step_time);
+  CHECK(mixed.run.metrics->step_time > halves.run.metrics->step_time);
+  CHECK(mixed.rates->terms.flops_per_token ==
+        Approx((whole.rates->terms.flops_per_token + halves.rates->terms.flops_per_token) / 2));
+
+  CHECK(has(error_of(llama("1f1b", R"(, "documents": [2048, 2047])")), "4095 tokens together"));
+  CHECK(has(error_of(llama("1f1b", R"(, "documents": [[4096], [4096]])")),
+            "2 lists, but there are 8 microbatches"));
+  CHECK(has(error_of(llama("1f1b", R"(, "documents": [])")), "costs.documents"));
 }
 
 TEST_CASE("estimate: rates follow from the step") {

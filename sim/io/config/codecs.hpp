@@ -301,6 +301,15 @@ struct Counts : One<cost::StageCounts>, Unpatched {
   static void write(TextWriter& out, const cost::StageCounts& member, const Context&);
 };
 
+/// Lengths of packed documents: one list for all microbatches, or a list for each.
+struct Documents : One<cost::DocumentLists>, Unpatched {
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Documents;
+  static void read(cost::DocumentLists& member, const Value& value, const ReadContext& context);
+  static bool has(const cost::DocumentLists& member) { return !member.lists.empty(); }
+  static void write(TextWriter& out, const cost::DocumentLists& member, const Context&);
+};
+
 /// What single ops take: times or factors, or a table of times, which may be a file.
 struct Rows : One<cost::CostRows>, Unpatched {
   static constexpr KeyType kType = KeyType::Rows;

@@ -239,6 +239,13 @@ const Form Counts::kForm = {.help = "an array of whole numbers",
                             .kinds_text = "an array of whole numbers, one for each stage that was measured",
                             .is_place = is_index,
                             .schema = counts_schema};
+const Form Documents::kForm = {
+    .help = "an array of lengths, or an array of such arrays, one per microbatch",
+    .kinds = value_kinds({K::Array}),
+    .kinds_text = "lengths such as [4096, 2048, 2048], or an array of such arrays, one per microbatch",
+    .schema =
+        fixed<R"("type": "array", "minItems": 1, "items": {"anyOf": [{"type": "integer", "minimum": 1}, )"
+              R"({"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}}]})">};
 const Form Exceptions::kForm = {
     .help =
         "an array of {\"kind\", \"stage\", \"rank\", \"microbatch\", \"slice\": any of these, and "

@@ -40,6 +40,7 @@ enum class KeyType : unsigned char {
   Scales,      ///< an array of decimal factors, or {"default": 1, "ranks": {"2": 1.1}}
   Slices,      ///< a number of equal slices, or an array of weights
   Counts,      ///< an array of whole numbers from `minimum` to `maximum`
+  Documents,   ///< an array of lengths, or an array of such arrays, one per microbatch
   Recompute,   ///< "none", "full" or an object
   Offload,     ///< "none", "all" or an object
   Rows,        ///< an array of rows that say what single ops take, or the name of a file of them

@@ -289,6 +289,16 @@ constexpr Key kKeys[] = {
                                                       .maximum = kMaxIndex,
                                                       .needs = "costs.model",
                                                       .holds = has_model}),
+    key<codec::Documents, InModel<&ModelSpec::documents>>(
+        {.path = "costs.documents",
+         .group = KeyClass::Cost,
+         .default_text = "one per sample",
+         .help = "costs.model: lengths of the documents that are packed into each sample of a microbatch; "
+                 "attention stays inside each",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .needs = "costs.model",
+         .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::micro_batch>>({.path = "costs.micro_batch",
                                                          .group = KeyClass::Cost,
                                                          .role = KeyRole::Decision,

@@ -222,7 +222,7 @@ class Tests:
 
     def test_whole_without_script(self):
         page = self.report("static.html", "configs/seed/1f1b.json")
-        blue = (0x00, 0x72, 0xB2)  # forwards
+        blue = (0x2F, 0x7F, 0xC4)  # forwards
         with_script, _ = self.chromium.picture(page, "with.png")
         static = self.folder / "noscript.html"
         static.write_text(re.sub(r"<script>.*</script>", "", page.read_text(), flags=re.S))
