@@ -293,6 +293,7 @@ def test_parameters_are_waited_for() -> None:
     assert found["waits"][0]["parameters"] == 3  # before its first forward, so the step is not longer
     assert found["makespan"] == 6
     assert found["waits"][1]["gradients"] == 4
+    assert found["step_time"] == 3 + 1 + 1 + 2 + 4  # gather, F, F, B, and rank 1's reduction while rank 0 runs its B
 
 
 def test_a_wait_for_a_send_holds_its_rank() -> None:

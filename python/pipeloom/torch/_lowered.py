@@ -18,7 +18,9 @@ Message = tuple[str, int, int]
 def run_lowered(
     rows: Sequence[Sequence[str]], times: Times, latency: float, unshard: Sequence[float], reduce_grad: Sequence[float]
 ) -> dict[str, Any]:
-    """The step's `makespan`, and per rank what it waited for: `receive`, `send`, `parameters`, `gradients`.
+    """`makespan`, first start to last end of an op; `step_time`, with the gathers before it and the reductions behind it; and `waits`.
+
+    `waits` are by rank what it waited for: `receive`, `send`, `parameters`, `gradients`.
 
     `times` are starts and ends of every op, of which the lengths count; `latency` is a message's time once both ends are posted;
     `unshard` and `reduce_grad` are by stage. One gather or reduction of a rank runs at a time, beside its computations. Raises
@@ -30,7 +32,7 @@ def run_lowered(
     stuck = [f"rank {rank} at {row[run.at[rank]]}" for rank, row in enumerate(rows) if run.at[rank] < len(row)]
     if stuck:
         raise ScheduleError(f"the lowered list hangs: {', '.join(stuck)}")
-    return {"makespan": max(run.ends) - min(run.starts), "waits": run.waits}
+    return {"makespan": max(run.ends) - min(run.starts), "step_time": max(run.clock), "waits": run.waits}
 
 
 class _Run:
