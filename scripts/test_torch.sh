@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # What a real PyTorch does with our files: trains with every schedule that can be written for it and compares loss and gradients with
-# the unsplit model, compares the lists that releases make themselves with ours, cell by cell, and reads back what its profiler records.
+# the unsplit model, compares the lists that releases make themselves with ours, cell by cell, and reads back what its profiler records. Then
+# all of it through the Python package: schedules, plans, broken lists, and steps predicted from a record of another schedule.
 #
 #   scripts/test_torch.sh [FOLDER]        default build/torch
 #
-# Not part of the test suite: it downloads about 5 GB into a virtual environment of its own in FOLDER and takes some ten minutes. Of the
+# Not part of the test suite: it downloads about 5 GB into a virtual environment of its own in FOLDER and takes some twenty minutes. Of the
 # older releases only the wheels are fetched and only their schedule passes are run. PIPELOOM_PRESET chooses the build: dev (the default).
+# The package is built from this tree, or is the wheel that PIPELOOM_WHEEL names.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -31,6 +33,7 @@ if ! "$python" -c "import torch; assert torch.__version__.startswith('$release')
   python3 -m venv "$folder/venv"
   "$folder/venv/bin/pip" install --quiet --no-cache-dir "torch==$release" numpy
 fi
+"$python" -m pip install --quiet --no-deps --force-reinstall "${PIPELOOM_WHEEL:-$PWD}"
 for version in $older; do
   [ -d "$folder/passes-$version" ] && continue
   "$folder/venv/bin/pip" download --quiet --no-deps --no-cache-dir --dest "$folder/wheels" "torch==$version"
@@ -70,4 +73,10 @@ for schedule in 1f1b zb-h1 interleaved-1f1b; do
     --to torch-compute --force -q
   "$python" "$tools/record_trace.py" "$pipeloom" "$folder/trace.csv" $((2 * chunks)) 4 "$folder/trace-$schedule" || failed=1
 done
+
+echo "pipeloom.torch with torch $release"
+for part in trains broken newer; do
+  "$python" "$tools/bridge.py" "$part" || failed=1
+done
+"$python" "$tools/loop_closed.py" "$folder/loop" || failed=1
 exit $failed
