@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _optional
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -40,7 +40,7 @@ def in_units(run: Run) -> dict[str, Any]:
 
 
 def to_pandas(run: Run) -> Any:
-    import pandas
+    pandas = _optional.module("pandas", "frames")
 
     data = in_units(run)
     data["kind"] = pandas.Categorical.from_codes(data["kind"], KINDS)
@@ -48,7 +48,7 @@ def to_pandas(run: Run) -> Any:
 
 
 def to_arrow(run: Run) -> Any:
-    import pyarrow
+    pyarrow = _optional.module("pyarrow", "frames")
 
     data = in_units(run)
     data["kind"] = pyarrow.DictionaryArray.from_arrays(pyarrow.array(data["kind"]), KINDS)
@@ -56,7 +56,7 @@ def to_arrow(run: Run) -> Any:
 
 
 def to_polars(run: Run) -> Any:
-    import polars
+    polars = _optional.module("polars", "frames")
 
     data = in_units(run)
     kinds = polars.Series(data["kind"])

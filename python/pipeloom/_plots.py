@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _optional
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
-    import matplotlib.pyplot
-
-    return matplotlib.pyplot.subplots(figsize=(10, 3))[1]
+    return _optional.module("matplotlib.pyplot", "plots").subplots(figsize=(10, 3))[1]
 
 
 def timeline(run: Run, ax: Any = None, colours: dict[str, str] | None = None) -> Any:

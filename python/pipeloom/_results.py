@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from . import _optional
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Plan(Result):
         return found
 
     def to_pandas(self) -> Any:
-        import pandas
+        pandas = _optional.module("pandas", "frames")
 
         skipped = ("config", "orders", "placement", "layers", "peak_bytes")
         return pandas.DataFrame([{k: v for k, v in row.items() if k not in skipped} for row in self["candidates"]])
@@ -150,7 +151,7 @@ class Comparison:
         return None if first is None or other is None or first == 0 else (other - first) / first
 
     def to_pandas(self) -> Any:
-        import pandas
+        pandas = _optional.module("pandas", "frames")
 
         names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]
         return pandas.DataFrame([m.values for m in self.metrics], index=[m.name for m in self.metrics], columns=names)
@@ -217,12 +218,12 @@ class Sweep:
         return len(self.points)
 
     def to_pandas(self) -> Any:
-        import pandas
+        pandas = _optional.module("pandas", "frames")
 
         return pandas.DataFrame(self.points)
 
     def to_polars(self) -> Any:
-        import polars
+        polars = _optional.module("polars", "frames")
 
         return polars.DataFrame(self.points, infer_schema_length=None)
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from . import _core, _frames, _plots, _program
+from . import _core, _frames, _optional, _plots, _program
 from ._errors import InputError
 from ._results import Result
 
@@ -248,10 +248,9 @@ class Run:
 
     def view(self, height: int = 640) -> Any:
         """The interactive timeline inside a notebook: zoom, search and details, offline. Takes IPython."""
-        from IPython.display import HTML
-
+        show = _optional.module("IPython.display", "notebook").HTML
         page = html.escape(_timeline_first(self.page()), quote=True)
-        return HTML(f'<div><iframe srcdoc="{page}" style="width:100%;height:{int(height)}px;border:0"></iframe></div>')
+        return show(f'<div><iframe srcdoc="{page}" style="width:100%;height:{int(height)}px;border:0"></iframe></div>')
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """The timeline on a matplotlib Axes (a new one without ``ax``); returns the Axes."""

@@ -53,3 +53,11 @@ def test_comparisons() -> None:
 def test_plans() -> None:
     plan = pl.plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.2)
     assert plan.to_pandas().step_time.tolist() == [row.step_time for row in plan.candidates]
+
+
+def test_a_package_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, run: pl.Run) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install pandas, or pipeloom\[frames\]"):
+        run.to_pandas()
