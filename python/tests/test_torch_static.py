@@ -1,8 +1,10 @@
 """What pipeloom.torch does without torch: reading and checking lists, medians of recorded times, costs for other stages, predictions."""
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
+from pathlib import Path
 
 import pipeloom as pl
 import pipeloom.torch as pt
@@ -325,3 +327,13 @@ def test_options_of_the_runtime_change_the_step() -> None:
     assert step(max_outstanding_sends=1) >= step(max_outstanding_sends=8)
     assert step(defer_reduce_grad_wait=True) <= step()
     assert pt.predict("zbv", ranks=2, microbatches=4, costs=costs, max_outstanding_sends=2)["lowered"]["waits"][0]["send"] >= 0
+
+
+def test_page() -> None:
+    page = Path(__file__).parents[2] / "docs" / "python-torch.md"
+    text = page.read_text().replace("\n```", "\n\n```")
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    assert len(test.examples) >= 6
+    runner.run(test)
+    assert runner.failures == 0
