@@ -36,11 +36,11 @@ def main() -> None:
         "import": alone(clock.format("pass")),
         "import to a notebook's picture, 6,144 ops": alone(clock.format("pl.simulate('zbv', ranks=16, microbatches=64)._repr_html_()")),
         "simulate 65,536 ops": best(lambda: small()),
-        "simulate 65,536 ops, to columns": best(lambda: small().columns()),
+        "simulate 65,536 ops, to columns": best(lambda: small().timeline),
         "simulate 65,536 ops, with metrics": best(lambda: small(True)),
     }
     large = pl.simulate("1f1b", ranks=500, microbatches=1000, metrics=False)
-    rows["columns of a million ops"] = best(lambda: large.columns())
+    rows["columns of a million ops"] = best(lambda: large.timeline)
     for name in ("to_pandas", "to_polars", "to_arrow"):
         rows[f"{name}, a million ops"] = best(getattr(large, name))
     for name, milliseconds in rows.items():

@@ -163,8 +163,9 @@ class Run:
 
     # --- its timeline ---
 
-    def columns(self) -> dict[str, Any]:
-        """numpy arrays ``rank``, ``stage``, ``kind`` (index of ``pipeloom.KINDS``), ``microbatch``, ``slice``, ``start`` and ``end`` (int64 ticks), one
+    @property
+    def timeline(self) -> dict[str, Any]:
+        """Columns: numpy arrays ``rank``, ``stage``, ``kind`` (index of ``pipeloom.KINDS``), ``microbatch``, ``slice``, ``start`` and ``end`` (int64 ticks), one
         value per op and step. They are views of the run's own memory: read-only, and they keep it alive."""
         return _frames.columns(self)
 
@@ -185,11 +186,13 @@ class Run:
         """``run.memory(rank)`` is what that rank holds over time, ``run.memory.peak_bytes`` and the like are the report's."""
         return Memory(self)
 
-    def idle(self) -> list[dict[str, Any]]:
-        """Every stretch in which a rank stands still: ``rank``, ``start``, ``end`` (in ``unit``) and ``cause``."""
+    @property
+    def idle(self) -> list[Result]:
+        """Every stretch of the first step in which a rank stands still: ``rank``, ``start``, ``end`` (in ``unit``) and ``cause``. Raises InputError for
+        measured runs."""
         scale = self.ticks_per_unit
         return [
-            {"rank": rank, "start": start / scale, "end": end / scale, "cause": cause}
+            Result({"rank": rank, "start": start / scale, "end": end / scale, "cause": cause})
             for rank, start, end, cause in self._core.idle()
         ]
 

@@ -94,7 +94,7 @@ def test_too_large_is_refused_before_it_is_tried() -> None:
 def test_measured_runs_have_times_alone(tmp_path: Path) -> None:
     pl.simulate("1f1b", ranks=2, microbatches=2).save(tmp_path / "run.jsonl")
     measured = pl.read(tmp_path / "run.jsonl")
-    for work in (lambda: measured.report, lambda: measured.memory(0), measured.idle):
+    for work in (lambda: measured.report, lambda: measured.memory(0), lambda: measured.idle):
         with pytest.raises(pl.InputError, match="times"):
             work()
 

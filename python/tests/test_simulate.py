@@ -40,7 +40,7 @@ def test_report_is_the_programs(name: str) -> None:
 
 def test_columns_are_views_of_the_run() -> None:
     run = pl.simulate("zbv", ranks=4, microbatches=8)
-    first, again = run.columns(), run.columns()
+    first, again = run.timeline, run.timeline
     assert run.num_ops == 3 * 8 * 8
     for name, column in first.items():
         assert column.shape == (run.num_ops,)
@@ -51,16 +51,16 @@ def test_columns_are_views_of_the_run() -> None:
 
 
 def test_columns_keep_the_run_alive() -> None:
-    start = pl.simulate("1f1b", ranks=4, microbatches=8).columns()["start"]
+    start = pl.simulate("1f1b", ranks=4, microbatches=8).timeline["start"]
     for _ in range(20):
-        pl.simulate("gpipe", ranks=4, microbatches=8).columns()
+        pl.simulate("gpipe", ranks=4, microbatches=8).timeline
     assert start.min() == 0
     assert start[:3].tolist() == [0, 10**9, 2 * 10**9]
 
 
 def test_columns_say_what_orders_say() -> None:
     run = pl.simulate("zb-h1", ranks=3, microbatches=5)
-    data = run.columns()
+    data = run.timeline
     texts = [f"{s}{pl.KINDS[k]}{m}" for s, k, m in zip(data["stage"], data["kind"], data["microbatch"])]
     assert texts == [op for order in run.orders for op in order]
     busy = numpy.bincount(data["rank"], weights=(data["end"] - data["start"]) / run.ticks_per_unit)
@@ -70,7 +70,7 @@ def test_columns_say_what_orders_say() -> None:
 
 def test_steps_follow_each_other() -> None:
     run = pl.simulate("1f1b", ranks=2, microbatches=4, step={"count": 3})
-    data = run.columns()
+    data = run.timeline
     assert run.steps == 3
     assert all(column.shape == (3 * run.num_ops,) for column in data.values())
     assert run.to_pandas().groupby("step").size().tolist() == [16] * 3
@@ -79,8 +79,8 @@ def test_steps_follow_each_other() -> None:
 def test_idle_is_what_is_left_of_the_window() -> None:
     run = pl.simulate("1f1b", ranks=4, microbatches=8)
     idle = [0.0] * 4
-    for span in run.idle():
-        idle[span["rank"]] += span["end"] - span["start"]
+    for span in run.idle:
+        idle[span.rank] += span.end - span.start
     assert idle == [rank.idle for rank in run.ranks] == [9.0] * 4
 
 
@@ -134,8 +134,8 @@ def test_written_times_are_read_back(tmp_path) -> None:  # type: ignore[no-untyp
     assert not measured.simulated
     assert measured.makespan == run.makespan
     assert measured.orders == run.orders
-    for name, column in run.columns().items():
-        assert numpy.array_equal(column, measured.columns()[name])
+    for name, column in run.timeline.items():
+        assert numpy.array_equal(column, measured.timeline[name])
 
 
 @pytest.mark.parametrize(("end", "head"), [
@@ -149,7 +149,7 @@ def test_files_by_extension(tmp_path, end: str, head: bytes) -> None:  # type: i
 
 def test_without_metrics_there_is_the_timeline() -> None:
     run = pl.simulate("1f1b", ranks=4, microbatches=8, metrics=False)
-    assert int(run.columns()["end"].max()) == 33 * run.ticks_per_unit
+    assert int(run.timeline["end"].max()) == 33 * run.ticks_per_unit
     with pytest.raises(pl.InputError):
         run.report  # noqa: B018
 

@@ -35,7 +35,7 @@ def test_threads_share_a_run() -> None:
     expected = run.to_bytes("svg")
     with ThreadPoolExecutor(8) as threads:
         assert set(threads.map(lambda _: run.to_bytes("svg"), range(16))) == {expected}
-        columns = list(threads.map(lambda _: run.columns()["start"], range(16)))
+        columns = list(threads.map(lambda _: run.timeline["start"], range(16)))
     assert all(numpy.shares_memory(columns[0], one) for one in columns)
 
 
@@ -130,7 +130,7 @@ def test_progress_is_told_and_may_stop() -> None:
 
 
 def equal(a: pl.Run, b: pl.Run) -> bool:
-    return a.orders == b.orders and all(numpy.array_equal(x, y) for x, y in zip(a.columns().values(), b.columns().values()))
+    return a.orders == b.orders and all(numpy.array_equal(x, y) for x, y in zip(a.timeline.values(), b.timeline.values()))
 
 
 def test_runs_are_pickled(tmp_path: Path) -> None:

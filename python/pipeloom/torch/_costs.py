@@ -135,7 +135,7 @@ def restage(
 
 def op_times(run: Any) -> dict[tuple[int, str, int], tuple[float, float]]:
     """Of a simulated run: start and end of every op, in its unit."""
-    columns = run.columns()
+    columns = run.timeline
     scale = run.ticks_per_unit
     names = [columns[name].tolist() for name in ("stage", "kind", "microbatch", "start", "end")]
     return {(s, KINDS[kind], k): (start / scale, end / scale) for s, kind, k, start, end in zip(*names)}
