@@ -81,9 +81,11 @@ def cases():
                 pt.check_actions(listed, ranks, listed.microbatches)
             except (pt.ScheduleError, pt.InputError, pl.Error):
                 continue
-            if text not in seen and listed.microbatches == microbatches:  # more are several updates of the weights, no step
+            if text not in seen:
                 seen.add(text)
-                yield name, name, microbatches, chunks, ranks
+                # With several updates of the weights in one list it has more microbatches than its name was given.
+                source = name if listed.microbatches == microbatches else text
+                yield name, source, listed.microbatches, chunks, ranks
 
 
 def plans():
@@ -111,7 +113,7 @@ def trains():
             failed += 1
             print(f"{name} p={ranks} m={microbatches} chunks={chunks}: {said}", flush=True)
     for name, count in counts.items():
-        print(f"{name:24}" + ", ".join(f"{kind} {n}" for kind, n in sorted(count.items())))
+        print(f"{name:26}" + ", ".join(f"{kind} {n}" for kind, n in sorted(count.items())))
     print(f"trains: {sum(n for count in counts.values() for n in count.values())} schedules, {failed} not right")
     return failed
 
