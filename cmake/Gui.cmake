@@ -8,7 +8,16 @@ find_file(PIPELOOM_FONT NAMES DejaVuSans.ttf
   PATHS /usr/share/fonts /usr/local/share/fonts
   PATH_SUFFIXES truetype/dejavu dejavu dejavu-sans-fonts TTF
   DOC "The font that the window carries with it")
-mark_as_advanced(PIPELOOM_FONT)
+# What is written is in Inter where that is installed, else in DejaVu Sans too.
+find_file(PIPELOOM_TEXT_FONT NAMES Inter-Regular.otf Inter-Regular.ttf
+  PATHS /usr/share/fonts /usr/local/share/fonts
+  PATH_SUFFIXES opentype/inter truetype/inter inter OTF TTF
+  DOC "The font of the window's text; optional")
+find_file(PIPELOOM_STRONG_FONT NAMES Inter-SemiBold.otf Inter-SemiBold.ttf
+  PATHS /usr/share/fonts /usr/local/share/fonts
+  PATH_SUFFIXES opentype/inter truetype/inter inter OTF TTF
+  DOC "The same, half-bold; optional")
+mark_as_advanced(PIPELOOM_FONT PIPELOOM_TEXT_FONT PIPELOOM_STRONG_FONT)
 
 set(gui_missing "")
 if(NOT TARGET OpenGL::OpenGL OR NOT TARGET OpenGL::EGL)

@@ -35,20 +35,51 @@ bool is_modifier(Key key) {
   return key == Key::Shift || key == Key::Control || key == Key::Alt || key == Key::Super;
 }
 
+/// Lines instead of blocks: what is at rest has the colour of its panel, what the pointer is on is raised, one accent.
 void style_colours(const Skin& skin) {
   ImGuiStyle& style = ImGui::GetStyle();
-  const auto set = [&style](ImGuiCol index, Rgba colour) {
-    style.Colors[index] = ImGui::ColorConvertU32ToFloat4(colour);
+  constexpr Rgba kNone = 0;
+  const std::pair<ImGuiCol, Rgba> colours[] = {
+      {ImGuiCol_Text, skin.text},
+      {ImGuiCol_TextDisabled, skin.muted},
+      {ImGuiCol_WindowBg, skin.panel},
+      {ImGuiCol_ChildBg, kNone},
+      {ImGuiCol_PopupBg, skin.panel},
+      {ImGuiCol_MenuBarBg, skin.panel},
+      {ImGuiCol_Border, skin.line},
+      {ImGuiCol_Separator, skin.line},
+      {ImGuiCol_FrameBg, skin.background},
+      {ImGuiCol_FrameBgHovered, skin.raised},
+      {ImGuiCol_FrameBgActive, skin.raised},
+      {ImGuiCol_TitleBg, skin.panel},
+      {ImGuiCol_TitleBgActive, skin.panel},
+      {ImGuiCol_TitleBgCollapsed, skin.panel},
+      {ImGuiCol_Button, skin.panel},
+      {ImGuiCol_ButtonHovered, skin.raised},
+      {ImGuiCol_ButtonActive, skin.line},
+      {ImGuiCol_Header, skin.raised},
+      {ImGuiCol_HeaderHovered, skin.raised},
+      {ImGuiCol_HeaderActive, skin.line},
+      {ImGuiCol_TableHeaderBg, skin.panel},
+      {ImGuiCol_TableBorderStrong, skin.line},
+      {ImGuiCol_TableBorderLight, skin.line},
+      {ImGuiCol_TableRowBg, kNone},
+      {ImGuiCol_TableRowBgAlt, kNone},
+      {ImGuiCol_ScrollbarBg, kNone},
+      {ImGuiCol_ScrollbarGrab, skin.line},
+      {ImGuiCol_ScrollbarGrabHovered, skin.faint},
+      {ImGuiCol_ScrollbarGrabActive, skin.muted},
+      {ImGuiCol_PlotHistogram, skin.accent},
+      {ImGuiCol_TextSelectedBg, with_alpha(skin.accent, 80)},
+      {ImGuiCol_NavHighlight, skin.accent},
+      {ImGuiCol_CheckMark, skin.accent},
+      {ImGuiCol_SliderGrab, with_alpha(skin.accent, 180)},
+      {ImGuiCol_SliderGrabActive, skin.accent},
   };
-  set(ImGuiCol_Text, skin.text);
-  set(ImGuiCol_TextDisabled, skin.muted);
-  set(ImGuiCol_NavHighlight, skin.accent);
-  set(ImGuiCol_CheckMark, skin.accent);
-  set(ImGuiCol_SliderGrab, with_alpha(skin.accent, 180));
-  set(ImGuiCol_SliderGrabActive, skin.accent);
+  for (const auto& [index, colour] : colours) style.Colors[index] = ImGui::ColorConvertU32ToFloat4(colour);
 }
 
-/// Everything of Dear ImGui that depends on theme and scale.
+/// Everything of Dear ImGui that depends on theme and scale. Lengths are on a grid of four pixels: a field has 24, its row 28.
 void apply_style(const Skin& skin) {
   ImGui::GetStyle() = ImGuiStyle();
   if (skin.dark)
@@ -57,11 +88,14 @@ void apply_style(const Skin& skin) {
     ImGui::StyleColorsLight();
   style_colours(skin);
   ImGuiStyle& style = ImGui::GetStyle();
-  style.FrameRounding = 3;
-  style.WindowRounding = 4;
-  style.GrabRounding = 3;
-  style.ScrollbarSize = 12;
-  style.ItemSpacing = ImVec2(6, 4);
+  style.FrameRounding = 4;
+  style.WindowRounding = 6;
+  style.GrabRounding = 4;
+  style.FrameBorderSize = 1;
+  style.FramePadding = ImVec2(8, 4);
+  style.ItemSpacing = ImVec2(8, 4);
+  style.CellPadding = ImVec2(4, 3);
+  style.ScrollbarSize = 10;
   style.ScaleAllSizes(skin.scale);
 }
 
@@ -162,6 +196,7 @@ void App::restyle(float scale, bool dark) {
   dark_ = dark;
   ui_.skin = make_skin(dark_, scale_);
   ui_.skin.large = fonts_.large;
+  ui_.skin.strong = fonts_.strong;
   ui_.skin.font = fonts_.font;
   ui_.skin.small = fonts_.small;
   apply_style(ui_.skin);

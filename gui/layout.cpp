@@ -3,6 +3,8 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,10 +18,13 @@ constexpr ImGuiWindowFlags kHost = ImGuiWindowFlags_NoDecoration | ImGuiWindowFl
                                    ImGuiWindowFlags_NoNavFocus | ImGuiWindowFlags_MenuBar;
 constexpr float kSplitter = 4;
 constexpr float kTopHeight = 76;
+constexpr float kTabHeight = 34;
+/// A narrower window has no right column.
+constexpr float kLeastForRight = 1360;
 // Shares of the window at first start.
-constexpr double kLeft = 0.21;
-constexpr double kRight = 0.20;
-constexpr double kBottom = 0.27;
+constexpr double kLeft = 0.19;
+constexpr double kRight = 0.22;
+constexpr double kBottom = 0.34;
 constexpr double kBelow = 0.4;
 
 struct Area {
@@ -45,8 +50,8 @@ bool is_folded(Ui& ui, const View& view) {
   return found != ui.session.preferences.splits.end() && found->second != 0;
 }
 
-float title_height() {
-  return ImGui::GetFrameHeight();
+float title_height(const Ui& ui) {
+  return kTabHeight * ui.skin.scale;
 }
 
 /// A bar between two areas: how far it was dragged this frame.
@@ -55,6 +60,10 @@ float splitter(Ui& ui, const std::string& id, const Area& bar, bool vertical) {
   ImGui::InvisibleButton(id.c_str(), ImVec2(std::max(bar.width, 1.0F), std::max(bar.height, 1.0F)));
   note_item(ui, "split_at/" + id);
   const bool active = ImGui::IsItemActive();
+  const ImVec2 middle(bar.x + bar.width / 2, bar.y + bar.height / 2);
+  ImGui::GetWindowDrawList()->AddLine(
+      vertical ? ImVec2(middle.x, bar.y) : ImVec2(bar.x, middle.y),
+      vertical ? ImVec2(middle.x, bar.y + bar.height) : ImVec2(bar.x + bar.width, middle.y), ui.skin.line);
   if (active || ImGui::IsItemHovered()) {
     ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
     ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(bar.x, bar.y),
@@ -64,54 +73,151 @@ float splitter(Ui& ui, const std::string& id, const Area& bar, bool vertical) {
   return vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
 }
 
+void close_button(Ui& ui, const View& view, float x, float y, float size) {
+  ImGui::SetCursorScreenPos(ImVec2(x, y));
+  if (ImGui::InvisibleButton("close", ImVec2(size, size))) ui.session.preferences.panels[view.id] = false;
+  note_item(ui, std::string("panel/") + view.id + "/close");
+  const ImVec2 cross = ImGui::CalcTextSize("\xc3\x97");
+  ImGui::GetWindowDrawList()->AddText(ImVec2(x + (size - cross.x) / 2, y + (size - cross.y) / 2),
+                                      ImGui::IsItemHovered() ? ui.skin.text : ui.skin.faint, "\xc3\x97");
+  explain("Close this panel (the Panels menu brings it back)");
+}
+
 void draw_title(Ui& ui, const View& view, float width) {
   const std::string id = view.id;
   double& folded = split_at(ui, "folded/" + id, 0);
-  const float close = title_height();
-  ImGui::PushStyleColor(ImGuiCol_Header, ImGui::GetStyleColorVec4(ImGuiCol_TitleBgActive));
-  ImGui::PushStyleVar(ImGuiStyleVar_SelectableTextAlign, ImVec2(0, 0.5F));
-  const std::string label = std::string(folded != 0 ? "\xe2\x96\xb8 " : "\xe2\x96\xbe ") + view.title;
-  if (ImGui::Selectable(label.c_str(), true, 0, ImVec2(std::max(width - close, 1.0F), title_height())))
-    folded = folded == 0;
-  ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
+  const float close = title_height(ui);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float pad = 12 * ui.skin.scale;
+  if (ImGui::InvisibleButton("title", ImVec2(std::max(width - close, 1.0F), close))) folded = folded == 0;
   note_item(ui, "panel/" + id + "/title");
-  ImGui::SameLine(0, 0);
-  if (ImGui::InvisibleButton("close", ImVec2(close, title_height())))
-    ui.session.preferences.panels[id] = false;
-  note_item(ui, "panel/" + id + "/close");
-  const ImVec2 a = ImGui::GetItemRectMin();
-  const ImVec2 size = ImGui::CalcTextSize("\xc3\x97");
-  ImGui::GetWindowDrawList()->AddText(ImVec2(a.x + (close - size.x) / 2, a.y + (close - size.y) / 2),
-                                      ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted, "\xc3\x97");
-  explain("Close this panel (the View menu brings it back)");
+  explain(folded != 0 ? "Unfold" : "Fold");
+  ImGui::GetWindowDrawList()->AddText(ImVec2(at.x + pad, at.y + (close - ImGui::GetFontSize()) / 2),
+                                      ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted, view.title);
+  close_button(ui, view, at.x + width - close, at.y, close);
+}
+
+/// What a panel shows, with room around it.
+void draw_inside(Ui& ui, const View& view) {
+  const float pad = 12 * ui.skin.scale;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(pad, pad / 2));
+  ImGui::BeginChild(view.id, ImVec2(0, 0), false, ImGuiWindowFlags_AlwaysUseWindowPadding);
+  ImGui::PopStyleVar();
+  if (ui.session.focus_request == view.id) {
+    ImGui::SetWindowFocus();
+    ui.session.focus_request.clear();
+  }
+  view.draw(ui);
+  ImGui::EndChild();
+  note_item(ui, std::string("panel/") + view.id);
+}
+
+void begin_frame(const char* id, const Area& area) {
+  ImGui::SetCursorScreenPos(ImVec2(area.x, area.y));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::BeginChild(id, ImVec2(std::max(area.width, 1.0F), std::max(area.height, 1.0F)), false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::PopStyleVar();
 }
 
 /// A panel without scrolling of its own title.
 void draw_panel(Ui& ui, const View& view, const Area& area) {
   ImGui::PushID(view.id);
-  ImGui::SetCursorScreenPos(ImVec2(area.x, area.y));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
-  ImGui::BeginChild("frame", ImVec2(std::max(area.width, 1.0F), std::max(area.height, 1.0F)), false,
-                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleVar();
+  begin_frame("frame", area);
   draw_title(ui, view, area.width);
   if (!is_folded(ui, view)) {
-    const float pad = 6 * ui.skin.scale;
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(pad, pad));
-    ImGui::BeginChild(view.id, ImVec2(0, 0), false, ImGuiWindowFlags_AlwaysUseWindowPadding);
-    ImGui::PopStyleVar();
-    if (ui.session.focus_request == view.id) {
-      ImGui::SetWindowFocus();
-      ui.session.focus_request.clear();
-    }
-    view.draw(ui);
-    ImGui::EndChild();
-    note_item(ui, std::string("panel/") + view.id);
+    ImGui::SetCursorScreenPos(ImVec2(area.x, area.y + title_height(ui)));
+    draw_inside(ui, view);
   }
   ImGui::EndChild();
   ImGui::PopID();
 }
+
+/// Which panels were open in the frame before: one that was just opened comes to the front.
+class OpenTabs : public Part {
+ public:
+  explicit OpenTabs(Session&) {}
+  std::set<std::string> known;
+  bool any = false;
+};
+
+/// Panels that share a place: a word each, one of them in front.
+class Tabs {
+ public:
+  Tabs(Ui& ui, const char* place, std::vector<const View*> views, const Area& area)
+      : ui_(ui), place_(place), views_(std::move(views)), area_(area) {}
+
+  void draw() {
+    choose();
+    ImGui::PushID(place_);
+    begin_frame("tabs", area_);
+    pad_ = pad_between();
+    for (const View* view : views_) draw_word(*view);
+    const float height = kTabHeight * ui_.skin.scale;
+    close_button(ui_, *front_, area_.x + area_.width - height, area_.y, height);
+    const float y = area_.y + height - 1;
+    ImGui::GetWindowDrawList()->AddLine(ImVec2(area_.x, y), ImVec2(area_.x + area_.width, y), ui_.skin.line);
+    ImGui::SetCursorScreenPos(ImVec2(area_.x, y + 1));
+    draw_inside(ui_, *front_);
+    ImGui::EndChild();
+    ImGui::PopID();
+  }
+
+ private:
+  /// Whether something asks for it: the keyboard, a script, or that it was opened just now.
+  [[nodiscard]] bool is_wanted(const View& view) {
+    const auto& tabs = ui_.session.part<OpenTabs>();
+    return ui_.session.focus_request == view.id ||
+           ui_.items.wanted().starts_with(std::string(view.id) + "/") ||
+           (tabs.any && !tabs.known.contains(view.id));
+  }
+
+  void choose() {
+    std::string& chosen = ui_.session.preferences.tabs[place_];
+    front_ = views_.front();
+    for (const View* view : views_)
+      if (view->id == chosen) front_ = view;
+    for (const View* view : views_)
+      if (is_wanted(*view)) front_ = view;
+    chosen = front_->id;
+  }
+
+  /// On each side of a word: less where the words need the room.
+  [[nodiscard]] float pad_between() const {
+    float words = kTabHeight * ui_.skin.scale;
+    for (const View* view : views_) words += ImGui::CalcTextSize(view->title).x;
+    const float free = (area_.width - words) / static_cast<float>(2 * views_.size());
+    return std::clamp(free, 2 * ui_.skin.scale, 12 * ui_.skin.scale);
+  }
+
+  void draw_word(const View& view) {
+    const float scale = ui_.skin.scale;
+    const float height = kTabHeight * scale;
+    const ImVec2 size = ImGui::CalcTextSize(view.title);
+    const float width = size.x + 2 * pad_;
+    ImGui::SetCursorScreenPos(ImVec2(area_.x + x_, area_.y));
+    if (ImGui::InvisibleButton(view.id, ImVec2(width, height)))
+      ui_.session.preferences.tabs[place_] = view.id;
+    note_item(ui_, std::string("panel/") + view.id + "/title");
+    const bool front = &view == front_;
+    ImDrawList& draw = *ImGui::GetWindowDrawList();
+    const float left = area_.x + x_ + pad_;
+    draw.AddText(ImVec2(left, area_.y + (height - size.y) / 2),
+                 front || ImGui::IsItemHovered() ? ui_.skin.text : ui_.skin.muted, view.title);
+    if (front)
+      draw.AddRectFilled(ImVec2(left, area_.y + height - 2 * scale), ImVec2(left + size.x, area_.y + height),
+                         ui_.skin.accent);
+    x_ += width;
+  }
+
+  Ui& ui_;
+  const char* place_;
+  std::vector<const View*> views_;
+  Area area_;
+  const View* front_ = nullptr;
+  float pad_ = 0;
+  float x_ = 0;
+};
 
 /// A view alone: no title, no padding, nothing that scrolls.
 void draw_bare(Ui& ui, const View& view, const Area& area) {
@@ -131,7 +237,7 @@ class Stack {
       : ui_(ui), views_(std::move(views)), area_(area), across_(across) {
     for (const View* view : views_) {
       if (folds(*view))
-        fixed_ += title_height();
+        fixed_ += title_height(ui_);
       else
         weights_ += weight(*view);
     }
@@ -155,7 +261,7 @@ class Stack {
   [[nodiscard]] float bar() const { return kSplitter * ui_.skin.scale; }
   double& weight(const View& view) { return split_at(ui_, std::string("weight/") + view.id, view.weight); }
   float length_of(const View& view) {
-    if (folds(view)) return title_height();
+    if (folds(view)) return title_height(ui_);
     return static_cast<float>(static_cast<double>(free_) * weight(view) / std::max(weights_, 1e-6));
   }
   [[nodiscard]] Area part(float at, float length) const {
@@ -198,17 +304,29 @@ class Carver {
     }
     all_ = rest_;
   }
-  void left(std::vector<const View*> views) { column("left", std::move(views), kLeft, true); }
-  void right(std::vector<const View*> views) { column("right", std::move(views), kRight, false); }
-
-  void bottom(std::vector<const View*> views) { row("bottom", std::move(views), kBottom); }
-  void below(std::vector<const View*> views) { row("below", std::move(views), kBelow); }
+  void left(std::vector<const View*> views) {
+    if (const auto area = column("left", !views.empty(), kLeft, true))
+      Stack(ui_, std::move(views), *area, false).draw();
+  }
+  void right(std::vector<const View*> views) {
+    if (const auto area = column("right", !views.empty(), kRight, false))
+      Tabs(ui_, "right", std::move(views), *area).draw();
+  }
+  void bottom(std::vector<const View*> views) {
+    if (const auto area = row("bottom", !views.empty(), kBottom))
+      Tabs(ui_, "bottom", std::move(views), *area).draw();
+  }
+  void below(std::vector<const View*> views) {
+    if (const auto area = row("below", !views.empty(), kBelow))
+      Stack(ui_, std::move(views), *area, true).draw();
+  }
 
   [[nodiscard]] const Area& rest() const { return rest_; }
 
  private:
-  void row(const char* id, std::vector<const View*> views, double usual) {
-    if (views.empty()) return;
+  /// Nothing where there is nothing to show.
+  std::optional<Area> row(const char* id, bool any, double usual) {
+    if (!any) return std::nullopt;
     double& share = split_at(ui_, id, usual);
     const float bar = kSplitter * ui_.skin.scale;
     const float height = all_.height * static_cast<float>(share);
@@ -216,11 +334,11 @@ class Carver {
     share -= static_cast<double>(
         splitter(ui_, id, {rest_.x, rest_.y + rest_.height, rest_.width, bar}, false) / all_.height);
     share = std::clamp(share, 0.08, 0.7);
-    Stack(ui_, std::move(views), {rest_.x, rest_.y + rest_.height + bar, rest_.width, height}, true).draw();
+    return Area{rest_.x, rest_.y + rest_.height + bar, rest_.width, height};
   }
 
-  void column(const char* id, std::vector<const View*> views, double usual, bool on_left) {
-    if (views.empty()) return;
+  std::optional<Area> column(const char* id, bool any, double usual, bool on_left) {
+    if (!any) return std::nullopt;
     double& share = split_at(ui_, id, usual);
     const float bar = kSplitter * ui_.skin.scale;
     const float width = all_.width * static_cast<float>(share);
@@ -231,13 +349,21 @@ class Carver {
     share = std::clamp(share + (on_left ? moved : -moved), 0.08, 0.45);
     rest_.width -= width + bar;
     if (on_left) rest_.x += width + bar;
-    Stack(ui_, std::move(views), {x, rest_.y, width, rest_.height}, false).draw();
+    return Area{x, rest_.y, width, rest_.height};
   }
 
   Ui& ui_;
   Area rest_;
   Area all_;
 };
+
+void remember_open(Ui& ui) {
+  auto& tabs = ui.session.part<OpenTabs>();
+  tabs.any = true;
+  tabs.known.clear();
+  for (const View& view : all_views())
+    if (ui.session.panel_open(view.id)) tabs.known.insert(view.id);
+}
 
 void draw_centre(Ui& ui, const Area& area) {
   for (const View& view : all_views())
@@ -264,10 +390,17 @@ void draw_layout(Ui& ui) {
   Carver carver(ui, {0, top, size.x, std::max(size.y - top - status, 1.0F)});
   carver.top(open_views(ui, View::Dock::Top));
   carver.left(open_views(ui, View::Dock::Left));
-  carver.right(open_views(ui, View::Dock::Right));
-  carver.bottom(open_views(ui, View::Dock::Bottom));
+  std::vector<const View*> bottom = open_views(ui, View::Dock::Bottom);
+  std::vector<const View*> right = open_views(ui, View::Dock::Right);
+  if (size.x < kLeastForRight * ui.skin.scale) {
+    bottom.insert(bottom.end(), right.begin(), right.end());
+    right.clear();
+  }
+  carver.right(right);
+  carver.bottom(bottom);
   carver.below(open_views(ui, View::Dock::Below));
   draw_centre(ui, carver.rest());
+  remember_open(ui);
   ImGui::SetCursorScreenPos(ImVec2(6 * ui.skin.scale, size.y - status));
   draw_status_line(ui);
   ImGui::End();

@@ -1,7 +1,9 @@
 #pragma once
 
-// Where the panels are: menu bar on top, status line below, columns left and right, the timelines in the middle, a row below them.
-// Panels of a column share its height by weight; a title click folds one to its title.
+// Where the panels are: menu bar on top, status line below, columns left and right, the timelines in the
+// middle, a row below them.
+// Panels on the right and below the timelines are tabs; those of the left column share its height by weight, and a title click folds one to its
+// title. In a narrow window those on the right are tabs of the row below.
 
 #include "gui/ui.hpp"
 

@@ -15,6 +15,9 @@
 namespace pipeloom::gui {
 namespace {
 
+/// Room for a label, in heights of letters.
+constexpr float kLabelWidth = 7.8F;
+
 ConfigModel& config(Ui& ui) {
   return ui.session.part<ConfigModel>();
 }
@@ -44,8 +47,9 @@ std::string label_of(const io::Key& key) {
   for (char& c : label)
     if (c == '_' || c == '.') c = ' ';
   // What does not fit in front of its field is said as the tables say it.
-  constexpr std::string_view kLong = "limit microbatches";
-  return label == kLong ? "limit in mb" : label;
+  if (label == "limit microbatches") return "limit in mb";
+  if (label == "recompute modules") return "recomputed";
+  return label;
 }
 
 void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& values,
@@ -243,7 +247,7 @@ void draw_field(Ui& ui, const io::Key& key, int stages) {
     ImGui::TextUnformatted(label_of(key).c_str());
   else
     ImGui::TextDisabled("%s", label_of(key).c_str());
-  ImGui::SameLine(ImGui::GetFontSize() * 7.5F);
+  ImGui::SameLine(kLabelWidth * ImGui::GetFontSize());
   ImGui::SetNextItemWidth(-1);
   // Help is made only for the field under the pointer: it costs more than the field.
   const ImVec2 at = ImGui::GetCursorScreenPos();

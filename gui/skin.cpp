@@ -1,11 +1,27 @@
 #include "gui/skin.hpp"
 
+#include "gui/model/draw/chart_list.hpp"
+
 namespace pipeloom::gui {
 namespace {
 
 constexpr Rgba pack(unsigned red, unsigned green, unsigned blue, unsigned alpha = 255) {
   return red | (green << 8U) | (blue << 16U) | (alpha << 24U);
 }
+
+/// 0xRRGGBB, as designs spell it.
+constexpr Rgba from_hex(unsigned hex) {
+  return pack(hex >> 16U & 0xFFU, hex >> 8U & 0xFFU, hex & 0xFFU);
+}
+
+/// What the chart has nothing of: it has no panels.
+struct Tokens {
+  Rgba panel, raised, line, faint, problem;
+};
+constexpr Tokens kDark = {from_hex(0x1a1d22), from_hex(0x22262d), from_hex(0x2b3038), from_hex(0x6d7580),
+                          from_hex(0xff7b72)};
+constexpr Tokens kLight = {from_hex(0xffffff), from_hex(0xeef0f3), from_hex(0xdfe2e7), from_hex(0x868e99),
+                           from_hex(0xb02020)};
 
 }  // namespace
 
@@ -18,22 +34,27 @@ Rgba with_alpha(Rgba colour, unsigned alpha) {
 }
 
 Skin make_skin(bool dark, float scale) {
-  const draw::Surface& surface = draw::surface_of(dark ? draw::Theme::Dark : draw::Theme::Light);
+  const ChartInk ink = make_ink(dark);
+  const Tokens& tokens = dark ? kDark : kLight;
   Skin skin;
   skin.dark = dark;
   skin.scale = scale;
-  skin.background = to_rgba(surface.background);
-  skin.row = to_rgba(surface.row);
-  skin.grid = to_rgba(surface.grid);
-  skin.text = to_rgba(surface.text);
-  skin.muted = to_rgba(surface.muted);
-  skin.critical = to_rgba(surface.critical);
-  skin.memory_line = to_rgba(surface.memory_line);
-  skin.memory_fill = to_rgba(surface.memory_fill);
-  skin.memory_limit = to_rgba(surface.memory_limit);
-  skin.accent = dark ? pack(94, 169, 255) : pack(0, 92, 197);
-  skin.problem = dark ? pack(255, 123, 114) : pack(176, 32, 32);
-  skin.good = dark ? pack(105, 212, 138) : pack(20, 110, 50);
+  skin.background = ink.background;
+  skin.panel = tokens.panel;
+  skin.raised = tokens.raised;
+  skin.line = tokens.line;
+  skin.row = ink.row;
+  skin.grid = ink.grid;
+  skin.text = ink.text;
+  skin.muted = ink.muted;
+  skin.faint = tokens.faint;
+  skin.accent = ink.accent;
+  skin.critical = ink.critical;
+  skin.problem = tokens.problem;
+  skin.good = ink.good;
+  skin.memory_line = ink.memory_line;
+  skin.memory_fill = ink.memory_fill;
+  skin.memory_limit = ink.memory_limit;
   return skin;
 }
 

@@ -26,9 +26,9 @@ struct View {
     Top,     ///< across the window, of one height and without a title
     Left,    ///< stacked in the left column
     Centre,  ///< the timelines
-    Right,   ///< stacked in the right column
+    Right,   ///< tabs of the right column; of the bottom row where the window is narrow
     Below,   ///< between the timelines and the bottom row, as wide as they are
-    Bottom,  ///< side by side below the timelines
+    Bottom,  ///< tabs of the row below the timelines
     Overlay  ///< draws its own windows, if any: palette, sheet, dialogs. Called every frame, whether "open" or not.
   };
   const char* id;     ///< "params": prefix of its items, name for toggle-panel and in saved files

@@ -11,25 +11,21 @@ set ranks 8
 set microbatches 16
 do compare-with zb-h1
 wait idle
-do toggle-panel ops
-do toggle-panel histogram
 do select-largest-gap
+wait idle
+click item:panel/schedules/title
 wait idle
 screenshot docs/images/window-compare.png --force
 END
 "$gui" --headless --size 1440x860 --theme light --script - <<'END'
 open tests/gui/fixtures/hang.csv
 wait idle
-do toggle-panel ops
-do toggle-panel histogram
 wait idle
 screenshot docs/images/window-hang.png --force
 END
 "$gui" --headless --size 1440x860 --script - <<'END'
 open tests/gui/fixtures/sweep.jsonl
 wait idle
-do toggle-panel ops
-do toggle-panel histogram
 do sweep-point 207
 wait idle
 move item:sweep/front/1

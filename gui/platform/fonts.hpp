@@ -1,6 +1,7 @@
 #pragma once
 
-// The interface's letters: DejaVu Sans, carried in the program, rasterised at the size in use.
+// The interface's letters: Inter, or DejaVu Sans where the build did not find it, and DejaVu's signs; carried in the program, rasterised at
+// the size in use. Figures are as wide as each other, so that numbers stand below each other and do not jump.
 //
 // Dear ImGui 1.86 has no fonts of changing size, so that every scale has an atlas of its own. Making one takes some 10 ms of a
 // processor, which no frame has: it may be made on any thread, and becomes the frame thread's when it is used.
@@ -14,10 +15,11 @@ struct ImFontAtlas;
 
 namespace pipeloom::gui {
 
-/// Heights of lines of text in pixels at scale 1.
+/// Sizes of letters in pixels at scale 1, as typographers count them: lines are a fifth higher.
 inline constexpr float kLargeFontPixels = 20;
-inline constexpr float kFontPixels = 15;
-inline constexpr float kSmallFontPixels = 12;
+inline constexpr float kStrongFontPixels = 15;
+inline constexpr float kFontPixels = 13;
+inline constexpr float kSmallFontPixels = 11;
 
 struct AtlasDeleter {
   void operator()(ImFontAtlas* atlas) const;
@@ -25,9 +27,10 @@ struct AtlasDeleter {
 
 struct Fonts {
   std::unique_ptr<ImFontAtlas, AtlasDeleter> atlas;
-  ImFont* large = nullptr;  ///< for Skin::large
-  ImFont* font = nullptr;   ///< for Skin::font
-  ImFont* small = nullptr;  ///< for Skin::small
+  ImFont* large = nullptr;   ///< for Skin::large
+  ImFont* strong = nullptr;  ///< for Skin::strong
+  ImFont* font = nullptr;    ///< for Skin::font
+  ImFont* small = nullptr;   ///< for Skin::small
   float scale = 0;
 };
 

@@ -125,7 +125,7 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (const auto change = model.change())
     note = {fmt::format("{:+.1f} % against {}", 100 * *change, model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
-  bar.cell("step", "Step time", time_of(run.step_time, run.unit), note,
+  bar.cell("step", run.hangs ? "Stands still after" : "Step time", time_of(run.step_time, run.unit), note,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
 }

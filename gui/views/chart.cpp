@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <cfloat>
+
 #include <chrono>
 #include <optional>
 
@@ -185,6 +187,23 @@ void ChartView::draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
                  width);
 }
 
+/// What to do where there is nothing to see.
+void draw_invitation(const Ui& ui, const Box& area, ImDrawList& draw) {
+  if (!ui.session.runs.empty() || ui.session.jobs.pending() > 0) return;
+  constexpr const char* kLines[] = {"Nothing is open",
+                                    "Ctrl+O opens a file; so does dropping one here.",
+                                    "Or change a parameter on the left: what it gives is shown."};
+  auto y = static_cast<float>((area.y0 + area.y1) / 2);
+  for (const char* line : kLines) {
+    const bool first = line == kLines[0];
+    ImFont* font = first ? ui.skin.strong : ui.skin.font;
+    const float width = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, line).x;
+    const auto x = static_cast<float>((area.x0 + area.x1) / 2) - width / 2;
+    draw.AddText(font, font->FontSize, ImVec2(x, y), first ? ui.skin.text : ui.skin.muted, line);
+    y += 1.5F * font->FontSize;
+  }
+}
+
 void ChartView::draw(Ui& ui) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size = ImGui::GetContentRegionAvail();
@@ -204,6 +223,7 @@ void ChartView::draw(Ui& ui) {
   draw.AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), ui.skin.background);
   draw_chart_list(list_, layout.plot, {ui.skin.small, ui.skin.font}, ui.platform, textures_, draw);
   draw_drag(ui, layout, draw);
+  draw_invitation(ui, area, draw);
   note_items(ui, layout);
   explain_hit(ui);
 }

@@ -36,11 +36,10 @@ int index_of_name(const std::vector<std::string>& names, const std::string& name
 
 void draw_file_row(Ui& ui, ConfigModel& config) {
   int chosen = index_of_name(config.presets(), "");
-  ImGui::SetNextItemWidth(ImGui::GetFontSize() * 7);
+  ImGui::SetNextItemWidth(-1);
   if (!config.presets().empty() && choice(ui, "params/preset", config.presets(), chosen,
                                           "Load a ready configuration (undo brings yours back)"))
     run_command(ui.session, "preset", config.presets()[static_cast<std::size_t>(chosen)]);
-  ImGui::SameLine();
   const auto& history = ui.session.part<EditHistory>();
   ImGui::BeginDisabled(!history.can_undo());
   if (button(ui, "params/undo", "Undo", "Ctrl+Z")) run_command(ui.session, "undo");
@@ -61,7 +60,7 @@ void draw_save_row(Ui& ui, const ConfigModel& config) {
   if (came_from != config.file()) target = came_from = config.file();
   const float save = ImGui::CalcTextSize("Replace").x + 2 * ImGui::GetStyle().FramePadding.x;
   ImGui::SetNextItemWidth(-save - ImGui::GetStyle().ItemSpacing.x);
-  (void)live_text_field(ui, "params/file", target, "file to save to, such as run.json");
+  (void)live_text_field(ui, "params/file", target, "file to save to");
   ImGui::SameLine();
   ImGui::BeginDisabled(target.empty());
   const bool replaces = target != config.file() && is_there(target);
@@ -123,8 +122,14 @@ void draw_group(Ui& ui, ConfigModel& config, io::KeyClass group, int stages) {
 }
 
 bool section(Ui& ui, const char* title, const char* id, bool open) {
+  ImGui::Spacing();
+  ImGui::PushStyleColor(ImGuiCol_Header, 0);
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
   const bool shown =
       ImGui::CollapsingHeader(title, open ? ImGuiTreeNodeFlags_DefaultOpen : ImGuiTreeNodeFlags_None);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor(2);
   note_item(ui, id);
   return shown;
 }

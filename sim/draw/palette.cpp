@@ -17,10 +17,14 @@ constexpr Colour kWhite{0xff, 0xff, 0xff};
 /// [KindRow::colour]
 using Kinds = std::array<Colour, kOpKinds>;
 
-// Okabe and Ito: blue, orange, reddish purple, bluish green; vermilion, sky blue, yellow. Tol's "muted" adds indigo and olive.
-constexpr Kinds kKinds = {Colour{0x00, 0x72, 0xb2}, Colour{0xe6, 0x9f, 0x00}, Colour{0xcc, 0x79, 0xa7},
-                          Colour{0x00, 0x9e, 0x73}, Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9},
-                          Colour{0xf0, 0xe4, 0x42}, Colour{0x33, 0x22, 0x88}, Colour{0x99, 0x99, 0x33}};
+// F, B, I, W: Okabe and Ito's blue, orange, reddish purple and bluish green, lighter, so that dark numbers stand on all of them. The others
+// as they have them: vermilion, sky blue, yellow; Tol's "muted" adds indigo and olive.
+constexpr Kinds kKindsLight = {Colour{0x2f, 0x7f, 0xc4}, Colour{0xe0, 0xa0, 0x3a}, Colour{0xcc, 0x7f, 0xb0},
+                               Colour{0x1f, 0x9d, 0x78}, Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9},
+                               Colour{0xf0, 0xe4, 0x42}, Colour{0x33, 0x22, 0x88}, Colour{0x99, 0x99, 0x33}};
+constexpr Kinds kKindsDark = {Colour{0x3f, 0x8e, 0xd0}, Colour{0xe2, 0xa0, 0x3a}, Colour{0xcc, 0x86, 0xb4},
+                              Colour{0x2f, 0xa9, 0x85}, Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9},
+                              Colour{0xf0, 0xe4, 0x42}, Colour{0x33, 0x22, 0x88}, Colour{0x99, 0x99, 0x33}};
 
 // F, B, I, W, R, O, L, S, T. Tol's "high contrast" and "bright" schemes, spread in lightness: printed grey, neighbours still differ.
 constexpr Kinds kSafeLight = {Colour{0x00, 0x44, 0x88}, Colour{0xdd, 0xaa, 0x33}, Colour{0xbb, 0x55, 0x66},
@@ -49,23 +53,23 @@ constexpr std::array<Colour, 9> kRamp = {
 
 constexpr Surface kLight = {
     .background = kWhite,
-    .row = {0xf3, 0xf4, 0xf6},
-    .grid = {0xdd, 0xdf, 0xe3},
+    .row = {0xf1, 0xf3, 0xf6},
+    .grid = {0xdf, 0xe2, 0xe7},
     .axis = {0x55, 0x5a, 0x63},
-    .text = {0x1b, 0x1e, 0x24},
-    .muted = {0x5c, 0x62, 0x6c},
+    .text = {0x1a, 0x1d, 0x22},
+    .muted = {0x5a, 0x62, 0x6e},
     .critical = {0xc0, 0x10, 0x2a},
     .memory_line = {0x4b, 0x52, 0x5e},
     .memory_fill = {0xd5, 0xd9, 0xe0},
     .memory_limit = {0xc0, 0x10, 0x2a},
 };
 constexpr Surface kDark = {
-    .background = {0x16, 0x18, 0x1d},
-    .row = {0x21, 0x24, 0x2b},
-    .grid = {0x33, 0x38, 0x41},
+    .background = {0x14, 0x16, 0x1a},
+    .row = {0x1e, 0x21, 0x27},
+    .grid = {0x2b, 0x30, 0x38},
     .axis = {0x9a, 0xa2, 0xae},
-    .text = {0xec, 0xee, 0xf2},
-    .muted = {0x9f, 0xa7, 0xb3},
+    .text = {0xe8, 0xea, 0xee},
+    .muted = {0x99, 0xa1, 0xad},
     .critical = {0xff, 0x5c, 0x6c},
     .memory_line = {0xb4, 0xbb, 0xc7},
     .memory_fill = {0x3b, 0x41, 0x4c},
@@ -96,7 +100,7 @@ const Kinds& kinds_of(Palette palette, Theme theme) {
   const bool light = theme == Theme::Light;
   if (palette == Palette::ColourBlind) return light ? kSafeLight : kSafeDark;
   if (palette == Palette::Greyscale) return light ? kGreyLight : kGreyDark;
-  return kKinds;
+  return light ? kKindsLight : kKindsDark;
 }
 
 constexpr std::array<std::string_view, 2> kThemeNames = {"light", "dark"};
@@ -154,7 +158,8 @@ Colour kind_colour(Theme theme, OpKind kind, int shade, int shades, Palette pale
   const Colour full = kinds_of(palette, theme)[row_of(kind).colour];
   const int levels = std::clamp(shades, 1, 4);
   if (levels == 1) return full;
-  const double most = theme == Theme::Light ? 0.55 : 0.45;
+  // Two are told apart by less than four are.
+  const double most = levels == 2 ? 0.28 : theme == Theme::Light ? 0.55 : 0.45;
   return paler(theme, full, most * (shade % levels) / (levels - 1));
 }
 

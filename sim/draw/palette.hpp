@@ -2,7 +2,7 @@
 
 // Colours: what an op, a gap or a label looks like, for light and dark backgrounds.
 //
-// Op kinds use four colours of Okabe and Ito's set ("Color Universal Design", 2008), which people with any of the
+// Op kinds use the hues of four colours of Okabe and Ito's set ("Color Universal Design", 2008), which people with any of the
 // common colour vision deficiencies tell apart. Colour is never the only carrier: ops have letters or numbers where
 // these fit, and a pattern per kind can be switched on for greyscale prints.
 
@@ -28,7 +28,7 @@ enum class Theme : std::uint8_t { Light, Dark };
 /// "light", "dark".
 [[nodiscard]] std::optional<Theme> theme_named(std::string_view name);
 
-/// Which colours kinds, series and gaps have: Okabe and Ito's; "colour-blind", which differ in lightness as well as in hue; greys.
+/// Which colours kinds, series and gaps have: in the hues of Okabe and Ito; "colour-blind", which differ in lightness as well as in hue; greys.
 enum class Palette : std::uint8_t { Default, ColourBlind, Greyscale };
 /// "default", "colour-blind", "greyscale".
 [[nodiscard]] std::optional<Palette> palette_named(std::string_view name);

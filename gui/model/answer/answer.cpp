@@ -10,7 +10,6 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/edit/config_model.hpp"
-#include "gui/model/panels/compare_model.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/engine/simulator.hpp"
@@ -126,7 +125,7 @@ Rank telling_rank(const MemoryModel& memory, const Metrics& metrics) {
   return Rank(static_cast<std::int32_t>(tight));
 }
 
-std::optional<PeakAnswer> peak_of(const RunModel& run) {
+std::optional<PeakAnswer> peak_answer(const RunModel& run) {
   if (!run.memory || !run.metrics || run.metrics->ranks.empty()) return std::nullopt;
   const MemoryModel& memory = *run.memory;
   PeakAnswer out;
@@ -235,7 +234,7 @@ RunAnswer answer_of(const RunModel& run) {
   out.step_time = span_of(run.timeline).length();
   tell_idle(run, out);
   if (run.metrics) tell_metrics(run, out);
-  out.peak = peak_of(run);
+  out.peak = peak_answer(run);
   if (out.hangs)
     out.bottleneck = "Ranks wait for each other: it never ends.";
   else
@@ -295,15 +294,15 @@ void AnswerModel::compare(const Session& session) {
   change_.reset();
   const RunModel* now = session.active_run();
   if (now == nullptr || session.runs.size() < 2 || !run_ || run_->run != now->id) return;
-  const RunModel& baseline = baseline_run(session);
+  const RunModel& baseline = *session.baseline_run()->run;
   const bool comparable =
       (baseline.timeline.unit == TimeUnit::Unit) == (now->timeline.unit == TimeUnit::Unit);
   const double before = static_cast<double>(baseline.metrics && baseline.metrics->step_time > 0
                                                 ? baseline.metrics->step_time
                                                 : span_of(baseline.timeline).length());
-  if (baseline.id == now->id || !comparable || before <= 0) return;
+  if (now->hang || baseline.hang || baseline.id == now->id || !comparable || before <= 0) return;
   change_ = static_cast<double>(run_->step_time) / before - 1;
-  baseline_ = baseline.title;
+  baseline_ = session.baseline_run()->title();
 }
 
 /// The table speaks of the run under edit.

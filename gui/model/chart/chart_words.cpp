@@ -9,6 +9,8 @@
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
 #include "sim/kinds.hpp"
+#include "sim/memory.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -56,6 +58,60 @@ std::string duration_text(TickSum ticks, TimeUnit unit) {
                                         [&](const Unit& one) { return std::abs(value) >= one.ticks; });
   const Unit& chosen = ticks == 0 ? kSeconds[1] : *fits;
   return fmt::format("{} {}", short_number(value / chosen.ticks), chosen.name);
+}
+
+namespace {
+
+Ticks step_of(const RunModel& run) {
+  return run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : run.span().length();
+}
+
+bool are_comparable(const RunModel& run, const RunModel* baseline) {
+  return baseline != nullptr && baseline->id != run.id && !run.hang && !baseline->hang &&
+         step_of(*baseline) > 0 &&
+         (run.timeline.unit == TimeUnit::Unit) == (baseline->timeline.unit == TimeUnit::Unit);
+}
+
+Bytes peak_of(const RunModel& run) {
+  return run.metrics->ranks[run.metrics->peak_rank.at()].memory.peak_bytes;
+}
+
+/// " +1.2 GB"; "" where the two are not told in the same things.
+std::string peak_change(const RunModel& run, const RunModel& baseline) {
+  const MemoryModel& memory = *run.memory;
+  if (memory.parts != baseline.memory->parts ||
+      counts_activations(memory) != counts_activations(*baseline.memory))
+    return "";
+  const Bytes change = peak_of(run) - peak_of(baseline);
+  if (change == 0) return "";
+  return fmt::format(" {}{}", change < 0 ? "-" : "+", memory_cell(memory, std::abs(change)));
+}
+
+}  // namespace
+
+int change_of(const RunModel& run, const RunModel* baseline) {
+  if (!are_comparable(run, baseline) || step_of(run) == step_of(*baseline)) return 0;
+  return step_of(run) < step_of(*baseline) ? -1 : 1;
+}
+
+std::string badge_text(const RunModel& run, const RunModel* baseline) {
+  const bool compared = are_comparable(run, baseline);
+  std::string text = study::time_text(step_of(run), run.timeline.unit);
+  if (run.timeline.unit == TimeUnit::Unit) text += " units";
+  if (compared)
+    text +=
+        fmt::format(" {:+.1f} %",
+                    100 * (static_cast<double>(step_of(run)) / static_cast<double>(step_of(*baseline)) - 1));
+  if (!run.metrics) return text;
+  text += fmt::format("   bubble {:.1f} %", 100 * run.metrics->bubble_ratio);
+  const bool both = compared && baseline->metrics.has_value();
+  if (both)
+    text += fmt::format(" {:+.1f}", 100 * (run.metrics->bubble_ratio - baseline->metrics->bubble_ratio));
+  if (run.memory && !run.metrics->ranks.empty()) {
+    text += "   peak " + memory_cell(*run.memory, peak_of(run));
+    if (both && baseline->memory && !baseline->metrics->ranks.empty()) text += peak_change(run, *baseline);
+  }
+  return baseline != nullptr && baseline->id == run.id ? text + "   baseline" : text;
 }
 
 std::string op_tooltip(const RunModel& run, std::size_t position) {

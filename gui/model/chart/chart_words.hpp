@@ -15,6 +15,11 @@ namespace pipeloom::gui {
 [[nodiscard]] std::string legend_text(OpKind kind);
 /// A duration with a unit that suits it and at most four digits: "12.5 ms", "3 units".
 [[nodiscard]] std::string duration_text(TickSum ticks, TimeUnit unit);
+/// What the heading of a run says at its end: "986.0 ms -18.7 %   bubble 6.5 % -17.5   peak 56.8 GB +0.0 GB", each with the difference from the
+/// baseline; "baseline" behind the numbers of that one. Differences are left out where `baseline` is null or times cannot be compared.
+[[nodiscard]] std::string badge_text(const RunModel& run, const RunModel* baseline);
+/// Of its step time: -1 where it is shorter than the baseline's, 1 where it is longer, 0 else.
+[[nodiscard]] int change_of(const RunModel& run, const RunModel* baseline);
 /// What a pointer at rest on an op shows: lines separated by '\n'. "3B7", rank, start, end and duration.
 [[nodiscard]] std::string op_tooltip(const RunModel& run, std::size_t position);
 /// The same for a gap of `rank`: cause, duration, start and end.

@@ -2,13 +2,18 @@
 
 #include <string>
 
+#include "gui/model/answer/snapshots.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/export.hpp"
 #include "gui/model/files/file_dialog.hpp"
 #include "gui/model/files/file_watch.hpp"
 #include "gui/model/files/open_file.hpp"
+#include "gui/model/panels/causes.hpp"
+#include "gui/model/panels/details.hpp"
 #include "gui/model/panels/notes.hpp"
+#include "gui/model/panels/ops_table.hpp"
 #include "gui/model/panels/problems.hpp"
+#include "gui/model/panels/range_stats.hpp"
 #include "gui/model/session/preferences.hpp"
 
 namespace pipeloom::gui {
@@ -17,6 +22,12 @@ void start_features(Session& session) {
   // A part does its work in update() once it exists.
   (void)session.part<ScheduleEditor>();
   (void)session.part<Problems>();
+  (void)session.part<Snapshots>();
+  // Their panels may stand behind others.
+  (void)session.part<CausesModel>();
+  (void)session.part<DetailsPart>();
+  (void)session.part<OpsTable>();
+  (void)session.part<RangeStats>();
   (void)session.part<FileWatch>();
   (void)session.part<Notes>();
   (void)session.part<ExportPart>();

@@ -50,6 +50,7 @@ class ChartListBuilder {
   [[nodiscard]] Strip body_of(std::size_t block) const;
   [[nodiscard]] std::string title_of(const ChartBlock& block) const;
   void add_titles();
+  void add_badge(const ChartBlock& block, const Box& box, double title_end);
 
   // chart_rows.cpp: rows.
   void add_row(const ChartRow& row);

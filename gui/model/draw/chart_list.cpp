@@ -39,11 +39,13 @@ void ChartList::clear() {
 ChartInk make_ink(bool dark) {
   const draw::Surface& surface = draw::surface_of(dark ? draw::Theme::Dark : draw::Theme::Light);
   ChartInk ink;
-  ink.background = rgba(surface.background);
+  // Figures stand on white paper, the chart of the light window beside white panels.
+  ink.background = dark ? rgba(surface.background) : rgba(0xf6, 0xf7, 0xf9);
   ink.row = rgba(surface.row);
   ink.grid = rgba(surface.grid);
   ink.text = rgba(surface.text);
   ink.muted = rgba(surface.muted);
+  ink.good = dark ? rgba(95, 207, 143) : rgba(20, 110, 50);
   ink.accent = dark ? rgba(94, 169, 255) : rgba(0, 92, 197);
   ink.critical = rgba(surface.critical);
   ink.memory_line = rgba(surface.memory_line);
@@ -177,9 +179,9 @@ void ChartListBuilder::add_rulers() {
 
 /// A run under a ruler of its own says why.
 std::string ChartListBuilder::title_of(const ChartBlock& block) const {
-  if (block.ruler.height == 0) return block.run->title;
-  return block.run->title + ": " +
-         study::clock_difference(layout_.blocks.front().run->timeline, block.run->timeline);
+  const std::string& title = session_.runs[block.index].title();
+  if (block.ruler.height == 0) return title;
+  return title + ": " + study::clock_difference(layout_.blocks.front().run->timeline, block.run->timeline);
 }
 
 void ChartListBuilder::add_titles() {
@@ -194,9 +196,21 @@ void ChartListBuilder::add_titles() {
     if (active)
       quad(list_.ground, {box.x0, box.y0 + 3 * scale_, box.x0 + 3 * scale_, box.y1 - 3 * scale_},
            ink_.accent);
-    label(list_.labels, box.x0 + 8 * scale_, y, title_of(block), active ? ink_.text : ink_.muted,
-          ChartFace::Normal);
+    const std::string title = title_of(block);
+    label(list_.labels, box.x0 + 8 * scale_, y, title, active ? ink_.text : ink_.muted, ChartFace::Normal);
+    add_badge(block, box, box.x0 + 8 * scale_ + fonts_.normal.width(title));
   }
+}
+
+/// What the run comes to, at the end of its heading, where the title leaves room.
+void ChartListBuilder::add_badge(const ChartBlock& block, const Box& box, double title_end) {
+  const OpenRun* open = session_.baseline_run();
+  const RunModel* baseline = open == nullptr ? nullptr : open->run.get();
+  const std::string text = badge_text(*block.run, baseline);
+  const double x = box.x1 - fonts_.small.width(text) - 8 * scale_;
+  if (x < title_end + 16 * scale_) return;
+  const bool better = change_of(*block.run, baseline) < 0;
+  label(list_.labels, x, (box.y0 + box.y1 - fonts_.small.height) / 2, text, better ? ink_.good : ink_.muted);
 }
 
 // Legend, names of ranks, scroll bar.

@@ -215,6 +215,7 @@ struct ChartInk {
   Rgba grid = 0;
   Rgba text = 0;
   Rgba muted = 0;
+  Rgba good = 0;
   Rgba accent = 0;
   Rgba critical = 0;
   Rgba memory_line = 0;

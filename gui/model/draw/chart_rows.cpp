@@ -296,7 +296,8 @@ void ChartListBuilder::add_memory_peak(const RowLane& lane, double per_byte, std
   const bool over = limit && most > *limit;
   const Rgba colour = over ? ink_.memory_limit : ink_.muted;
   quad(list_.quads, {x - side, y - side / 2, x + side, y + side * 1.5}, colour);
-  if (lane.strip.height < fonts_.small.height) return;
+  // A row that is half out of sight has no room for letters.
+  if (lane.clip.y1 - lane.clip.y0 < fonts_.small.height) return;
   const std::string text = memory_cell(*lane.run->memory, most);
   const double width = fonts_.small.width(text);
   const double left = x + 3 * side + width < lane.clip.x1 ? x + 3 * side : x - 3 * side - width;

@@ -94,17 +94,17 @@ std::vector<RunPtr> CompareModel::ordered_runs(const Session& session) const {
   for (const OpenRun& open : session.runs) {
     if (open.run->schedule->num_ops() == 0) continue;
     runs.push_back(open.run);
-    if (open.run->id == baseline_) std::swap(runs.front(), runs.back());
+    if (open.run->id == session.baseline) std::swap(runs.front(), runs.back());
   }
   return runs;
 }
 
 /// A run that was simulated or read again is the baseline where the one before was.
-void CompareModel::keep_baseline(const Session& session) {
-  if (session.find_run(baseline_) == nullptr && baseline_index_ < session.runs.size())
-    baseline_ = session.runs[baseline_index_].run->id;
+void CompareModel::keep_baseline(Session& session) {
+  if (session.find_run(session.baseline) == nullptr && baseline_index_ < session.runs.size())
+    session.baseline = session.runs[baseline_index_].run->id;
   for (std::size_t i = 0; i < session.runs.size(); ++i)
-    if (session.runs[i].run->id == baseline_) baseline_index_ = i;
+    if (session.runs[i].run->id == session.baseline) baseline_index_ = i;
   std::erase_if(as_read_, [&](const auto& set) { return session.find_run(set.first) == nullptr; });
 }
 
@@ -149,7 +149,7 @@ void CompareModel::set_baseline(Session& session, std::size_t index) {
   if (index >= session.runs.size())
     throw InputError(Where{"set-baseline"},
                      fmt::format("there are {} runs; they count from 0", session.runs.size()));
-  baseline_ = session.runs[index].run->id;
+  session.baseline = session.runs[index].run->id;
   baseline_index_ = index;
 }
 
@@ -257,12 +257,6 @@ void CompareModel::write_state(const Session&, io::JsonWriter& out) const {
     out.close().close();
   }
   out.close().close();
-}
-
-const RunModel& baseline_run(const Session& session) {
-  const auto* compare = session.find_part<CompareModel>();
-  const OpenRun* chosen = compare == nullptr ? nullptr : session.find_run(compare->baseline());
-  return chosen == nullptr ? *session.runs.front().run : *chosen->run;
 }
 
 }  // namespace pipeloom::gui

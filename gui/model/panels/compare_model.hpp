@@ -54,8 +54,6 @@ class CompareModel : public Part {
   [[nodiscard]] const ComparisonResult* result() const { return result_.get(); }
   /// The run of the stack that others are compared with.
   void set_baseline(Session& session, std::size_t index);
-  /// RunModel::id of it; 0 before the first update.
-  [[nodiscard]] std::uint64_t baseline() const { return baseline_; }
   /// Whether ops are coloured by how they differ.
   void show_difference(Session& session, bool on);
   [[nodiscard]] bool shows_difference() const { return difference_; }
@@ -78,20 +76,16 @@ class CompareModel : public Part {
  private:
   [[nodiscard]] std::vector<RunPtr> ordered_runs(const Session& session) const;
   void apply_tints(Session& session) const;
-  void keep_baseline(const Session& session);
+  void keep_baseline(Session& session);
   void restore_clocks(Session& session);
 
   std::shared_ptr<const ComparisonResult> result_;
   std::vector<std::uint64_t> asked_;
-  std::uint64_t baseline_ = 0;
   std::size_t baseline_index_ = 0;
   int step_ = 0;
   /// Run with clocks set right -> the run as it was read.
   std::map<std::uint64_t, RunPtr> as_read_;
   bool difference_ = false;
 };
-
-/// The run of the stack that others are compared with; the first unless somebody chose another. REQUIRES: a run.
-[[nodiscard]] const RunModel& baseline_run(const Session& session);
 
 }  // namespace pipeloom::gui

@@ -78,6 +78,7 @@ constexpr Setting kSettings[] = {{"dark", write_member<&Preferences::dark>},
                                  {"wheel_zooms", write_member<&Preferences::wheel_zooms>},
                                  {"panels", write_member<&Preferences::panels>},
                                  {"splits", write_member<&Preferences::splits>},
+                                 {"tabs", write_member<&Preferences::tabs>},
                                  {"recent", write_member<&Preferences::recent>}};
 
 const Setting* find_setting(std::string_view key) {
@@ -126,6 +127,7 @@ void read_preferences(std::string_view text, const std::string& name, Preference
   take_map(object->find("panels"), out.panels, [](bool) { return true; });
   take_map(object->find("splits"), out.splits,
            [](double split) { return std::isfinite(split) && std::abs(split) < 1e6; });
+  take_map(object->find("tabs"), out.tabs, [](const std::string&) { return true; });
   if (!is_palette(out.palette)) out.palette = preferences.palette;
   if (!(out.scale == 0 || (out.scale >= 0.5 && out.scale <= 4))) out.scale = preferences.scale;
   const io::Value* recent = object->find("recent");

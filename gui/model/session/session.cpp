@@ -23,6 +23,11 @@ const OpenRun* Session::find_run(std::uint64_t id) const {
   return found == runs.end() ? nullptr : &*found;
 }
 
+const OpenRun* Session::baseline_run() const {
+  if (const OpenRun* chosen = find_run(baseline)) return chosen;
+  return runs.empty() ? nullptr : &runs.front();
+}
+
 namespace {
 
 bool shows_all(const ViewState& view, Span span) {

@@ -37,6 +37,10 @@ struct OpenRun {
   bool live = false;
   /// Ticked in the table of schedules, or opened for comparison.
   bool compared = false;
+  /// What the stack calls it, where that is not its own title.
+  std::string name = {};
+
+  [[nodiscard]] const std::string& title() const { return name.empty() ? run->title : name; }
 };
 
 /// What the user set for the program as a whole; kept between sessions.
@@ -48,6 +52,7 @@ struct Preferences {
   bool wheel_zooms = false;              ///< plain wheel zooms instead of scrolling
   std::map<std::string, bool> panels;    ///< panel id -> open; absent: its default
   std::map<std::string, double> splits;  ///< splitter id -> share or pixels
+  std::map<std::string, std::string> tabs;  ///< where panels share a place -> id of the one in front
   std::vector<std::string> recent;
 };
 
@@ -62,6 +67,8 @@ struct Session {
 
   std::vector<OpenRun> runs;
   std::size_t active = 0;  ///< the run that panels speak of; an index of `runs`
+  /// RunModel::id of the run that others are compared with; the first one while there is no such run.
+  std::uint64_t baseline = 0;
 
   ViewState view;
   Selection selection;
@@ -86,13 +93,6 @@ struct Session {
     parts_.emplace_back(typeid(T), std::make_unique<T>(*this));
     return static_cast<T&>(*parts_.back().second);
   }
-  /// The same if somebody asked for it before; null otherwise.
-  template <class T>
-  [[nodiscard]] const T* find_part() const {
-    for (const auto& [type, part] : parts_)
-      if (type == typeid(T)) return static_cast<const T*>(part.get());
-    return nullptr;
-  }
   [[nodiscard]] const std::vector<std::pair<std::type_index, std::unique_ptr<Part>>>& parts() const {
     return parts_;
   }
@@ -100,6 +100,8 @@ struct Session {
   /// Null if nothing is open.
   [[nodiscard]] const RunModel* active_run() const;
   [[nodiscard]] const OpenRun* find_run(std::uint64_t id) const;
+  /// Null if nothing is open.
+  [[nodiscard]] const OpenRun* baseline_run() const;
   /// Puts `run` in the place of the live run, or below the others if there is none; the view stays unless the new run
   /// has another span and everything was visible.
   void show_live(RunPtr run);

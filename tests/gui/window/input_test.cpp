@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gui/app.hpp"
+#include "gui/platform/font_data.hpp"
 #include "gui/platform/fonts.hpp"
 #include "gui/platform/imgui_input.hpp"
 #include "gui/platform/tab_order.hpp"
@@ -244,8 +245,8 @@ TEST_CASE("fonts: every scale has letters of its own size, and all the signs") {
   const auto platform = open_null({640, 480});
   for (const float scale : {0.5F, 1.0F, 1.25F, 2.0F, 4.0F}) {
     const Fonts fonts = use_fonts(build_fonts(scale), *platform);
-    CHECK(fonts.font->FontSize == std::round(kFontPixels * scale));
-    CHECK(fonts.small->FontSize == std::round(kSmallFontPixels * scale));
+    CHECK(fonts.font->FontSize == std::round(kFontPixels * scale * text_face().height));
+    CHECK(fonts.small->FontSize == std::round(kSmallFontPixels * scale * text_face().height));
     for (const int sign : {0x41, 0xE9, 0xB5, 0x3B1, 0x2026, 0x2192, 0x2264, 0x25B2, 0x2713})
       CHECK(fonts.font->FindGlyphNoFallback(static_cast<ImWchar>(sign)) != nullptr);
     CHECK(ImGui::GetIO().Fonts->IsBuilt());

@@ -1,0 +1,62 @@
+#pragma once
+
+// Runs that the user keeps as they are, so that what comes next is compared with them. A snapshot is a run and the configuration that made
+// it. It stands on the chart once the run under edit is another; changing a parameter never moves it.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gui/model/edit/config_model.hpp"
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
+
+namespace pipeloom::gui {
+
+struct Snapshot {
+  std::string name;
+  RunPtr run;
+  Assignments config;
+  bool shown = true;  ///< on the chart, where it differs from the run under edit
+};
+
+/// What each of several configurations is called beside the others: its schedule, and the keys that not all of them have alike.
+/// {"1f1b", "1f1b \u00b7 transfer blocking"}; equal ones are called alike.
+[[nodiscard]] std::vector<std::string> distinct_titles(const std::vector<Assignments>& configs);
+
+class Snapshots : public Part {
+ public:
+  explicit Snapshots(Session&) {}
+
+  [[nodiscard]] const std::vector<Snapshot>& all() const { return all_; }
+  /// Keeps the run under edit and makes it the baseline. "" names it after what it is. Throws InputError where there is none, where it is still
+  /// being computed, and where a snapshot has this name.
+  void take(Session& session, std::string_view name);
+  /// Its configuration is under edit again, as one step of undo. Throws InputError for a name that no snapshot has.
+  void restore(Session& session, std::string_view name);
+  /// On the chart or not.
+  void show(Session& session, std::string_view name, bool on);
+  void remove(Session& session, std::string_view name);
+
+  bool update(Session& session) override;
+  [[nodiscard]] std::string_view state_key() const override { return "snapshots"; }
+  /// [{"name", "step_time", "bubble_ratio", "peak_bytes", "shown"}], oldest first; times in the run's unit.
+  void write_state(const Session& session, io::JsonWriter& out) const override;
+
+ private:
+  [[nodiscard]] Snapshot& find(std::string_view name);
+  [[nodiscard]] std::string fresh_name(const Assignments& config) const;
+  void stack(Session& session);
+  void name_runs(Session& session);
+
+  std::vector<Snapshot> all_;
+  std::vector<std::uint64_t> stacked_;  // RunModel::id of those that stood on the chart in the frame before
+  std::string live_title_;
+  // What it was made of: the revision of the configuration, and how often snapshots came and went.
+  std::uint64_t titled_revision_ = 0;
+  std::uint64_t titled_changes_ = 0;
+  std::uint64_t changes_ = 1;
+};
+
+}  // namespace pipeloom::gui
