@@ -13,7 +13,7 @@ from . import _core, _program
 from ._errors import InputError
 from ._results import Comparison, Plan, Result, Sweep, Validation
 from ._run import Run, _again
-from ._source import Source, arguments, plain, request_fields
+from ._source import COUNTS, Source, arguments, plain, request_fields
 
 
 def simulate(
@@ -93,8 +93,10 @@ def _config_input(source: Source, given: Mapping[str, Any]) -> tuple[list[str], 
     fields = request_fields(source, given)
     if "schedule" in fields and "file" not in fields:
         config: dict[str, Any] = {"schedule": fields.pop("schedule")}
-        config.update({name: int(fields.pop(name)) for name in ("ranks", "microbatches", "chunks") if name in fields})
+        config.update({name: int(fields.pop(name)) for name in COUNTS if name in fields})
         fields.update(file="configuration", text=json.dumps(config))
+    # These commands have no options for counts; a configuration takes them like any key.
+    fields["set"] = [f"{name}={fields.pop(name)}" for name in COUNTS if name in fields] + fields["set"]
     return arguments(fields)
 
 
@@ -106,7 +108,10 @@ def validate(source: Source, *, target: str | None = None, set: Mapping[str, Any
     words, text = _config_input(source, {**counts, "set": set})
     answer = _program.call(["validate", *words, *_options({"target": target}), "--json"], text)
     data = json.loads(answer.out)
-    lines = [item["message"] for item in data.get("diagnostics", [])]
+    torch = data.get("torch", {})
+    lines = [item["message"] for item in [*data.get("diagnostics", []), *torch.get("assertions", [])]]
+    if not torch.get("loads", True):
+        lines.append(f"PyTorch refuses it: {torch['exception']}: {torch['message']}")
     return Validation({**data, "ok": answer.code == 0, "lines": lines})
 
 

@@ -22,11 +22,24 @@ def test_validate_answers() -> None:
     assert not pl.validate(pl.Schedule([["0B0", "0F0"]]))
 
 
+def test_validate_says_what_pytorch_does(tmp_path: Path) -> None:
+    # Rank 1 computes before it receives: PyTorch loads the file and fails while it runs.
+    lowered = tmp_path / "lowered.csv"
+    lowered.write_text("0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\n"
+                       "1F0,1RECV_F0,1B0,1SEND_B0,1REDUCE_GRAD,1WAIT_REDUCE_GRAD,1WAIT_SEND_B0\n")
+    verdict = pl.validate(lowered, target="2.15")
+    assert not verdict and any("1F0 stands before 1RECV_F0" in line for line in verdict.lines)
+    twice = tmp_path / "twice.csv"
+    twice.write_text("0F0,0F0,0B0\n1F0,1B0\n")
+    assert any(line.startswith("PyTorch refuses it: AssertionError") for line in pl.validate(twice, target="2.15").lines)
+
+
 def test_convert() -> None:
     run = pl.simulate("1f1b", ranks=2, microbatches=2)
     text = pl.convert("1f1b", "torch-compute", ranks=2, microbatches=2)
     assert text == run.to_bytes("torch-compute").decode() == pl.convert(run, "torch-compute")
     assert text.splitlines()[1].replace(",,", ",").strip(",") == "1F0,1B0,1F1,1B1"
+    assert pl.convert({"schedule": "1f1b"}, "torch-compute", ranks=2, microbatches=2) == text
     comms = pl.convert("1f1b", "torch-comms", ranks=2, microbatches=2, target="2.15")
     assert "0SEND_F0" in comms and "0WAIT_REDUCE_GRAD" in comms
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pipeloom as pl
 import pipeloom.torch as pt
 import pytest
-from pipeloom.torch import _lowering, _medians, _source
+from pipeloom.torch import _lowering, _medians, _record, _source
 from pipeloom.torch._lowered import run_lowered
 from pipeloom.torch._medians import Timed
 
@@ -203,6 +204,125 @@ def test_pairs_of_a_function_of_its_own() -> None:
 def test_steps_without_backward_are_refused() -> None:
     with pytest.raises(pt.InputError, match="stage 0 ran no backward"):
         _medians.costs_of([timed(0, "0F0", 0, 1)], [0], 1)
+
+
+# --- hooks ---
+
+
+class FakeStage:
+    """As much of a stage as the hooks stand in for."""
+
+    def __init__(self, stage_index: int, last: bool) -> None:
+        self.stage_index, self.is_last = stage_index, last
+
+    def forward_one_chunk(self, microbatch: int, *_: object, **__: object) -> str:
+        return f"output {microbatch}"
+
+    def backward_one_chunk(self, microbatch: int, loss: object = None, full_backward: bool = True) -> None:
+        pass
+
+    def backward_weight_one_chunk(self, microbatch: int, last_backward: bool = False) -> None:
+        pass
+
+
+class FakeSchedule:
+    def __init__(self) -> None:
+        self._stages = [FakeStage(0, False), FakeStage(1, True)]
+        self._comp_type_to_function_map: dict[object, object] = {}
+
+    def _step_microbatches(self) -> None:
+        first, last = self._stages
+        first.forward_one_chunk(0)
+        last.forward_one_chunk(0)
+        self._maybe_compute_loss(last)
+        last.backward_one_chunk(0, full_backward=False)
+        last.backward_weight_one_chunk(0)
+        first.backward_one_chunk(0)
+
+    def _maybe_compute_loss(self, stage: FakeStage) -> None:
+        pass
+
+
+class Ticks:
+    """A clock that goes on by one whenever it is looked at."""
+
+    origin = 0.0
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def mark(self) -> int:
+        self.now += 1
+        return self.now
+
+    def since_origin(self, mark: int) -> float:
+        return float(mark)
+
+    def settle(self) -> None:
+        pass
+
+
+def test_hooks_time_what_the_runtime_calls_and_leave_nothing_behind() -> None:
+    schedule = FakeSchedule()
+    hooks = _record._Hooks(schedule, Ticks(), None)
+    schedule._step_microbatches()
+    schedule._step_microbatches()
+    hooks.remove()
+    rows = hooks.rows(3)
+    assert [row.op for row in rows[:5]] == ["0F0", "1F0", "1I0", "1W0", "0B0"]
+    assert [row.step for row in rows] == [0] * 5 + [1] * 5
+    assert {row.rank for row in rows} == {3}
+    # Two looks for each op, and a third one behind the loss, which the last stage's forward ends with.
+    assert [(row.start, row.end) for row in rows[:3]] == [(1, 2), (3, 5), (6, 7)]
+    assert not [name for one in (schedule, *schedule._stages) for name in vars(one) if name in ("forward_one_chunk", "_step_microbatches")]
+
+
+def test_hooks_take_a_pair_of_ones_own_as_one() -> None:
+    schedule = FakeSchedule()
+    first, last = schedule._stages
+
+    def overlap(action: object, context: object) -> None:
+        first.forward_one_chunk(1)
+        last.backward_one_chunk(0)
+
+    class Kind(str):
+        value = "OVERLAP_F_B"
+
+    pair = Kind("OVERLAP_F_B")
+    schedule._comp_type_to_function_map = {pair: overlap}
+    hooks = _record._Hooks(schedule, Ticks(), None)
+    parts = [types.SimpleNamespace(stage_index=0, computation_type=types.SimpleNamespace(value="F"), microbatch_index=1),
+             types.SimpleNamespace(stage_index=1, computation_type=types.SimpleNamespace(value="B"), microbatch_index=0)]
+    schedule._comp_type_to_function_map[pair](types.SimpleNamespace(sub_actions=parts), None)  # type: ignore[operator]
+    hooks.remove()
+    rows = hooks.rows(0)
+    assert [row.op for row in rows] == ["0F1", "1B0"]
+    assert (rows[0].start, rows[0].end) == (rows[1].start, rows[1].end)
+    assert schedule._comp_type_to_function_map[pair] is overlap
+
+
+def test_events_of_a_gpu_are_read_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = []
+
+    class Event:
+        def __init__(self, enable_timing: bool) -> None:
+            assert enable_timing
+            self.at = 0.0
+
+        def record(self) -> None:
+            self.at = 7.0 + len(waits)
+
+        def elapsed_time(self, other: "Event") -> float:
+            return other.at - self.at
+
+    cuda = types.SimpleNamespace(Event=Event, synchronize=lambda: waits.append(1))
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    clock = _record._CudaClock()
+    assert len(waits) == 2  # before and after the origin, and no more until the end
+    mark = clock.mark()
+    assert len(waits) == 2
+    clock.settle()
+    assert (len(waits), clock.since_origin(mark)) == (3, 1.0)
 
 
 # --- costs for other stages ---

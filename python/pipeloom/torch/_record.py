@@ -44,7 +44,7 @@ class Recording:
         if self._hooks is not None:
             raise InputError("a recording measures one with block; make another one with record(schedule)")
         dist.barrier(group=self._group)
-        self._hooks = _Hooks(self._schedule, _clock_of(self._schedule), self._skip if self._memory else -1)
+        self._hooks = _Hooks(self._schedule, _clock_of(self._schedule), self._skip if self._memory else None)
         return self
 
     def __exit__(self, failed: Any, *_: Any) -> None:
@@ -188,7 +188,7 @@ def _clock_of(schedule: Any) -> Any:
 class _Hooks:
     """Stands in for methods of the schedule and its stages, and takes the time around them."""
 
-    def __init__(self, schedule: Any, clock: Any, bytes_step: int) -> None:
+    def __init__(self, schedule: Any, clock: Any, bytes_step: Optional[int]) -> None:
         self.schedule = schedule
         self.clock = clock
         self.kept: dict[int, int] = {}
@@ -299,5 +299,6 @@ class _Hooks:
         """Times in ms since the clock's origin."""
         since = self.clock.since_origin
         return [
-            Timed(step, rank, stage, kind, microbatch, since(start), since(end)) for step, stage, kind, microbatch, start, end in self._marks
+            Timed(step, rank, stage, kind, microbatch, since(start), since(end))
+            for step, stage, kind, microbatch, start, end in self._marks
         ]

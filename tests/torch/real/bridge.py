@@ -1,10 +1,11 @@
 """pipeloom.torch with a real torch: every schedule, plans, and broken lists, on gloo ranks of this machine.
 
-    bridge.py trains | broken | newer
+    bridge.py trains | broken | options | newer
 
 trains   all schedules that can be written for PyTorch in the shapes of training_files.py, and PLANS plans: load_schedule, two steps, and
          loss and all gradients against the unsplit model; check_gradients has to agree
 broken   variants of good lists (broken.py): what load_schedule says of each, on every rank, against what PyTorch does with it
+options  options of a step: what they make is compared with this package's lowering and trains right, or is refused before it starts
 newer    a release that nobody knows (the torch at hand under another number): its own lists are compared, refused where they differ
 
 Prints what is not as it should be and a table; exits with 1 if anything is not.
@@ -154,6 +155,24 @@ def broken():
     return misses + alarms
 
 
+def options():
+    """(schedule, options, the beginning of what must be said)"""
+    deferred = {"runtime_options": {"defer_pp_recv": True}}
+    wanted = [(name, given, "right") for name in ("1f1b", "zbv", "interleaved-1f1b", "dualpipe-v") for given in (
+        {"max_outstanding_sends": 1}, {"max_outstanding_sends": 2}, {"unshard_lookahead": "auto"}, {"defer_reduce_grad_wait": True},
+        {"runtime_options": {"max_active_stages": 2}})]
+    wanted += [("1f1b", deferred, "right"), ("zbv", deferred, "refuses"), ("v-half", deferred, "refuses"),
+               ("zbv", {"max_sends": 2}, "refuses unknown option max_sends"),
+               ("dualpipe-v", {"runtime_options": {"max_active_stages": 1}}, "refuses")]
+    failed = 0
+    for name, given, expected in wanted:
+        said = train(name, 8, None, 4, given)
+        right = said.startswith(expected)
+        failed += not right
+        print(f"{'as it should be' if right else 'NOT'}: {name}, {given}: {said[:200]}", flush=True)
+    return failed
+
+
 def swapped(rows):
     """Another pass, as a coming release may have one: the last two actions of each rank exchanged."""
     return {rank: [*row[:-2], row[-1], row[-2]] for rank, row in ADD_WAIT_SEND(rows).items()}
@@ -181,7 +200,7 @@ def newer():
 
 def main():
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    sys.exit(1 if {"trains": trains, "broken": broken, "newer": newer}[sys.argv[1]]() else 0)
+    sys.exit(1 if {"trains": trains, "broken": broken, "options": options, "newer": newer}[sys.argv[1]]() else 0)
 
 
 if __name__ == "__main__":
