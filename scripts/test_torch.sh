@@ -75,7 +75,7 @@ for schedule in 1f1b zb-h1 interleaved-1f1b; do
 done
 
 echo "pipeloom.torch with torch $release"
-for part in trains broken options newer; do
+for part in trains broken options sharded newer; do
   "$python" "$tools/bridge.py" "$part" || failed=1
 done
 "$python" "$tools/loop_closed.py" "$folder/loop" || failed=1

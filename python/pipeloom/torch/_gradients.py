@@ -53,7 +53,8 @@ def check_gradients(
     Every rank calls it. `x` and `target` are those of the last `step` if left out. A copy of `model` gets the stages' parameters, so its
     values do not matter; the names do: a parameter is called in it as in its stage, or, if the model is a sequence of as many modules as
     there are stages, as in the module of that index; `names(stage, name)` says it otherwise. Gradients of the stages are emptied before
-    and after. Dropout and other chance must be off. All parameters are gathered on each rank: meant for small models.
+    and after. Dropout and other chance must be off, and replicas must get the same batch. All parameters are gathered on each rank:
+    meant for small models.
 
     Raises InputError where a name is not in the model or there is no batch.
     """
@@ -102,9 +103,13 @@ def _clear(schedule: Any) -> None:
 
 def _state(module: Any) -> dict[str, tuple[Any, Any]]:
     """By name a parameter's values and gradient, on the CPU."""
-    return {
-        name: (one.detach().cpu(), None if one.grad is None else one.grad.detach().cpu()) for name, one in module.named_parameters()
-    }
+    return {name: (_whole(one), None if one.grad is None else _whole(one.grad)) for name, one in module.named_parameters()}
+
+
+def _whole(tensor: Any) -> Any:
+    """A tensor on the CPU, of one that is sharded all parts."""
+    tensor = tensor.detach()
+    return (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).cpu()
 
 
 def _gathered(mine: dict[int, Any], group: Any) -> dict[int, Any]:

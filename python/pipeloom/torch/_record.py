@@ -270,14 +270,13 @@ class _Hooks:
         """Runs a forward and counts the bytes that it keeps for its backward; parameters and buffers are there anyway."""
         import torch
 
-        own = {one.untyped_storage().data_ptr() for one in (*stage.submod.parameters(), *stage.submod.buffers())}
+        own = _storages(stage.submod)
         kept: dict[int, int] = {}
 
         def pack(tensor: Any) -> Any:
             if type(tensor) in (torch.Tensor, torch.nn.Parameter):
                 storage = tensor.untyped_storage()
-                if storage.data_ptr() not in own:
-                    kept[storage.data_ptr()] = storage.nbytes()
+                kept[storage.data_ptr()] = storage.nbytes()
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
@@ -285,15 +284,14 @@ class _Hooks:
         for output in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(output, torch.Tensor):
                 pack(output)
-        self.kept[stage.stage_index] = max(self.kept.get(stage.stage_index, 0), sum(kept.values()))
+        own |= _storages(stage.submod)  # sharded ones stand gathered elsewhere now
+        bytes_kept = sum(size for place, size in kept.items() if place not in own)
+        self.kept[stage.stage_index] = max(self.kept.get(stage.stage_index, 0), bytes_kept)
         return result
 
     def static(self) -> dict[int, int]:
-        """Bytes of a stage's parameters and their gradients; what an optimizer keeps is not known here."""
-        return {
-            stage.stage_index: sum(one.numel() * one.element_size() * (2 if one.requires_grad else 1) for one in stage.submod.parameters())
-            for stage in self.schedule._stages
-        }
+        """Bytes of a stage's parameters and gradients, of sharded ones this rank's part; what an optimizer keeps is not known here."""
+        return {stage.stage_index: sum(map(_static_bytes, stage.submod.parameters())) for stage in self.schedule._stages}
 
     def rows(self, rank: int) -> list[Timed]:
         """Times in ms since the clock's origin."""
@@ -302,3 +300,14 @@ class _Hooks:
             Timed(step, rank, stage, kind, microbatch, since(start), since(end))
             for step, stage, kind, microbatch, start, end in self._marks
         ]
+
+
+def _static_bytes(parameter: Any) -> int:
+    own = getattr(parameter, "_local_tensor", parameter)
+    return int(own.numel() * own.element_size() * (2 if parameter.requires_grad else 1))
+
+
+def _storages(module: Any) -> set[int]:
+    """Where a module's parameters and buffers lie; of those that are sharded this rank's part."""
+    plain = [getattr(one, "_local_tensor", one) for one in (*module.parameters(), *module.buffers())]
+    return {one.untyped_storage().data_ptr() for one in plain}

@@ -1,11 +1,12 @@
 """pipeloom.torch with a real torch: every schedule, plans, and broken lists, on gloo ranks of this machine.
 
-    bridge.py trains | broken | options | newer
+    bridge.py trains | broken | options | sharded | newer
 
 trains   all schedules that can be written for PyTorch in the shapes of training_files.py, and PLANS plans: load_schedule, two steps, and
          loss and all gradients against the unsplit model; check_gradients has to agree
 broken   variants of good lists (broken.py): what load_schedule says of each, on every rank, against what PyTorch does with it
 options  options of a step: what they make is compared with this package's lowering and trains right, or is refused before it starts
+sharded  two ranks of a pipeline, each stage sharded by FSDP over two replicas: loss, gradients, and what is refused with FSDP only
 newer    a release that nobody knows (the torch at hand under another number): its own lists are compared, refused where they differ
 
 Prints what is not as it should be and a table; exits with 1 if anything is not.
@@ -70,6 +71,20 @@ def train(source, microbatches, chunks, world, options):
     return run_files.outcome_of(world, job)
 
 
+def finds_what_is_wrong():
+    """check_gradients where one gradient of stage 1 is half as large again; the difference that it says less one half is returned."""
+    def job(rank, store):
+        join(rank, 2, store)
+        schedule, modules = load("zbv", 4)
+        if 1 in modules:
+            modules[1][0].bias.register_hook(lambda gradient: gradient * 1.5)
+        x, target = run_files.batch(4)
+        check = pt.check_gradients(schedule, torch.nn.Sequential(*[run_files.layer(stage) for stage in range(4)]), x, target)
+        assert not check and check.worst_parameter == "1.0.bias" and check.loss_difference < run_files.TOLERANCE
+        return abs(check.worst - 0.5)
+    return run_files.outcome_of(2, job)
+
+
 def cases():
     """(name, source, microbatches, chunks, ranks), equal lists once."""
     seen = set()
@@ -113,6 +128,10 @@ def trains():
         if not said.startswith("right"):
             failed += 1
             print(f"{name} p={ranks} m={microbatches} chunks={chunks}: {said}", flush=True)
+    said = finds_what_is_wrong()
+    if not said.startswith("right"):
+        failed += 1
+        print(f"a wrong gradient: {said}")
     for name, count in counts.items():
         print(f"{name:26}" + ", ".join(f"{kind} {n}" for kind, n in sorted(count.items())))
     print(f"trains: {sum(n for count in counts.values() for n in count.values())} schedules, {failed} not right")
@@ -173,6 +192,48 @@ def options():
     return failed
 
 
+def train_sharded(source, microbatches, options):
+    """The largest relative difference to the unsplit model, on 2 x 2 ranks."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    def job(rank, store):
+        join(rank, 4, store)
+        mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("pipeline", "replica"))
+        group = mesh["pipeline"].get_group()
+
+        def build(stage, stages):
+            module = run_files.layer(stage)
+            fully_shard(module, mesh=mesh["replica"])
+            return PipelineStage(module, stage, stages, torch.device("cpu"), group=group)
+
+        try:
+            schedule = pt.load_schedule(source, build, microbatches, run_files.loss_of, group=group, **options)
+        except pt.ScheduleError as error:
+            raise run_files.Refused(str(error)) from error
+        x, target = run_files.batch(microbatches)
+        pt.step(schedule, x, target)
+        whole = torch.nn.Sequential(*[run_files.layer(stage) for stage in range(schedule.pipeloom.stages)])
+        check = pt.check_gradients(schedule, whole)
+        return max(check.worst, check.loss_difference)
+    return run_files.outcome_of(4, job)
+
+
+def sharded():
+    every = {"max_outstanding_sends": 2, "unshard_lookahead": "auto", "defer_reduce_grad_wait": True}
+    bare = pl.convert("zbv", to="torch-comms", ranks=2, microbatches=4).replace("0UNSHARD,", "", 1)
+    failed = 0
+    for name, source, given, expected in (
+        *((name, name, given, "right") for name in ("1f1b", "zbv", "interleaved-zb", "dualpipe-v") for given in ({}, every)),
+        ("zbv without an UNSHARD", bare, {}, "refuses a stage is sharded by FSDP"),
+    ):
+        said = train_sharded(source, 4, given)
+        right = said.startswith(expected)
+        failed += not right
+        print(f"{'as it should be' if right else 'NOT'}: {name}, {given}: {said[:200]}", flush=True)
+    return failed
+
+
 def swapped(rows):
     """Another pass, as a coming release may have one: the last two actions of each rank exchanged."""
     return {rank: [*row[:-2], row[-1], row[-2]] for rank, row in ADD_WAIT_SEND(rows).items()}
@@ -200,7 +261,8 @@ def newer():
 
 def main():
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    sys.exit(1 if {"trains": trains, "broken": broken, "options": options, "newer": newer}[sys.argv[1]]() else 0)
+    parts = {"trains": trains, "broken": broken, "options": options, "sharded": sharded, "newer": newer}
+    sys.exit(1 if parts[sys.argv[1]]() else 0)
 
 
 if __name__ == "__main__":
