@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from ._actions import ComputeList
-from .. import ScheduleError, convert
+from .. import InputError, ScheduleError, convert
 
 #: Releases whose lowered lists were compared with this package's, cell by cell, for hundreds of shapes.
 RELEASES = ("2.10", "2.13", "2.14", "2.15")
@@ -38,9 +38,13 @@ def _number(release: str) -> tuple[int, int]:
 
 
 def expected_rows(path: str, target: str, options: Mapping[str, Any]) -> list[list[str]]:
-    """How this package lowers a compute-only file for a release. Raises InputError where the options make it hang or train wrong."""
-    given = {AS_CONVERT.get(name, name): value for name, value in options.items() if name in LOWERING and value not in (None, False)}
-    text = convert(path, to="torch-comms", target=target, **given)
+    """How this package lowers a compute-only file for a release. Raises ScheduleError where the options make it hang or train wrong."""
+    chosen = {name: value for name, value in options.items() if name in LOWERING and value not in (None, False)}
+    try:
+        text = convert(path, to="torch-comms", target=target, **{AS_CONVERT.get(name, name): value for name, value in chosen.items()})
+    except InputError as error:
+        said = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+        raise ScheduleError(f"with {said or 'no options'}: {error.message}") from error
     return [line.split(",") for line in text.splitlines()]
 
 
