@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <optional>
 #include <set>
 #include <string>
@@ -151,7 +152,7 @@ class Tabs {
     choose();
     ImGui::PushID(place_);
     begin_frame("tabs", area_);
-    pad_ = pad_between();
+    fit_words();
     for (const View* view : views_) draw_word(*view);
     const float height = kTabHeight * ui_.skin.scale;
     close_button(ui_, *front_, area_.x + area_.width - height, area_.y, height);
@@ -182,18 +183,27 @@ class Tabs {
     chosen = front_->id;
   }
 
-  /// On each side of a word: less where the words need the room.
-  [[nodiscard]] float pad_between() const {
-    float words = kTabHeight * ui_.skin.scale;
-    for (const View* view : views_) words += ImGui::CalcTextSize(view->title).x;
-    const float free = (area_.width - words) / static_cast<float>(2 * views_.size());
-    return std::clamp(free, 2 * ui_.skin.scale, 12 * ui_.skin.scale);
+  [[nodiscard]] static float width_of(ImFont* font, const char* word) {
+    return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, word).x;
+  }
+
+  /// The room on each side of a word, in a size of letters in which all words have some.
+  void fit_words() {
+    const float least = 2 * ui_.skin.scale;
+    for (ImFont* font : {ui_.skin.font, ui_.skin.small}) {
+      font_ = font;
+      float words = kTabHeight * ui_.skin.scale;
+      for (const View* view : views_) words += width_of(font, view->title);
+      pad_ = (area_.width - words) / static_cast<float>(2 * views_.size());
+      if (pad_ >= least) break;
+    }
+    pad_ = std::clamp(pad_, least, 12 * ui_.skin.scale);
   }
 
   void draw_word(const View& view) {
     const float scale = ui_.skin.scale;
     const float height = kTabHeight * scale;
-    const ImVec2 size = ImGui::CalcTextSize(view.title);
+    const ImVec2 size(width_of(font_, view.title), font_->FontSize);
     const float width = size.x + 2 * pad_;
     ImGui::SetCursorScreenPos(ImVec2(area_.x + x_, area_.y));
     if (ImGui::InvisibleButton(view.id, ImVec2(width, height)))
@@ -202,7 +212,7 @@ class Tabs {
     const bool front = &view == front_;
     ImDrawList& draw = *ImGui::GetWindowDrawList();
     const float left = area_.x + x_ + pad_;
-    draw.AddText(ImVec2(left, area_.y + (height - size.y) / 2),
+    draw.AddText(font_, font_->FontSize, ImVec2(left, area_.y + (height - size.y) / 2),
                  front || ImGui::IsItemHovered() ? ui_.skin.text : ui_.skin.muted, view.title);
     if (front)
       draw.AddRectFilled(ImVec2(left, area_.y + height - 2 * scale), ImVec2(left + size.x, area_.y + height),
@@ -215,6 +225,7 @@ class Tabs {
   std::vector<const View*> views_;
   Area area_;
   const View* front_ = nullptr;
+  ImFont* font_ = nullptr;
   float pad_ = 0;
   float x_ = 0;
 };

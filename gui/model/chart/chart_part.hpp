@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gui/model/chart/chart_layout.hpp"
@@ -35,6 +36,8 @@ class ChartPart : public Part {
   std::map<std::uint64_t, OpTints> tints;
   /// By RunModel::id; while a run is in here, all its other ops are dimmed: what a search found.
   std::map<std::uint64_t, OpMatches> matches;
+  /// The time cursor, in ticks.
+  std::optional<double> cursor;
   /// By RunModel::id; made by a job when ViewState::colour is Slack.
   std::map<std::uint64_t, SlackLevels> slack;
 

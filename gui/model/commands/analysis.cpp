@@ -4,6 +4,7 @@
 #include <string>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/answer/cursor.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/panels/notes.hpp"
 #include "gui/model/panels/ops_table.hpp"
@@ -18,6 +19,12 @@ Ticks time_in(Session& session, std::string_view text) {
 }
 
 }  // namespace
+
+void cursor(Session& session, std::string_view text) {
+  const bool none = text == "none";
+  session.part<Cursor>().put(
+      session, none ? std::nullopt : std::optional(static_cast<double>(time_in(session, text))));
+}
 
 void mark(Session& session, std::string_view text) {
   toggle_mark(session, time_in(session, text), false);

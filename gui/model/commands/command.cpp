@@ -4,6 +4,7 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/answer/answer.hpp"
+#include "gui/model/answer/cursor.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"

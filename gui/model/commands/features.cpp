@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "gui/model/answer/cursor.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/export.hpp"
@@ -23,6 +24,7 @@ void start_features(Session& session) {
   (void)session.part<ScheduleEditor>();
   (void)session.part<Problems>();
   (void)session.part<Snapshots>();
+  (void)session.part<Cursor>();
   // Their panels may stand behind others.
   (void)session.part<CausesModel>();
   (void)session.part<DetailsPart>();

@@ -113,6 +113,7 @@ class ChartListBuilder {
   void add_range();
   void add_marks();
   void add_pointer();
+  void add_cursor();
 
   // chart_maps.cpp
   void add_minimap();

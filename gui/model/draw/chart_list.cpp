@@ -95,6 +95,7 @@ void ChartListBuilder::build() {
   add_range();
   add_marks();
   add_pointer();
+  add_cursor();
   add_minimap();
   add_overview();
 }

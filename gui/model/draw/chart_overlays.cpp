@@ -251,4 +251,20 @@ void ChartListBuilder::add_pointer() {
        (ink_.text & 0x00FFFFFFU) | 0x60000000U);
 }
 
+/// The time cursor, with what time it is on the ruler.
+void ChartListBuilder::add_cursor() {
+  const RunModel* run = session_.active_run();
+  if (!part_.cursor || run == nullptr) return;
+  const double x = std::round(layout_.x_of(*part_.cursor));
+  if (x < layout_.plot.x0 || x >= layout_.plot.x1) return;
+  quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.plot.y1}, ink_.accent);
+  const std::string text = duration_text(nearest_tick(*part_.cursor), run->timeline.unit);
+  const double width = fonts_.small.width(text) + 8 * scale_;
+  const double left =
+      std::clamp(x - width / 2, layout_.plot.x0, std::max(layout_.plot.x1 - width, layout_.plot.x0));
+  const double y = layout_.ruler.y0 + 1;
+  quad(list_.front, {left, y, left + width, y + fonts_.small.height + 2 * scale_}, ink_.accent);
+  label(list_.front_labels, left + 4 * scale_, y + scale_, text, ink_.background);
+}
+
 }  // namespace pipeloom::gui

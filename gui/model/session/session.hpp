@@ -48,10 +48,10 @@ struct Preferences {
   bool dark = true;
   std::string palette = "default";  ///< "default", "colour-blind", "greyscale"
   bool hatching = false;
-  double scale = 0;                      ///< 0: the display's own
-  bool wheel_zooms = false;              ///< plain wheel zooms instead of scrolling
-  std::map<std::string, bool> panels;    ///< panel id -> open; absent: its default
-  std::map<std::string, double> splits;  ///< splitter id -> share or pixels
+  double scale = 0;                         ///< 0: the display's own
+  bool wheel_zooms = false;                 ///< plain wheel zooms instead of scrolling
+  std::map<std::string, bool> panels;       ///< panel id -> open; absent: its default
+  std::map<std::string, double> splits;     ///< splitter id -> share or pixels
   std::map<std::string, std::string> tabs;  ///< where panels share a place -> id of the one in front
   std::vector<std::string> recent;
 };

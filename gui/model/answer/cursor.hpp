@@ -1,0 +1,79 @@
+#pragma once
+
+// A moment of the active run: what every rank holds then. It is put anywhere, steps from one start of an op to the next, and plays, over
+// the measured range where there is one.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
+#include "sim/memory.hpp"
+
+namespace pipeloom::gui {
+
+/// How many microbatches each rank has in flight at any moment of the first step: from the start of their F to the end of what frees them.
+class InFlight {
+ public:
+  /// O(ops).
+  explicit InFlight(RunPtr run);
+  /// O(log ops).
+  [[nodiscard]] int at(Rank rank, Ticks time) const;
+  /// Starts of ops of all ranks around a time; nothing where there is none. O(ranks log ops).
+  [[nodiscard]] std::optional<Ticks> next_start(Ticks time) const;
+  [[nodiscard]] std::optional<Ticks> start_before(Ticks time) const;
+
+ private:
+  struct Sums {
+    int taken = 0;
+    int given = 0;
+  };
+  /// Sums in front of every kEvery-th work op.
+  static constexpr std::size_t kEvery = 256;
+  [[nodiscard]] std::size_t count(std::size_t rank, Ticks time, bool starts) const;
+  [[nodiscard]] Sums before(std::size_t rank, std::size_t position) const;
+
+  RunPtr run_;
+  std::shared_ptr<const MemoryModel> memory_;
+  ActivationEffects effects_;
+  std::vector<std::vector<std::uint32_t>> work_;  // [rank]: op indices but copies, which run beside the queue
+  std::vector<std::vector<Sums>> sums_;           // [rank]
+};
+
+class Cursor : public Part {
+ public:
+  explicit Cursor(Session&) {}
+
+  [[nodiscard]] std::optional<Ticks> time(Session& session) const;
+  /// Within the active run; nothing takes it away.
+  void put(Session& session, std::optional<double> time);
+  /// To the next start of an op of any rank, or the one before.
+  void step(Session& session, bool forward);
+  void play(Session& session, bool on);
+  [[nodiscard]] bool playing() const { return playing_; }
+  /// Null until a job has made it.
+  [[nodiscard]] const InFlight* in_flight() const { return in_flight_.get(); }
+  /// What the rank holds then; nothing where sizes are not known.
+  [[nodiscard]] static std::optional<Bytes> held(const RunModel& run, Rank rank, Ticks time);
+
+  bool update(Session& session) override;
+  [[nodiscard]] std::string_view state_key() const override { return "cursor"; }
+  /// {"time", "playing", "in_flight": [per rank], "memory_bytes": [per rank]}, or null.
+  void write_state(const Session& session, io::JsonWriter& out) const override;
+
+ private:
+  void ask(Session& session);
+
+  std::optional<double> time_;
+  bool playing_ = false;
+  std::uint64_t asked_ = 0;
+  std::shared_ptr<const InFlight> in_flight_;
+};
+
+/// A whole run, or range, is played in so many seconds.
+inline constexpr double kPlaySeconds = 10;
+
+}  // namespace pipeloom::gui
