@@ -180,7 +180,9 @@ def options():
     wanted = [(name, given, "right") for name in ("1f1b", "zbv", "interleaved-1f1b", "dualpipe-v") for given in (
         {"max_outstanding_sends": 1}, {"max_outstanding_sends": 2}, {"unshard_lookahead": "auto"}, {"defer_reduce_grad_wait": True},
         {"runtime_options": {"max_active_stages": 2}})]
-    wanted += [("1f1b", deferred, "right"), ("zbv", deferred, "refuses with defer_pp_recv=True"), ("v-half", deferred, "refuses with defer"),
+    wanted += [("1f1b", deferred, "right"),
+               ("zbv", deferred, "refuses with defer_pp_recv=True"),
+               ("v-half", deferred, "refuses with defer_pp_recv=True"),
                ("zbv", {"max_sends": 2}, "refuses unknown option max_sends"),
                ("dualpipe-v", {"runtime_options": {"max_active_stages": 1}}, "refuses with max_active_stages=1")]
     failed = 0
