@@ -37,11 +37,12 @@ std::string word_of(const std::string& key) {
 std::set<std::string> differing_keys(const std::vector<Assignments>& configs) {
   std::set<std::string> keys;
   for (const Assignments& config : configs)
-    for (const auto& [key, value] : config)
-      if (key != kSchedule && std::ranges::any_of(configs, [&](const Assignments& other) {
-            return value_of(other, key) != value;
-          }))
-        keys.insert(key);
+    for (const auto& entry : config) {
+      const auto differs = [&](const Assignments& other) {
+        return value_of(other, entry.first) != entry.second;
+      };
+      if (entry.first != kSchedule && std::ranges::any_of(configs, differs)) keys.insert(entry.first);
+    }
   return keys;
 }
 
