@@ -20,6 +20,9 @@ constexpr ImGuiWindowFlags kHost = ImGuiWindowFlags_NoDecoration | ImGuiWindowFl
 constexpr float kSplitter = 4;
 constexpr float kTopHeight = 76;
 constexpr float kTabHeight = 34;
+/// Fields and their labels need as much, where they get it.
+constexpr float kLeastColumn = 240;
+constexpr double kMostColumn = 0.45;
 /// A narrower window has no right column.
 constexpr float kLeastForRight = 1360;
 // Shares of the window at first start.
@@ -352,12 +355,13 @@ class Carver {
     if (!any) return std::nullopt;
     double& share = split_at(ui_, id, usual);
     const float bar = kSplitter * ui_.skin.scale;
-    const float width = all_.width * static_cast<float>(share);
+    const float least = std::min(kLeastColumn * ui_.skin.scale, static_cast<float>(kMostColumn) * all_.width);
+    const float width = std::max(all_.width * static_cast<float>(share), least);
     const float x = on_left ? rest_.x : rest_.x + rest_.width - width;
     const float bar_x = on_left ? x + width : x - bar;
     const double moved =
         static_cast<double>(splitter(ui_, id, {bar_x, rest_.y, bar, rest_.height}, true) / all_.width);
-    share = std::clamp(share + (on_left ? moved : -moved), 0.08, 0.45);
+    share = std::clamp(share + (on_left ? moved : -moved), 0.08, kMostColumn);
     rest_.width -= width + bar;
     if (on_left) rest_.x += width + bar;
     return Area{x, rest_.y, width, rest_.height};
