@@ -59,7 +59,9 @@ void set_word(io::Document& document, std::string_view key, const std::string& t
 /// Throws InputError where --set says what an option says too: one of them would be ignored.
 void require_single_voice(io::Document& document, const ModelOptions& options) {
   io::inline_costs_file(document);
-  std::vector<Typed> all = {{"MODEL", "costs.model", nullptr}, {"--schedule", "schedule", &options.schedule}};
+  std::vector<Typed> all = {{"--schedule", "schedule", &options.schedule}};
+  // A configuration in its place names its own.
+  if (!options.model.empty()) all.push_back({"MODEL", "costs.model", nullptr});
   for (const auto& list : {words_of(options), shape_of(options), sizes_of(options)})
     all.insert(all.end(), list.begin(), list.end());
   for (const Typed& typed : all) {

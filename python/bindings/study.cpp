@@ -30,12 +30,13 @@ struct Watch {
   std::atomic<bool> stop = false;
 };
 
-/// Tells `progress` how far it is. True if it raised, or returned False.
+/// Tells `progress` how far it is. True if it raised, or returned what counts as false; None goes on.
 bool tell(const nb::object& progress, const Watch& watch) {
   const nb::gil_scoped_acquire gil;
   if (progress.is_none() || watch.all == 0) return false;
   try {
-    return progress(watch.done.load(), watch.all.load()).is(nb::bool_(false));
+    const nb::object answer = progress(watch.done.load(), watch.all.load());
+    return !answer.is_none() && PyObject_IsTrue(answer.ptr()) == 0;
   } catch (nb::python_error& error) {
     error.restore();
     return true;
@@ -56,7 +57,8 @@ Sweep sweep_watched(const std::string& grid, const std::string& path, Control co
   while (working.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
     if (!watch.stop && (signal_raised() || tell(progress, watch))) watch.stop = true;
   }
-  tell(progress, watch);
+  // Nothing may be called in Python while an error waits to be raised there.
+  if (!watch.stop) tell(progress, watch);
   return working.get();
 }
 

@@ -7,17 +7,17 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _core, _program
 from ._errors import InputError
 from ._results import Comparison, Plan, Result, Sweep, Validation
 from ._run import Run, _again
-from ._source import COUNTS, Source, arguments, plain, request_fields
+from ._source import BINARY, COUNTS, Source, arguments, no_option, plain, request_fields
 
 
 def simulate(
-    source: Source, *, ranks: int | None = None, microbatches: int | None = None, chunks: int | None = None,
+    source: Source, *, ranks: SupportsIndex | None = None, microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None,
     costs: Any = None, memory: Any = None, options: Mapping[str, Any] | None = None, step: Mapping[str, Any] | None = None,
     set: Mapping[str, Any] | None = None, metrics: bool = True,
 ) -> Run:
@@ -25,7 +25,7 @@ def simulate(
 
     ``source`` is a schedule's name, a file (configuration or schedule), a configuration as a dict, or a ``Schedule`` by hand. ``costs`` is a dict as
     configurations have it, or a costs file; ``memory``, ``options`` and ``step`` likewise; ``set`` takes any key by its path,
-    ``{"costs.transfer.latency": 0.1}``. Counts are p, m and v: stages are p times v. ``metrics=False`` leaves out all but the timeline.
+    ``{"costs.transfer.latency": 0.1}``, and stands above all else. Counts are p, m and v: stages are p times v. ``metrics=False`` leaves out all but the timeline.
 
     Raises InputError where the input is wrong (file, line and column named), ScheduleError where the schedule refuses its parameters, HangError
     where it hangs, KeyboardInterrupt at Ctrl-C. The GIL is free while it works.
@@ -34,7 +34,21 @@ def simulate(
     33.0
     """
     given = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks, "costs": costs, "memory": memory, "options": options, "step": step, "set": set}
-    return _again(request_fields(source, given), metrics)
+    run = _again(_with_text(request_fields(source, given)), bool(metrics))
+    said = [name for name, value in given.items() if value is not None]
+    if said and not run.simulated:
+        raise InputError(f"{run.title} holds times, which say this themselves; leave {', '.join(said)} out")
+    return run
+
+
+def _with_text(fields: dict[str, Any]) -> dict[str, Any]:
+    """What a file holds now, so that the run stays what it is when the file changes. Binary files and folders are left to the reader."""
+    if "file" not in fields or "text" in fields or fields["file"] == "-":
+        return fields
+    try:
+        return {**fields, "text": Path(fields["file"]).read_text()}
+    except (OSError, ValueError):
+        return fields
 
 
 def read(file: str | os.PathLike[str], *others: str | os.PathLike[str], format: str | None = None,
@@ -68,15 +82,18 @@ def _options(values: Mapping[str, Any]) -> list[str]:
     """Keyword arguments as the command line's options: ``global_batch=1024`` is ``--global-batch 1024``."""
     out: list[str] = []
     for name, value in values.items():
+        if not name.isidentifier() or name in ("help", "json", "format"):
+            raise InputError(f"unknown option {name!r}; options are those of the command line, such as budget=5")
         flag = "--" + name.rstrip("_").replace("_", "-")
+        value = plain(value)
         if value is None or value is False:
             continue
         if value is True:
             out.append(flag)
-        elif isinstance(value, (list, tuple)):
-            out += [flag, ",".join(str(plain(item)) for item in value)]
+        elif isinstance(value, list):
+            out.append(f"{flag}={','.join(str(item) for item in value)}")
         else:
-            out += [flag, str(plain(value))]
+            out.append(f"{flag}={value}")
     return out
 
 
@@ -93,19 +110,32 @@ def _config_input(source: Source, given: Mapping[str, Any]) -> tuple[list[str], 
     fields = request_fields(source, given)
     if "schedule" in fields and "file" not in fields:
         config: dict[str, Any] = {"schedule": fields.pop("schedule")}
-        config.update({name: int(fields.pop(name)) for name in COUNTS if name in fields})
+        config.update({name: _number(fields.pop(name)) for name in COUNTS if name in fields})
         fields.update(file="configuration", text=json.dumps(config))
     # These commands have no options for counts; a configuration takes them like any key.
     fields["set"] = [f"{name}={fields.pop(name)}" for name in COUNTS if name in fields] + fields["set"]
     return arguments(fields)
 
 
-def validate(source: Source, *, target: str | None = None, set: Mapping[str, Any] | None = None, **counts: Any) -> Validation:
-    """Is it legal, and does it run? Answers ``ok``, ``diagnostics`` and ``lines``; says so and does not raise where it is not.
+def _number(text: str) -> Any:
+    """A count as configurations have it; what is none stays text, which the reader refuses by name."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
-    ``target`` is a release of PyTorch ("2.15"), for its CSV. Raises InputError for what cannot be read.
+
+def validate(
+    source: Source, *, target: str | None = None, ranks: SupportsIndex | None = None, microbatches: SupportsIndex | None = None,
+    chunks: SupportsIndex | None = None, costs: Any = None, memory: Any = None, options: Mapping[str, Any] | None = None,
+    step: Mapping[str, Any] | None = None, set: Mapping[str, Any] | None = None,
+) -> Validation:
+    """Is it legal, and does it run? Answers ``ok``, ``diagnostics`` and ``lines``: an illegal order, or one that hangs, is an answer and no error.
+
+    ``target`` is a release of PyTorch ("2.15"), for its CSV. Raises InputError for what cannot be read, and for parameters that a schedule refuses.
     """
-    words, text = _config_input(source, {**counts, "set": set})
+    given = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks, "costs": costs, "memory": memory, "options": options, "step": step, "set": set}
+    words, text = _config_input(source, given)
     answer = _program.call(["validate", *words, *_options({"target": target}), "--json"], text)
     data = json.loads(answer.out)
     torch = data.get("torch", {})
@@ -115,17 +145,25 @@ def validate(source: Source, *, target: str | None = None, set: Mapping[str, Any
     return Validation({**data, "ok": answer.code == 0, "lines": lines})
 
 
-def convert(source: Source | Run, to: str, *, set: Mapping[str, Any] | None = None, ranks: int | None = None,
-            microbatches: int | None = None, chunks: int | None = None, **options: Any) -> str:
+def convert(source: Source | Run, to: str, *, set: Mapping[str, Any] | None = None, ranks: SupportsIndex | None = None,
+            microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None, **options: Any) -> str:
     """The text of another format: ``to`` is "json", "torch-compute", "torch-comms", "torch-steps", "timeline", "csv", "chrome", "dot", "svg" or
-    "megatron-layout". ``options`` are the command line's: ``target="2.15"``, ``max_outstanding_sends=2``, ``defer_reduce_grad_wait=True``."""
-    if isinstance(source, Run) and not options:
-        return source.to_bytes(to).decode()
+    "megatron-layout". ``options`` are the command line's: ``target="2.15"``, ``max_outstanding_sends=2``, ``defer_reduce_grad_wait=True``. Raises InputError
+    for wrong input and for formats that are no text ("png", "pdf": ``Run.save``)."""
+    given = {"set": set, "ranks": ranks, "microbatches": microbatches, "chunks": chunks}
+    if to in BINARY:
+        raise InputError(f"{to} is no text; write it with run.save(path), or take run.to_bytes({to!r})")
+    if isinstance(source, Run):
+        said = [name for name, value in given.items() if value is not None]
+        if said:
+            raise InputError(f"a run is what it is; give {', '.join(said)} to simulate()")
+        if not options:
+            return source.to_bytes(to).decode()
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(source, Run):
             words, text = [source._write_input(folder, "run")], None
         else:
-            words, text = _config_input(source, {"set": set, "ranks": ranks, "microbatches": microbatches, "chunks": chunks})
+            words, text = _config_input(source, given)
         target = Path(folder, "out")
         _program.call(["convert", words[0], str(target), "--to", to, *words[1:], *_options(options)], text)
         return target.read_bytes().decode()
@@ -135,8 +173,8 @@ def plan(source: Source | None = None, *, set: Mapping[str, Any] | None = None, 
     """The best schedules for a workload, ranked, each with a bound on how much better any could be.
 
     ``source`` is a configuration (file or dict) or the name of a model, as ``estimate`` takes it. ``options`` are the command line's:
-    ``ranks``, ``microbatches``, ``limit="16GB"``, ``objective``, ``vary=["order", "chunks"]``, ``budget`` (seconds), ``seed``, ``jobs``, ``target``. Ctrl-C
-    gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty.
+    ``ranks``, ``microbatches``, ``limit="16GB"``, ``objective``, ``vary=["order", "chunks"]``, ``budget`` (seconds of search, about), ``seed``, ``jobs``, ``target``. Ctrl-C
+    gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty. Raises InputError for wrong input.
 
     >>> plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.2).best.step_time > 0
     True
@@ -153,26 +191,30 @@ def estimate(model: Source, *, set: Mapping[str, Any] | None = None, **options: 
     """Times, bytes, tokens per second and memory of a model on a cluster.
 
     ``model`` is a preset ("llama3-70b"), a file (Hugging Face's config.json, Megatron's arguments, ours) or a dict. ``options`` are the command
-    line's: ``hardware="h100"``, ``ranks``, ``tp``, ``dp``, ``seq``, ``global_batch``, ``schedule``, ``limit``.
+    line's: ``hardware="h100"``, ``ranks``, ``tp``, ``dp``, ``seq``, ``global_batch``, ``schedule``, ``limit``. Raises InputError for wrong input.
     """
-    words, text = _source_of_model(model)
-    return Result(json.loads(_program.call(["estimate", *words, *_settings(set), *_options(options), "--json"], text).out))
+    with tempfile.TemporaryDirectory() as folder:
+        name, text = _source_of_model(model)
+        if text is not None:
+            name = [str(Path(folder, "model.json"))]
+            Path(name[0]).write_text(text)
+        return Result(json.loads(_program.call(["estimate", *name, *_settings(set), *_options(options), "--json"]).out))
 
 
 def _source_of_model(source: Source) -> tuple[list[str], str | None]:
     if isinstance(source, Mapping):
         return ["-"], json.dumps(plain(source))
     if isinstance(source, (str, os.PathLike)):
-        return [os.fspath(source)], None
+        return [no_option(os.fspath(source))], None
     raise InputError(f"{type(source).__name__} is no workload; give a configuration, or the name or file of a model")
 
 
 def calibrate(*traces: str | os.PathLike[str], **options: Any) -> Result:
     """Costs from a measured run: durations by stage and kind, message times, and how well they fit. ``options`` are the command line's: ``from_``,
-    ``mapping``, ``layers``, ``unit``. ``.costs`` goes into ``simulate(costs=...)``."""
+    ``mapping``, ``layers``, ``unit``. ``.costs`` goes into ``simulate(costs=...)``. Raises InputError for what cannot be read."""
     if not traces:
         raise InputError("calibrate takes at least one file or folder of a trace")
-    words = [os.fspath(trace) for trace in traces]
+    words = [no_option(os.fspath(trace)) for trace in traces]
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder, "costs.json")
         answer = _program.call(["calibrate", *words, *_options(options), "-o", str(costs), "--json"])
@@ -180,7 +222,8 @@ def calibrate(*traces: str | os.PathLike[str], **options: Any) -> Result:
 
 
 def explain(predicted: Run | Source, measured: Run | Source, **options: Any) -> Result:
-    """Where the difference in step time comes from, as a sum of named causes (``pipeloom explain``). Both are runs or files."""
+    """Where the difference in step time comes from, as a sum of named causes (``pipeloom explain``). Both are runs, files or
+    configurations. Raises InputError for wrong input, and where they are of different ops."""
     with tempfile.TemporaryDirectory() as folder:
         words = [_file_of(one, folder, name) for one, name in ((predicted, "predicted"), (measured, "measured"))]
         return Result(json.loads(_program.call(["explain", *words, *_options(options), "--json"]).out))
@@ -194,7 +237,7 @@ def _file_of(source: Run | Source, folder: str, name: str) -> str:
         target.write_text(json.dumps(plain(source)))
         return str(target)
     if isinstance(source, (str, os.PathLike)):
-        return os.fspath(source)
+        return no_option(os.fspath(source))
     raise InputError(f"{type(source).__name__} is no run; give a Run, a configuration or a file")
 
 
@@ -202,10 +245,14 @@ def _file_of(source: Run | Source, folder: str, name: str) -> str:
 
 
 def compare(*runs: Run | Source) -> Comparison:
-    """Runs side by side, the first being the baseline; sources that are no runs are simulated, or read where they hold times."""
+    """Runs side by side, the first being the baseline; sources that are no runs are simulated, or read where they hold times. Raises InputError where
+    their times are in different units."""
     made = [one if isinstance(one, Run) else simulate(one) for one in runs]
     if not made:
         raise InputError("compare takes at least one run")
+    units = {run.unit for run in made}
+    if len(units) > 1:
+        raise InputError(f"the runs have times in {', '.join(sorted(units))}; give all of them the same costs.time_unit")
     rows, remarks = _core.compare([run._core for run in made])
     return Comparison(made, rows, remarks)
 

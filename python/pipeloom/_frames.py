@@ -16,7 +16,11 @@ def _tiled(run: Run, column: Any) -> Any:
     """One value per op and step; a view where there is one step."""
     import numpy
 
-    return column if run.steps == 1 else numpy.tile(column, run.steps)
+    if run.steps == 1:
+        return column
+    tiled = numpy.tile(column, run.steps)
+    tiled.flags.writeable = False
+    return tiled
 
 
 def columns(run: Run) -> dict[str, Any]:
@@ -24,18 +28,19 @@ def columns(run: Run) -> dict[str, Any]:
     out = {name: _tiled(run, getattr(core, name)) for name in ("rank", "stage", "kind", "microbatch", "slice")}
     out["start"] = core.start
     out["end"] = core.end
+    if run.steps > 1:
+        import numpy
+
+        out["step"] = numpy.repeat(numpy.arange(run.steps, dtype=numpy.int32), run.num_ops)
+        out["step"].flags.writeable = False
     return out
 
 
 def in_units(run: Run) -> dict[str, Any]:
-    """The columns with times as floats of the run's unit, and the step where there are several."""
-    import numpy
-
+    """The columns with times as floats of the run's unit."""
     out = columns(run)
     for name in ("start", "end"):
         out[name] = out[name] / run.ticks_per_unit
-    if run.steps > 1:
-        out["step"] = numpy.repeat(numpy.arange(run.steps, dtype=numpy.int32), run.num_ops)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _optional
@@ -35,7 +36,7 @@ def timeline(run: Run, ax: Any = None, colours: dict[str, str] | None = None) ->
     return ax
 
 
-def memory(run: Run, ax: Any = None, ranks: list[int] | None = None) -> Any:
+def memory(run: Run, ax: Any = None, ranks: Sequence[int] | None = None) -> Any:
     ax = _axes(ax)
     for rank in range(run.num_ranks) if ranks is None else ranks:
         times, held = run.memory(rank)

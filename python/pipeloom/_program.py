@@ -66,6 +66,9 @@ def call(arguments: list[str], text: str | None = None) -> Answer:
             interrupted = True
             process.send_signal(signal.SIGINT)
             out, err = process.communicate()
+        except BaseException:  # of a handler of the caller's: nobody waits for the answer any more
+            process.kill()
+            raise
         code = process.returncode
     if interrupted and not out.strip():
         raise KeyboardInterrupt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,10 @@ class Plan(Result):
         if "baseline" in self:
             self["baseline"] = Candidate(_with_orders(self["baseline"]))
 
+    if TYPE_CHECKING:
+        candidates: list[Candidate]
+        baseline: Candidate
+
     @property
     def best(self) -> Candidate:
         """Raises LookupError if nothing fits the limit; ``rejected`` says why."""
@@ -96,6 +100,7 @@ class Plan(Result):
         return found
 
     def to_pandas(self) -> Any:
+        """One row per candidate, without its orders and settings."""
         pandas = _optional.module("pandas", "frames")
 
         skipped = ("config", "orders", "placement", "layers", "peak_bytes")
@@ -151,10 +156,14 @@ class Comparison:
         return None if first is None or other is None or first == 0 else (other - first) / first
 
     def to_pandas(self) -> Any:
+        """One row per metric, one column per run."""
         pandas = _optional.module("pandas", "frames")
 
         names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]
         return pandas.DataFrame([m.values for m in self.metrics], index=[m.name for m in self.metrics], columns=names)
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(repr(run) for run in self.runs)})"
 
     def _repr_html_(self) -> str:
         names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]
@@ -163,7 +172,7 @@ class Comparison:
         # As wide as they take long, so that an inch is the same time in each.
         alike = len({run.unit for run in self.runs}) == 1
         longest = max(float(run.makespan) for run in self.runs)
-        shares = [float(run.makespan) / longest if alike else 1.0 for run in self.runs]
+        shares = [float(run.makespan) / longest if alike and longest > 0 else 1.0 for run in self.runs]
         pictures = "".join(
             f'<div style="flex:{share:.4f} 1 0;min-width:{480 * share:.0f}px">{run._repr_html_()}</div>'
             for run, share in zip(self.runs, shares, strict=True)
@@ -179,6 +188,11 @@ class Comparison:
         return cells
 
 
+def _cell(value: Any) -> Any:
+    """Lists and objects as JSON: a column of polars has one type."""
+    return json.dumps(value) if isinstance(value, (list, dict)) else value
+
+
 class Sweep:
     """Every point of a grid, in its order: a dict of what varies, ``status``, metrics and ``error``. A point that nobody got to, or of another shard,
     has the status ""."""
@@ -186,7 +200,7 @@ class Sweep:
     def __init__(self, data: dict[str, Any]) -> None:
         self.keys: list[str] = data["keys"]
         self.metrics: list[str] = data["metrics"]
-        #: False if Ctrl-C or the progress function ended it.
+        #: False if Ctrl-C or the progress function ended it; of joined shards: if points are missing.
         self.complete: bool = data["complete"]
         self.interrupted: bool = data["interrupted"]
         self.points: list[dict[str, Any]] = [self._point(point) for point in data["points"]]
@@ -205,19 +219,33 @@ class Sweep:
                 out = copy.copy(part)
                 out.points = list(part.points)
                 continue
-            if (part.keys, part.metrics, len(part)) != (out.keys, out.metrics, len(out)):
+            if (part.keys, part.metrics, part._settings()) != (out.keys, out.metrics, out._settings()):
                 raise InputError("these sweeps are of different grids; only the shards of one grid go together")
             out.points = [theirs if theirs["status"] else ours for ours, theirs in zip(out.points, part.points, strict=True)]
-            out.complete &= part.complete
             out.interrupted |= part.interrupted
         if out is None:
             raise InputError("no sweep to join; give the shards of one grid")
+        out.complete = all(point["status"] for point in out.points)
         return out
+
+    def _settings(self) -> list[list[Any]]:
+        return [[point[key] for key in self.keys] for point in self.points]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.points)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return self.points[index]
+
+    def __repr__(self) -> str:
+        done = sum(1 for point in self.points if point["status"])
+        return f"Sweep({len(self)} points, {done} done, over {', '.join(self.keys) or 'nothing'})"
 
     def __len__(self) -> int:
         return len(self.points)
 
     def to_pandas(self) -> Any:
+        """One row per point."""
         pandas = _optional.module("pandas", "frames")
 
         return pandas.DataFrame(self.points)
@@ -225,7 +253,7 @@ class Sweep:
     def to_polars(self) -> Any:
         polars = _optional.module("polars", "frames")
 
-        return polars.DataFrame(self.points, infer_schema_length=None)
+        return polars.DataFrame([{key: _cell(value) for key, value in point.items()} for point in self.points], infer_schema_length=None)
 
     def _repr_html_(self) -> str:
         head = [*self.keys, "status", *self.metrics]

@@ -6,14 +6,17 @@ import base64
 import html
 import json
 import os
+import re
 import tempfile
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _frames, _optional, _plots, _program
-from ._errors import InputError
+from ._errors import DeviceError, InputError
 from ._results import Result
+from ._source import Source
 
 # With more ops than this an svg would be half a saved notebook: a png, which does not grow, stands for it.
 _SVG_OPS = 5_000
@@ -67,6 +70,13 @@ class Run:
     its picture.
     """
 
+    if TYPE_CHECKING:  # those of the report that most ask for
+        makespan: float
+        step_time: float
+        bubble_ratio: float
+        ranks: list[Any]
+        critical_path: Result
+
     def __init__(self, core: Any, fields: dict[str, Any]) -> None:
         self._core = core
         self._fields = fields
@@ -80,7 +90,11 @@ class Run:
 
     @property
     def title(self) -> str:
-        return str(self._core.title or self.config.get("schedule", "") if self.simulated else self._core.title or self._core.file)
+        given = self._fields.get("schedule")
+        if given is not None:
+            return str(given)
+        named = self._core.title or self._core.file
+        return str(self.config["schedule"]) if named == "configuration" and self._core.has_metrics else str(named)
 
     @property
     def unit(self) -> str:
@@ -124,7 +138,9 @@ class Run:
 
     @cached_property
     def report(self) -> Result:
-        """The report as ``pipeloom simulate --json`` prints it. Raises InputError for measured runs."""
+        """The report as ``pipeloom simulate --json`` prints it. Raises InputError for measured runs, and for those made with metrics=False."""
+        if self.simulated and not self._core.has_metrics:
+            raise InputError("this run was made with metrics=False and has its timeline alone; simulate again without that")
         return Result(json.loads(self._core.report()))
 
     @property
@@ -142,11 +158,19 @@ class Run:
         # Private names are never the report's: copying and pickling ask for some before there is one.
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in ("makespan", "step_time") and not self._core.has_metrics:
+            return self._measured_makespan()
         if self.simulated and name in self.report:
             return self.report[name]
-        if name in ("makespan", "step_time") and not self.simulated:
-            return float(self._core.end.max() - self._core.start.min()) / self.ticks_per_unit
         raise AttributeError(f"a run has no '{name}'; dir(run) lists what it has")
+
+    def _measured_makespan(self) -> float:
+        """Of one step: the median over them."""
+        import statistics
+
+        starts, ends = (column.reshape(self.steps, -1) for column in (self._core.start, self._core.end))
+        times = [int(end.max() - start.min()) for start, end in zip(starts, ends, strict=True)]
+        return statistics.median(times) / self.ticks_per_unit
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *(self.report if self.simulated else ())})
@@ -202,9 +226,13 @@ class Run:
                  idle_causes: bool = False, critical_path: bool = False, dark: bool = False) -> bytes:
         """What ``pipeloom convert`` writes: "svg", "png", "pdf", "chrome", "timeline", "csv", "json", "torch-compute" and others. Sizes are pixels; 0
         follows from what it shows."""
+        for name, value in (("width", width), ("height", height)):
+            if value != 0 and not 120 <= value <= 32767:
+                raise InputError(f"{name} is {value}; it is from 120 to 32767 pixels, or 0 for what follows from the content")
         picture = _core.Picture()
         picture.title, picture.width, picture.height = title, float(width), float(height)
-        picture.memory, picture.idle_causes, picture.critical_path, picture.dark = memory, idle_causes, critical_path, dark
+        picture.memory, picture.idle_causes = bool(memory), bool(idle_causes)
+        picture.critical_path, picture.dark = bool(critical_path), bool(dark)
         return bytes(self._core.write(format, picture))
 
     def svg(self, **picture: Any) -> str:
@@ -212,32 +240,37 @@ class Run:
         return self.to_bytes("svg", **picture).decode()
 
     def save(self, path: str | os.PathLike[str], format: str | None = None, **picture: Any) -> None:
-        """Writes a file; its extension decides unless ``format`` does."""
-        name = os.fspath(path)
+        """Writes a file; its extension decides unless ``format`` does. Raises InputError for unknown extensions, DeviceError where it cannot be written."""
+        name = os.fsdecode(path)
         by_end = {".jsonl": "timeline", ".trace.json": "chrome", ".json": "json", ".csv": "torch-compute", ".svg": "svg", ".png": "png", ".pdf": "pdf", ".dot": "dot"}
-        chosen = format or next((kind for end, kind in by_end.items() if name.endswith(end)), None)
+        chosen = format or next((kind for end, kind in by_end.items() if name.lower().endswith(end)), None)
         if chosen is None:
             raise InputError(f"no format goes with the name {name}; extensions are {', '.join(by_end)}, or give format=")
-        Path(name).write_bytes(self.to_bytes(chosen, **picture))
+        data = self.to_bytes(chosen, **picture)
+        try:
+            Path(name).write_bytes(data)
+        except OSError as error:
+            raise DeviceError(f"cannot be written: {error.strerror}; check the folder and its permissions", name, exit_code=3) from error
 
-    def explain(self, measured: Run, **options: Any) -> Any:
+    def explain(self, measured: Run | Source, **options: Any) -> Result:
         """Where the difference in step time to another run of the same ops comes from, by cause (``pipeloom explain``)."""
         from ._api import explain
 
         return explain(self, measured, **options)
 
     def _write_input(self, folder: str, name: str) -> str:
-        """A file that the program reads this run from."""
-        original = self._fields.get("file")
-        if not self.simulated and original and "text" not in self._fields:
-            return str(original)
-        schedule_file = "orders" in json.loads(self._fields["text"]) if self._fields.get("from_") == "json" else False
-        if self.simulated and not schedule_file and (original is None or original == "configuration"):
-            target = Path(folder, name + ".json")
-            target.write_text(json.dumps(self.config))
-        else:
+        """A file in `folder` that the program reads this run from: times of measured ones, the effective configuration of others."""
+        name = re.sub(r"[^A-Za-z0-9._=+ -]", "-", os.path.basename(name)) or "run"
+        if not self.simulated or not self._core.has_metrics:
             target = Path(folder, name + ".jsonl")
             target.write_bytes(self.to_bytes("timeline"))
+            return str(target)
+        config = {key: value for key, value in self.report["config"].items() if key != "origin"}
+        if config["schedule"] not in {row["name"] for row in _core.schedules()}:
+            Path(folder, name + ".orders.json").write_bytes(self.to_bytes("json"))
+            config = {**config, "schedule": "custom", "options": {"file": name + ".orders.json"}}
+        target = Path(folder, name + ".json")
+        target.write_text(json.dumps(config))
         return str(target)
 
     # --- how it looks ---
@@ -259,17 +292,16 @@ class Run:
         """The timeline on a matplotlib Axes (a new one without ``ax``); returns the Axes."""
         return _plots.timeline(self, ax, **options)
 
-    def plot_memory(self, ax: Any = None, ranks: list[int] | None = None) -> Any:
+    def plot_memory(self, ax: Any = None, ranks: Sequence[int] | None = None) -> Any:
         """The memory of ranks over time on a matplotlib Axes; returns the Axes."""
         return _plots.memory(self, ax, ranks)
 
     def __repr__(self) -> str:
-        if not self.simulated:
-            return f"Run({self.title!r}, measured, {self.num_ranks} ranks, {self.num_ops} ops, makespan {self.makespan:g} {self.unit})"
-        return (
-            f"Run({self.title!r}, {self.num_ranks} ranks, {self.microbatches} microbatches, step {self.step_time:g} {self.unit}, "
-            f"bubble {self.bubble_ratio:.2%})"
-        )
+        shape = f"{self.title!r}, {self.num_ranks} ranks, {self.microbatches} microbatches"
+        if not self._core.has_metrics:
+            steps = f", {self.steps} steps" if self.steps > 1 else ""
+            return f"Run({shape}{steps}, {'simulated' if self.simulated else 'measured'}, step {self.makespan:g} {self.unit})"
+        return f"Run({shape}, step {self.step_time:g} {self.unit}, bubble {self.bubble_ratio:.2%})"
 
     def _repr_svg_(self) -> str | None:
         return self.svg(width=960) if self.num_ops * self.steps <= _SVG_OPS else None

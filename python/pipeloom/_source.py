@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Union
 
+from . import _core
 from ._errors import InputError
 
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "Schedule"]
 #: What goes on top of a source, by the name of the argument.
 SECTIONS = ("costs", "memory", "options", "step")
 COUNTS = ("ranks", "microbatches", "chunks")
+#: Formats that are no text.
+BINARY = ("png", "pdf")
 
 
 class Schedule:
@@ -68,7 +72,7 @@ def _ops(entry: str) -> list[str]:
 
 
 def _number(op: str, text: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdecimal()):
         raise InputError(f"'{op}' is no op; an op is '<stage><kind><microbatch>', like '0F0'")
     return int(text)
 
@@ -86,20 +90,33 @@ def _microbatch(op: str) -> int:
 
 
 def is_path(source: str) -> bool:
-    """Whether a text names a file and not a schedule."""
-    return source == "-" or os.sep in source or bool(Path(source).suffix) or Path(source).is_file()
+    """Whether a text names a file and not a schedule; where it could be both, it is the schedule."""
+    if source == "-" or os.sep in source or Path(source).suffix:
+        return True
+    return Path(source).is_file() and not any(
+        source.lower() in (row["name"], *(alias.lower() for alias in row["aliases"])) for row in _core.schedules()  # type: ignore[attr-defined]
+    )
+
+
+def no_option(path: str) -> str:
+    """A path that a command line cannot take for an option. "-" is standard input, as everywhere."""
+    if "\0" in path:
+        raise InputError("a file's name holds no zero byte")
+    return "./" + path if path.startswith("-") and path != "-" else path
 
 
 def plain(value: Any) -> Any:
-    """numpy's numbers and arrays, paths and tuples as JSON has them."""
+    """numpy's numbers and arrays, paths and tuples as JSON has them. Raises InputError for what it has no form for, NaN and infinity too."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{value} is no value of a configuration; numbers are finite")
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (str, bool, int, float)) or value is None:
         return value
-    if hasattr(value, "tolist"):
-        return value.tolist()
+    if hasattr(value, "tolist") and type(value.tolist()) is not type(value):
+        return plain(value.tolist())
     if isinstance(value, Iterable):
         return [plain(item) for item in value]
     raise InputError(f"{value!r} is no value of a configuration; allowed are numbers, texts, lists, arrays and dicts")
@@ -134,7 +151,10 @@ def request_fields(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in SECTIONS:
         if given.get(name) is not None:
             fields["set"] += _settings(name, given[name])
-    for path, value in (given.get("set") or {}).items():
+    settings = given.get("set") or {}
+    if not isinstance(settings, Mapping):
+        raise InputError(f"set is {settings!r}; it is a dict of paths and values, such as {{'costs.forward': 2}}")
+    for path, value in settings.items():
         value = plain(value)
         fields["set"].append(f"{path}={value if isinstance(value, str) else json.dumps(value)}")
     for name in ("from_", "mapping"):

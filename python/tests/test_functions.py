@@ -124,3 +124,66 @@ def test_shards_are_the_programs(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in out.read_text().splitlines()[1:]]
     theirs = [number for number, point in enumerate(pl.sweep(tmp_path / "grid.json", shard=(2, 3)).points) if point["status"]]
     assert [line["point"] for line in lines] == theirs
+
+
+def test_a_missing_shard_is_missing() -> None:
+    parts = [pl.sweep(GRID, shard=(i, 3)) for i in (1, 2)]
+    assert not pl.Sweep.joined(parts).complete
+    assert pl.Sweep.joined([*parts, pl.sweep(GRID, shard=(3, 3))]).complete
+    other = {**GRID, "axes": {**GRID["axes"], "schedule": ["1f1b", "gpipe", "zb-h1", "zb-h2"]}}  # type: ignore[dict-item]
+    with pytest.raises(pl.InputError, match="different grids"):
+        pl.Sweep.joined([parts[0], pl.sweep(other, shard=(2, 3))])
+
+
+def test_a_model_in_a_dict(tmp_path: Path) -> None:
+    sizes = {
+        "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 16, "num_key_value_heads": 16,
+        "intermediate_size": 5632, "vocab_size": 32000, "max_position_embeddings": 4096,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(sizes))
+    by_dict = pl.estimate(sizes, hardware="h100", ranks=4, seq=4096)
+    assert by_dict.step_time_ms == pl.estimate(tmp_path / "config.json", hardware="h100", ranks=4, seq=4096).step_time_ms
+
+
+def test_plan_of_a_configuration_with_a_model() -> None:
+    config = {"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "llama3-8b", "hardware": "h100"}}
+    plan = pl.plan(config, budget=0.3)
+    assert plan.baseline.step_time == pytest.approx(pl.simulate(config).step_time)
+
+
+def test_a_run_of_any_source_has_its_page_and_is_explained(tmp_path: Path) -> None:
+    folder = tmp_path / "some folder"
+    folder.mkdir()
+    (folder / "p.json").write_text('{"schedule": "1f1b", "ranks": 2, "microbatches": 4}')
+    by_hand = pl.simulate(pl.Schedule([["0F0", "0B0"], ["1F0", "1B0"]]), costs={"forward": 2, "backward": 3})
+    for run in (pl.simulate(folder / "p.json"), by_hand, pl.simulate("zbv", ranks=2, microbatches=4)):
+        page = run.page()
+        assert all(f'id="{section}"' in page for section in ("timeline", "idle", "ranks", "numbers"))
+        run.save(tmp_path / "again.jsonl")
+        answer = run.explain(pl.read(tmp_path / "again.jsonl"))
+        assert (answer.predicted, answer.measured, answer.difference) == (run.makespan, run.makespan, 0)
+        assert answer.transfer_model == "latency"
+
+
+def test_what_cannot_be_is_said(tmp_path: Path) -> None:
+    run = pl.simulate("1f1b", ranks=2, microbatches=4)
+    run.save(tmp_path / "run.jsonl")
+    with pytest.raises(pl.InputError, match="holds times"):
+        pl.simulate(tmp_path / "run.jsonl", costs={"forward": 9})
+    with pytest.raises(pl.InputError, match="no text"):
+        pl.convert(run, "png")
+    with pytest.raises(pl.InputError, match="give ranks to simulate"):
+        pl.convert(run, "csv", ranks=4)
+    with pytest.raises(pl.InputError, match="unknown option 'help'"):
+        pl.plan("llama3-8b", help=True)
+    with pytest.raises(pl.InputError, match="different|costs.time_unit"):
+        pl.compare(run, {"schedule": "1f1b", "ranks": 2, "microbatches": 4, "costs": {"time_unit": "ms"}})
+    with pytest.raises(pl.DeviceError, match="cannot be written"):
+        run.save(tmp_path / "no" / "run.svg")
+    with pytest.raises(TypeError):
+        pl.validate("1f1b", rank=4)  # type: ignore[call-arg]
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(pl.InputError, match="finite"):
+            pl.simulate("1f1b", ranks=2, microbatches=4, costs={"forward": [1, wrong], "backward": 2})
+        with pytest.raises(pl.InputError, match="32767"):
+            run.svg(width=wrong)

@@ -158,3 +158,25 @@ def test_whether_it_fits() -> None:
     memory = {"activation_bytes": 100, "limit_bytes": 250}
     assert not pl.simulate("1f1b", ranks=4, microbatches=8, memory=memory).fits
     assert pl.simulate("1f1b", ranks=2, microbatches=8, memory=memory).fits
+
+
+def test_measured_steps_have_the_time_of_one(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    run = pl.simulate("1f1b", ranks=4, microbatches=8, step={"count": 2})
+    run.save(tmp_path / "two.jsonl")
+    measured = pl.read(tmp_path / "two.jsonl")
+    assert (measured.steps, measured.makespan, measured.step_time) == (2, 33.0, 33.0)
+    assert "2 steps, measured, step 33" in repr(measured)
+    assert measured.timeline["step"].tolist() == [0] * 64 + [1] * 64
+
+
+def test_a_timeline_alone_says_so() -> None:
+    run = pl.simulate("1f1b", ranks=4, microbatches=8, metrics=False)
+    assert "step 33" in repr(run) and run.title == "1f1b"
+    with pytest.raises(pl.InputError, match="metrics=False"):
+        run.bubble_ratio  # noqa: B018
+
+
+def test_names_win_over_files(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "1f1b").write_text("no schedule")
+    assert pl.simulate("1f1b", ranks=4, microbatches=8).makespan == 33.0

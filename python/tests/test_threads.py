@@ -77,7 +77,7 @@ def test_ctrl_c_ends_a_sweep_with_what_there_is() -> None:
         import pipeloom as pl
         print("begins", flush=True)
         grid = {"base": {"ranks": 32, "microbatches": 512}, "axes": {"schedule": ["zbv", "zb-h2"], "costs.transfer.latency": {"from": 1, "to": 2, "steps": 10001}}}
-        sweep = pl.sweep(grid)
+        sweep = pl.sweep(grid, progress=lambda done, every: None)
         done = sum(1 for point in sweep.points if point["status"] == "ok")
         print(sweep.complete, sweep.interrupted, 0 < done < len(sweep), all(point["schedule"] for point in sweep.points))
     """)
@@ -122,11 +122,14 @@ def test_progress_is_told_and_may_stop() -> None:
     ended = pl.sweep(big, progress=lambda done, every: False)
     assert not ended.complete and not ended.interrupted
 
+    assert not pl.sweep(big, progress=lambda done, every: numpy.bool_(False)).complete
+
     def broken(done: int, every: int) -> None:
         raise RuntimeError("the callers own")
 
-    with pytest.raises(RuntimeError, match="the callers own"):
-        pl.sweep(grid, progress=broken)
+    for wide in (grid, big):
+        with pytest.raises(RuntimeError, match="the callers own"):
+            pl.sweep(wide, progress=broken)
 
 
 def equal(a: pl.Run, b: pl.Run) -> bool:
@@ -141,6 +144,7 @@ def test_runs_are_pickled(tmp_path: Path) -> None:
     by_hand = pl.simulate(pl.Schedule([["0F0", "0B0"], ["1F0", "1B0"]]))
     by_name.save(tmp_path / "run.jsonl")
     measured = pl.read(tmp_path / "run.jsonl")
+    config.write_text('{"schedule": "zb-h1", "ranks": 2, "microbatches": 8}')  # what it says later is no part of the run
     texts = [pickle.dumps(run) for run in (by_name, by_file, by_hand, measured)]
     config.unlink()
     (tmp_path / "run.jsonl").unlink()

@@ -113,6 +113,8 @@ def test_sources_become_the_same_list() -> None:
     assert _source.csv_text(run, 2, 4, None).split() == by_name.split()
     assert _source.csv_text({"schedule": "dualpipe-v"}, 2, 4, None).split() == by_name.split()
     assert _source.csv_text(by_name, 2, 4, None) == by_name
+    # PyTorch's own name for it is no cell of a list.
+    assert _source.csv_text("1F1B", 2, 4, None) == _source.csv_text("1f1b", 2, 4, None)
     assert "(0F3;3B1)OVERLAP_F_B" in by_name
 
 

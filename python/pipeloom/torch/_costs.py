@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -198,7 +199,7 @@ def _lowered_rows(run: Any, folder: str, target: str, options: Mapping[str, Any]
     path = os.path.join(folder, "orders.csv")
     with open(path, "w", newline="", encoding="utf-8") as file:
         file.write(csv_text(run, 0, 0, None))
-    given = {name: value for name, value in options.items() if value not in (None, False)}
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
     text = convert(path, to="torch-comms", target=target, **given)
     return [[cell for cell in line.split(",") if cell] for line in text.splitlines() if line]
 
@@ -206,9 +207,11 @@ def _lowered_rows(run: Any, folder: str, target: str, options: Mapping[str, Any]
 def _by_stage(given: Any, stages: int, name: str) -> list[float]:
     if given is None:
         return [0.0] * stages
-    if isinstance(given, (int, float)):
-        return [float(given)] * stages
-    values = [float(one) for one in given]
+    listed = [given] * stages if isinstance(given, (int, float, str)) else list(given)
+    for one in listed:
+        if isinstance(one, str) or not math.isfinite(one) or one < 0:
+            raise InputError(f"{name} is {one!r}; it is a time in the costs' unit, a number from 0 on")
+    values = [float(one) for one in listed]
     if len(values) != stages:
         raise InputError(f"{name} has {len(values)} numbers, the schedule has {stages} stages; give one for each, or one number")
     return values

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from .. import InputError, convert
 
-CELL = re.compile(r"\s*\(?\d+[A-Z]+\d*")
+CELL = re.compile(r"\(.*\)[A-Z_]+|\d+[A-Z_]+\d*(\.\d+)?")
 
 
 def csv_text(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) -> str:
@@ -33,8 +33,9 @@ def is_listed(source: Any) -> bool:
 
 
 def _is_csv(text: str) -> bool:
-    first = next((line for line in text.splitlines() if line.strip(", \t\"")), "")
-    return CELL.match(first.lstrip(", \t\"")) is not None
+    """Whether its first cell is an action: "0F0" is one, "1F1B" is a schedule's name."""
+    first = next((cell for line in text.splitlines() for cell in line.split(",") if cell.strip(' \t"')), "")
+    return CELL.fullmatch(first.strip(' \t"')) is not None
 
 
 def _csv_of_orders(orders: list[Any]) -> str:
