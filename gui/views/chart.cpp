@@ -4,7 +4,6 @@
 #include <imgui.h>
 
 #include <cfloat>
-
 #include <chrono>
 #include <optional>
 
@@ -190,8 +189,7 @@ void ChartView::draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
 /// What to do where there is nothing to see.
 void draw_invitation(const Ui& ui, const Box& area, ImDrawList& draw) {
   if (!ui.session.runs.empty() || ui.session.jobs.pending() > 0) return;
-  constexpr const char* kLines[] = {"Nothing is open",
-                                    "Ctrl+O opens a file; so does dropping one here.",
+  constexpr const char* kLines[] = {"Nothing is open", "Ctrl+O opens a file; so does dropping one here.",
                                     "Or change a parameter on the left: what it gives is shown."};
   auto y = static_cast<float>((area.y0 + area.y1) / 2);
   for (const char* line : kLines) {
