@@ -111,21 +111,14 @@ class Bar {
   float inner_ = 0;
 };
 
-std::string share_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string time_of(Ticks time, TimeUnit unit) {
-  return study::time_text(time, unit) + (unit == TimeUnit::Unit ? " units" : "");
-}
-
 void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   const RunAnswer& run = *model.run();
   Note note;
   if (const auto change = model.change())
     note = {fmt::format("{:+.1f} % against {}", 100 * *change, model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
-  bar.cell("step", run.hangs ? "Stands still after" : "Step time", time_of(run.step_time, run.unit), note,
+  bar.cell("step", run.hangs ? "Stands still after" : "Step time", time_with_unit(run.step_time, run.unit),
+           note,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
 }
@@ -163,7 +156,8 @@ void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
 
 void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
   bar.cell(
-      "gap", "Above the bound", share_text(*run.gap), {time_of(run.lower_bound, run.unit), ui.skin.muted},
+      "gap", "Above the bound", share_text(*run.gap),
+      {time_with_unit(run.lower_bound, run.unit), ui.skin.muted},
       "How much longer the step takes than the lower bound: no order with this placement, these costs and "
       "this memory is faster than that.");
 }

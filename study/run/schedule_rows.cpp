@@ -258,7 +258,9 @@ ScheduleRow evaluate_row(const Assignments& assignments, const std::string& sche
     Bytes peak = 0;
     for (const RankMetrics& rank : run.metrics->ranks)
       peak = std::max(peak, rank.memory.peak_activation_bytes);
-    const bool is_divided = config.memory.has_sizes() && config.memory.per != cost::Per::Stage;
+    // A model's stages hold what their layers do; sizes that are stated per stage are those of the given run's stages.
+    const bool is_divided =
+        config.memory.has_sizes() ? config.memory.per != cost::Per::Stage : run.model != nullptr;
     row.peak_bytes = static_cast<double>(peak);
     if (!is_divided) row.peak_bytes *= static_cast<double>(chunks_of(assignments)) / row.chunks;
     tell_peak(assignments, *run.memory, peak, row);

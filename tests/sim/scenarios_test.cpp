@@ -12,20 +12,15 @@
 #include "sim/messages/message_plans.hpp"
 #include "sim/messages/program_scenarios.hpp"
 #include "support/catch.hpp"
+#include "support/noise.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
 namespace pipeloom::scenarios_test {
+using test::lognormal;
+using test::mean_of;
+
 namespace {
-
-Noise lognormal(double sigma) {
-  return {.model = NoiseModel::Lognormal,
-          .sigma = static_cast<Scale>(sigma * static_cast<double>(kUnitScale))};
-}
-
-double mean_of(const std::vector<Ticks>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// F 1000, B 2000, hops 100: ticks enough that rounding does not show.
 Costs costs_of(const Schedule& schedule) {

@@ -9,20 +9,15 @@
 #include <pipeloom/error.hpp>
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
+#include "support/noise.hpp"
 #include "support/random_problem.hpp"
 #include "support/scenes.hpp"
 
 namespace pipeloom::simulated_scenarios_test {
+using test::lognormal;
+using test::mean_of;
+
 namespace {
-
-Noise lognormal(double sigma) {
-  return {.model = NoiseModel::Lognormal,
-          .sigma = static_cast<Scale>(sigma * static_cast<double>(kUnitScale))};
-}
-
-double mean_of(const std::vector<Ticks>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 double sum_of_path(const ScenarioTimes& times) {
   double sum = std::accumulate(times.link_on_path.begin(), times.link_on_path.end(), 0.0);

@@ -75,6 +75,23 @@ TEST_CASE("a model's rows are its runs, whatever the chunks") {
   }
 }
 
+TEST_CASE("a model's rows hold what its ranks hold, whatever the chunks of the given run") {
+  const Assignments run = {{"schedule", "\"interleaved-1f1b\""},
+                           {"ranks", "4"},
+                           {"microbatches", "8"},
+                           {"chunks", "2"},
+                           {"costs.model", "\"llama3-8b\""},
+                           {"costs.hardware", "\"h100\""}};
+  for (const char* name : {"1f1b", "zbv", "interleaved-1f1b"}) {
+    INFO(name);
+    const ScheduleRow row = study::evaluate_row(run, name, {});
+    REQUIRE(row.refusal.empty());
+    const Run alone = study::evaluate(study::config_of(study::with_schedule(run, name)));
+    CHECK(std::to_string(static_cast<Bytes>(row.peak_bytes)) ==
+          study::text_of(study::find_metric("peak_activation_bytes"), alone));
+  }
+}
+
 TEST_CASE("a costs file says what rows take: of two chunks each has half") {
   const std::filesystem::path path = test::temporary_path("rows_costs.json");
   std::ofstream(path) << R"({"forward": 4, "backward_input": 4, "backward_weight": 4})";

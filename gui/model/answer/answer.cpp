@@ -29,15 +29,6 @@ constexpr double kAsMuch = 0.99;
 /// More places than these are counted, not listed.
 constexpr std::size_t kMostListed = 3;
 
-std::string share_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string time_with_unit(Ticks time, TimeUnit unit) {
-  const std::string text = study::time_text(time, unit);
-  return unit == TimeUnit::Unit ? text + " units" : text;
-}
-
 /// What each stage, or each rank, has to do in a step.
 std::vector<double> work_of(const RunModel& run, bool of_stages) {
   const Schedule& schedule = *run.schedule;
@@ -194,6 +185,15 @@ std::string missing_text(const ScheduleRow& row) {
 }
 
 }  // namespace
+
+std::string share_text(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string time_with_unit(Ticks time, TimeUnit unit) {
+  const std::string text = study::time_text(time, unit);
+  return unit == TimeUnit::Unit ? text + " units" : text;
+}
 
 std::optional<Bottleneck> find_bottleneck(const RunModel& run) {
   Bottleneck out;

@@ -67,6 +67,11 @@ struct RunAnswer {
 /// O(ops), and a simulation of as many where the stages differ and there are not too many. For jobs.
 [[nodiscard]] RunAnswer answer_of(const RunModel& run);
 
+/// "18.7 %"
+[[nodiscard]] std::string share_text(double share);
+/// "93.0 units", "972.7 ms"
+[[nodiscard]] std::string time_with_unit(Ticks time, TimeUnit unit);
+
 /// What the table of schedules says of the one under edit.
 struct Suggestion {
   std::string schedule;

@@ -249,51 +249,6 @@ std::size_t Slices::hash(const Member& member) {
   return hash;
 }
 
-void Counts::read(cost::StageCounts& member, const Value& value, const ReadContext& context) {
-  const Key& key = context.key;
-  if (!value.is(ValueKind::Array) || value.items().empty() || value.items().size() > kMaxIndex)
-    refuse_value(value, key.path, std::string(key.form->kinds_text));
-  member = {.where = value.where()};
-  for (const Value& item : value.items())
-    member.counts.push_back(static_cast<std::int32_t>(count_of(item, context)));
-}
-
-void Counts::write(TextWriter& out, const cost::StageCounts& member, const Context&) {
-  write_array(out, member.counts, [&](std::int32_t count) { out << count; });
-}
-
-namespace {
-
-std::vector<std::int32_t> lengths_of(const Value& value, const ReadContext& context) {
-  const Key& key = context.key;
-  if (!value.is(ValueKind::Array) || value.items().empty() || value.items().size() > kMaxIndex)
-    refuse_value(value, key.path, std::string(key.form->kinds_text));
-  std::vector<std::int32_t> out;
-  for (const Value& item : value.items()) out.push_back(static_cast<std::int32_t>(count_of(item, context)));
-  return out;
-}
-
-}  // namespace
-
-void Documents::read(cost::DocumentLists& member, const Value& value, const ReadContext& context) {
-  const bool nested =
-      value.is(ValueKind::Array) && !value.items().empty() && value.items()[0].is(ValueKind::Array);
-  member = {.per_microbatch = nested, .where = value.where()};
-  if (!nested) {
-    member.lists.push_back(lengths_of(value, context));
-    return;
-  }
-  for (const Value& list : value.items()) member.lists.push_back(lengths_of(list, context));
-}
-
-void Documents::write(TextWriter& out, const cost::DocumentLists& member, const Context&) {
-  const auto write_list = [&](const std::vector<std::int32_t>& list) {
-    write_array(out, list, [&](std::int32_t length) { out << length; });
-  };
-  if (member.per_microbatch) return write_array(out, member.lists, write_list);
-  write_list(member.lists.front());
-}
-
 void Rows::write(TextWriter& out, const cost::CostRows& member, const Context& context) {
   write_rows(out, *member, context.unit);
 }
