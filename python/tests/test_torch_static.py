@@ -459,3 +459,11 @@ def test_page() -> None:
     assert len(test.examples) >= 6
     runner.run(test)
     assert runner.failures == 0
+
+
+def test_gradients_that_are_no_numbers_differ() -> None:
+    from pipeloom.torch import _gradients
+
+    assert _gradients._known(float("nan")) == float("inf")
+    found = _gradients.GradientCheck(1.0, 1.0, 0.0, max(_gradients._known(float("nan")), 1e-9), "0.weight", 2, 1e-4)
+    assert not found
