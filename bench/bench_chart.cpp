@@ -84,6 +84,7 @@ ChartFonts plain_fonts() {
   ChartFonts fonts;
   fonts.small.advance.fill(7);
   fonts.normal.advance.fill(8);
+  fonts.strong = fonts.normal;
   return fonts;
 }
 
@@ -112,7 +113,7 @@ void whole_frame(benchmark::State& state) {
     scene.session.view.show_memory = state.range(2) != 0;
     ImGui::NewFrame();
     ImFont* const font = ImGui::GetFont();
-    const ChartFonts fonts{measure_font(*font), measure_font(*font)};
+    const ChartFonts fonts{measure_font(*font), measure_font(*font), measure_font(*font)};
     ImGui::EndFrame();
     measure(state, scene, [&] {
       ImGui::NewFrame();

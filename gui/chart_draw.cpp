@@ -78,7 +78,9 @@ void draw_labels(ImDrawList& draw, const ChartList& list, const std::vector<Char
                  const ChartFaces& faces) {
   for (const ChartLabel& label : labels) {
     const std::string_view text = list.text_of(label);
-    ImFont* const font = label.face == ChartFace::Small ? faces.small : faces.normal;
+    ImFont* const font = label.face == ChartFace::Small    ? faces.small
+                         : label.face == ChartFace::Normal ? faces.normal
+                                                           : faces.strong;
     const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c > 0; });
     if (plain)
       draw_letters(draw, *font, label, text);
@@ -165,6 +167,7 @@ void draw_chart_list(const ChartList& list, const Box& plot, const ChartFaces& f
   draw_quads(draw, list.quads);
   draw_lines(draw, list.lines);
   draw_outlines(draw, list.outlines);
+  for (const ChartDot& dot : list.dots) draw.AddCircleFilled(point(dot.x, dot.y), dot.radius, dot.colour);
   draw_labels(draw, list, list.labels, faces);
   draw.PushClipRect(point(static_cast<float>(plot.x0), static_cast<float>(plot.y0)),
                     point(static_cast<float>(plot.x1), static_cast<float>(plot.y1)), true);

@@ -39,6 +39,7 @@ class ChartTextures {
 struct ChartFaces {
   ImFont* small = nullptr;
   ImFont* normal = nullptr;
+  ImFont* strong = nullptr;
 };
 
 /// REQUIRES: the texture of `faces` is the draw list's current one, as it is at the start of a window.

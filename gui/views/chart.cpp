@@ -58,7 +58,7 @@ void ChartView::measure_fonts(const Skin& skin) {
   if (measured_ == skin.small && measured_scale_ == skin.scale) return;
   measured_ = skin.small;
   measured_scale_ = skin.scale;
-  fonts_ = {measure_font(*skin.small), measure_font(*skin.font)};
+  fonts_ = {measure_font(*skin.small), measure_font(*skin.font), measure_font(*skin.strong)};
 }
 
 bool ChartView::update(Session& session) {
@@ -219,7 +219,8 @@ void ChartView::draw(Ui& ui) {
   build_chart_list(ui.session, layout, fonts_, list_);
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), ui.skin.background);
-  draw_chart_list(list_, layout.plot, {ui.skin.small, ui.skin.font}, ui.platform, textures_, draw);
+  draw_chart_list(list_, layout.plot, {ui.skin.small, ui.skin.font, ui.skin.strong}, ui.platform, textures_,
+                  draw);
   draw_drag(ui, layout, draw);
   draw_invitation(ui, area, draw);
   note_items(ui, layout);

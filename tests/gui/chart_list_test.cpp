@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <pipeloom/metrics.hpp>
+#include "gui/chart_scene.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
@@ -21,54 +22,6 @@ using namespace pipeloom::test;
 
 namespace {
 
-// As in chart_layout_test: 100 pixels a unit from x = 68, rows of 34 pixels from y = 66 on.
-constexpr float kX = 68;
-constexpr float kY = 66;
-constexpr float kWork = 34;
-
-/// Every letter is 7 pixels wide.
-ChartFonts fonts() {
-  ChartFonts fonts;
-  fonts.small.height = 12;
-  fonts.small.advance.fill(7);
-  fonts.normal = fonts.small;
-  return fonts;
-}
-
-struct Chart {
-  Session session;
-  RunPtr run;
-  ChartLayout layout;
-  ChartList list;
-
-  explicit Chart(RunPtr opened) : run(open_in(session, std::move(opened))) {}
-  explicit Chart(const char* text) : Chart(run_of(text)) {}
-
-  void draw(const Box& area = {0, 0, 968, 600}) {
-    lay_out_chart(session, area, 1, layout);
-    build_chart_list(session, layout, fonts(), list);
-  }
-  [[nodiscard]] const ChartColours& colours() { return session.part<ChartPart>().colours_of(session, *run); }
-  [[nodiscard]] Rgba fill(OpKind kind) { return colours().kind_fill(kind); }
-  /// The topmost of the ops' quads at a point; 0 for none.
-  [[nodiscard]] Rgba colour_at(double x, double y) const {
-    Rgba found = 0;
-    for (const ChartQuad& quad : list.quads)
-      if (x >= quad.x0 && x < quad.x1 && y >= quad.y0 && y < quad.y1) found = quad.colour;
-    return found;
-  }
-  [[nodiscard]] std::size_t labels(std::string_view text) const {
-    return static_cast<std::size_t>(
-        std::count_if(list.labels.begin(), list.labels.end(),
-                      [&](const auto& label) { return list.text_of(label) == text; }));
-  }
-  /// Texels of the one strip of a row.
-  [[nodiscard]] std::vector<Rgba> strip(std::size_t row) const {
-    const auto begin = list.rows.texels.begin() + static_cast<std::ptrdiff_t>(row) * list.rows.width;
-    return {begin, begin + list.rows.width};
-  }
-};
-
 unsigned alpha(Rgba colour) {
   return colour >> 24U;
 }
@@ -85,8 +38,9 @@ TEST_CASE("wide ops are boxes in their kind's colour with their microbatch", "[c
   // A unit is 100 pixels: room for the letter.
   CHECK(chart.labels("F0") == 2);
   CHECK(chart.labels("B1") == 2);
-  // Three units of warm-up are left in one gap of rank 0 and one of rank 1.
-  CHECK(chart.labels("warmup") == 2);
+  // Idle time is empty. Warm-up is two units in front of 0B0, wide enough for a word, and one of rank 1, which is not.
+  CHECK(chart.labels("warmup") == 1);
+  CHECK(chart.ground_at(kX + 300, kY + 5) == make_ink(true).row);
 }
 
 TEST_CASE("labels lose their letter, then go, as ops get narrower", "[chart]") {
@@ -96,8 +50,8 @@ TEST_CASE("labels lose their letter, then go, as ops get narrower", "[chart]") {
   chart.draw();
   CHECK(chart.labels("F0") == 0);
   CHECK(chart.labels("0") >= 4);
-  // 10 each: 7 for a digit and 4 of air do not fit, in a backward of 20 they do.
-  chart.session.view.range = {0, 90.0 * kOne};
+  // 7.5 each: 7 for a digit and 2 of air do not fit, in a backward of 15 they do.
+  chart.session.view.range = {0, 120.0 * kOne};
   chart.draw();
   CHECK(chart.labels("0") == 2 + 1);  // two backwards, and the ruler's
 }
@@ -404,6 +358,7 @@ TEST_CASE("a gap is tinted and named once, however narrow the ops around it", "[
   costs.delay = 49 * kOne;
   Chart chart(run_of("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", costs));
   chart.session.view.range = {0, 900.0 * kOne};
+  chart.session.view.show_idle = true;
   chart.draw();
   CHECK(chart.list.quads.empty());
   CHECK(chart.list.rows.rows == 2);
@@ -424,11 +379,11 @@ TEST_CASE("runs with times of two kinds have a ruler each, and a word", "[chart]
   chart.session.range = MeasuredRange{2 * kOne, 5 * kOne};
   chart.draw();
   // Both runs take 9: the scales from 0 to 9 have the same marks, and each says what they are of.
-  CHECK(chart.labels("(ms)") == 1);
-  CHECK(chart.labels("(units)") == 1);
+  CHECK(chart.labels("ms") == 1);
+  CHECK(chart.labels("units") == 1);
   CHECK(chart.labels("4") == 2);
-  CHECK(chart.labels("scene: times cannot be compared: ms here, abstract units there; set costs.time_unit") ==
-        1);
+  CHECK(chart.labels("p 2 \u00b7 m 2 \u00b7 times cannot be compared: ms here, abstract units there; set "
+                     "costs.time_unit") == 1);
   CHECK(chart.labels("measured") == 1);
   const auto told =
       std::any_of(chart.list.front_labels.begin(), chart.list.front_labels.end(),

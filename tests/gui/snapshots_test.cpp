@@ -57,8 +57,8 @@ TEST_CASE("a snapshot stays below the run under edit, which goes on") {
   CHECK(session.runs[0].title() == "1f1b \u00b7 microbatches 16");
   CHECK(session.runs[1].title() == "1f1b");
   // (16 + 3) * 3 = 57 against 33.
-  CHECK(
-      badge_text(*session.runs[0].run, before.get()).starts_with("57.0 units +72.7 %   bubble 15.8 % -11.5"));
+  CHECK(badge_text(*session.runs[0].run, before.get())
+            .starts_with("57.0 units +72.7 % \u00b7 bubble 15.8 % -11.5"));
   CHECK(badge_text(*before, before.get()).ends_with("baseline"));
   CHECK(change_of(*session.runs[0].run, before.get()) == 1);
   run_command(session, "set", "microbatches 8");

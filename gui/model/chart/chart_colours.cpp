@@ -1,6 +1,7 @@
 #include "gui/model/chart/chart_colours.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -38,6 +39,21 @@ Colour gap_colour(std::string_view palette, Theme theme, IdleCause cause) {
   // Calmer than in a printed picture: the ops are what is looked at.
   const Colour colour = draw::blend(draw::idle_colour(theme, cause), ground_of(theme), 0.35);
   return palette_of(palette) == draw::Palette::Greyscale ? draw::greyed(colour) : colour;
+}
+
+Colour run_colour(const Session& session, std::size_t index) {
+  // The accent first; told apart from each other and from the kinds of ops.
+  constexpr std::array kDark = {Colour{0x5e, 0xa9, 0xff}, Colour{0xc6, 0x9c, 0xff}, Colour{0x6f, 0xd6, 0xcf},
+                                Colour{0xff, 0xa8, 0x8a}, Colour{0xd8, 0xe0, 0x7a}};
+  constexpr std::array kLight = {Colour{0x00, 0x5c, 0xc5}, Colour{0x7b, 0x3f, 0xc4}, Colour{0x0b, 0x74, 0x6c},
+                                 Colour{0xb0, 0x46, 0x1e}, Colour{0x66, 0x6c, 0x00}};
+  const Theme theme = theme_of(session.preferences);
+  const OpenRun* const baseline = session.baseline_run();
+  if (session.runs.size() > 1 && baseline == &session.runs[index]) return draw::surface_of(theme).muted;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < index; ++i)
+    if (baseline != &session.runs[i]) ++place;
+  return (theme == Theme::Light ? kLight : kDark)[place % kDark.size()];
 }
 
 Colour message_colour(std::string_view palette, Theme theme, bool gradient) {

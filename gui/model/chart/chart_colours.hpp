@@ -32,6 +32,8 @@ using Rgba = std::uint32_t;
 [[nodiscard]] inline draw::Theme theme_of(const Preferences& preferences) {
   return preferences.dark ? draw::Theme::Dark : draw::Theme::Light;
 }
+/// The colour of a run of the stack: its dot, its line of memory. Grey for the baseline that others are compared with.
+[[nodiscard]] draw::Colour run_colour(const Session& session, std::size_t index);
 /// The colour of messages under way.
 [[nodiscard]] draw::Colour message_colour(std::string_view palette, draw::Theme theme, bool gradient);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
@@ -76,15 +77,47 @@ Bytes peak_of(const RunModel& run) {
   return run.metrics->ranks[run.metrics->peak_rank.at()].memory.peak_bytes;
 }
 
-/// " +1.2 GB"; "" where the two are not told in the same things.
-std::string peak_change(const RunModel& run, const RunModel& baseline) {
+BadgePart::Tone tone_of(double change) {
+  return change == 0 ? BadgePart::Tone::Quiet : change < 0 ? BadgePart::Tone::Better : BadgePart::Tone::Worse;
+}
+
+/// Nothing where the two are not told in the same things.
+std::optional<Bytes> peak_change(const RunModel& run, const RunModel& baseline) {
   const MemoryModel& memory = *run.memory;
   if (memory.parts != baseline.memory->parts ||
       counts_activations(memory) != counts_activations(*baseline.memory))
-    return "";
-  const Bytes change = peak_of(run) - peak_of(baseline);
-  if (change == 0) return "";
-  return fmt::format(" {}{}", change < 0 ? "-" : "+", memory_cell(memory, std::abs(change)));
+    return std::nullopt;
+  return peak_of(run) - peak_of(baseline);
+}
+
+void add_step(std::vector<BadgePart>& out, const RunModel& run, const RunModel* baseline) {
+  std::string text = study::time_text(step_of(run), run.timeline.unit);
+  if (run.timeline.unit == TimeUnit::Unit) text += " units";
+  if (run.hang) text = "stands still after " + text;
+  out.push_back({std::move(text), BadgePart::Tone::Value, 0});
+  if (baseline == nullptr) return;
+  const double change = static_cast<double>(step_of(run)) / static_cast<double>(step_of(*baseline)) - 1;
+  out.push_back({fmt::format(" {:+.1f} %", 100 * change), tone_of(change), 0});
+}
+
+void add_bubble(std::vector<BadgePart>& out, const RunModel& run, const RunModel* baseline) {
+  out.push_back(
+      {fmt::format(" \u00b7 bubble {:.1f} %", 100 * run.metrics->bubble_ratio), BadgePart::Tone::Value, 1});
+  if (baseline == nullptr || !baseline->metrics) return;
+  const double change = 100 * (run.metrics->bubble_ratio - baseline->metrics->bubble_ratio);
+  out.push_back({fmt::format(" {:+.1f}", change), tone_of(change), 1});
+}
+
+void add_peak(std::vector<BadgePart>& out, const RunModel& run, const RunModel* baseline) {
+  if (!run.memory || run.metrics->ranks.empty()) return;
+  const MemoryModel& memory = *run.memory;
+  out.push_back({" \u00b7 peak " + memory_cell(memory, peak_of(run)), BadgePart::Tone::Value, 2});
+  if (baseline == nullptr || !baseline->memory || !baseline->metrics || baseline->metrics->ranks.empty())
+    return;
+  const Bytes change = peak_change(run, *baseline).value_or(0);
+  if (change == 0) return;
+  out.push_back({fmt::format(" {}{}", change < 0 ? "-" : "+", memory_cell(memory, std::abs(change))),
+                 tone_of(static_cast<double>(change)), 2});
 }
 
 }  // namespace
@@ -94,24 +127,42 @@ int change_of(const RunModel& run, const RunModel* baseline) {
   return step_of(run) < step_of(*baseline) ? -1 : 1;
 }
 
-std::string badge_text(const RunModel& run, const RunModel* baseline) {
-  const bool compared = are_comparable(run, baseline);
-  std::string text = study::time_text(step_of(run), run.timeline.unit);
-  if (run.timeline.unit == TimeUnit::Unit) text += " units";
-  if (compared)
-    text +=
-        fmt::format(" {:+.1f} %",
-                    100 * (static_cast<double>(step_of(run)) / static_cast<double>(step_of(*baseline)) - 1));
-  if (!run.metrics) return text;
-  text += fmt::format("   bubble {:.1f} %", 100 * run.metrics->bubble_ratio);
-  const bool both = compared && baseline->metrics.has_value();
-  if (both)
-    text += fmt::format(" {:+.1f}", 100 * (run.metrics->bubble_ratio - baseline->metrics->bubble_ratio));
-  if (run.memory && !run.metrics->ranks.empty()) {
-    text += "   peak " + memory_cell(*run.memory, peak_of(run));
-    if (both && baseline->memory && !baseline->metrics->ranks.empty()) text += peak_change(run, *baseline);
+std::vector<BadgePart> badge_parts(const RunModel& run, const RunModel* baseline) {
+  const RunModel* other = are_comparable(run, baseline) ? baseline : nullptr;
+  std::vector<BadgePart> out;
+  add_step(out, run, other);
+  // What part of an unfinished step was idle means nothing.
+  if (run.metrics && !run.hang) {
+    add_bubble(out, run, other);
+    add_peak(out, run, other);
   }
-  return baseline != nullptr && baseline->id == run.id ? text + "   baseline" : text;
+  if (baseline != nullptr && baseline->id == run.id) out.push_back({" baseline", BadgePart::Tone::Quiet, 0});
+  return out;
+}
+
+std::string badge_text(const RunModel& run, const RunModel* baseline) {
+  std::string text;
+  for (const BadgePart& part : badge_parts(run, baseline)) text += part.text;
+  return text;
+}
+
+RunHeading heading_of(const RunModel& run, const std::string& title) {
+  const Schedule& schedule = *run.schedule;
+  const int chunks = schedule.stages() / std::max(1, schedule.ranks());
+  RunHeading out{title, fmt::format("p {} \u00b7 m {}", schedule.ranks(), schedule.microbatches())};
+  if (chunks > 1) out.shape += fmt::format(" \u00b7 v {}", chunks);
+  for (const std::string& said :
+       {fmt::format(" p={} m={} v={}", schedule.ranks(), schedule.microbatches(), chunks),
+        fmt::format(" p={} m={}", schedule.ranks(), schedule.microbatches())}) {
+    const std::size_t at = out.name.find(said);
+    if (at != std::string::npos) out.name.erase(at, said.size());
+  }
+  return out;
+}
+
+std::string gap_words(const RunModel& run, const IdleSpan& gap) {
+  return fmt::format("{} \u00b7 {}", name_of(gap.cause),
+                     duration_text(gap.end - gap.start, run.timeline.unit));
 }
 
 std::string op_tooltip(const RunModel& run, std::size_t position) {

@@ -3,6 +3,7 @@
 // Short texts of the chart.
 
 #include <string>
+#include <vector>
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/op.hpp>
@@ -15,9 +16,29 @@ namespace pipeloom::gui {
 [[nodiscard]] std::string legend_text(OpKind kind);
 /// A duration with a unit that suits it and at most four digits: "12.5 ms", "3 units".
 [[nodiscard]] std::string duration_text(TickSum ticks, TimeUnit unit);
-/// What the heading of a run says at its end: "986.0 ms -18.7 %   bubble 6.5 % -17.5   peak 56.8 GB +0.0 GB", each with the difference from the
-/// baseline; "baseline" behind the numbers of that one. Differences are left out where `baseline` is null or times cannot be compared.
+/// A part of what the heading of a run says at its end.
+struct BadgePart {
+  enum class Tone : std::uint8_t { Value, Quiet, Better, Worse };
+  std::string text;
+  Tone tone = Tone::Value;
+  /// Which number it belongs to, the most important one first: where room is short, the last ones go.
+  int group = 0;
+};
+/// "986.0 ms" " -18.7 %" " \u00b7 bubble 6.5 %" " -17.5" " \u00b7 peak 56.8 GB" " +0.4 GB": numbers, each with the difference from the baseline;
+/// " baseline" behind those of that one. Differences are left out where `baseline` is null or times cannot be compared; of a run that hangs
+/// there is nothing but the time that it came to.
+[[nodiscard]] std::vector<BadgePart> badge_parts(const RunModel& run, const RunModel* baseline);
 [[nodiscard]] std::string badge_text(const RunModel& run, const RunModel* baseline);
+
+/// The heading of a run: what it is called, and its shape, "p 8 \u00b7 m 24 \u00b7 v 2".
+struct RunHeading {
+  std::string name;
+  std::string shape;
+};
+/// `title` is what the stack calls it; a shape at its end is not said twice.
+[[nodiscard]] RunHeading heading_of(const RunModel& run, const std::string& title);
+/// What is written into a gap: "warmup \u00b7 175 ms".
+[[nodiscard]] std::string gap_words(const RunModel& run, const IdleSpan& gap);
 /// Of its step time: -1 where it is shorter than the baseline's, 1 where it is longer, 0 else.
 [[nodiscard]] int change_of(const RunModel& run, const RunModel* baseline);
 /// What a pointer at rest on an op shows: lines separated by '\n'. "3B7", rank, start, end and duration.

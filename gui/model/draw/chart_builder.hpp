@@ -48,8 +48,9 @@ class ChartListBuilder {
   void add_rulers();
   void add_axis(const Box& ruler, TimeUnit unit, const std::vector<Strip>& through);
   [[nodiscard]] Strip body_of(std::size_t block) const;
-  [[nodiscard]] std::string title_of(const ChartBlock& block) const;
   void add_titles();
+  double add_heading(const ChartBlock& block, const Box& box);
+  void add_end(const ChartBlock& block);
   void add_badge(const ChartBlock& block, const Box& box, double title_end);
 
   // chart_rows.cpp: rows.
@@ -95,6 +96,7 @@ class ChartListBuilder {
   // chart_rows.cpp: gaps, memory, messages.
   void add_gaps(const RowLane& lane);
   [[nodiscard]] static std::span<const IdleSpan> gaps_in(const RowLane& lane, double from, double to);
+  [[nodiscard]] bool is_looked_at(const RowLane& lane, const IdleSpan& gap) const;
   void add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to);
   void add_memory(const RowLane& lane);
   void add_memory_limit(const RowLane& lane, double per_byte);

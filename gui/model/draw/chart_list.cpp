@@ -17,6 +17,20 @@
 
 namespace pipeloom::gui {
 
+float ChartFont::width(std::string_view text) const {
+  float sum = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x80U) {
+      sum += advance[byte];
+    } else if (byte >= 0xC0U) {  // the first byte of a letter in UTF-8
+      const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+      sum += advance[byte <= 0xC3U ? ((byte & 3U) << 6U | (next & 0x3FU)) : static_cast<unsigned char>('m')];
+    }
+  }
+  return sum;
+}
+
 void ChartList::clear() {
   ground.clear();
   rows.strips.clear();
@@ -29,6 +43,7 @@ void ChartList::clear() {
   lines.clear();
   labels.clear();
   arrows.clear();
+  dots.clear();
   front.clear();
   front_outlines.clear();
   front_lines.clear();
@@ -45,6 +60,7 @@ ChartInk make_ink(bool dark) {
   ink.grid = rgba(surface.grid);
   ink.text = rgba(surface.text);
   ink.muted = rgba(surface.muted);
+  ink.bad = dark ? rgba(0xff, 0x7b, 0x72) : rgba(0xb0, 0x20, 0x20);
   ink.good = dark ? rgba(95, 207, 143) : rgba(20, 110, 50);
   ink.accent = dark ? rgba(94, 169, 255) : rgba(0, 92, 197);
   ink.critical = rgba(surface.critical);
@@ -88,6 +104,7 @@ void ChartListBuilder::build() {
   for (const ChartBlock& block : layout_.blocks) {
     if (session_.view.show_critical) add_critical(block);
     if (block.run->hang) add_waits(block);
+    add_end(block);
   }
   add_microbatch();
   add_selection();
@@ -121,7 +138,7 @@ void ChartListBuilder::label(std::vector<ChartLabel>& to, double x, double y, st
 
 bool ChartListBuilder::label_inside(const Box& box, std::string_view text, Rgba colour) {
   const double width = fonts_.small.width(text);
-  if (width + 4 * scale_ > box.width() || fonts_.small.height > box.height() + 3 * scale_) return false;
+  if (width + 2 * scale_ > box.width() || fonts_.small.height > box.height() + 3 * scale_) return false;
   label(list_.labels, (box.x0 + box.x1 - width) / 2, (box.y0 + box.y1 - fonts_.small.height) / 2, text,
         colour);
   return true;
@@ -148,7 +165,9 @@ void ChartListBuilder::add_axis(const Box& ruler, TimeUnit unit, const std::vect
     label(list_.labels, left, y, tick.label, ink_.muted);
   }
   const std::string title = draw::axis_title(axis.unit);
-  label(list_.labels, layout_.headers.x0 + 6 * scale_, y, title.substr(title.find('(')), ink_.muted);
+  const std::size_t from = title.find('(') + 1;
+  label(list_.labels, layout_.headers.x0 + 8 * scale_, y, title.substr(from, title.find(')') - from),
+        ink_.muted);
 }
 
 /// What of a block is in the body: from its title to the next.
@@ -178,40 +197,84 @@ void ChartListBuilder::add_rulers() {
   }
 }
 
-/// A run under a ruler of its own says why.
-std::string ChartListBuilder::title_of(const ChartBlock& block) const {
-  const std::string& title = session_.runs[block.index].title();
-  if (block.ruler.height == 0) return title;
-  return title + ": " + study::clock_difference(layout_.blocks.front().run->timeline, block.run->timeline);
-}
-
+/// Dot, name, shape, and at the end what the run comes to.
 void ChartListBuilder::add_titles() {
   for (const ChartBlock& block : layout_.blocks) {
-    Box box{layout_.headers.x0, std::max(block.title.y, layout_.body.y), layout_.plot.x1,
-            std::min(block.title.bottom(), layout_.plot.y1)};
+    const Box box{layout_.headers.x0, std::max(block.title.y, layout_.body.y), layout_.plot.x1,
+                  std::min(block.title.bottom(), layout_.plot.y1)};
     if (box.empty()) continue;
     quad(list_.ground, box, ink_.background);
-    const double y = block.title.y + (block.title.height - fonts_.normal.height) / 2;
-    if (y < layout_.body.y || y + fonts_.normal.height > layout_.plot.y1) continue;
+    const double y = block.title.y + (block.title.height - fonts_.strong.height) / 2;
+    if (y < layout_.body.y || y + fonts_.strong.height > layout_.plot.y1) continue;
     const bool active = block.index == session_.active;
     if (active)
-      quad(list_.ground, {box.x0, box.y0 + 3 * scale_, box.x0 + 3 * scale_, box.y1 - 3 * scale_},
+      quad(list_.ground, {box.x0, box.y0 + 3 * scale_, box.x0 + 2 * scale_, box.y1 - 3 * scale_},
            ink_.accent);
-    const std::string title = title_of(block);
-    label(list_.labels, box.x0 + 8 * scale_, y, title, active ? ink_.text : ink_.muted, ChartFace::Normal);
-    add_badge(block, box, box.x0 + 8 * scale_ + fonts_.normal.width(title));
+    add_badge(block, box, add_heading(block, box));
   }
 }
 
-/// What the run comes to, at the end of its heading, where the title leaves room.
+/// Returns where it ends.
+double ChartListBuilder::add_heading(const ChartBlock& block, const Box& box) {
+  const bool active = block.index == session_.active;
+  const double middle = block.title.y + block.title.height / 2;
+  list_.dots.push_back({static_cast<float>(box.x0 + 11 * scale_), static_cast<float>(middle),
+                        static_cast<float>(3.5 * scale_), rgba(run_colour(session_, block.index))});
+  const RunHeading heading = heading_of(*block.run, session_.runs[block.index].title());
+  double x = box.x0 + 20 * scale_;
+  label(list_.labels, x, middle - fonts_.strong.height / 2, heading.name, active ? ink_.text : ink_.muted,
+        ChartFace::Strong);
+  x += fonts_.strong.width(heading.name) + 8 * scale_;
+  std::string shape = heading.shape;
+  // A run under a ruler of its own says why.
+  if (block.ruler.height > 0)
+    shape += " \u00b7 " + study::clock_difference(layout_.blocks.front().run->timeline, block.run->timeline);
+  label(list_.labels, x, middle - fonts_.small.height / 2, shape, ink_.muted);
+  return x + fonts_.small.width(shape);
+}
+
+/// What the run comes to, as much of it as the heading leaves room for.
 void ChartListBuilder::add_badge(const ChartBlock& block, const Box& box, double title_end) {
   const OpenRun* open = session_.baseline_run();
-  const RunModel* baseline = open == nullptr ? nullptr : open->run.get();
-  const std::string text = badge_text(*block.run, baseline);
-  const double x = box.x1 - fonts_.small.width(text) - 8 * scale_;
-  if (x < title_end + 16 * scale_) return;
-  const bool better = change_of(*block.run, baseline) < 0;
-  label(list_.labels, x, (box.y0 + box.y1 - fonts_.small.height) / 2, text, better ? ink_.good : ink_.muted);
+  std::vector<BadgePart> parts = badge_parts(*block.run, open == nullptr ? nullptr : open->run.get());
+  const auto left = [&] {
+    double width = 0;
+    for (const BadgePart& part : parts) width += fonts_.small.width(part.text);
+    return box.x1 - width - 8 * scale_;
+  };
+  for (int group = 2; group >= 0 && left() < title_end + 16 * scale_; --group)
+    std::erase_if(parts, [&](const BadgePart& part) { return part.group == group; });
+  const auto ink_of = [&](BadgePart::Tone tone) {
+    switch (tone) {
+      case BadgePart::Tone::Better:
+        return ink_.good;
+      case BadgePart::Tone::Worse:
+        return ink_.bad;
+      case BadgePart::Tone::Quiet:
+        return ink_.muted;
+      case BadgePart::Tone::Value:
+        break;
+    }
+    return ink_.text;
+  };
+  double x = left();
+  for (const BadgePart& part : parts) {
+    label(list_.labels, x, (box.y0 + box.y1 - fonts_.small.height) / 2, part.text, ink_of(part.tone));
+    x += fonts_.small.width(part.text);
+  }
+}
+
+/// Where a run is over, through its rows.
+void ChartListBuilder::add_end(const ChartBlock& block) {
+  if (block.run->hang || block.first_row == block.last_row) return;
+  const double x = std::round(layout_.x_of(static_cast<double>(block.run->span().end)));
+  if (x < layout_.plot.x0 || x > layout_.plot.x1) return;
+  const double left = std::min(x, layout_.plot.x1 - 1);
+  const double top = std::max(layout_.rows[block.first_row].all.y - 2 * scale_, layout_.body.y);
+  const double bottom = std::min(layout_.rows[block.last_row - 1].all.bottom() + 2 * scale_, layout_.plot.y1);
+  const double dash = 3 * scale_;
+  for (double y = top; y < bottom; y += 2 * dash)
+    quad(list_.front, {left, y, left + 1, std::min(y + dash, bottom)}, ink_.muted);
 }
 
 // Legend, names of ranks, scroll bar.

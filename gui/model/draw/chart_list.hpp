@@ -64,7 +64,15 @@ struct ChartArrow {
   bool straight = false;
 };
 
-enum class ChartFace : std::uint8_t { Small, Normal };
+/// A filled circle.
+struct ChartDot {
+  float x = 0;
+  float y = 0;
+  float radius = 0;
+  Rgba colour = 0;
+};
+
+enum class ChartFace : std::uint8_t { Small, Normal, Strong };
 
 /// Characters [begin, begin + length) of ChartList::text, the top left corner at (x, y).
 struct ChartLabel {
@@ -96,20 +104,17 @@ struct ChartPicture {
   std::vector<ChartStrip> strips;
 };
 
-/// Widths of letters, so that labels are placed without a window.
+/// Widths of letters, so that labels are placed without a window: of Latin-1, others as wide as an "m".
 struct ChartFont {
   float height = 13;
-  std::array<float, 128> advance{};
-  [[nodiscard]] float width(std::string_view text) const {
-    float sum = 0;
-    for (const char letter : text) sum += advance[static_cast<unsigned char>(letter) & 0x7FU];
-    return sum;
-  }
+  std::array<float, 256> advance{};
+  [[nodiscard]] float width(std::string_view text) const;
 };
 
 struct ChartFonts {
   ChartFont small;
   ChartFont normal;
+  ChartFont strong;
 };
 
 /// Pixels of rows that stay when the view pans, values per column, row by row. Columns of a row are numbered from time 0: column k is
@@ -188,6 +193,7 @@ struct ChartList {
   std::vector<ChartLine> lines;
   std::vector<ChartLabel> labels;
   std::vector<ChartArrow> arrows;
+  std::vector<ChartDot> dots;
   /// Measured range, marks, pointer, windows of the maps.
   std::vector<ChartQuad> front;
   std::vector<ChartOutline> front_outlines;
@@ -216,6 +222,7 @@ struct ChartInk {
   Rgba text = 0;
   Rgba muted = 0;
   Rgba good = 0;
+  Rgba bad = 0;
   Rgba accent = 0;
   Rgba critical = 0;
   Rgba memory_line = 0;

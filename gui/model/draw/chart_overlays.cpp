@@ -89,6 +89,9 @@ void ChartListBuilder::add_selection() {
   if (selection.hover)
     if (const auto box = layout_.rect_of(*selection.hover))
       list_.outlines.push_back(outline_of(*box, ink_.text, std::max(1.0, width * 0.75)));
+  if (const auto& hit = session_.part<PointerPart>().hit; hit && hit->gap)
+    if (const auto box = layout_.rect_of(*hit->gap))
+      list_.outlines.push_back(outline_of(*box, ink_.accent, 1));
   const auto same_elsewhere = [&](const std::optional<OpRef>& op, Rgba colour) {
     if (!op || session_.runs.size() < 2) return;
     for (const OpRef& other : session_.part<CompareModel>().counterparts(session_, *op))

@@ -4,12 +4,20 @@
 #include <cmath>
 
 #include <pipeloom/metrics.hpp>
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/draw/chart_builder.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 #include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "sim/text.hpp"
 
 namespace pipeloom::gui {
+namespace {
+
+/// On each side of the word of a gap that nobody looks at: only the wide ones say what they are.
+constexpr double kGapAir = 44;
+
+}  // namespace
 
 ChartListBuilder::RowLane ChartListBuilder::lane_of(const ChartRow& row, ChartLane which) const {
   const RunModel& run = *layout_.blocks[row.block].run;
@@ -58,7 +66,7 @@ bool ChartListBuilder::is_dense(const RowLane& lane, Lane which) const {
 void ChartListBuilder::add_ops(RowLane& lane, Lane which) {
   if (!lane.run->op_track) return;
   const std::size_t first_quad = list_.quads.size();
-  const bool gaps = which == Lane::Work && session_.view.show_idle;
+  const bool gaps = which == Lane::Work;
   if (is_dense(lane, which)) {
     const Rgba* const texels = add_dense(lane, which, first_quad);
     if (gaps) add_dense_gaps(lane, texels);
@@ -162,7 +170,7 @@ void ChartListBuilder::add_hatching(const ChartQuad& box, OpKind kind, Rgba text
   }
 }
 
-// Idle time, tinted by its cause.
+// Idle time is empty, or tinted by its cause; its word stands in it where it is looked at or wide.
 
 void ChartListBuilder::add_gaps(const RowLane& lane) {
   for (const IdleSpan& gap : gaps_in(lane, from_, to_)) add_gap(lane, gap, from_, to_);
@@ -175,6 +183,15 @@ std::span<const IdleSpan> ChartListBuilder::gaps_in(const RowLane& lane, double 
   return std::span(lane.run->idle[rank]).subspan(seen.first, seen.size());
 }
 
+bool ChartListBuilder::is_looked_at(const RowLane& lane, const IdleSpan& gap) const {
+  const auto same = [&](const std::optional<GapRef>& ref) {
+    return ref && ref->run == lane.run->id && ref->rank == lane.row->rank &&
+           lane.run->idle[ref->rank.at()].data() + ref->span == &gap;
+  };
+  const std::optional<Hit>& hit = session_.part<PointerPart>().hit;
+  return same(session_.selection.gap) || (hit && same(hit->gap));
+}
+
 void ChartListBuilder::add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to) {
   // A run that hangs has no causes yet: its arrows say why it stands still.
   if (lane.run->hang) return;
@@ -183,8 +200,14 @@ void ChartListBuilder::add_gap(const RowLane& lane, const IdleSpan& gap, double 
   if (x1 - x0 < 1) return;
   const Preferences& preferences = session_.preferences;
   const Box box{x0, lane.clip.y0, std::min(x1, lane.clip.x1), lane.clip.y1};
-  quad(list_.ground, box, rgba(gap_colour(preferences.palette, theme_of(preferences), gap.cause)));
-  if (lane.labels) label_inside(box, name_of(gap.cause), ink_.muted);
+  if (session_.view.show_idle)
+    quad(list_.ground, box, rgba(gap_colour(preferences.palette, theme_of(preferences), gap.cause)));
+  if (!lane.labels) return;
+  const std::string_view cause = name_of(gap.cause);
+  const bool wide = box.width() >= fonts_.small.width(cause) + 2 * kGapAir * scale_;
+  const Rgba ink = session_.view.show_idle ? ink_.muted : ink_.accent;
+  if (is_looked_at(lane, gap) ? !label_inside(box, gap_words(*lane.run, gap), ink_.accent) : wide)
+    (void)label_inside(box, cause, ink);
 }
 
 // Messages under way, in the rows of sender and receiver.

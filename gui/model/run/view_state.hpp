@@ -40,7 +40,7 @@ struct ViewState {
   /// Kinds that the legend switched off, by index_of(kind).
   unsigned hidden_kinds = 0;
   bool show_critical = false;
-  bool show_idle = true;
+  bool show_idle = false;  ///< gaps tinted by their cause
   bool show_memory = false;
   bool show_messages = false;  ///< send and receive rows
   bool show_copies = true;     ///< rows of the copy stream, where there are copies
