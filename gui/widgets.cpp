@@ -131,6 +131,32 @@ bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, 
   return value != before;
 }
 
+std::string fitted(std::string_view text, float width) {
+  constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
+  const auto width_of = [](std::string_view part) {
+    return ImGui::CalcTextSize(part.data(), part.data() + part.size()).x;
+  };
+  if (width_of(text) <= width) return std::string(text);
+  const auto cut = [&](std::size_t kept) {
+    std::size_t front = (kept + 1) / 2;
+    std::size_t back = text.size() - kept / 2;
+    // Between characters only.
+    while (front > 0 && (static_cast<unsigned char>(text[front]) & 0xC0U) == 0x80) --front;
+    while (back < text.size() && (static_cast<unsigned char>(text[back]) & 0xC0U) == 0x80) ++back;
+    return std::string(text.substr(0, front)).append(kEllipsis).append(text.substr(back));
+  };
+  std::size_t least = 0;
+  std::size_t most = std::min<std::size_t>(text.size() - 1, 512);
+  while (least < most) {
+    const std::size_t middle = (least + most + 1) / 2;
+    if (width_of(cut(middle)) <= width)
+      least = middle;
+    else
+      most = middle - 1;
+  }
+  return cut(least);
+}
+
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
             std::string_view help) {
   const PushedId pushed(id);

@@ -27,6 +27,8 @@ bool text_field(Ui& ui, std::string_view id, std::string& text, const char* hint
 bool live_text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "");
 /// With - and + buttons; true when the number changed. Typed numbers count when Enter is pressed or the field is left.
 bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {});
+/// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; the text itself where it fits.
+[[nodiscard]] std::string fitted(std::string_view text, float width);
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
             std::string_view help = {});
 /// True when another entry was chosen; `chosen` is its index. Entries are items too: "id:entry".

@@ -4,11 +4,17 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
+#include <cfloat>
 #include <string>
+#include <string_view>
 
+#include <pipeloom/error.hpp>
+#include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "schedules/generator.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::gui::views {
@@ -16,144 +22,415 @@ namespace {
 
 using Column = ScheduleTable::Column;
 
+// Pixels at scale 1.
+constexpr float kRowHeight = 26;
+constexpr float kCellPad = 6;  // of a cell, on each side
+constexpr float kDotColumn = 18;
+constexpr float kLeastName = 100;
+constexpr float kShortestBar = 30;
+constexpr float kLongestBar = 84;
+constexpr float kThinBar = 4;
+
+/// Names of runs in heads are as long at most.
+constexpr std::size_t kLongestHead = 24;
+
 struct Head {
-  const char* label;
-  float share;
+  Column column;
+  const char* id;
+  bool right;  ///< numbers end at the right of their column
   const char* help;
 };
 
-constexpr Head kHeads[] = {
-    {"Schedule", 3,
-     "At the ranks, microbatches and costs of the parameters; its own chunks where it does not take the "
-     "given ones.\nA click takes it."},
-    {"Makespan", 2,
-     "Time of a step, or of one update of a run without flushes. Every schedule runs the same model: costs "
-     "per stage are turned into costs per rank, which schedules of several chunks divide among them."},
-    {"Bubble", 2.4F, "Share of the step in which ranks are idle"},
-    {"Peak", 2,
-     "Most activation bytes of any rank, as if each rank held the same layers whatever its chunks; where no "
-     "bytes are given, activations of a stage of the parameters"},
-    {"Gap", 1.4F, "Makespan over its lower bound, less one"}};
+constexpr std::array kHeads = {
+    Head{Column::Name, "schedule", false,
+         "At the ranks, microbatches and costs of the parameters; its own chunks where it does not take the "
+         "given ones. A click takes it."},
+    Head{Column::Chunks, "chunks", true, "Chunks: stages on a rank, v"},
+    Head{Column::Step, "step", true,
+         "Time of a step, or of one update of a run without flushes. Every schedule runs the same model: "
+         "costs "
+         "per stage are turned into costs per rank, which schedules of several chunks divide among them."},
+    Head{Column::Change, "change", true, "The step against that of the baseline run on the chart"},
+    Head{Column::Bubble, "bubble", true, "Share of the step in which ranks are idle"},
+    Head{Column::Peak, "peak", true,
+         "What the fullest rank holds at most; where no bytes are given, activations of a stage of the "
+         "parameters"},
+    Head{Column::Room, "room", false, "What the limit leaves on the rank that has least left"},
+    Head{Column::Gap, "bound", true, "Makespan over its lower bound, less one"}};
 
-void draw_heads(Ui& ui) {
-  ImGui::TableSetupScrollFreeze(0, 1);
-  ImGui::TableSetupColumn("+", ImGuiTableColumnFlags_NoSort | ImGuiTableColumnFlags_WidthFixed,
-                          ImGui::GetFrameHeight());
-  for (const Head& head : kHeads)
-    ImGui::TableSetupColumn(
-        head.label,
-        ImGuiTableColumnFlags_WidthStretch | (&head == kHeads + 1 ? ImGuiTableColumnFlags_DefaultSort : 0),
-        head.share);
-  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-  ImGui::TableSetColumnIndex(0);
-  ImGui::TableHeader("+");
-  for (const Head& head : kHeads) {
-    ImGui::TableNextColumn();
-    ImGui::TableHeader(head.label);
-    note_item(ui, std::string("schedules/head/") + head.label);
-    explain(head.help);
+std::string head_text(const ScheduleTable& table, Column column) {
+  switch (column) {
+    case Column::Name:
+      return "schedule";
+    case Column::Chunks:
+      return "v";
+    case Column::Step:
+      return table.heads().step;
+    case Column::Change:
+      return table.heads().change;
+    case Column::Bubble:
+      return "bubble";
+    case Column::Peak:
+      return table.heads().peak;
+    case Column::Room:
+      return "limit";
+    case Column::Gap:
+      return "above bound";
+  }
+  return "";
+}
+
+/// What stands in a column of a line, "" where bars and names are drawn otherwise.
+std::string cell_text(const ScheduleRow& row, const ScheduleLine& line, Column column) {
+  switch (column) {
+    case Column::Name:
+      return row.name;
+    case Column::Chunks:
+      return row.refusal.empty() ? std::to_string(row.chunks) : "";
+    case Column::Step:
+      return line.step;
+    case Column::Change:
+      return line.change;
+    case Column::Bubble:
+      return line.bubble;
+    case Column::Peak:
+      return line.peak;
+    case Column::Room:
+      return line.room;
+    case Column::Gap:
+      return line.gap;
+  }
+  return "";
+}
+
+bool has_bar(Column column) {
+  return column == Column::Bubble || column == Column::Peak;
+}
+
+float width_of(ImFont* font, std::string_view text) {
+  return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, text.data(), text.data() + text.size()).x;
+}
+
+ImVec4 colour_of(Rgba rgba) {
+  return ImGui::ColorConvertU32ToFloat4(rgba);
+}
+
+/// The name that the registry has for it.
+std::string registered(const std::string& schedule) {
+  try {
+    const schedules::Generator* generator = schedules::find(schedule).generator;
+    return generator == nullptr ? schedule : generator->name;
+  } catch (const Error&) {
+    return schedule;
   }
 }
 
-void take_sorting(ScheduleTable& table) {
-  ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
-  if (specs == nullptr || !specs->SpecsDirty || specs->SpecsCount == 0) return;
-  const auto column = static_cast<Column>(std::max(static_cast<int>(specs->Specs[0].ColumnIndex) - 1, 0));
-  table.sort_by(column, specs->Specs[0].SortDirection == ImGuiSortDirection_Descending);
-  specs->SpecsDirty = false;
-}
+/// The table of one frame: columns as wide as what they hold, bars as long as there is room for.
+class Table {
+ public:
+  Table(Ui& ui, ScheduleTable& table)
+      : ui_(ui),
+        table_(table),
+        scale_(ui.skin.scale),
+        current_(registered(ui.session.part<ConfigModel>().value("schedule"))) {}
 
-void draw_right(const std::string& text, bool grey) {
-  const float room = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(text.c_str()).x;
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(room, 0.0F));
-  if (grey)
-    ImGui::TextDisabled("%s", text.c_str());
-  else
-    ImGui::TextUnformatted(text.c_str());
-}
+  void draw() {
+    measure();
+    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(kCellPad * scale_, 0));
+    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_BordersInnerH |
+                                       ImGuiTableFlags_NoBordersInBody | ImGuiTableFlags_NoSavedSettings |
+                                       ImGuiTableFlags_PadOuterX;
+    if (ImGui::BeginTable("table", static_cast<int>(kHeads.size()) + 1, kFlags)) {
+      draw_heads();
+      draw_rows();
+      ImGui::EndTable();
+    }
+    ImGui::PopStyleVar();
+  }
 
-/// A thin bar in the left half of the cell.
-void draw_bar(const Ui& ui, double share, Rgba colour) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x * 0.5F;
-  const float y = at.y + ImGui::GetFontSize() / 2 - 2 * ui.skin.scale;
-  const auto box = [&](float length, Rgba fill) {
-    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, y), ImVec2(at.x + length, y + 4 * ui.skin.scale),
-                                              fill, 2 * ui.skin.scale);
-  };
-  box(width, ui.skin.line);
-  box(width * static_cast<float>(std::clamp(share, 0.0, 1.0)), colour);
-}
+ private:
+  [[nodiscard]] bool hidden(Column column) const { return column == Column::Room && !table_.heads().limited; }
+  [[nodiscard]] static std::size_t index(Column column) { return static_cast<std::size_t>(column); }
 
-/// Grey and in doubt where they are of the configuration before, grey where they do not fit.
-void draw_numbers(const Ui& ui, const ScheduleRow& row) {
-  const bool grey = row.stale || !row.fits();
-  const char* const doubt = row.stale ? " ?" : "";
-  const auto draw = [&](const std::string& number) {
+  void measure() {
+    for (const Head& head : kHeads) {
+      float& width = widths_[index(head.column)];
+      width = width_of(ui_.skin.small, head_text(table_, head.column)) +
+              (table_.sorted_by() == head.column ? 12 * scale_ : 0);
+      for (const ScheduleLine& line : table_.lines())
+        width =
+            std::max(width, width_of(ui_.skin.font, cell_text(table_.rows()[line.row], line, head.column) +
+                                                        doubt(table_.rows()[line.row], head.column)));
+    }
+    share_room();
+  }
+
+  /// What is left over goes to the bars, what is missing comes from the names.
+  void share_room() {
+    float taken = kDotColumn * scale_ + 2 * kCellPad * scale_ + ImGui::GetStyle().ScrollbarSize;
+    for (const Head& head : kHeads)
+      if (!hidden(head.column)) taken += widths_[index(head.column)] + 2 * kCellPad * scale_;
+    const float left = ImGui::GetContentRegionAvail().x - taken;
+    // Names that are cut say themselves when the pointer rests on them: bars have room first.
+    float& name = widths_[index(Column::Name)];
+    const float least = std::min(kLeastName * scale_, name);
+    bar_ = std::clamp(left / 2 - kCellPad * scale_, kShortestBar * scale_, kLongestBar * scale_);
+    const float bars = 2 * (bar_ + kCellPad * scale_);
+    if (name - least + left < bars) bar_ = 0;
+    for (const Column column : {Column::Bubble, Column::Peak})
+      if (bar_ > 0) widths_[index(column)] += bar_ + kCellPad * scale_;
+    name = std::max(name + std::min(left - (bar_ > 0 ? bars : 0), 0.0F), least);
+  }
+
+  // The heads ------------------------------------------------------------------------------------------------------------------
+
+  void draw_heads() {
+    ImGui::TableSetupScrollFreeze(0, 1);
+    constexpr ImGuiTableColumnFlags kFixed =
+        ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_NoResize;
+    ImGui::TableSetupColumn("on", kFixed, kDotColumn * scale_);
+    for (const Head& head : kHeads) {
+      // The words of the last but one take what is left over.
+      const bool grows = head.column == (table_.heads().limited ? Column::Room : Column::Name);
+      ImGui::TableSetupColumn(head.id,
+                              (grows ? ImGuiTableColumnFlags_WidthStretch : kFixed) |
+                                  (hidden(head.column) ? ImGuiTableColumnFlags_Disabled : 0),
+                              grows ? 1 : widths_[index(head.column)]);
+    }
+    ImGui::TableNextRow(ImGuiTableRowFlags_None, kRowHeight * scale_);
     ImGui::TableNextColumn();
-    draw_right(number + doubt, grey);
-  };
-  const auto update = static_cast<Ticks>(row.update_time());
-  draw(study::time_text(update, row.unit) + (row.unit == TimeUnit::Unit ? " units" : ""));
-  ImGui::TableNextColumn();
-  draw_bar(ui, row.bubble_ratio, grey ? ui.skin.faint : ui.skin.accent);
-  draw_right(fmt::format("{:.1f} %{}", 100 * row.bubble_ratio, doubt), grey);
-  draw(row.peak_text);
-  explain(row.fits() ? row.peak_note
-                     : row.peak_note + "\nDoes not fit: over by " + row.headroom_text.substr(1));
-  draw(fmt::format("{:.1f} %", 100 * row.gap));
+    for (const Head& head : kHeads)
+      if (ImGui::TableNextColumn()) draw_head(head);
+  }
+
+  void draw_head(const Head& head) {
+    const std::string text = head_text(table_, head.column);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float room = ImGui::GetContentRegionAvail().x;
+    ImGui::PushID(head.id);
+    if (ImGui::InvisibleButton("head", ImVec2(std::max(room, 1.0F), kRowHeight * scale_)))
+      table_.sort_by(head.column);
+    ImGui::PopID();
+    note_item(ui_, std::string("schedules/head/") + head.id);
+    const bool hovered = ImGui::IsItemHovered();
+    explain(std::string(head.help) + "\nClick: sort by it; again: the other way.");
+    const bool sorted = table_.sorted_by() == head.column;
+    const float mark = sorted ? 10 * scale_ : 0;
+    const float x = head.right ? at.x + room - width_of(ui_.skin.small, text) - mark : at.x;
+    ImDrawList& draw = *ImGui::GetWindowDrawList();
+    const Rgba colour = sorted || hovered ? ui_.skin.text : ui_.skin.muted;
+    draw.AddText(ui_.skin.small, ui_.skin.small->FontSize,
+                 ImVec2(x, at.y + (kRowHeight * scale_ - ui_.skin.small->FontSize) / 2), colour,
+                 text.c_str());
+    if (sorted)
+      draw_sort_mark(x + width_of(ui_.skin.small, text) + 7 * scale_, at.y + kRowHeight * scale_ / 2);
+  }
+
+  void draw_sort_mark(float x, float y) {
+    const float r = 3 * scale_;
+    const float tip = table_.descending() ? r : -r;
+    ImGui::GetWindowDrawList()->AddTriangleFilled(ImVec2(x - r, y - tip / 2), ImVec2(x + r, y - tip / 2),
+                                                  ImVec2(x, y + tip / 2 + (tip > 0 ? 1 : -1)), ui_.skin.text);
+  }
+
+  // The rows -------------------------------------------------------------------------------------------------------------------
+
+  void draw_rows() {
+    // A tick or a click may change the lines of the next frame, not of this one.
+    const std::vector<ScheduleLine> lines = table_.lines();
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(lines.size()), kRowHeight * scale_);
+    // A script reaches rows that are not in view.
+    if (ui_.items.wanted().starts_with("schedules/"))
+      clipper.ForceDisplayRangeByIndices(0, static_cast<int>(lines.size()));
+    while (clipper.Step())
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+        const ScheduleLine& line = lines[static_cast<std::size_t>(i)];
+        const ScheduleRow row = table_.rows()[line.row];
+        draw_row(row, line);
+      }
+  }
+
+  [[nodiscard]] Rgba ink(const ScheduleRow& row) const {
+    return !row.refusal.empty() || row.stale || !row.fits() ? ui_.skin.muted : ui_.skin.text;
+  }
+
+  void draw_row(const ScheduleRow& row, const ScheduleLine& line) {
+    ImGui::TableNextRow(ImGuiTableRowFlags_None, kRowHeight * scale_);
+    if (row.name == current_) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, ui_.skin.raised);
+    ImGui::TableNextColumn();
+    draw_dot(row);
+    ImGui::TableNextColumn();
+    draw_name(row);
+    if (!row.refusal.empty()) return draw_refusal(row);
+    for (const Head& head : kHeads)
+      if (head.column != Column::Name && ImGui::TableNextColumn()) draw_cell(row, line, head);
+  }
+
+  /// Full for runs on the chart, in the chart's colour; a ring for what may be put there.
+  void draw_dot(const ScheduleRow& row) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ImVec2 size(kDotColumn * scale_, kRowHeight * scale_);
+    const bool ticked = table_.ticked(row.name);
+    const bool current = row.name == current_;
+    ImGui::BeginDisabled(current || (!row.refusal.empty() && !ticked));
+    if (ImGui::InvisibleButton(("tick/" + row.name).c_str(), size))
+      table_.tick(ui_.session, row.name, !ticked);
+    const bool hovered = ImGui::IsItemHovered();
+    ImGui::EndDisabled();
+    note_item(ui_, "schedules/tick/" + row.name);
+    explain(current  ? "On the chart: the run under edit"
+            : ticked ? "On the chart; click: take it away"
+                     : "Stack it below the run for comparison");
+    const ImVec2 middle(at.x + 8 * scale_, at.y + size.y / 2);
+    ImDrawList& draw = *ImGui::GetWindowDrawList();
+    if (current || ticked)
+      draw.AddCircleFilled(middle, 4 * scale_, colour_on_chart(current, table_.run_of(row.name)), 16);
+    else if (row.refusal.empty())
+      draw.AddCircle(middle, 4 * scale_, hovered ? ui_.skin.accent : ui_.skin.line, 16, scale_);
+  }
+
+  [[nodiscard]] Rgba colour_on_chart(bool current, std::uint64_t id) const {
+    const std::vector<OpenRun>& runs = ui_.session.runs;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (current ? runs[i].live : runs[i].run->id == id) return to_rgba(run_colour(ui_.session, i));
+    return ui_.skin.muted;  // it is being simulated
+  }
+
+  void draw_name(const ScheduleRow& row) {
+    ImGui::PushStyleColor(ImGuiCol_Text, colour_of(ink(row)));
+    ImGui::PushStyleVar(ImGuiStyleVar_SelectableTextAlign, ImVec2(0, 0.5F));
+    const std::string label = fitted(row.name, ImGui::GetContentRegionAvail().x);
+    ImGui::PushID(row.name.c_str());
+    if (ImGui::Selectable(label.c_str(), false,
+                          ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap,
+                          ImVec2(0, kRowHeight * scale_)))
+      run_command(ui_.session, "take-schedule", row.name);
+    ImGui::PopID();
+    note_item(ui_, "schedules/row/" + row.name);
+    ImGui::PopStyleVar();
+    ImGui::PopStyleColor();
+    explain(help_of(row, label));
+  }
+
+  /// Why it is grey, and what its name is where that is cut.
+  [[nodiscard]] static std::string help_of(const ScheduleRow& row, const std::string& label) {
+    std::string text = label == row.name ? "" : row.name + "\n";
+    if (row.stale) return text + "Of the parameters before; this row is being computed";
+    if (!row.refusal.empty()) return text + row.refusal;
+    if (!row.synchronous)
+      text += "Without flushes: gradients are of older weights than those that they change\n";
+    return text + row.peak_note + " of activations at most; " + row.held_text + " in all";
+  }
+
+  /// In words over the columns of numbers.
+  void draw_refusal(const ScheduleRow& row) {
+    ImGui::TableNextColumn();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float right = ImGui::GetWindowPos().x + ImGui::GetWindowWidth() - ImGui::GetStyle().ScrollbarSize;
+    ImDrawList& draw = *ImGui::GetWindowDrawList();
+    draw.PushClipRect(ImVec2(at.x, at.y), ImVec2(right, at.y + kRowHeight * scale_), false);
+    const std::string words = fitted(row.refusal, right - at.x - kCellPad * scale_);
+    draw.AddText(ImVec2(at.x, text_top(at.y)), ui_.skin.muted, words.c_str());
+    draw.PopClipRect();
+  }
+
+  [[nodiscard]] float text_top(float top) const {
+    return top + (kRowHeight * scale_ - ui_.skin.font->FontSize) / 2;
+  }
+
+  [[nodiscard]] static const char* doubt(const ScheduleRow& row, Column column) {
+    return row.stale && column == Column::Step ? " ?" : "";
+  }
+
+  /// Grey and in doubt where it is of the configuration before, grey where it does not fit.
+  void draw_cell(const ScheduleRow& row, const ScheduleLine& line, const Head& head) {
+    const std::string text = cell_text(row, line, head.column) + doubt(row, head.column);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float room = ImGui::GetContentRegionAvail().x;
+    if (bar_ > 0 && has_bar(head.column)) draw_bar(row, line, head.column, at);
+    const bool missing = head.column == Column::Room && !row.fits() && !row.stale;
+    const float x = head.right ? at.x + room - width_of(ui_.skin.font, text) : at.x;
+    ImGui::GetWindowDrawList()->AddText(ImVec2(x, text_top(at.y)), missing ? ui_.skin.problem : ink(row),
+                                        text.c_str());
+  }
+
+  /// A thin one, of the peak in red where it does not fit.
+  void draw_bar(const ScheduleRow& row, const ScheduleLine& line, Column column, ImVec2 at) {
+    const bool peak = column == Column::Peak;
+    const double share = std::clamp(peak ? line.peak_share : row.bubble_ratio, 0.0, 1.0);
+    Rgba colour = peak ? ui_.skin.good : ui_.skin.accent;
+    if (row.stale) colour = ui_.skin.faint;
+    if (peak && !row.fits() && !row.stale) colour = ui_.skin.problem;
+    const float y = at.y + (kRowHeight - kThinBar) / 2 * scale_;
+    const auto box = [&](float length, Rgba fill) {
+      ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, y), ImVec2(at.x + length, y + kThinBar * scale_),
+                                                fill, kThinBar / 2 * scale_);
+    };
+    box(bar_, ui_.skin.line);
+    if (share > 0) box(std::max(bar_ * static_cast<float>(share), kThinBar * scale_), colour);
+  }
+
+  Ui& ui_;
+  ScheduleTable& table_;
+  float scale_;
+  std::string current_;
+  std::array<float, kHeads.size()> widths_ = {};
+  float bar_ = 0;
+};
+
+// Above the table --------------------------------------------------------------------------------------------------------------
+
+/// A word in a thin frame, in the accent colour while it is on.
+bool chip(Ui& ui, const char* id, const char* word, bool on, const char* help) {
+  const float scale = ui.skin.scale;
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, 10 * scale);
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, scale);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(8 * scale, 2 * scale));
+  ImGui::PushStyleColor(ImGuiCol_Button, colour_of(ui.skin.panel));
+  ImGui::PushStyleColor(ImGuiCol_Border, colour_of(on ? ui.skin.accent : ui.skin.line));
+  ImGui::PushStyleColor(ImGuiCol_Text, colour_of(on ? ui.skin.text : ui.skin.muted));
+  const bool pressed = button(ui, id, word, help);
+  ImGui::PopStyleColor(3);
+  ImGui::PopStyleVar(3);
+  return pressed;
 }
 
-void draw_row(Ui& ui, ScheduleTable& table, const ScheduleRow& row, const std::string& current) {
-  ImGui::TableNextRow();
-  ImGui::TableNextColumn();
-  bool ticked = table.ticked(row.name);
-  ImGui::BeginDisabled(!row.refusal.empty() && !ticked);
-  if (checkbox(ui, "schedules/tick/" + row.name, "", ticked, "Stack it below the run for comparison"))
-    table.tick(ui.session, row.name, ticked);
-  ImGui::EndDisabled();
-  ImGui::TableNextColumn();
-  const bool grey = !row.refusal.empty() || row.stale || !row.fits();
-  if (grey) ImGui::PushStyleColor(ImGuiCol_Text, ImGui::GetStyleColorVec4(ImGuiCol_TextDisabled));
-  const std::string label = row.chunks == 1 ? row.name : fmt::format("{} v={}", row.name, row.chunks);
-  if (selectable(ui, "schedules/row/" + row.name, label.c_str(), row.name == current, false))
-    run_command(ui.session, "take-schedule", row.name);
-  if (grey) ImGui::PopStyleColor();
-  explain(row.stale ? "Of the parameters before; this row is being computed" : row.refusal);
-  if (row.refusal.empty()) draw_numbers(ui, row);
+std::string summary(const ScheduleTable& table) {
+  const auto refused = static_cast<std::size_t>(std::count_if(
+      table.rows().begin(), table.rows().end(), [](const ScheduleRow& row) { return !row.refusal.empty(); }));
+  std::string text = study::count_text(table.rows().size(), "schedule");
+  if (table.lines().size() < table.rows().size()) text = fmt::format("{} of {}", table.lines().size(), text);
+  if (refused > 0 && !table.filter().fits) text += fmt::format(", {} cannot run", refused);
+  if (table.pending()) text += " \xc2\xb7 computing";
+  return text;
 }
 
-void draw_table(Ui& ui, ScheduleTable& table, const std::string& current) {
-  draw_heads(ui);
-  take_sorting(table);
-  // A tick or a click may change the rows of the next frame, not of this one.
-  const std::vector<ScheduleRow>& rows = table.rows();
-  ImGuiListClipper clipper;
-  clipper.Begin(static_cast<int>(rows.size()));
-  // A script reaches rows that are not in view.
-  if (ui.items.wanted().starts_with("schedules/"))
-    clipper.ForceDisplayRangeByIndices(0, static_cast<int>(rows.size()));
-  while (clipper.Step())
-    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-      draw_row(ui, table, rows[static_cast<std::size_t>(i)], current);
+void draw_filters(Ui& ui, ScheduleTable& table) {
+  ScheduleFilter filter = table.filter();
+  if (chip(ui, "schedules/filter/fits", "fits", filter.fits,
+           "Only schedules that can run and fit the memory limit")) {
+    filter.fits = !filter.fits;
+    table.show_only(filter);
+  }
+  ImGui::SameLine();
+  if (chip(ui, "schedules/filter/synchronous", "synchronous", filter.synchronous,
+           "Only schedules that train what a run without a pipeline does. Those without flushes, such as "
+           "pipedream-2bw, apply gradients of older weights: they are left out.")) {
+    filter.synchronous = !filter.synchronous;
+    table.show_only(filter);
+  }
+  ImGui::SameLine();
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 2 * ui.skin.scale);
+  muted_text(ui, summary(table));
 }
 
 }  // namespace
 
 void schedules(Ui& ui) {
   auto& table = ui.session.part<ScheduleTable>();
-  const std::string current = ui.session.part<ConfigModel>().value("schedule");
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(4 * ui.skin.scale, ui.skin.scale));
-  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
-                                     ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
-                                     ImGuiTableFlags_Resizable | ImGuiTableFlags_NoBordersInBody |
-                                     ImGuiTableFlags_NoSavedSettings;
-  const bool open = ImGui::BeginTable("table", 6, kFlags);
-  if (open) {
-    draw_table(ui, table, current);
-    ImGui::EndTable();
-  }
-  ImGui::PopStyleVar();
+  draw_filters(ui, table);
+  Table(ui, table).draw();
 }
 
 }  // namespace pipeloom::gui::views

@@ -232,6 +232,91 @@ TEST_CASE("the state of the table names every schedule") {
   CHECK(state.at("rows")[0].contains("makespan"));
 }
 
+namespace {
+
+const ScheduleLine& line_of(const ScheduleTable& table, const std::string& name) {
+  const auto found = std::find_if(table.lines().begin(), table.lines().end(), [&](const ScheduleLine& line) {
+    return table.rows()[line.row].name == name;
+  });
+  REQUIRE(found != table.lines().end());
+  return *found;
+}
+
+bool has_line(const ScheduleTable& table, const std::string& name) {
+  return std::any_of(table.lines().begin(), table.lines().end(),
+                     [&](const ScheduleLine& line) { return table.rows()[line.row].name == name; });
+}
+
+}  // namespace
+
+TEST_CASE("lines say the step against the baseline, and what the limit leaves or what is missing") {
+  Session session;
+  ScheduleTable& table = open_table(session);
+  run_command(session, "set", "costs.forward 10ms");
+  run_command(session, "set", "costs.backward 20ms");
+  run_command(session, "set", "memory.activation_bytes 1GB");
+  run_command(session, "set", "memory.limit_bytes 6GB");
+  settle(session);
+  CHECK(table.heads().change == "against 1f1b");
+  CHECK(table.heads().peak == "peak of 6.0 GB");
+  CHECK(table.heads().limited);
+  // (m + p - 1)(F + B) = 11 * 30 ms for both; 1f1b holds p = 4 activations of 1 GB on its first rank, gpipe all m = 8.
+  const ScheduleLine& one = line_of(table, "1f1b");
+  CHECK(one.step == "330.0 ms");
+  CHECK(one.change == "+0.0 %");
+  CHECK(one.bubble == "27.3 %");  // (p - 1) / (m + p - 1) = 3 / 11
+  CHECK(one.peak == "4.0 GB");
+  CHECK(one.room == "fits, 2.0 GB free");
+  CHECK(one.peak_share == Approx(4.0 / 6));
+  CHECK(line_of(table, "gpipe").room == "needs 2.0 GB more");
+  // Two chunks: 8 * 30 ms, and half of the bubble of 3 * 30 ms.
+  CHECK(line_of(table, "interleaved-1f1b").step == "285.0 ms");
+  CHECK(line_of(table, "interleaved-1f1b").change == "-13.6 %");
+}
+
+TEST_CASE("filters leave out what does not fit and what trains something else") {
+  Session session;
+  ScheduleTable& table = open_table(session);
+  run_command(session, "set", "memory.activation_bytes 1GB");
+  run_command(session, "set", "memory.limit_bytes 6GB");
+  settle(session);
+  CHECK(table.lines().size() == table.rows().size());
+  table.show_only({.fits = true});
+  CHECK(has_line(table, "1f1b"));
+  CHECK_FALSE(has_line(table, "gpipe"));
+  table.show_only({.synchronous = true});
+  CHECK(has_line(table, "gpipe"));
+  CHECK_FALSE(has_line(table, "pipedream-2bw"));
+  CHECK_FALSE(row_of(table, "pipedream-2bw").synchronous);
+  table.show_only({});
+  CHECK(table.lines().size() == table.rows().size());
+}
+
+TEST_CASE("a click on a head sorts by it, another the other way round") {
+  using Column = ScheduleTable::Column;
+  Session session;
+  ScheduleTable& table = open_table(session);
+  run_command(session, "set", "memory.activation_bytes 1GB");
+  run_command(session, "set", "memory.limit_bytes 6GB");
+  settle(session);
+  CHECK(table.sorted_by() == Column::Step);
+  const auto ascending = [&](auto value) {
+    const auto refused = std::find_if(table.rows().begin(), table.rows().end(),
+                                      [](const ScheduleRow& row) { return !row.refusal.empty(); });
+    return std::is_sorted(table.rows().begin(), refused,
+                          [&](const ScheduleRow& a, const ScheduleRow& b) { return value(a) < value(b); });
+  };
+  CHECK(ascending([](const ScheduleRow& row) { return row.one_step(); }));
+  table.sort_by(Column::Step);
+  CHECK(ascending([](const ScheduleRow& row) { return -row.one_step(); }));
+  table.sort_by(Column::Room);  // the most room first
+  CHECK(ascending([](const ScheduleRow& row) { return -*row.headroom; }));
+  table.sort_by(Column::Peak);
+  CHECK(ascending([](const ScheduleRow& row) { return row.held; }));
+  table.sort_by(Column::Chunks);
+  CHECK(ascending([](const ScheduleRow& row) { return row.chunks; }));
+}
+
 TEST_CASE("rows of the configuration before are marked until they are computed again") {
   Session session;
   ScheduleTable& table = open_table(session);

@@ -1,13 +1,106 @@
 #include "gui/model/panels/schedule_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::gui {
+
+namespace {
+
+/// What a column sorts by; rows without a limit have most room.
+double sort_key(const ScheduleRow& row, ScheduleTable::Column column) {
+  using Column = ScheduleTable::Column;
+  switch (column) {
+    case Column::Chunks:
+      return row.chunks;
+    case Column::Step:
+    case Column::Change:
+      return row.one_step();
+    case Column::Bubble:
+      return row.bubble_ratio;
+    case Column::Peak:
+      return row.held;
+    case Column::Room:
+      return row.headroom.value_or(std::numeric_limits<double>::infinity());
+    case Column::Gap:
+      return row.gap;
+    case Column::Name:
+      break;
+  }
+  return 0;
+}
+
+/// One unit and as many decimals for all times of a column: four digits of the shortest.
+class StepFormat {
+ public:
+  StepFormat(double shortest, TimeUnit unit) : unit_(unit) {
+    if (unit_ != TimeUnit::Unit) {
+      unit_ = TimeUnit::Nanosecond;
+      for (const TimeUnit larger : {TimeUnit::Microsecond, TimeUnit::Millisecond, TimeUnit::Second})
+        if (shortest >= static_cast<double>(ticks_per(larger))) unit_ = larger;
+    }
+    const double value = shortest / static_cast<double>(ticks_per(unit_));
+    decimals_ = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+  }
+  [[nodiscard]] std::string text(double ticks) const {
+    std::string out = fmt::format("{:.{}f}", ticks / static_cast<double>(ticks_per(unit_)), decimals_);
+    const std::size_t whole = std::min(out.find('.'), out.size());
+    for (std::size_t i = whole; i > 3; i -= 3) out.insert(i - 3, 1, ',');
+    return unit_ == TimeUnit::Unit ? out : fmt::format("{} {}", out, name_of(unit_));
+  }
+
+ private:
+  TimeUnit unit_;
+  int decimals_ = 0;
+};
+
+std::string percent_text(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string room_text(const ScheduleRow& row) {
+  if (!row.headroom) return "";
+  if (*row.headroom == 0) return "fits exactly";
+  if (row.fits()) return "fits, " + row.headroom_text + " free";
+  return "needs " + row.headroom_text.substr(1) + " more";
+}
+
+/// How full the rank that the limit presses most is.
+double peak_share(const ScheduleRow& row, double most) {
+  const double whole = row.headroom ? row.held + *row.headroom : most;
+  return whole > 0 ? row.held / whole : 0;
+}
+
+int updates_of(const io::EffectiveConfig& config) {
+  try {
+    const auto* generator = schedules::find(config.schedule).generator;
+    if (generator == nullptr || !generator->requirements.takes.has(Option::Updates)) return 1;
+    return config.options.updates.value_or(generator->requirements.default_updates);
+  } catch (const Error&) {
+    return 1;
+  }
+}
+
+/// The limit of all ranks, "" where they have none or different ones.
+std::string limit_of_all(const MemoryModel& memory) {
+  if (memory.limit.empty()) return "";
+  const bool same = std::all_of(memory.limit.begin(), memory.limit.end(),
+                                [&](Bytes limit) { return limit == memory.limit.front(); });
+  return same ? memory_cell(memory, memory.limit.front()) : "";
+}
+
+}  // namespace
 
 void ScheduleTable::sort_by(Column column, bool descending) {
   column_ = column;
@@ -15,27 +108,96 @@ void ScheduleTable::sort_by(Column column, bool descending) {
   sort();
 }
 
+void ScheduleTable::sort_by(Column column) {
+  const bool again = column == column_;
+  sort_by(column, again ? !descending_ : column == Column::Room);
+}
+
 void ScheduleTable::sort() {
-  const auto key = [this](const ScheduleRow& row) -> double {
-    switch (column_) {
-      case Column::Makespan:
-        return row.update_time();
-      case Column::Bubble:
-        return row.bubble_ratio;
-      case Column::Memory:
-        return row.peak_bytes;
-      case Column::Gap:
-        return row.gap;
-      case Column::Name:
-        break;
-    }
-    return 0;
-  };
   std::stable_sort(rows_.begin(), rows_.end(), [&](const ScheduleRow& a, const ScheduleRow& b) {
     if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
     if (column_ == Column::Name) return descending_ ? b.name < a.name : a.name < b.name;
-    return descending_ ? key(b) < key(a) : key(a) < key(b);
+    const double left = sort_key(a, column_);
+    const double right = sort_key(b, column_);
+    return descending_ ? right < left : left < right;
   });
+  write_lines();
+}
+
+void ScheduleTable::show_only(ScheduleFilter filter) {
+  filter_ = filter;
+  write_lines();
+}
+
+ScheduleTable::Against ScheduleTable::against(const Session& session) {
+  Against out;
+  for (const OpenRun& open : session.runs)
+    if (open.live && open.run->memory) {
+      out.limit = limit_of_all(*open.run->memory);
+      out.counted = counts_activations(*open.run->memory);
+    }
+  const OpenRun* baseline = session.baseline_run();
+  if (baseline == nullptr || baseline->run->hang) return out;
+  const RunModel& run = *baseline->run;
+  out.name = !baseline->name.empty() ? baseline->name : run.effective ? run.effective->schedule : run.title;
+  out.unit = run.timeline.unit;
+  const Ticks step = run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : run.span().length();
+  out.step = static_cast<double>(step) / (run.effective ? updates_of(*run.effective) : 1);
+  return out;
+}
+
+void ScheduleTable::look_at_runs(const Session& session) {
+  const OpenRun* baseline = session.baseline_run();
+  const std::uint64_t run = baseline == nullptr ? 0 : baseline->run->id;
+  const auto live =
+      std::find_if(session.runs.begin(), session.runs.end(), [](const OpenRun& open) { return open.live; });
+  const std::uint64_t edited = live == session.runs.end() ? 0 : live->run->id;
+  if (looked_baseline_ == run && looked_live_ == edited) return;
+  looked_baseline_ = run;
+  looked_live_ = edited;
+  against_ = against(session);
+  write_lines();
+}
+
+void ScheduleTable::write_lines() {
+  double shortest = std::numeric_limits<double>::infinity();
+  double most = 0;
+  TimeUnit unit = TimeUnit::Unit;
+  heads_ = {};
+  for (const ScheduleRow& row : rows_)
+    if (row.refusal.empty()) {
+      shortest = std::min(shortest, row.one_step());
+      most = std::max(most, row.held);
+      unit = row.unit;
+      heads_.limited = heads_.limited || row.headroom.has_value();
+    }
+  if (unit == TimeUnit::Unit && most > 0) heads_.step = "step (units)";
+  const bool compared = against_.step > 0 && (against_.unit == TimeUnit::Unit) == (unit == TimeUnit::Unit);
+  if (compared) heads_.change = "against " + against_.name;
+  if (against_.counted)
+    heads_.peak = "peak (activations)";
+  else if (heads_.limited && !against_.limit.empty())
+    heads_.peak = "peak of " + against_.limit;
+
+  const StepFormat format(shortest, unit);
+  lines_.clear();
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const ScheduleRow& row = rows_[i];
+    if ((filter_.fits && (!row.refusal.empty() || !row.fits())) || (filter_.synchronous && !row.synchronous))
+      continue;
+    ScheduleLine line;
+    line.row = i;
+    if (row.refusal.empty()) {
+      line.step = format.text(row.one_step());
+      if (compared) line.change = fmt::format("{:+.1f} %", 100 * (row.one_step() / against_.step - 1));
+      line.bubble = percent_text(row.bubble_ratio);
+      line.peak = row.held_text;
+      line.room = room_text(row);
+      line.gap = percent_text(row.gap);
+      line.peak_share = peak_share(row, most);
+    }
+    lines_.push_back(std::move(line));
+  }
 }
 
 void ScheduleTable::take(ScheduleRow row) {
@@ -71,6 +233,7 @@ void ScheduleTable::mark_stale(std::uint64_t revision) {
   if (marked_ == revision) return;
   marked_ = revision;
   for (ScheduleRow& row : rows_) row.stale = true;
+  write_lines();
 }
 
 void ScheduleTable::forget_closed(const Session& session) {
@@ -90,6 +253,7 @@ bool rows_wanted(const Session& session) {
 
 bool ScheduleTable::update(Session& session) {
   forget_closed(session);
+  look_at_runs(session);
   if (!rows_wanted(session) && ticked_.empty()) return false;
   const auto& config = session.part<ConfigModel>();
   mark_stale(config.revision());
@@ -177,6 +341,11 @@ void ScheduleTable::tick(Session& session, const std::string& schedule, bool on)
     if (session.runs[i].run->id == id) return session.close_run(i);
 }
 
+std::uint64_t ScheduleTable::run_of(const std::string& schedule) const {
+  const auto found = ticked_.find(schedule);
+  return found == ticked_.end() ? 0 : found->second;
+}
+
 std::string ScheduleTable::schedule_of(std::uint64_t run) const {
   const auto found = std::find_if(ticked_.begin(), ticked_.end(),
                                   [&](const auto& ticked) { return run != 0 && ticked.second == run; });
@@ -189,7 +358,7 @@ void ScheduleTable::adopt(const std::string& schedule, std::uint64_t run) {
 }
 
 void ScheduleTable::write_state(const Session&, io::JsonWriter& out) const {
-  out.object().member("pending", pending()).key("rows").array();
+  out.object().member("pending", pending()).member("compared_with", against_.name).key("rows").array();
   for (const ScheduleRow& row : rows_)
     out.object()
         .member("name", row.name)
@@ -197,13 +366,28 @@ void ScheduleTable::write_state(const Session&, io::JsonWriter& out) const {
         .member("legal", row.refusal.empty())
         .member("refusal", row.refusal)
         .member("makespan", to_double(row.makespan, row.unit))
+        .member("step_time", row.one_step() / static_cast<double>(ticks_per(row.unit)))
         .member("updates", row.updates)
         .member("bubble_ratio", row.bubble_ratio)
         .member("peak_bytes", row.peak_bytes)
         .member("peak", row.peak_text)
+        .member("held", row.held)
+        .member("fits", row.refusal.empty() && row.fits())
+        .member("synchronous", row.synchronous)
         .member("gap", row.gap)
         .member("stale", row.stale)
         .member("ticked", ticked_.contains(row.name))
+        .close();
+  out.close().key("lines").array();
+  for (const ScheduleLine& line : lines_)
+    out.object()
+        .member("name", rows_[line.row].name)
+        .member("step", line.step)
+        .member("change", line.change)
+        .member("bubble", line.bubble)
+        .member("peak", line.peak)
+        .member("room", line.room)
+        .member("above_bound", line.gap)
         .close();
   out.close().close();
 }
@@ -219,7 +403,9 @@ Assignments with_shape(const Session& session, Assignments assignments) {
 
 ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
                          const Cancelled& cancelled) {
-  return {study::evaluate_row(assignments, schedule, window_limits(cancelled))};
+  ScheduleRow row{study::evaluate_row(assignments, schedule, window_limits(cancelled))};
+  row.synchronous = !schedules::find(schedule).generator->requirements.takes.has(Option::Updates);
+  return row;
 }
 
 }  // namespace pipeloom::gui

@@ -18,6 +18,37 @@ namespace pipeloom::gui {
 struct ScheduleRow : study::ScheduleRow {
   /// The row still speaks of the configuration before: the one under edit was not evaluated yet.
   bool stale = false;
+  /// It trains what a run without a pipeline does. Not where batches overlap without a flush: gradients are of older weights then.
+  bool synchronous = true;
+
+  /// Of one update: without flushes several share a step.
+  [[nodiscard]] double one_step() const { return static_cast<double>(step_time) / updates; }
+};
+
+/// A row as people read it. Empty texts: it has no such number.
+struct ScheduleLine {
+  std::size_t row = 0;  ///< of ScheduleTable::rows()
+  std::string step;     ///< "985.9 ms"; all of a table in one unit with as many decimals
+  std::string change;   ///< "-18.7 %"
+  std::string bubble;
+  std::string peak;
+  std::string room;       ///< "fits, 23.2 GB free", "needs 2.0 GB more"
+  std::string gap;        ///< above the bound
+  double peak_share = 0;  ///< of the limit, or where there is none of the largest peak
+};
+
+/// What the heads of the table say.
+struct ScheduleHeads {
+  std::string step = "step";      ///< "step (units)"
+  std::string change = "change";  ///< "against 1f1b"
+  std::string peak = "peak";      ///< "peak of 80.0 GB", "peak (activations)"
+  bool limited = false;           ///< some row has a limit to fit
+};
+
+struct ScheduleFilter {
+  bool fits = false;         ///< only what fits the limit
+  bool synchronous = false;  ///< only what trains the same
+  friend bool operator==(const ScheduleFilter&, const ScheduleFilter&) = default;
 };
 
 using study::with_schedule;
@@ -30,13 +61,22 @@ using study::with_schedule;
 
 class ScheduleTable : public Part {
  public:
-  enum class Column : std::uint8_t { Name, Makespan, Bubble, Memory, Gap };
+  enum class Column : std::uint8_t { Name, Chunks, Step, Change, Bubble, Peak, Room, Gap };
 
   explicit ScheduleTable(Session&) {}
 
   /// Sorted; rows without numbers come last. They come one by one; those of the configuration before stay until then, marked as stale.
   [[nodiscard]] const std::vector<ScheduleRow>& rows() const { return rows_; }
   void sort_by(Column column, bool descending);
+  /// As a click on its head does: the other way round where it is sorted by already; of room the most first.
+  void sort_by(Column column);
+  [[nodiscard]] Column sorted_by() const { return column_; }
+  [[nodiscard]] bool descending() const { return descending_; }
+  void show_only(ScheduleFilter filter);
+  [[nodiscard]] const ScheduleFilter& filter() const { return filter_; }
+  /// rows() that the filter leaves, in their order.
+  [[nodiscard]] const std::vector<ScheduleLine>& lines() const { return lines_; }
+  [[nodiscard]] const ScheduleHeads& heads() const { return heads_; }
   [[nodiscard]] bool pending() const { return shown_ != asked_; }
   /// The revision of the configuration that all rows are of; 0 while they are computed.
   [[nodiscard]] std::uint64_t complete_revision() const { return shown_ == marked_ ? shown_ : 0; }
@@ -45,6 +85,8 @@ class ScheduleTable : public Part {
   void tick(Session& session, const std::string& schedule, bool on);
   [[nodiscard]] bool ticked(const std::string& schedule) const { return ticked_.contains(schedule); }
 
+  /// RunModel::id of its stacked run, 0 while there is none.
+  [[nodiscard]] std::uint64_t run_of(const std::string& schedule) const;
   /// The schedule whose stacked run this is, "" if it is none.
   [[nodiscard]] std::string schedule_of(std::uint64_t run) const;
   /// Stacks a schedule by a run that is there already, unless it is stacked.
@@ -65,9 +107,28 @@ class ScheduleTable : public Part {
   void forget_closed(const Session& session);
   void refresh_ticked(Session& session, const ConfigModel& config);
   void sort();
+  /// Makes the lines anew, from the rows and the run that they are compared with.
+  void write_lines();
+  void look_at_runs(const Session& session);
+
+  /// What rows are compared with: a step of the baseline, 0 where there is none.
+  struct Against {
+    std::string name;
+    double step = 0;
+    TimeUnit unit = TimeUnit::Unit;
+    std::string limit;     ///< of all ranks of the live run
+    bool counted = false;  ///< its memory is counted in activations
+  };
+  [[nodiscard]] static Against against(const Session& session);
 
   std::vector<ScheduleRow> rows_;
-  Column column_ = Column::Name;
+  std::vector<ScheduleLine> lines_;
+  ScheduleHeads heads_;
+  ScheduleFilter filter_;
+  Against against_;
+  std::uint64_t looked_baseline_ = 0;  // the runs that against_ is of
+  std::uint64_t looked_live_ = 0;
+  Column column_ = Column::Step;
   bool descending_ = false;
   std::uint64_t asked_ = 0;  // revision of the configuration
   std::uint64_t shown_ = 0;
