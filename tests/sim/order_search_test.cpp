@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "sim/engine/simulator.hpp"
+#include "sim/orders/search/follower.hpp"
 #include "sim/orders/search/retimer.hpp"
 #include "sim/orders/search/search.hpp"
 #include "tests/support/catch.hpp"
@@ -75,6 +76,32 @@ TEST_CASE("An order comes to what the engine says, and comes back from its sched
     REQUIRE(words);
     CHECK(schedule_of(drawn.problem, drawn.placement, *words) == schedule);
   }
+}
+
+TEST_CASE("A play that follows an order keeps what the order keeps, and without freedom is the order",
+          "[orders]") {
+  test::Random random(17);
+  int changed = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Drawn drawn = draw(random);
+    const Problem& problem = drawn.problem;
+    const auto found = search_order(problem, {}, {.work = 1'000, .seed = random.bits()});
+    REQUIRE(found);
+    CAPTURE(i, problem.ranks(), problem.microbatches);
+    Follower follower(problem);
+    Freedom freedom{.reach = std::vector<std::int32_t>(problem.ranks(), 1),
+                    .bias = std::vector<std::int32_t>(3 * problem.stages.size(), 0)};
+    CHECK(follower.play(found->order, freedom) == found->value);
+    CHECK(follower.words() == found->order);
+    for (std::int32_t& reach : freedom.reach) reach = static_cast<std::int32_t>(random.between(1, 20));
+    for (std::int32_t& bias : freedom.bias) bias = static_cast<std::int32_t>(random.between(-5, 5));
+    freedom.patience = static_cast<std::int32_t>(random.between(0, 150));
+    const Ticks value = follower.play(found->order, freedom);
+    CHECK(value_of(problem, follower.words()) == value);
+    CHECK(keeps_limits(problem, follower.words()));
+    changed += follower.words() == found->order ? 0 : 1;
+  }
+  CHECK(changed > 100);
 }
 
 TEST_CASE("A limit that does not hold one microbatch has no order", "[orders]") {

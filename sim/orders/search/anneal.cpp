@@ -8,12 +8,6 @@
 namespace pipeloom::orders {
 namespace {
 
-double mean_duration(const Problem& problem) {
-  double sum = 0;
-  for (const StageWork& stage : problem.stages) sum += static_cast<double>(stage.work());
-  return sum / static_cast<double>((problem.cut ? 3 : 2) * problem.stages.size());
-}
-
 struct Move {
   std::size_t rank = 0;
   std::size_t from = 0;
@@ -70,10 +64,20 @@ class Mover {
 };
 
 double energy_of(const Retimer& times) {
-  return static_cast<double>(times.value()) + 0.05 * times.mean_lateness();
+  return orders::energy_of(times.value(), times.mean_lateness());
 }
 
 }  // namespace
+
+double mean_duration(const Problem& problem) {
+  double sum = 0;
+  for (const StageWork& stage : problem.stages) sum += static_cast<double>(stage.work());
+  return sum / static_cast<double>((problem.cut ? 3 : 2) * problem.stages.size());
+}
+
+bool accepts(double worse, double hot, Chain& chain) {
+  return worse <= 0 || chain.random.unit() < std::exp(-worse / (hot * std::pow(0.01, chain.share())));
+}
 
 Best anneal(const Problem& problem, const Order& from, double heat, Chain& chain) {
   Retimer times(problem, from);
@@ -93,8 +97,7 @@ Best anneal(const Problem& problem, const Order& from, double heat, Chain& chain
     const Move move = mover.draw();
     if (move.from == move.to || !times.move(move.rank, move.from, move.to)) continue;
     const double worse = energy_of(times) - now;
-    const double temperature = hot * std::pow(0.01, chain.share());
-    if (worse > 0 && chain.random.unit() >= std::exp(-worse / temperature)) {
+    if (!accepts(worse, hot, chain)) {
       times.undo();
       continue;
     }

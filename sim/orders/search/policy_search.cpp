@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/orders/search/anneal.hpp"
+
 namespace pipeloom::orders {
 namespace {
 
@@ -175,10 +177,6 @@ Policy random_policy(const Problem& problem, const std::vector<Ticks>& trips, Ra
                              .shallow_inputs = random.below(2) == 0}});
 }
 
-double energy(Ticks value, double mean) {
-  return static_cast<double>(value) + 0.05 * mean;
-}
-
 }  // namespace
 
 std::vector<Policy> first_policies(const Problem& problem) {
@@ -207,7 +205,7 @@ RankedPolicy search_policies(const Problem& problem, const RankedPolicy& first, 
   for (int i = 0; i < 24 && chain.spend(cost); ++i) {
     const RankedPolicy other = try_policy(random_policy(problem, trips, chain.random));
     keep(other);
-    if (energy(other.value, other.mean) < energy(now.value, now.mean)) now = other;
+    if (energy_of(other.value, other.mean) < energy_of(now.value, now.mean)) now = other;
   }
   const double hot = 0.02 * static_cast<double>(std::max<Ticks>(best.value, 1));
   while (chain.spend(cost)) {
@@ -216,7 +214,7 @@ RankedPolicy search_policies(const Problem& problem, const RankedPolicy& first, 
     const RankedPolicy other = try_policy(policy);
     keep(other);
     const double heat = hot * std::pow(0.005, chain.share());
-    const double worse = energy(other.value, other.mean) - energy(now.value, now.mean);
+    const double worse = energy_of(other.value, other.mean) - energy_of(now.value, now.mean);
     if (worse <= 0 || chain.random.unit() < std::exp(-worse / heat)) now = other;
   }
   return best;

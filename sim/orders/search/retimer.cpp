@@ -7,6 +7,7 @@ namespace pipeloom::orders {
 Retimer::Retimer(const Problem& problem, const Order& order)
     : problem_(problem),
       microbatches_(static_cast<std::uint32_t>(problem.microbatches)),
+      rows_(rows_of(problem)),
       words_(problem.ranks()),
       held_(problem.ranks()),
       place_(problem.num_ops()),
@@ -14,22 +15,11 @@ Retimer::Retimer(const Problem& problem, const Order& order)
       begin_(problem.ranks()),
       cursor_(problem.ranks()),
       waits_for_(problem.ranks()) {
-  const auto stages = static_cast<std::uint32_t>(problem.stages.size());
-  for (std::uint32_t s = 0; s < stages; ++s) {
-    const StageWork& work = problem.stages[s];
-    const auto rank = static_cast<std::uint32_t>(work.rank);
-    const bool last = s + 1 == stages;
-    rows_.push_back({work.forward, work.forward_delay, work.held, 0, rank,
-                     s == 0 ? kNone : 3 * (s - 1) + kForward, last ? kNone : 3 * (s + 1) + kForward});
-    rows_.push_back({work.input, work.gradient_delay, 0, work.kept - work.held, rank,
-                     last ? 3 * s + kForward : 3 * (s + 1) + kInput, s == 0 ? kNone : 3 * (s - 1) + kInput});
-    rows_.push_back({work.weight, 0, 0, -work.kept, rank, 3 * s + kInput, kNone});
-  }
   std::vector<Id> next(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) next[i] = static_cast<Id>(i) * microbatches_;
   for (std::size_t rank = 0; rank < problem.ranks(); ++rank) {
     for (const Letter l : order.words[rank]) {
-      const Id op = next[3 * problem.stages_of[rank][chunk_of(l)] + pass_of(l)]++;
+      const Id op = next[orders::row_of(problem, rank, l)]++;
       place_[op] = static_cast<std::uint32_t>(words_[rank].size());
       words_[rank].push_back(op);
     }
@@ -55,7 +45,7 @@ Order Retimer::order() const {
 Retimer::Id Retimer::producer_of(Id op) const {
   const std::size_t row = row_of(op);
   const std::uint32_t from = rows_[row].producer;
-  return from == kNone ? kNone : from * microbatches_ + (op - static_cast<Id>(row) * microbatches_);
+  return from == kNoRow ? kNone : from * microbatches_ + (op - static_cast<Id>(row) * microbatches_);
 }
 
 /// Whether `op` and `other` of one rank may stand either way round: not two of a row, not one that waits for the other, not an I before
@@ -179,7 +169,7 @@ bool Retimer::run_rank(std::size_t rank) {
     clock += row.duration;
     if (clock != end_[op]) saved_.push_back({op, end_[op]});
     end_[op] = clock;
-    if (row.consumer != kNone) {
+    if (row.consumer != kNoRow) {
       const std::uint32_t consumer = rows_[row.consumer].rank;
       if (waits_for_[consumer] == op) {
         waits_for_[consumer] = kNone;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/orders/order.hpp"
+#include "sim/orders/search/rows.hpp"
 
 namespace pipeloom::orders {
 
@@ -44,16 +44,6 @@ class Retimer {
  private:
   using Id = std::uint32_t;
   static constexpr Id kNone = ~Id{0};
-  /// What all ops of one pass of a stage have in common; op k of row i has id i * m + k.
-  struct Row {
-    Ticks duration = 0;
-    Ticks delay = 0;
-    Bytes at_start = 0;  // taken
-    Bytes at_end = 0;    // taken after it, usually negative
-    std::uint32_t rank = 0;
-    std::uint32_t producer = kNone;  // row
-    std::uint32_t consumer = kNone;  // row on another rank that waits for it
-  };
   struct Saved {
     Id op = 0;
     Ticks end = 0;

@@ -7,6 +7,7 @@
 #include "sim/orders/exact/proof.hpp"
 #include "sim/orders/search/anneal.hpp"
 #include "sim/orders/search/chains.hpp"
+#include "sim/orders/search/follower.hpp"
 #include "sim/orders/search/policy_search.hpp"
 
 namespace pipeloom::orders {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t kChains = 4;
 /// Temperatures to begin with, in mean durations of an op: hot chains leave poor orders, cold ones polish good ones.
 constexpr std::array<double, kChains> kHeats = {0.8, 0.3, 2.0, 0.1};
+/// Shares of the work: searching policies, following orders, annealing.
+constexpr std::array<double, 3> kShares = {0.375, 0.25, 0.375};
 /// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
@@ -30,7 +33,8 @@ class Search {
     take_policies();
     if (!done() && found_.value != kMaxTicks) try_to_prove(kFirstProof);
     if (!done() && !policies_.empty()) improve_policies();
-    if (!done() && found_.value != kMaxTicks) improve_orders();
+    if (!done() && found_.value != kMaxTicks) improve_orders(follow, kShares[1], "following");
+    if (!done() && found_.value != kMaxTicks) improve_orders(anneal, kShares[2], "annealing");
     if (!done() && found_.value != kMaxTicks) try_to_prove(kLastProof);
     if (found_.value == kMaxTicks) return std::nullopt;
     found_.proven = found_.value <= found_.bound.value;
@@ -58,9 +62,9 @@ class Search {
   void play(Player& player, const RankedPolicy& policy) {
     const auto value = player.play(policy.policy);
     if (!value) return;
-    if (*value < policy_value_) {
-      policy_value_ = *value;
-      policy_order_ = player.words();
+    if (*value < own_value_) {
+      own_value_ = *value;
+      own_order_ = player.words();
     }
     take(player.words(), *value, "policy");
   }
@@ -83,30 +87,37 @@ class Search {
     const auto smaller = reduced(problem_);
     const Problem& problem = smaller ? *smaller : problem_;
     std::vector<RankedPolicy> best(kChains);
-    run_chains(smaller ? best_bound(*smaller).value : found_.bound.value, [&](std::size_t i, Chain& chain) {
-      RankedPolicy first = policies_[i % policies_.size()];
-      Player player(problem);
-      first.value = player.play(first.policy).value_or(kMaxTicks);
-      first.mean = player.mean_lateness();
-      best[i] = search_policies(problem, first, chain);
-    });
+    run_chains(smaller ? best_bound(*smaller).value : found_.bound.value, kShares[0],
+               [&](std::size_t i, Chain& chain) {
+                 RankedPolicy first = policies_[i % policies_.size()];
+                 Player player(problem);
+                 first.value = player.play(first.policy).value_or(kMaxTicks);
+                 first.mean = player.mean_lateness();
+                 best[i] = search_policies(problem, first, chain);
+               });
     Player player(problem_);
     for (const RankedPolicy& policy : best) play(player, policy);
   }
 
-  /// Hot chains from the best that a policy gave, cold ones from the best of all.
-  void improve_orders() {
+  /// Hot chains from the best that a policy gave and what came of it, cold ones from the best of all.
+  template <class Improve>
+  void improve_orders(const Improve& improve, double share, const std::string& origin) {
     std::vector<Best> best(kChains);
-    run_chains(found_.bound.value, [&](std::size_t i, Chain& chain) {
-      const bool own = i % 2 == 0 && !policy_order_.words.empty();
-      best[i] = anneal(problem_, own ? policy_order_ : found_.order, kHeats[i], chain);
+    run_chains(found_.bound.value, share, [&](std::size_t i, Chain& chain) {
+      best[i] = improve(problem_, is_own(i) ? own_order_ : found_.order, kHeats[i], chain);
     });
+    for (std::size_t i = 0; i < kChains; ++i)
+      if (is_own(i) && best[i].value < own_value_) {
+        own_value_ = best[i].value;
+        own_order_ = best[i].order;
+      }
     // Of chains that came to the same, the one that needed least work, so that those that went on for nothing do not count.
     std::ranges::stable_sort(best, [](const Best& a, const Best& b) {
       return std::pair(a.value, a.work) < std::pair(b.value, b.work);
     });
-    take(best.front().order, best.front().value, "annealing");
+    take(best.front().order, best.front().value, origin);
   }
+  [[nodiscard]] bool is_own(std::size_t chain) const { return chain % 2 == 0 && !own_order_.words.empty(); }
 
   /// All orders that could be better, as far as that share of the work goes.
   void try_to_prove(std::int64_t share) {
@@ -124,22 +135,23 @@ class Search {
 
   /// Runs `work(i, chain)` for all chains on the threads, asking the caller meanwhile whether to go on.
   template <class Work>
-  void run_chains(Ticks bound, const Work& work) {
+  void run_chains(Ticks bound, double share, const Work& work) {
     ++phase_;
+    const auto allowed = static_cast<std::int64_t>(share * static_cast<double>(options_.work));
     Shared shared{.bound = bound, .enough = std::numeric_limits<std::int64_t>::max()};
     orders::run_chains(
         kChains, options_.threads,
         [&](std::size_t i) {
-          Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, options_.work / 2);
+          Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, allowed);
           work(i, chain);
         },
-        [&](std::size_t ended) { ask(shared, ended); });
+        [&](std::size_t ended) { ask(shared, spent_ + share * static_cast<double>(ended) / kChains); });
+    spent_ += share;
   }
 
-  void ask(Shared& shared, std::size_t ended) {
+  void ask(Shared& shared, double done) {
     if (!options_.progress) return;
-    const double share = (static_cast<double>(phase_ - 1) + static_cast<double>(ended) / kChains) / 2;
-    if (options_.progress({found_.value, found_.bound.value, share})) return;
+    if (options_.progress({found_.value, found_.bound.value, done})) return;
     stopped_ = true;
     shared.stop = true;
   }
@@ -147,10 +159,11 @@ class Search {
   const Problem& problem_;
   const SearchOptions& options_;
   FoundOrder found_;
-  Order policy_order_;
-  Ticks policy_value_ = kMaxTicks;
+  Order own_order_;
+  Ticks own_value_ = kMaxTicks;
   std::vector<RankedPolicy> policies_;
   std::uint64_t phase_ = 0;
+  double spent_ = 0;  // share of the work, by the phases before
   bool stopped_ = false;
 };
 

@@ -1,0 +1,87 @@
+#pragma once
+
+// Orders made by playing a given one forward in time, where a rank may take an op out of turn while the one whose turn it is has to wait.
+
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "sim/orders/search/chain.hpp"
+#include "sim/orders/search/rows.hpp"
+
+namespace pipeloom::orders {
+
+/// How far a play may depart from the order that it follows.
+struct Freedom {
+  std::vector<std::int32_t> reach;  ///< [rank]: ops of the rest of its word that it chooses from; 1: as given
+  std::vector<std::int32_t> bias;   ///< [row]: places that its ops seem further away; below 0: nearer
+  std::int32_t patience =
+      0;           ///< in percent of an op: a rank would rather be idle so long than take it out of turn
+  Ticks from = 0;  ///< departures only at times from here
+  Ticks until = kMaxTicks;  ///< to here, not included
+};
+
+/// Plays orders of one problem; keeps its memory between plays.
+///
+/// No play hangs or breaks a limit, as the order that it follows does neither: an op out of turn is one that can start at once and leaves
+/// room for all that it passes.
+class Follower {
+ public:
+  /// `problem` must outlive it.
+  explicit Follower(const Problem& problem);
+
+  /// The value of what comes of it, which is then in words(). O(ops (reach + log ranks)). REQUIRES: the order keeps the limits and does
+  /// not hang.
+  [[nodiscard]] Ticks play(const Order& order, const Freedom& freedom);
+  [[nodiscard]] const Order& words() const { return out_; }
+  /// Mean over ranks of (last end - origin).
+  [[nodiscard]] double mean_lateness() const { return mean_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  struct RankState {
+    Ticks free = 0;
+    Bytes held = 0;
+    std::uint32_t first = 0;  // place of the first op that has not started
+  };
+  /// An op that a rank could take next: the first of its row that has not started.
+  struct Candidate {
+    std::uint32_t place = kNone;
+    std::uint32_t before = kNone;  // place of the op before it among those that have not started
+    std::int32_t away = 0;         // places from the first, with the bias
+    Ticks arrival = 0;
+  };
+  using Event = std::pair<Ticks, std::uint32_t>;
+
+  void restart(const Order& order);
+  [[nodiscard]] std::size_t row_at(std::size_t rank, std::uint32_t place) const {
+    return row_of(problem_, rank, words_[rank][place]);
+  }
+  [[nodiscard]] Ticks arrival(std::size_t row) const;
+  void decide(std::size_t rank, Ticks now);
+  void collect(std::size_t rank, std::int32_t reach);
+  [[nodiscard]] std::optional<Candidate> choice(std::size_t rank, Ticks now) const;
+  void start(std::size_t rank, const Candidate& op, Ticks now);
+
+  const Problem& problem_;
+  const Freedom* freedom_ = nullptr;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> started_;  // [row]
+  std::vector<RankState> ranks_;
+  std::vector<std::vector<Letter>> words_;          // what is followed
+  std::vector<std::vector<std::uint32_t>> behind_;  // [rank][place]: the next that has not started
+  std::vector<Ticks> end_;                          // [op]
+  std::vector<Candidate> candidates_;
+  std::vector<std::uint32_t> seen_;  // [letter]: in which collection it was last met
+  std::uint32_t collections_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Order out_;
+  double mean_ = 0;
+};
+
+/// Follows the order that it has come to with ever other freedoms; `heat` as for annealing. Gives the best order met. REQUIRES: as play.
+[[nodiscard]] Best follow(const Problem& problem, const Order& from, double heat, Chain& chain);
+
+}  // namespace pipeloom::orders
