@@ -38,6 +38,7 @@ MAY_INCLUDE = {
     "sim/orders/designs": ["sim", "sim/base", "sim/orders", "sim/orders/search"],
     "sim/torch": ["sim", "sim/base"],
     "sim/analysis": ["sim", "sim/base", "sim/engine"],
+    "sim/roots": ["sim", "sim/base"],
     "sim/messages": ["sim", "sim/base", "sim/engine", "sim/analysis"],
     "sim/messages/plans": ["sim", "sim/base", "sim/engine", "sim/messages", "sim/torch"],
     "sim/tracks": ["sim", "sim/base", "sim/analysis", "sim/messages"],
