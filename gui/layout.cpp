@@ -124,13 +124,14 @@ void begin_frame(const char* id, const Area& area) {
   ImGui::PopStyleVar();
 }
 
-/// A panel without scrolling of its own title.
-void draw_panel(Ui& ui, const View& view, const Area& area) {
+/// A panel without scrolling of its own title. One that is alone needs none.
+void draw_panel(Ui& ui, const View& view, const Area& area, bool alone) {
   ImGui::PushID(view.id);
   begin_frame("frame", area);
-  draw_title(ui, view, area.width);
-  if (!is_folded(ui, view)) {
-    ImGui::SetCursorScreenPos(ImVec2(area.x, area.y + title_height(ui)));
+  if (!alone) draw_title(ui, view, area.width);
+  if (alone || !is_folded(ui, view)) {
+    const float top = alone ? 4 * ui.skin.scale : title_height(ui);
+    ImGui::SetCursorScreenPos(ImVec2(area.x, area.y + top));
     draw_inside(ui, view);
   }
   ImGui::EndChild();
@@ -263,7 +264,7 @@ class Stack {
     float at = across_ ? area_.x : area_.y;
     for (std::size_t i = 0; i < views_.size(); ++i) {
       const float length = length_of(*views_[i]);
-      draw_panel(ui_, *views_[i], part(at, length));
+      draw_panel(ui_, *views_[i], part(at, length), views_.size() == 1);
       at += length;
       if (i + 1 < views_.size()) draw_splitter(i, at);
       at += bar();
@@ -271,7 +272,9 @@ class Stack {
   }
 
  private:
-  [[nodiscard]] bool folds(const View& view) const { return !across_ && is_folded(ui_, view); }
+  [[nodiscard]] bool folds(const View& view) const {
+    return !across_ && views_.size() > 1 && is_folded(ui_, view);
+  }
   [[nodiscard]] float bar() const { return kSplitter * ui_.skin.scale; }
   double& weight(const View& view) { return split_at(ui_, std::string("weight/") + view.id, view.weight); }
   float length_of(const View& view) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "gui/model/edit/param_words.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
@@ -15,8 +16,10 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Room for a label, in heights of letters.
-constexpr float kLabelWidth = 7.8F;
+/// Of the panel's width.
+constexpr float kFieldShare = 0.46F;
+/// Room for a sign in front of a field, at scale 1.
+constexpr float kSign = 16;
 
 ConfigModel& config(Ui& ui) {
   return ui.session.part<ConfigModel>();
@@ -34,22 +37,16 @@ std::string field_id(const io::Key& key) {
   return "params/" + std::string(key.path);
 }
 
-/// "costs.transfer.intra.latency" -> "intra latency": the panel's headings say the rest.
-std::string label_of(const io::Key& key) {
-  std::string_view path = key.path;
-  for (const std::string_view heading :
-       {"options.memory_", "options.", "costs.transfer.", "costs.", "memory.", "step."})
-    if (path.starts_with(heading)) {
-      path.remove_prefix(heading.size());
-      break;
-    }
-  std::string label(path);
-  for (char& c : label)
-    if (c == '_' || c == '.') c = ' ';
-  // What does not fit in front of its field is said as the tables say it.
-  if (label == "limit microbatches") return "limit in mb";
-  if (label == "recompute modules") return "recomputed";
-  return label;
+/// What the field of a key shows: what is set, else in the quieter colour what holds, else what the default is.
+FieldLook look_of(Ui& ui, const io::Key& key) {
+  const std::string set = config(ui).value(std::string(key.path));
+  const RunModel* run = live_run(ui.session);
+  std::string value = set;
+  if (value.empty()) value = ui.session.part<HeldValues>().of(key, run);
+  if (value.empty()) value = key.default_text;
+  const std::string unit = config(ui).value("costs.time_unit");
+  ShownValue shown = shown_of(key, value, unit.empty() ? "unit" : unit);
+  return {std::move(shown.text), std::move(shown.unit), set.empty()};
 }
 
 void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& values,
@@ -61,18 +58,17 @@ void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& val
   int chosen = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] == now) chosen = static_cast<int>(i) + 1;
-  if (choice(ui, field_id(key), entries, chosen, help))
+  if (value_choice(ui, field_id(key), entries, chosen, look_of(ui, key), help))
     assign(ui, key.path, chosen == 0 ? "" : values[static_cast<std::size_t>(chosen) - 1]);
 }
 
-void draw_text(Ui& ui, const std::string& id, std::string_view path, const std::string& hint,
-               const std::string& help) {
+void draw_text(Ui& ui, const std::string& id, const io::Key& key, const std::string& help) {
   // What is being typed lives here until it is finished; otherwise the field shows what holds.
   static std::map<std::string, std::string> typing;
-  const std::string now = config(ui).value(std::string(path));
+  const std::string now = config(ui).value(std::string(key.path));
   std::string text = typing.contains(id) ? typing[id] : now;
-  const bool finished = text_field(ui, id, text, hint.c_str(), help);
-  if (finished && text != now) assign(ui, path, text);
+  const bool finished = value_field(ui, id, text, look_of(ui, key), help);
+  if (finished && text != now) assign(ui, key.path, text);
   if (ImGui::IsItemActive() || ImGui::IsItemFocused())
     typing[id] = text;
   else
@@ -80,34 +76,14 @@ void draw_text(Ui& ui, const std::string& id, std::string_view path, const std::
   if (finished) typing.erase(id);
 }
 
-/// The number that holds where none is set: the default, or for chunks what the run has.
-std::string default_count(Ui& ui, const io::Key& key) {
-  if (key.path == "chunks")
-    for (const OpenRun& open : ui.session.runs)
-      if (open.live) return std::to_string(open.run->schedule->placement().chunks());
-  return std::string(key.default_text);
-}
-
 void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
-  const std::string given = config(ui).value(std::string(key.path));
-  const std::string now = given.empty() ? default_count(ui, key) : given;
-  const auto count = number_in<int>(now);
-  if (!count) {
-    draw_text(ui, field_id(key), key.path, std::string(key.default_text), help);
-    return;
-  }
+  const FieldLook look = look_of(ui, key);
+  const auto count = number_in<int>(look.shown);
+  if (!count) return draw_text(ui, field_id(key), key, help);
   int value = *count;
-  const bool resets = !given.empty() && !key.default_text.empty();
-  const float cross = ImGui::GetFrameHeight();
-  if (resets)
-    ImGui::SetNextItemWidth(
-        std::max(ImGui::CalcItemWidth() - cross - ImGui::GetStyle().ItemInnerSpacing.x, 1.0F));
   if (number_field(ui, field_id(key), value, static_cast<int>(key.minimum), static_cast<int>(key.maximum),
-                   help))
+                   help, look.muted))
     assign(ui, key.path, std::to_string(value));
-  if (!resets) return;
-  ImGui::SameLine(0, ImGui::GetStyle().ItemInnerSpacing.x);
-  if (button(ui, field_id(key) + "/reset", "x", "Back to the default")) assign(ui, key.path, "");
 }
 
 /// An element of an array as people type it: 1.5, 23.6ms.
@@ -155,20 +131,8 @@ void draw_cells(Ui& ui, const io::Key& key, int stages) {
 }
 
 void draw_stage_table(Ui& ui, const io::Key& key, int stages, const std::string& help) {
-  const std::string now = config(ui).value(std::string(key.path));
-  const bool table = is_table(now);
-  const float button_width = ImGui::GetFrameHeight() * 2;
-  ImGui::SetNextItemWidth(
-      std::max(ImGui::CalcItemWidth() - button_width - ImGui::GetStyle().ItemSpacing.x, 1.0F));
-  draw_text(ui, field_id(key), key.path, std::string(key.default_text), help);
-  ImGui::SameLine();
-  if (small_button(ui, field_id(key) + "/stages", table ? "one" : "[ ]",
-                   table ? "One value for all stages" : "A value for each stage")) {
-    const auto elements = split(now, ',');
-    const std::string first = elements.empty() ? "" : plain(elements.front());
-    assign(ui, key.path, table ? first : array_of(now, stages));
-  }
-  if (table) draw_cells(ui, key, stages);
+  draw_text(ui, field_id(key), key, help);
+  if (is_table(config(ui).value(std::string(key.path)))) draw_cells(ui, key, stages);
 }
 
 const schedules::Generator* generator_of(const std::string& schedule) {
@@ -211,11 +175,50 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
     case BytesTable:
       return draw_stage_table(ui, key, stages, help);
     default:
-      return draw_text(ui, field_id(key), key.path, std::string(key.default_text), help);
+      return draw_text(ui, field_id(key), key, help);
   }
 }
 
+/// What a key is called. It cannot be too long for its place: then it is cut, and the help says it.
+void draw_label(Ui& ui, const io::Key& key, float width, const std::string& help) {
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(fitted(label_of(key), width - (help.empty() ? 4 : 2 * kSign) * ui.skin.scale).c_str());
+  note_item(ui, field_id(key) + "/label");
+  explain(help);
+}
+
+/// In front of the field, while the pointer is in the row: back to the default, a value for each stage.
+void draw_signs(Ui& ui, const io::Key& key, int stages, bool hovered, float right) {
+  const float width = kSign * ui.skin.scale;
+  const std::string now = config(ui).value(std::string(key.path));
+  const bool is_stages = key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable;
+  const bool table = is_table(now);
+  float x = right;
+  const auto sign = [&](const char* name, const char* letters, const char* help) {
+    x -= width;
+    ImGui::SetCursorScreenPos(ImVec2(x, ImGui::GetCursorScreenPos().y));
+    const bool pressed = sign_button(ui, field_id(key) + name, letters, width, hovered, help);
+    ImGui::SameLine(0, 0);
+    return pressed;
+  };
+  if (!now.empty() && !key.default_text.empty() && sign("/reset", "\xc3\x97", "Back to the default"))
+    assign(ui, key.path, "");
+  if (is_stages && sign("/stages", table ? "1" : "\xe2\x80\xa6",
+                        table ? "One value for all stages" : "A value for each stage")) {
+    const auto elements = split(now, ',');
+    const std::string first = elements.empty() ? "" : plain(elements.front());
+    assign(ui, key.path, table ? first : array_of(now, stages));
+  }
+  ImGui::SetCursorScreenPos(ImVec2(right, ImGui::GetCursorScreenPos().y));
+}
+
 }  // namespace
+
+const RunModel* live_run(const Session& session) {
+  for (const OpenRun& open : session.runs)
+    if (open.live) return open.run.get();
+  return nullptr;
+}
 
 bool applies(const io::Key& key, const std::string& schedule) {
   const auto* generator = generator_of(schedule);
@@ -241,19 +244,18 @@ std::string help_of(const io::Key& key, const RunModel* run) {
 }
 
 void draw_field(Ui& ui, const io::Key& key, int stages) {
-  ImGui::AlignTextToFramePadding();
-  const bool is_set = config(ui).is_set(std::string(key.path));
-  if (is_set)
-    ImGui::TextUnformatted(label_of(key).c_str());
-  else
-    ImGui::TextDisabled("%s", label_of(key).c_str());
-  ImGui::SameLine(kLabelWidth * ImGui::GetFontSize());
-  ImGui::SetNextItemWidth(-1);
-  // Help is made only for the field under the pointer: it costs more than the field.
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool hovered = ImGui::IsMouseHoveringRect(
-      at, ImVec2(at.x + ImGui::GetContentRegionAvail().x, at.y + ImGui::GetFrameHeight()));
-  draw_widget(ui, key, stages, hovered ? help_of(key, ui.session.active_run()) : std::string());
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float field = std::max(width * kFieldShare, 104 * ui.skin.scale);
+  const float left = width - field;
+  // Help is made only for the row under the pointer: it costs more than the field.
+  const bool hovered = ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + ImGui::GetFrameHeight()));
+  const std::string help = hovered ? help_of(key, live_run(ui.session)) : std::string();
+  draw_label(ui, key, left, help);
+  ImGui::SameLine(left);
+  draw_signs(ui, key, stages, hovered, at.x + left);
+  ImGui::SetNextItemWidth(field);
+  draw_widget(ui, key, stages, help);
 }
 
 }  // namespace pipeloom::gui

@@ -13,6 +13,9 @@ namespace pipeloom::gui {
 /// Label and widget of a key; changes go to the ConfigModel at once. `stages` is how many entries a table per stage has.
 void draw_field(Ui& ui, const io::Key& key, int stages);
 
+/// The run of the configuration under edit; null until there is one.
+[[nodiscard]] const RunModel* live_run(const Session& session);
+
 /// Whether the schedule under edit takes this key.
 [[nodiscard]] bool applies(const io::Key& key, const std::string& schedule);
 

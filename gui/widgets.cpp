@@ -101,35 +101,65 @@ bool live_text_field(Ui& ui, std::string_view id, std::string& text, const char*
 
 namespace {
 
-/// The step buttons act at once, the typed number when it is finished.
-bool step_button(Ui& ui, std::string_view id, const char* label, const char* name, bool possible) {
-  ImGui::SameLine(0, ImGui::GetStyle().ItemInnerSpacing.x);
-  ImGui::BeginDisabled(!possible);
-  ImGui::PushButtonRepeat(true);
-  const bool pressed = ImGui::Button(label, ImVec2(ImGui::GetFrameHeight(), ImGui::GetFrameHeight()));
-  ImGui::PopButtonRepeat();
-  ImGui::EndDisabled();
-  note_item(ui, std::string(id) + name);
-  return pressed;
+/// The field whose text is being typed, so that the others show their values in their own way.
+ImGuiID g_typed_field = 0;
+
+/// The frame of a field whose inside is several widgets, which draw none of their own.
+class FieldFrame {
+ public:
+  FieldFrame(const Ui& ui, float width) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ImVec2 end(at.x + width, at.y + ImGui::GetFrameHeight());
+    const float round = ImGui::GetStyle().FrameRounding;
+    const bool hovered = ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered();
+    ImDrawList& draw = *ImGui::GetWindowDrawList();
+    draw.AddRectFilled(at, end, hovered ? ui.skin.raised : ui.skin.background, round);
+    draw.AddRect(at, end, ui.skin.line, round);
+    ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
+    for (const ImGuiCol colour : {ImGuiCol_FrameBg, ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive,
+                                  ImGuiCol_Button, ImGuiCol_ButtonHovered, ImGuiCol_ButtonActive})
+      ImGui::PushStyleColor(colour, 0);
+  }
+  ~FieldFrame() {
+    ImGui::PopStyleColor(6);
+    ImGui::PopStyleVar();
+  }
+  FieldFrame(const FieldFrame&) = delete;
+  FieldFrame& operator=(const FieldFrame&) = delete;
+};
+
+/// A value at the right end of a box from `at`, `width` wide.
+void draw_look(const Ui& ui, const FieldLook& look, ImVec2 at, float width) {
+  const ImGuiStyle& style = ImGui::GetStyle();
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const float gap = look.unit.empty() ? 0 : style.ItemInnerSpacing.x;
+  const float unit = ImGui::CalcTextSize(look.unit.c_str()).x;
+  const float right = at.x + width - style.FramePadding.x;
+  const float y = at.y + style.FramePadding.y;
+  const std::string text = fitted(look.shown, width - 2 * style.FramePadding.x - unit - gap);
+  draw.AddText(ImVec2(right - unit, y), ui.skin.muted, look.unit.c_str());
+  draw.AddText(ImVec2(right - unit - gap - ImGui::CalcTextSize(text.c_str()).x, y),
+               look.muted ? ui.skin.muted : ui.skin.text, text.c_str());
+}
+
+/// Runs `field`, which draws Dear ImGui's own widget under `label`, with its text hidden unless it is being typed.
+template <class Field>
+bool looked_at(const Ui& ui, const char* label, const FieldLook& look, ImVec2 at, float width,
+               const Field& field) {
+  const ImGuiID me = ImGui::GetID(label);
+  const bool typed = g_typed_field == me;
+  if (!typed) ImGui::PushStyleColor(ImGuiCol_Text, 0);
+  const bool changed = field();
+  if (!typed) ImGui::PopStyleColor();
+  if (ImGui::IsItemActive())
+    g_typed_field = me;
+  else if (typed)
+    g_typed_field = 0;
+  if (!typed) draw_look(ui, look, at, width);
+  return changed;
 }
 
 }  // namespace
-
-bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help) {
-  const PushedId pushed(id);
-  const int before = value;
-  const float buttons = 2 * (ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x);
-  ImGui::SetNextItemWidth(std::max(ImGui::CalcItemWidth() - buttons, 1.0F));
-  int typed = value;
-  // Without the flag each digit would be a value of its own while a number is being typed.
-  const bool entered = ImGui::InputScalar("##number", ImGuiDataType_S32, &typed, nullptr, nullptr, nullptr,
-                                          ImGuiInputTextFlags_EnterReturnsTrue);
-  if (entered) value = std::clamp(typed, least, most);
-  finish(ui, id, help);
-  if (step_button(ui, id, "-", "-", value > least)) --value;
-  if (step_button(ui, id, "+", "+", value < most)) ++value;
-  return value != before;
-}
 
 std::string fitted(std::string_view text, float width) {
   constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
@@ -157,6 +187,75 @@ std::string fitted(std::string_view text, float width) {
   return cut(least);
 }
 
+bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook& look,
+                 std::string_view help) {
+  const PushedId pushed(id);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::CalcItemWidth();
+  bool changed = looked_at(ui, "##text", look, at, width, [&] {
+    const bool entered = ImGui::InputText(
+        "##text", &text, ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+    return ImGui::IsItemDeactivatedAfterEdit() || entered;
+  });
+  finish(ui, id, help);
+  return changed;
+}
+
+bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, bool shown,
+                 std::string_view help) {
+  const PushedId pushed(id);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 size(width, ImGui::GetFrameHeight());
+  const bool pressed = ImGui::InvisibleButton("##sign", size);
+  if (shown) {
+    const ImVec2 letters = ImGui::CalcTextSize(sign);
+    ImGui::GetWindowDrawList()->AddText(
+        ImVec2(at.x + (size.x - letters.x) / 2, at.y + (size.y - letters.y) / 2),
+        ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted, sign);
+  }
+  finish(ui, id, help);
+  return pressed;
+}
+
+namespace {
+
+/// The step buttons act at once, the typed number when it is finished.
+bool step_button(Ui& ui, std::string_view id, const char* sign, const char* name, float width,
+                 bool possible) {
+  ImGui::SameLine(0, 0);
+  ImGui::BeginDisabled(!possible);
+  ImGui::PushButtonRepeat(true);
+  const bool pressed = sign_button(ui, std::string(id) + name, sign, width, possible);
+  ImGui::PopButtonRepeat();
+  ImGui::EndDisabled();
+  return pressed;
+}
+
+}  // namespace
+
+bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help,
+                  bool muted) {
+  const PushedId pushed(id);
+  const int before = value;
+  const float whole = ImGui::CalcItemWidth();
+  const FieldFrame frame(ui, whole);
+  const float step = std::min(18 * ui.skin.scale, whole / 4);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = std::max(whole - 2 * step - 2 * ui.skin.scale, 1.0F);
+  ImGui::SetNextItemWidth(width);
+  int typed = value;
+  // Without the flag each digit would be a value of its own while a number is being typed.
+  const bool entered = looked_at(ui, "##number", {std::to_string(value), "", muted}, at, width, [&] {
+    return ImGui::InputScalar("##number", ImGuiDataType_S32, &typed, nullptr, nullptr, nullptr,
+                              ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+  });
+  if (entered) value = std::clamp(typed, least, most);
+  finish(ui, id, help);
+  if (step_button(ui, id, "\xe2\x88\x92", "-", step, value > least)) --value;
+  if (step_button(ui, id, "+", "+", step, value < most)) ++value;
+  return value != before;
+}
+
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
             std::string_view help) {
   const PushedId pushed(id);
@@ -165,14 +264,10 @@ bool slider(Ui& ui, std::string_view id, double& value, double least, double mos
   return changed;
 }
 
-bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
-            std::string_view help) {
-  const PushedId pushed(id);
-  const bool known = chosen >= 0 && static_cast<std::size_t>(chosen) < entries.size();
-  const bool open =
-      ImGui::BeginCombo("##choice", known ? entries[static_cast<std::size_t>(chosen)].c_str() : "");
-  finish(ui, id, open ? std::string_view() : help);
-  if (!open) return false;
+namespace {
+
+/// What a combo shows when it is open.
+bool draw_entries(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen) {
   bool changed = false;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const bool is_chosen = static_cast<int>(i) == chosen;
@@ -184,6 +279,46 @@ bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, i
   }
   ImGui::EndCombo();
   return changed;
+}
+
+/// A small wedge that says that there is a list.
+void draw_wedge(const Ui& ui, float right, float top) {
+  const float half = 3.5F * ui.skin.scale;
+  const ImVec2 middle(right - ImGui::GetStyle().FramePadding.x - half, top + ImGui::GetFrameHeight() / 2);
+  const ImVec2 points[] = {ImVec2(middle.x - half, middle.y - half / 2),
+                           ImVec2(middle.x, middle.y + half / 2),
+                           ImVec2(middle.x + half, middle.y - half / 2)};
+  ImGui::GetWindowDrawList()->AddPolyline(points, 3, ui.skin.muted, 0, 1.5F * ui.skin.scale);
+}
+
+}  // namespace
+
+bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
+            std::string_view help) {
+  const PushedId pushed(id);
+  const bool known = chosen >= 0 && static_cast<std::size_t>(chosen) < entries.size();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::CalcItemWidth();
+  const bool open =
+      ImGui::BeginCombo("##choice", known ? entries[static_cast<std::size_t>(chosen)].c_str() : "",
+                        ImGuiComboFlags_NoArrowButton | ImGuiComboFlags_HeightLarge);
+  finish(ui, id, open ? std::string_view() : help);
+  if (open) return draw_entries(ui, id, entries, chosen);
+  draw_wedge(ui, at.x + width, at.y);
+  return false;
+}
+
+bool value_choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
+                  const FieldLook& look, std::string_view help) {
+  const PushedId pushed(id);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::CalcItemWidth();
+  const bool open = ImGui::BeginCombo("##choice", "", ImGuiComboFlags_NoArrowButton);
+  finish(ui, id, open ? std::string_view() : help);
+  if (open) return draw_entries(ui, id, entries, chosen);
+  draw_look(ui, look, at, width - 12 * ui.skin.scale);
+  draw_wedge(ui, at.x + width, at.y);
+  return false;
 }
 
 void muted_text(const Ui& ui, std::string_view text) {

@@ -25,8 +25,24 @@ bool text_field(Ui& ui, std::string_view id, std::string& text, const char* hint
                 std::string_view help = {});
 /// The same, true on every change.
 bool live_text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "");
-/// With - and + buttons; true when the number changed. Typed numbers count when Enter is pressed or the field is left.
-bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {});
+/// A value as it reads while nobody types, at the right of its field with its unit behind it; muted where it is a default.
+struct FieldLook {
+  std::string shown;
+  std::string unit;
+  bool muted = false;
+};
+/// text_field() that shows `look` until it has the keyboard; what is too long is cut in the middle.
+bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook& look,
+                 std::string_view help = {});
+/// choice() with the chosen entry at the right, as value_field() has it.
+bool value_choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
+                  const FieldLook& look, std::string_view help = {});
+/// With quiet - and + inside the field; true when the number changed. Typed numbers count when Enter is pressed or the field is left.
+bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {},
+                  bool muted = false);
+/// A quiet sign without a frame, for the inside of fields: it shows itself while `shown`, and is there for scripts always.
+bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, bool shown,
+                 std::string_view help = {});
 /// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; the text itself where it fits.
 [[nodiscard]] std::string fitted(std::string_view text, float width);
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <vector>
 
 #include "gui/model/edit/config_model.hpp"
-#include "gui/model/files/may_replace.hpp"
+#include "gui/model/edit/param_words.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/model/session/palette.hpp"
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
@@ -34,45 +36,6 @@ int index_of_name(const std::vector<std::string>& names, const std::string& name
   return -1;
 }
 
-void draw_file_row(Ui& ui, ConfigModel& config) {
-  int chosen = index_of_name(config.presets(), "");
-  ImGui::SetNextItemWidth(-1);
-  if (!config.presets().empty() && choice(ui, "params/preset", config.presets(), chosen,
-                                          "Load a ready configuration (undo brings yours back)"))
-    run_command(ui.session, "preset", config.presets()[static_cast<std::size_t>(chosen)]);
-  const auto& history = ui.session.part<EditHistory>();
-  ImGui::BeginDisabled(!history.can_undo());
-  if (button(ui, "params/undo", "Undo", "Ctrl+Z")) run_command(ui.session, "undo");
-  ImGui::EndDisabled();
-  ImGui::SameLine();
-  ImGui::BeginDisabled(!history.can_redo());
-  if (button(ui, "params/redo", "Redo", "Ctrl+Shift+Z")) run_command(ui.session, "redo");
-  ImGui::EndDisabled();
-  ImGui::SameLine();
-  if (button(ui, "params/copy", "Copy", "Copy as a command line of `pipeloom simulate`"))
-    run_command(ui.session, "copy-command-line");
-}
-
-/// Where it is saved: the file it came from, or what is typed here.
-void draw_save_row(Ui& ui, const ConfigModel& config) {
-  static std::string target;
-  static std::string came_from;
-  if (came_from != config.file()) target = came_from = config.file();
-  const float save = ImGui::CalcTextSize("Replace").x + 2 * ImGui::GetStyle().FramePadding.x;
-  ImGui::SetNextItemWidth(-save - ImGui::GetStyle().ItemSpacing.x);
-  (void)live_text_field(ui, "params/file", target, "file to save to");
-  ImGui::SameLine();
-  ImGui::BeginDisabled(target.empty());
-  const bool replaces = target != config.file() && is_there(target);
-  if (button(ui, "params/save",
-             replaces           ? "Replace"
-             : config.unsaved() ? "Save *"
-                                : "Save",
-             replaces ? "There is a file of this name: it would be lost" : "Save the configuration (Ctrl+S)"))
-    run_command(ui.session, "save-configuration", target + std::string(replaces ? kForce : ""));
-  ImGui::EndDisabled();
-}
-
 void draw_problem(Ui& ui, const ConfigModel& config) {
   if (config.problem().empty()) return;
   problem_text(ui, config.problem());
@@ -94,45 +57,130 @@ void draw_over_limit(Ui& ui) {
       problem_text(ui, study::over_limit_text(*open.run->over_limit, *open.run->memory));
 }
 
-/// The summary of the schedule, and what it needs.
+/// A sentence that begins as sentences do.
+std::string sentence(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
+}
+
+/// The schedule's name and what it is; what it needs is said on hover.
 void draw_schedule(Ui& ui, ConfigModel& config) {
   int chosen = index_of_name(schedule_names(), config.value("schedule"));
+  const bool known = chosen >= 0 && static_cast<std::size_t>(chosen) < schedules::all().size();
+  const schedules::Generator* generator =
+      known ? &schedules::all()[static_cast<std::size_t>(chosen)] : nullptr;
+  std::string help = "Which schedule";
+  if (generator != nullptr && !generator->requirements.text.empty())
+    help += fmt::format("; {} needs {}", generator->name, generator->requirements.text);
   ImGui::SetNextItemWidth(-1);
-  if (choice(ui, "params/schedule", schedule_names(), chosen, "Which schedule"))
+  if (choice(ui, "params/schedule", schedule_names(), chosen, help))
     run_command(ui.session, "take-schedule", schedule_names()[static_cast<std::size_t>(chosen)]);
-  if (chosen < 0 || static_cast<std::size_t>(chosen) >= schedules::all().size()) return;
-  const schedules::Generator& generator = schedules::all()[static_cast<std::size_t>(chosen)];
-  muted_text(ui, generator.summary);
-  if (!generator.requirements.text.empty()) muted_text(ui, "needs " + generator.requirements.text);
+  if (generator != nullptr) muted_text(ui, sentence(generator->summary));
 }
 
-bool has_options(const std::string& schedule) {
-  for (const io::Key& key : io::config_keys())
-    if (key.group == io::KeyClass::Option && key.type != io::KeyType::Object && applies(key, schedule))
-      return true;
-  return false;
-}
+/// One group of keys: its head, the keys that are set or matter always, and behind the head the others.
+class Group {
+ public:
+  Group(Ui& ui, ConfigModel& config, const ParamGroupRow& row, int stages)
+      : ui_(ui), config_(config), row_(row), stages_(stages) {
+    const RunModel* run = live_run(ui.session);
+    kinds_ = run == nullptr ? KindSet{OpKind::Forward, OpKind::Backward} : run->schedule->kinds();
+    const std::string schedule = config.value("schedule");
+    for (const io::Key& key : io::config_keys()) {
+      if (key.type == io::KeyType::Object || key.path == "schedule" || group_of(key) != row.group ||
+          !is_there(key, schedule))
+        continue;
+      const bool shown =
+          is_main(key, kinds_) || (config.is_set(std::string(key.path)) && !is_told_elsewhere(key));
+      (shown ? shown_ : folded_).push_back(&key);
+    }
+  }
 
-void draw_group(Ui& ui, ConfigModel& config, io::KeyClass group, int stages) {
-  const std::string schedule = config.value("schedule");
-  for (const io::Key& key : io::config_keys())
-    if (key.group == group && key.type != io::KeyType::Object && key.path != "schedule" &&
-        key.path != "costs.rank_scale" && (applies(key, schedule) || config.is_set(std::string(key.path))))
-      draw_field(ui, key, stages);
-}
+  /// Whether what is behind the head is to be drawn. A group that has no key has no head.
+  bool draw() {
+    if (shown_.empty() && folded_.empty()) return false;
+    const bool open = draw_head();
+    if (row_.group == ParamGroup::Stragglers) return open;
+    for (const io::Key* key : shown_) draw_field(ui_, *key, stages_);
+    if (open)
+      for (const io::Key* key : folded_) draw_field(ui_, *key, stages_);
+    return open;
+  }
 
-bool section(Ui& ui, const char* title, const char* id, bool open) {
-  ImGui::Spacing();
-  ImGui::PushStyleColor(ImGuiCol_Header, 0);
-  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
-  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
-  const bool shown =
-      ImGui::CollapsingHeader(title, open ? ImGuiTreeNodeFlags_DefaultOpen : ImGuiTreeNodeFlags_None);
-  ImGui::PopStyleVar();
-  ImGui::PopStyleColor(2);
-  note_item(ui, id);
-  return shown;
-}
+ private:
+  [[nodiscard]] bool is_there(const io::Key& key, const std::string& schedule) const {
+    const bool set = config_.is_set(std::string(key.path));
+    const bool possible = key.needs.empty() || config_.is_set(std::string(key.needs));
+    return set || (possible && applies(key, schedule));
+  }
+
+  [[nodiscard]] std::string told() const {
+    const io::Key* key = row_.told.empty() ? nullptr : io::find_config_key(row_.told);
+    if (key == nullptr) return {};
+    std::string value = config_.value(std::string(row_.told));
+    if (value.empty()) value = ui_.session.part<HeldValues>().of(*key, live_run(ui_.session));
+    if (value.empty()) value = key->default_text;
+    return shown_of(*key, value, "").text;
+  }
+
+  /// "Costs, per rank": what the numbers are for stands in the head where the group has rows of it.
+  [[nodiscard]] std::string head() const {
+    const bool counted = row_.group == ParamGroup::Costs || row_.group == ParamGroup::Memory;
+    return std::string(row_.head) + (counted ? ", per " + told() : "");
+  }
+
+  [[nodiscard]] std::string folded_text() const {
+    if (row_.group == ParamGroup::Stragglers)
+      return shown_.empty() ? std::string(row_.at_rest) : "some ranks differ";
+    if (folded_.empty()) return {};
+    if (!shown_.empty()) return fmt::format("{} more", folded_.size());
+    return row_.at_rest.empty() ? told() : std::string(row_.at_rest);
+  }
+
+  /// Whether a script is about to use what is folded.
+  [[nodiscard]] bool is_wanted() const {
+    const std::string& wanted = ui_.items.wanted();
+    if (row_.group == ParamGroup::Stragglers && wanted.starts_with("params/rank_scale/")) return true;
+    return std::any_of(folded_.begin(), folded_.end(), [&](const io::Key* key) {
+      return wanted.starts_with("params/" + std::string(key->path));
+    });
+  }
+
+  bool draw_head() {
+    double& open = ui_.session.preferences.splits.try_emplace("unfolded/params/" + std::string(row_.id), 0)
+                       .first->second;
+    if (is_wanted()) open = 1;
+    const float scale = ui_.skin.scale;
+    const std::string right = folded_text();
+    ImGui::Dummy(ImVec2(0, 6 * scale));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    const std::string id = "params/" + std::string(row_.id);
+    ImGui::PushID(id.c_str());
+    const bool pressed =
+        ImGui::InvisibleButton("head", ImVec2(std::max(width, 1.0F), ImGui::GetFrameHeight()));
+    ImGui::PopID();
+    note_item(ui_, id);
+    const Rgba ink = !right.empty() && ImGui::IsItemHovered() ? ui_.skin.text : ui_.skin.muted;
+    ImDrawList& draw = *ImGui::GetWindowDrawList();
+    const float y = at.y + ImGui::GetStyle().FramePadding.y;
+    draw.AddText(ImVec2(at.x, y), ink, head().c_str());
+    if (right.empty()) return false;
+    if (pressed) open = open == 0 ? 1 : 0;
+    const std::string text = right + (open != 0 ? "  \xe2\x96\xbe" : "  \xe2\x96\xb8");
+    draw.AddText(ImVec2(at.x + width - ImGui::CalcTextSize(text.c_str()).x, y), ink, text.c_str());
+    return open != 0;
+  }
+
+  Ui& ui_;
+  ConfigModel& config_;
+  const ParamGroupRow& row_;
+  int stages_;
+  KindSet kinds_;
+  std::vector<const io::Key*> shown_;
+  std::vector<const io::Key*> folded_;
+};
 
 std::vector<double> scales_of(const ConfigModel& config, int ranks) {
   std::vector<double> scales(static_cast<std::size_t>(ranks), 1.0);
@@ -154,7 +202,7 @@ std::string text_of(const std::vector<double>& scales) {
 
 bool draw_straggler(Ui& ui, std::vector<double>& scales, int rank) {
   ImGui::AlignTextToFramePadding();
-  ImGui::TextDisabled("rank %d", rank);
+  ImGui::Text("rank %d", rank);
   ImGui::SameLine(ImGui::GetFontSize() * 5);
   ImGui::SetNextItemWidth(-1);
   return slider(ui, fmt::format("params/rank_scale/{}", rank), scales[static_cast<std::size_t>(rank)], 0.5, 3,
@@ -181,32 +229,87 @@ void draw_stragglers(Ui& ui, ConfigModel& config, int ranks) {
 }
 
 int stages_of(const Session& session) {
-  for (const OpenRun& open : session.runs)
-    if (open.live) return open.run->schedule->stages();
-  return 1;
+  const RunModel* run = live_run(session);
+  return run == nullptr ? 1 : run->schedule->stages();
+}
+
+/// Buttons one behind the other, on as many lines as they need.
+class ButtonRow {
+ public:
+  explicit ButtonRow(Ui& ui) : ui_(ui) {}
+  bool add(std::string_view id, const char* label, std::string_view help, bool possible = true) {
+    const float width = ImGui::CalcTextSize(label).x + 2 * ImGui::GetStyle().FramePadding.x;
+    if (any_) ImGui::SameLine();
+    if (any_ && ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+    any_ = true;
+    ImGui::BeginDisabled(!possible);
+    const bool pressed = button(ui_, id, label, help);
+    ImGui::EndDisabled();
+    return pressed;
+  }
+
+ private:
+  Ui& ui_;
+  bool any_ = false;
+};
+
+void draw_buttons(Ui& ui, const ConfigModel& config) {
+  const auto& history = ui.session.part<EditHistory>();
+  ButtonRow row(ui);
+  if (row.add("params/undo", "Undo", "Takes the last change back (Ctrl+Z)", history.can_undo()))
+    run_command(ui.session, "undo");
+  if (row.add("params/redo", "Redo", "Does it again (Ctrl+Shift+Z)", history.can_redo()))
+    run_command(ui.session, "redo");
+  if (row.add("params/snapshot", "Snapshot", "Keeps the run as it is, to compare with it (B)"))
+    run_command(ui.session, "snapshot");
+  if (row.add("params/copy", "Copy", "Copies the configuration, as a file holds it"))
+    run_command(ui.session, "copy-configuration");
+  const std::string where = config.file().empty() ? "Saves the configuration in a file (Ctrl+S)"
+                                                  : "Saves the configuration in " + config.file();
+  if (!row.add("params/save", "Save", where, config.file().empty() || config.unsaved())) return;
+  if (config.file().empty())
+    ui.session.part<PaletteModel>().ask(ui.session, "save-configuration");
+  else
+    run_command(ui.session, "save-configuration");
+}
+
+/// Lines that the buttons take at this width.
+float height_of_buttons(const Ui& ui) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  float x = 0;
+  int lines = 1;
+  for (const char* label : {"Undo", "Redo", "Snapshot", "Copy", "Save"}) {
+    const float needed = ImGui::CalcTextSize(label).x + 2 * ImGui::GetStyle().FramePadding.x;
+    if (x > 0 && x + needed > width) {
+      x = 0;
+      ++lines;
+    }
+    x += needed + ImGui::GetStyle().ItemSpacing.x;
+  }
+  return static_cast<float>(lines) * ImGui::GetFrameHeightWithSpacing() + 4 * ui.skin.scale;
+}
+
+void draw_groups(Ui& ui, ConfigModel& config) {
+  const int stages = stages_of(ui.session);
+  draw_schedule(ui, config);
+  draw_problem(ui, config);
+  draw_over_limit(ui);
+  for (const ParamGroupRow& row : param_groups()) {
+    Group group(ui, config, row, stages);
+    if (group.draw() && row.group == ParamGroup::Stragglers)
+      draw_stragglers(ui, config, std::max(number_in<int>(config.value("ranks")).value_or(1), 1));
+  }
 }
 
 }  // namespace
 
 void params(Ui& ui) {
   auto& config = ui.session.part<ConfigModel>();
-  const int stages = stages_of(ui.session);
-  draw_file_row(ui, config);
-  draw_save_row(ui, config);
-  draw_problem(ui, config);
-  draw_over_limit(ui);
-  draw_schedule(ui, config);
-  draw_group(ui, config, io::KeyClass::Shape, stages);
-  if (has_options(config.value("schedule")) && section(ui, "Options", "params/options", true))
-    draw_group(ui, config, io::KeyClass::Option, stages);
-  if (section(ui, "Costs", "params/costs", true)) draw_group(ui, config, io::KeyClass::Cost, stages);
-  if (section(ui, "Stragglers", "params/stragglers", false)) {
-    draw_stragglers(ui, config, std::max(number_in<int>(config.value("ranks")).value_or(1), 1));
-  }
-  if (section(ui, "Transfers", "params/transfers", false))
-    draw_group(ui, config, io::KeyClass::Transfer, stages);
-  if (section(ui, "Memory", "params/memory", false)) draw_group(ui, config, io::KeyClass::Memory, stages);
-  if (section(ui, "Step", "params/step", false)) draw_group(ui, config, io::KeyClass::Step, stages);
+  const float buttons = height_of_buttons(ui);
+  const float room = std::max(ImGui::GetContentRegionAvail().y - buttons, 1.0F);
+  if (ImGui::BeginChild("groups", ImVec2(0, room))) draw_groups(ui, config);
+  ImGui::EndChild();
+  draw_buttons(ui, config);
 }
 
 }  // namespace pipeloom::gui::views

@@ -46,6 +46,11 @@ void save_configuration(Session& session, std::string_view text) {
   config(session).save(session, std::string(text), overwrite);
 }
 
+void copy_configuration(Session& session, std::string_view) {
+  session.clipboard = config_text(config(session).assignments());
+  session.say("copied: the configuration, as a file holds it");
+}
+
 void copy_command_line(Session& session, std::string_view) {
   session.clipboard = command_line(config(session).assignments());
   session.say("copied: " + *session.clipboard);

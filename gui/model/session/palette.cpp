@@ -219,6 +219,11 @@ void PaletteModel::begin(Session& session, std::string text) {
   cursor_frames = 4;
 }
 
+void PaletteModel::ask(Session& session, std::string_view id) {
+  open(session);
+  begin(session, std::string(id) + " ");
+}
+
 void PaletteModel::type(const Session& session, std::string text) {
   typed_ = std::move(text);
   entries_ = palette_entries(session, typed_);

@@ -56,6 +56,8 @@ class PaletteModel : public Part {
   void type(const Session& session, std::string text);
   /// The same, with the keyboard behind it.
   void begin(Session& session, std::string text);
+  /// Opens with a command whose argument is to be typed.
+  void ask(Session& session, std::string_view id);
   [[nodiscard]] const std::vector<PaletteEntry>& entries() const { return entries_; }
   [[nodiscard]] std::size_t chosen() const { return chosen_; }
   /// Up and down, round the ends.

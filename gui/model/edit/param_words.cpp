@@ -1,0 +1,253 @@
+#include "gui/model/edit/param_words.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
+#include "gui/model/session/command.hpp"
+#include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
+#include "sim/io/config/effective_config.hpp"
+#include "sim/io/json/text_writer.hpp"
+#include "sim/kinds.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr std::string_view kAllDefault = "all default";
+constexpr ParamGroupRow kGroups[] = {
+    {ParamGroup::Shape, "shape", "Shape", "", ""},
+    {ParamGroup::Costs, "costs", "Costs", "costs.per", kAllDefault},
+    {ParamGroup::Memory, "memory", "Memory", "memory.per", kAllDefault},
+    {ParamGroup::Transfers, "transfers", "Transfers", "costs.transfer.model", ""},
+    {ParamGroup::Options, "options", "Options", "", kAllDefault},
+    {ParamGroup::Step, "step", "Step", "step.rule", ""},
+    {ParamGroup::Stragglers, "stragglers", "Stragglers", "", "all ranks equal"},
+    {ParamGroup::Model, "model", "Model", "", "none"}};
+
+/// A row for a key whose path does not say what people call it, or that stands in another group than its prefix says. `kind` is the letter
+/// of the ops without which it means nothing; `always` gives it a row whatever holds.
+struct ParamRow {
+  std::string_view path;
+  std::string_view label;
+  bool always = false;
+  char kind = ' ';
+  std::optional<ParamGroup> group = std::nullopt;
+};
+
+constexpr ParamRow kRows[] = {{"ranks", "Ranks p", true},
+                              {"microbatches", "Microbatches m", true},
+                              {"chunks", "Chunks v", true},
+                              {"options.memory_limit.bytes", "Memory limit"},
+                              {"options.memory_limit.microbatches", "Live microbatches"},
+                              {"options.recompute.keep", "Passes kept"},
+                              {"options.recompute.modules", "Recomputed"},
+                              {"options.offload", "Copied to host"},
+                              {"options.offload.chunks", "Copied chunks"},
+                              {"options.offload.prefetch", "Reloaded ahead"},
+                              {"options.offload.min_gap", "Least gap"},
+                              {"costs.tp", "Tensor ranks"},
+                              {"costs.dp", "Data replicas"},
+                              {"costs.cp", "Context ranks"},
+                              {"costs.ep", "Expert ranks"},
+                              {"costs.zero", "ZeRO stage"},
+                              {"costs.seq", "Tokens, sample"},
+                              {"costs.micro_batch", "Samples, microb."},
+                              {"costs.global_batch", "Samples, step"},
+                              {"costs.sequence_parallel", "Sequence parallel"},
+                              {"costs.flash", "Flash attention"},
+                              {"costs.hidden_collectives", "Hidden share"},
+                              {"costs.overlapped", "F with B"},
+                              {"costs.per", "Times are per"},
+                              {"costs.rank_scale", "By rank", false, ' ', ParamGroup::Stragglers},
+                              {"costs.stage_scale", "By stage"},
+                              {"costs.microbatch_scale", "By microbatch"},
+                              {"costs.table", "Measured times"},
+                              {"costs.entry", "Every op besides"},
+                              {"costs.transfer.model", "Behaviour"},
+                              {"costs.transfer.plan", "Messages stand"},
+                              {"costs.transfer.ahead", "Posted ahead"},
+                              {"costs.transfer.latency", "Latency", true, ' ', ParamGroup::Costs},
+                              {"costs.transfer.bytes", "Tensor"},
+                              {"costs.transfer.bandwidth_gbps", "Bandwidth"},
+                              {"costs.transfer.ranks_per_node", "Ranks, node"},
+                              {"costs.transfer.rank_time", "Time of a rank"},
+                              {"costs.transfer.intra.latency", "Latency, node"},
+                              {"costs.transfer.intra.bandwidth_gbps", "Bandw., node"},
+                              {"costs.transfer.inter.latency", "Latency, between"},
+                              {"costs.transfer.inter.bandwidth_gbps", "Bandw., between"},
+                              {"memory.per", "Bytes are per"},
+                              {"memory.activation_bytes", "Activations", true},
+                              {"memory.released_at_input", "Freed at I", false, 'I'},
+                              {"memory.static_bytes", "Always held", true},
+                              {"memory.receive_bytes", "Received"},
+                              {"memory.logits_bytes", "Logits"},
+                              {"memory.limit_bytes", "Limit", true},
+                              {"step.count", "Steps"}};
+
+const ParamRow* row_of(const io::Key& key) {
+  for (const ParamRow& row : kRows)
+    if (row.path == key.path) return &row;
+  return nullptr;
+}
+
+bool has_letter(KindSet kinds, char letter) {
+  const auto kind = kind_of_letter(letter);
+  return kind && kinds.has(*kind);
+}
+
+/// The kind of ops whose time the key is; null for other keys.
+const KindRow* timed_by(const io::Key& key) {
+  for (const KindRow& kind : kKinds)
+    if (kind.cost_key == key.path) return &kind;
+  return nullptr;
+}
+
+/// "costs.first_stage" -> "First stage".
+std::string spoken(std::string_view path) {
+  std::string label(path.substr(path.rfind('.') + 1));
+  std::replace(label.begin(), label.end(), '_', ' ');
+  if (!label.empty() && label[0] >= 'a' && label[0] <= 'z')
+    label[0] = static_cast<char>(label[0] - 'a' + 'A');
+  return label;
+}
+
+bool is_of_stages(const io::Key& key) {
+  return key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable;
+}
+bool holds_bytes(const io::Key& key) {
+  return key.type == io::KeyType::Bytes || key.type == io::KeyType::BytesTable ||
+         key.type == io::KeyType::Limit;
+}
+
+/// "[2,2,2]" -> "2": nothing where entries differ.
+std::optional<std::string> common_entry(std::string_view text) {
+  text.remove_prefix(1);
+  if (text.ends_with(']')) text.remove_suffix(1);
+  const std::vector<std::string> entries = split(text, ',');
+  const std::string_view first = trimmed(entries.front());
+  for (const std::string& entry : entries)
+    if (trimmed(entry) != first) return std::nullopt;
+  return std::string(first);
+}
+
+/// A number with a unit behind it: "23.6ms", "80 GiB".
+ShownValue split_unit(std::string_view value) {
+  const std::size_t digits = value.find_first_not_of("0123456789.+-eE");
+  if (digits == std::string_view::npos || digits == 0) return {std::string(value), ""};
+  const std::string_view number = trimmed(value.substr(0, digits));
+  const std::string_view unit = trimmed(value.substr(digits));
+  const bool is_word = std::all_of(unit.begin(), unit.end(),
+                                   [](char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '/'; });
+  if (!is_word || !number_in<double>(number)) return {std::string(value), ""};
+  return {std::string(number), std::string(unit)};
+}
+
+/// Entries of stages are shown as long as they may be: a frame must not wait for them.
+constexpr int kMostStages = 1024;
+
+bool is_short(const io::Key& key) {
+  using enum io::KeyType;
+  switch (key.type) {
+    case Choice:
+    case Flag:
+    case Count:
+    case Decimal:
+    case Time:
+    case TimeTable:
+    case Bytes:
+    case BytesTable:
+    case Limit:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string held_text(const io::Key& key, const io::EffectiveConfig& config) {
+  if (!is_short(key) || key.has == nullptr || key.write == nullptr || !key.has(config)) return {};
+  std::ostringstream out;
+  {
+    io::TextWriter writer(out);
+    key.write(key, writer, config);
+    writer.flush();
+  }
+  std::string text = std::move(out).str();
+  if (is_of_stages(key) && text.starts_with('[')) text = common_entry(text).value_or("");
+  if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
+  return text;
+}
+
+}  // namespace
+
+std::span<const ParamGroupRow> param_groups() {
+  return kGroups;
+}
+
+ParamGroup group_of(const io::Key& key) {
+  if (const ParamRow* row = row_of(key); row != nullptr && row->group) return *row->group;
+  if (key.path == "costs.model" || key.needs == "costs.model") return ParamGroup::Model;
+  switch (key.group) {
+    case io::KeyClass::Shape:
+      return ParamGroup::Shape;
+    case io::KeyClass::Option:
+      return ParamGroup::Options;
+    case io::KeyClass::Transfer:
+      return ParamGroup::Transfers;
+    case io::KeyClass::Memory:
+      return ParamGroup::Memory;
+    case io::KeyClass::Step:
+      return ParamGroup::Step;
+    default:
+      return ParamGroup::Costs;
+  }
+}
+
+std::string label_of(const io::Key& key) {
+  if (const KindRow* kind = timed_by(key)) return std::string(1, kind->letter);
+  const ParamRow* row = row_of(key);
+  return row == nullptr ? spoken(key.path) : std::string(row->label);
+}
+
+bool is_main(const io::Key& key, KindSet kinds) {
+  if (const KindRow* kind = timed_by(key)) return kinds.has(kind->kind);
+  const ParamRow* row = row_of(key);
+  return row != nullptr && (row->always || has_letter(kinds, row->kind));
+}
+
+bool is_told_elsewhere(const io::Key& key) {
+  const auto tells = [&](const ParamGroupRow& row) {
+    return row.told == key.path && row.at_rest == kAllDefault;
+  };
+  return key.path == "costs.time_unit" || std::any_of(std::begin(kGroups), std::end(kGroups), tells);
+}
+
+ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit) {
+  if (key.path == "costs.transfer.model" && value == "latency") return {"hidden latency", ""};
+  if (holds_bytes(key) && value == "null") return {"none", ""};
+  ShownValue shown = split_unit(value);
+  if (!shown.unit.empty()) return shown;
+  const auto number = number_in<double>(shown.text);
+  if (!number) return shown;
+  if (key.unit == "1e9 bit/s") return {shown.text, "Gbit/s"};
+  if (key.unit == "time_unit")
+    return {shown.text, time_unit == "unit" ? (*number == 1 ? "unit" : "units") : std::string(time_unit)};
+  // A handful are counted activations, whose size nobody stated.
+  constexpr double kFew = 1000;
+  if (!holds_bytes(key) || *number < kFew || *number > 9e18) return shown;
+  const auto bytes = static_cast<Bytes>(*number);
+  return split_unit(short_bytes_text(bytes));
+}
+
+const std::string& HeldValues::of(const io::Key& key, const RunModel* run) {
+  static const std::string kUnknown;
+  if (run == nullptr || !run->effective || run->schedule->stages() > kMostStages) return kUnknown;
+  if (run->id != run_) {
+    run_ = run->id;
+    texts_.clear();
+    for (const io::Key& each : io::config_keys()) texts_.push_back(held_text(each, *run->effective));
+  }
+  return texts_[io::id_of(key)];
+}
+
+}  // namespace pipeloom::gui

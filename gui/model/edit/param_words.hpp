@@ -1,0 +1,64 @@
+#pragma once
+
+// How the parameters panel speaks of configuration keys: in which group a key stands, what it is called, which keys are worth a row even
+// while they have their defaults, and how a value reads. What a key is, takes and means stands in its own row (sim/io/config/keys.cpp).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pipeloom/op.hpp>
+#include "gui/model/run/run_model.hpp"
+#include "gui/model/session/part.hpp"
+#include "sim/io/config/key.hpp"
+
+namespace pipeloom::gui {
+
+enum class ParamGroup : std::uint8_t { Shape, Costs, Memory, Transfers, Options, Step, Stragglers, Model };
+
+struct ParamGroupRow {
+  ParamGroup group;
+  std::string_view id;    ///< "costs", of its head's item
+  std::string_view head;  ///< "Costs"
+  /// The key whose value the head tells: what times are for, how transfers behave.
+  std::string_view told;
+  /// What the head says of a group without a row; "" for the value of `told`.
+  std::string_view at_rest;
+};
+
+/// In the order of the panel.
+[[nodiscard]] std::span<const ParamGroupRow> param_groups();
+[[nodiscard]] ParamGroup group_of(const io::Key& key);
+/// "Microbatches m": the head of the group says the rest.
+[[nodiscard]] std::string label_of(const io::Key& key);
+/// Whether the key has a row even where nobody set it, with ops of these kinds in the schedule.
+[[nodiscard]] bool is_main(const io::Key& key, KindSet kinds);
+
+/// Whether the panel says the key's value without a row of it: in a group's head, or as the unit of other values.
+[[nodiscard]] bool is_told_elsewhere(const io::Key& key);
+
+/// A value as the field shows it while nobody types: the number, and its unit beside it in the quieter colour.
+struct ShownValue {
+  std::string text;
+  std::string unit;
+};
+/// `value` as people type it or as JSON; `time_unit` is the configuration's: "ms". Bytes without a unit are read as bytes: "3600000000" is
+/// 3.6 GB.
+[[nodiscard]] ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit);
+
+/// What holds for keys that nobody set, in the run that is on screen.
+class HeldValues : public Part {
+ public:
+  explicit HeldValues(Session&) {}
+
+  /// As JSON, of a table the value that all its entries have; "" where the run does not say. `run` may be null.
+  [[nodiscard]] const std::string& of(const io::Key& key, const RunModel* run);
+
+ private:
+  std::uint64_t run_ = 0;
+  std::vector<std::string> texts_;  // [id of a key]
+};
+
+}  // namespace pipeloom::gui
