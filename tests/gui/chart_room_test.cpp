@@ -4,6 +4,8 @@
 #include "gui/chart_scene.hpp"
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/op_walk.hpp"
+#include "gui/model/chart/pressed_rank.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "support/catch.hpp"
 
@@ -67,6 +69,53 @@ TEST_CASE("a dashed line stands where a run is over", "[chart]") {
   // 50 pixels a unit: 9 units.
   const auto dash = [](const ChartQuad& quad) { return quad.x0 == kX + 450 && quad.x1 == kX + 451; };
   CHECK(std::count_if(chart.list.front.begin(), chart.list.front.end(), dash) > 5);
+}
+
+TEST_CASE("the memory of the rank that it presses most stands under the rows", "[chart]") {
+  auto run = std::make_shared<RunModel>(*run_of(kScene));
+  MemoryModel memory = default_memory(run->schedule->placement());
+  constexpr Bytes kActivation = 1'500'000'000;
+  memory.activation.assign(memory.activation.size(), kActivation);
+  memory.limit.assign(static_cast<std::size_t>(run->schedule->ranks()), 2 * kActivation);
+  run->memory = std::make_shared<const MemoryModel>(std::move(memory));
+  run->metrics.emplace();
+  run->metrics->ranks.resize(2);
+  run->metrics->ranks[0].memory.peak_bytes = 2 * kActivation;
+  run->metrics->ranks[1].memory.peak_bytes = kActivation;
+  index_run(*run);
+  Chart chart(run);
+  chart.draw();
+  const Box box = chart.layout.memory;
+  CHECK(box.y1 == 600);
+  CHECK(chart.labels("memory") == 1);
+  CHECK(chart.label("rank 0")->y < box.y0);  // the row's own name
+  CHECK(chart.labels("rank 0") == 2);
+  CHECK(chart.labels("limit 3.0 GB") == 1);
+  // Two activations from 1 to 6, the whole scale is 1.12 of the limit: the line is at its foot.
+  const double top = std::round(box.y1 - box.height() / 1.12);
+  CHECK(chart.colour_at(kX + 305, top + 1) == make_ink(true).accent);
+  CHECK(chart.colour_at(kX + 305, top - 3) == 0);
+  CHECK(chart.colour_at(kX + 805, top + 1) != make_ink(true).accent);
+
+  // The selected rank instead; what is held under the pointer: 1B0 runs at 3.
+  chart.session.selection.op = OpRef{chart.run->id, find_op(*chart.run, "1B0")};
+  chart_pointer(chart.session, chart.layout,
+                {.type = ChartPointer::Type::Move, .x = kX + 300, .y = box.y0 + 5});
+  chart.draw();
+  CHECK(chart.labels("rank 1") == 2);
+  const auto held = [&](const ChartLabel& one) { return chart.list.text_of(one) == "1.5 GB"; };
+  CHECK(std::count_if(chart.list.front_labels.begin(), chart.list.front_labels.end(), held) == 1);
+
+  chart.session.view.show_memory_track = false;
+  chart.draw();
+  CHECK(chart.layout.memory.empty());
+  CHECK(chart.labels("memory") == 0);
+}
+
+TEST_CASE("what is held has its unit", "[chart]") {
+  const MemoryModel memory = default_memory(Placement::linear(2));
+  CHECK(held_text(memory, 1) == "1 activation");
+  CHECK(held_text(memory, 8) == "8 activations");
 }
 
 TEST_CASE("a heading says the shape once", "[chart]") {

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/chart/pressed_rank.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/analysis/metrics.hpp"
@@ -104,23 +105,12 @@ void tell_idle(const RunModel& run, RunAnswer& out) {
   out.largest_cause = static_cast<IdleCause>(largest - out.shares.begin());
 }
 
-/// Of ranks with limits the one that has least left, else the fullest.
-Rank telling_rank(const MemoryModel& memory, const Metrics& metrics) {
-  if (memory.limit.empty()) return metrics.peak_rank;
-  std::size_t tight = 0;
-  const auto left = [&](std::size_t rank) {
-    return memory.limit[rank] - metrics.ranks[rank].memory.peak_bytes;
-  };
-  for (std::size_t rank = 1; rank < metrics.ranks.size(); ++rank)
-    if (left(rank) < left(tight)) tight = rank;
-  return Rank(static_cast<std::int32_t>(tight));
-}
-
 std::optional<PeakAnswer> peak_answer(const RunModel& run) {
-  if (!run.memory || !run.metrics || run.metrics->ranks.empty()) return std::nullopt;
+  const std::optional<Rank> rank = pressed_rank(run);
+  if (!rank) return std::nullopt;
   const MemoryModel& memory = *run.memory;
   PeakAnswer out;
-  out.rank = telling_rank(memory, *run.metrics);
+  out.rank = *rank;
   out.held = run.metrics->ranks[out.rank.at()].memory.peak_bytes;
   out.limit = memory.limit_of(out.rank);
   out.held_text = memory_cell(memory, out.held);

@@ -208,6 +208,8 @@ Hit ChartLayout::hit(double x, double y) const {
     hit.time = minimap_time_of(x);
   } else if (ruler.contains(x, y)) {
     hit.area = ChartArea::Ruler;
+  } else if (memory.contains(x, y)) {
+    hit.area = ChartArea::Memory;
   } else if (overview.contains(x, y)) {
     hit.area = ChartArea::Overview;
   } else if (scroll_bar.contains(x, y)) {

@@ -15,6 +15,11 @@ constexpr double kLegendHeight = 24;
 constexpr double kMinimapHeight = 22;
 constexpr double kRulerHeight = 20;
 constexpr double kHeaderWidth = 68;
+/// With what parts it from the rows.
+constexpr double kMemoryHeight = 46;
+constexpr double kMemoryGap = 6;
+/// Where rows would have less than this, they get all of it.
+constexpr double kLeastRows = 120;
 constexpr double kOverviewWidth = 44;
 constexpr double kScrollBarWidth = 9;
 constexpr double kTitleHeight = 20;
@@ -109,6 +114,18 @@ class Builder {
     out_.ruler = band(left, kRulerHeight);
     out_.headers = {all.x0, y, left, all.y1};
     out_.plot = {left, y, std::max(all.x1, left + 1), all.y1};
+    place_memory();
+  }
+
+  void place_memory() {
+    out_.memory = {};
+    const double height = std::round(kMemoryHeight * scale_);
+    const bool known = std::any_of(session_.runs.begin(), session_.runs.end(),
+                                   [](const OpenRun& open) { return open.run->memory_track != nullptr; });
+    if (!view_.show_memory_track || !known || out_.plot.height() < height + kLeastRows * scale_) return;
+    const double top = out_.plot.y1 - height;
+    out_.memory = {out_.plot.x0, top + std::round(kMemoryGap * scale_), out_.plot.x1, out_.plot.y1};
+    out_.plot.y1 = out_.headers.y1 = top;
   }
 
   void place_legend() {
@@ -262,6 +279,7 @@ class Builder {
     out_.scroll_bar = strip(kScrollBarWidth);
     if (view_.show_overview) out_.overview = strip(kOverviewWidth);
     out_.plot.x1 = out_.minimap.x1 = out_.ruler.x1 = right;
+    if (!out_.memory.empty()) out_.memory.x1 = right;
   }
 
   const Session& session_;

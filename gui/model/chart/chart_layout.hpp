@@ -11,6 +11,7 @@
 //   | rank 0 | work                             | o | |
 //   |        | copies, send, receive, memory    | v | |  o v: overview of all ranks, where not all fit; scroll bar
 //   | rank 1 | ...                              |   | |
+//   | memory | what one rank of each run holds  |     |
 //   +-------------------------------------------------+
 //
 // Pixels are the window's, x to the right, y down. Everything begins and ends on whole ones.
@@ -93,6 +94,7 @@ enum class ChartArea : std::uint8_t {
   RowHeader,  ///< Hit::rank, Hit::button
   Lane,       ///< Hit::rank, lane, time; op or gap where there is one (Work and Copies)
   RowSpace,   ///< plot, but between strips or below the last row
+  Memory,     ///< the track under all rows: Hit::time
   Overview,   ///< Hit::share of the rows' height
   ScrollBar,  ///< Hit::share of the rows' height
 };
@@ -138,6 +140,8 @@ struct ChartLayout {
   Box plot;
   /// The part of the plot's height in which rows scroll; above it stand the pinned ones.
   Strip body;
+  /// Memory of one rank of each run, below the rows; empty where it is not shown.
+  Box memory;
   Box overview;    ///< empty where all ranks fit
   Box scroll_bar;  ///< empty where all ranks fit
 
@@ -154,6 +158,8 @@ struct ChartLayout {
     return content_height > body.height ? content_height - body.height : 0;
   }
 
+  /// The foot of lines that go through everything on the time scale.
+  [[nodiscard]] double foot() const { return memory.empty() ? plot.y1 : memory.y1; }
   [[nodiscard]] double x_of(double time) const {
     return plot.x0 + (time - range.start) / range.length() * plot.width();
   }

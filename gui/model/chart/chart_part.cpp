@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "gui/model/chart/chart_colours.hpp"
+#include "gui/model/chart/pressed_rank.hpp"
+#include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
 
 namespace pipeloom::gui {
@@ -48,6 +50,15 @@ const ChartColours& ChartPart::colours_of(const Session& session, const RunModel
   return *colours_.emplace_back(std::make_shared<const ChartColours>(run, key));
 }
 
+std::optional<Rank> ChartPart::memory_rank(const Session& session, const RunModel& run) {
+  if (!run.memory_track) return std::nullopt;
+  const std::optional<Rank> selected = selected_rank(session);
+  if (selected && selected->value() < run.ranks()) return selected;
+  const auto [kept, is_new] = pressed_.try_emplace(run.id);
+  if (is_new) kept->second = pressed_rank(run);
+  return kept->second;
+}
+
 void ChartPart::ask_for_slack(Session& session, const RunPtr& run) {
   slack_asked_ = run->id;
   session.jobs.submit("slack", [this, run](const Cancelled&) -> Jobs::Finish {
@@ -63,6 +74,7 @@ bool ChartPart::update(Session& session) {
   forget_gone(session, tints);
   forget_gone(session, matches);
   forget_gone(session, slack);
+  forget_gone(session, pressed_);
   std::erase_if(colours_, [&](const auto& one) { return session.find_run(one->key().run) == nullptr; });
   if (session.view.colour != GanttColour::Slack || slack_asked_ != 0) return false;
   for (const OpenRun& open : session.runs) {

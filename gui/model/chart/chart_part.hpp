@@ -44,6 +44,10 @@ class ChartPart : public Part {
   /// The paints of a run as the session wants them now; kept until that changes.
   [[nodiscard]] const ChartColours& colours_of(const Session& session, const RunModel& run);
 
+  /// The rank whose memory stands under the rows: the selected one, else the one that its memory presses most, which is kept. No value where
+  /// nothing is known of memory.
+  [[nodiscard]] std::optional<Rank> memory_rank(const Session& session, const RunModel& run);
+
   /// Forgets what belongs to runs that are gone, and asks for slack where it is shown.
   bool update(Session& session) override;
 
@@ -52,6 +56,7 @@ class ChartPart : public Part {
 
   std::vector<std::shared_ptr<const ChartColours>> colours_;
   std::uint64_t slack_asked_ = 0;
+  std::map<std::uint64_t, std::optional<Rank>> pressed_;  // by RunModel::id
 };
 
 /// 0 for no slack, then by the logarithm of slack over the longest op's duration, 255 from ten of these on; empty where run_slack() is.

@@ -93,16 +93,29 @@ class ChartListBuilder {
   /// A strip of these texels over the lane; returns them, in the picture.
   Rgba* add_strip(const RowLane& lane, const std::vector<Rgba>& texels);
 
-  // chart_rows.cpp: gaps, memory, messages.
+  // chart_rows.cpp: gaps, messages.
   void add_gaps(const RowLane& lane);
   [[nodiscard]] static std::span<const IdleSpan> gaps_in(const RowLane& lane, double from, double to);
   [[nodiscard]] bool is_looked_at(const RowLane& lane, const IdleSpan& gap) const;
   void add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to);
+  void add_messages(const RowLane& lane, MessageLane which);
+  [[nodiscard]] bool add_message_boxes(const RowLane& lane, std::size_t row, std::span<const Rgba> colours);
+
+  /// One rank of a run on the track under the rows.
+  struct TrackCurve {
+    const ChartBlock* block;
+    Rank rank;
+    bool active = false;
+  };
+  // chart_memory.cpp
   void add_memory(const RowLane& lane);
   void add_memory_limit(const RowLane& lane, double per_byte);
   void add_memory_peak(const RowLane& lane, double per_byte, std::size_t bin, Bytes most);
-  void add_messages(const RowLane& lane, MessageLane which);
-  [[nodiscard]] bool add_message_boxes(const RowLane& lane, std::size_t row, std::span<const Rgba> colours);
+  [[nodiscard]] std::vector<TrackCurve> track_curves();
+  void add_memory_track();
+  void add_track_curve(const TrackCurve& curve, double per_byte);
+  void add_track_words(const TrackCurve& curve);
+  void add_track_limit(const TrackCurve& curve, double per_byte);
 
   // chart_overlays.cpp: what lies on top.
   void add_critical(const ChartBlock& block);

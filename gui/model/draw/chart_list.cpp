@@ -98,6 +98,7 @@ void ChartListBuilder::build() {
   begin_strips();
   for (const ChartRow& row : layout_.rows)
     if (layout_.is_visible(row)) add_row(row);
+  add_memory_track();
   list_.kept_texels.end_frame();
   list_.kept_extents.end_frame();
   ++list_.rows.version;
@@ -186,6 +187,7 @@ void ChartListBuilder::add_rulers() {
   if (shared) through.push_back({layout_.plot.y0, layout_.plot.height()});
   for (std::size_t i = 0; i < layout_.blocks.size() && !shared; ++i)
     if (layout_.blocks[i].ruler.height == 0) through.push_back(body_of(i));
+  if (shared && !layout_.memory.empty()) through.push_back({layout_.memory.y0, layout_.memory.height()});
   add_axis(layout_.ruler, layout_.blocks.front().run->timeline.unit, through);
   for (std::size_t i = 0; i < layout_.blocks.size() && !shared; ++i) {
     const ChartBlock& block = layout_.blocks[i];

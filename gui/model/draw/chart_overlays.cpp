@@ -208,9 +208,9 @@ void ChartListBuilder::add_range() {
   const auto shade = [&](double from, double to, Rgba fill, Rgba edge) {
     const double x0 = layout_.x_of(from);
     const double x1 = layout_.x_of(to);
-    quad(list_.front, {clamp_x(x0), layout_.ruler.y0, clamp_x(x1), plot.y1}, fill);
+    quad(list_.front, {clamp_x(x0), layout_.ruler.y0, clamp_x(x1), layout_.foot()}, fill);
     for (const double x : {x0, x1})
-      if (x >= plot.x0 && x < plot.x1) quad(list_.front, {x, layout_.ruler.y0, x + 1, plot.y1}, edge);
+      if (x >= plot.x0 && x < plot.x1) quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, edge);
   };
   const Rgba tint = ink_.accent & 0x00FFFFFFU;
   const PointerPart& pointer = session_.part<PointerPart>();
@@ -236,7 +236,7 @@ void ChartListBuilder::add_marks() {
     const double x = std::round(layout_.x_of(static_cast<double>(mark.time)));
     if (x < layout_.plot.x0 || x >= layout_.plot.x1) continue;
     const Rgba colour = mark.persistent ? ink_.accent : ink_.muted;
-    quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.plot.y1}, colour);
+    quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, colour);
     const double y = layout_.ruler.y0 + 1;
     const double width = mark.note.empty() ? 3 * scale_ : fonts_.small.width(mark.note) + 2 * pad;
     quad(list_.front, {x, y, std::min(x + width, layout_.plot.x1), y + fonts_.small.height + 1}, colour);
@@ -250,7 +250,7 @@ void ChartListBuilder::add_pointer() {
   if (!time) return;
   const double x = std::round(layout_.x_of(*time));
   if (x < layout_.plot.x0 || x >= layout_.plot.x1) return;
-  quad(list_.front, {x, layout_.ruler.y1 - 5 * scale_, x + 1, layout_.plot.y1},
+  quad(list_.front, {x, layout_.ruler.y1 - 5 * scale_, x + 1, layout_.foot()},
        (ink_.text & 0x00FFFFFFU) | 0x60000000U);
 }
 
@@ -260,7 +260,7 @@ void ChartListBuilder::add_cursor() {
   if (!part_.cursor || run == nullptr) return;
   const double x = std::round(layout_.x_of(*part_.cursor));
   if (x < layout_.plot.x0 || x >= layout_.plot.x1) return;
-  quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.plot.y1}, ink_.accent);
+  quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, ink_.accent);
   const std::string text = duration_text(nearest_tick(*part_.cursor), run->timeline.unit);
   const double width = fonts_.small.width(text) + 8 * scale_;
   const double left =

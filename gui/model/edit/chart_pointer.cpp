@@ -154,7 +154,8 @@ class PointerEvent {
 
  private:
   [[nodiscard]] bool in_time(const Hit& hit) const {
-    return hit.area == ChartArea::Lane || hit.area == ChartArea::RowSpace || hit.area == ChartArea::Ruler;
+    return hit.area == ChartArea::Lane || hit.area == ChartArea::RowSpace || hit.area == ChartArea::Ruler ||
+           hit.area == ChartArea::Memory;
   }
   [[nodiscard]] double share_at(double x) const {
     return layout_.plot.width() > 0 ? (x - layout_.plot.x0) / layout_.plot.width() : 0.5;

@@ -42,8 +42,9 @@ struct ViewState {
   bool show_critical = false;
   bool show_idle = false;  ///< gaps tinted by their cause
   bool show_memory = false;
-  bool show_messages = false;  ///< send and receive rows
-  bool show_copies = true;     ///< rows of the copy stream, where there are copies
+  bool show_memory_track = true;  ///< what one rank of each run holds, under all rows
+  bool show_messages = false;     ///< send and receive rows
+  bool show_copies = true;        ///< rows of the copy stream, where there are copies
   bool show_minimap = true;
   bool show_overview = true;  ///< all ranks in a strip on the right, where not all fit
   bool show_arrows = true;    ///< dependencies of the selection

@@ -127,6 +127,7 @@ void write_view(JsonWriter& out, const Session& session) {
       .member("show_critical", view.show_critical)
       .member("show_idle", view.show_idle)
       .member("show_memory", view.show_memory)
+      .member("show_memory_track", view.show_memory_track)
       .member("show_messages", view.show_messages)
       .member("show_copies", view.show_copies)
       .member("show_minimap", view.show_minimap)
