@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "study/explain/robust.hpp"
 #include "tests/support/planted.hpp"
 
 namespace pipeloom::bench {
@@ -39,10 +42,25 @@ std::vector<Row> rows() {
           {"none, costs wrong by 3 %", {.sigma = 0.01, .wrong_costs = 0.03, .causes = 0}}};
 }
 
+/// Of a spread, against the amount it belongs to.
+double median_percent(const std::vector<test::JudgedAmount>& amounts, double test::JudgedAmount::*sd) {
+  std::vector<double> parts;
+  for (const test::JudgedAmount& of : amounts) parts.push_back(100 * of.*sd / std::abs(of.truth));
+  return study::explain::median_of(std::move(parts));
+}
+
+/// Percent of the amounts that are within two of the spreads that the explanations give.
+double within_stated(const std::vector<test::JudgedAmount>& amounts) {
+  const auto within = std::count_if(amounts.begin(), amounts.end(), [](const test::JudgedAmount& of) {
+    return std::abs(of.amount - of.truth) <= 2 * of.stated_sd;
+  });
+  return amounts.empty() ? 100 : 100 * static_cast<double>(within) / static_cast<double>(amounts.size());
+}
+
 void score(const Row& row, int runs, std::uint64_t seed, bool verbose) {
   int right = 0;
   int false_names = 0;
-  int amounts = 0;
+  std::vector<test::JudgedAmount> amounts;
   int tenth = 0;
   int within = 0;
   double seconds = 0;
@@ -54,15 +72,18 @@ void score(const Row& row, int runs, std::uint64_t seed, bool verbose) {
     const test::Verdict verdict = test::judge(run, found);
     right += verdict.right ? 1 : 0;
     false_names += verdict.false_name ? 1 : 0;
-    amounts += verdict.amounts;
+    amounts.insert(amounts.end(), verdict.amounts.begin(), verdict.amounts.end());
     tenth += verdict.within_tenth;
     within += verdict.within;
     if (verbose && !verdict.why.empty())
       fmt::print("{} {}: {}{}", row.name, i, test::told(run, found), verdict.why);
   }
+  const int count = static_cast<int>(amounts.size());
   const auto percent = [](int part, int of) { return of == 0 ? 100.0 : 100.0 * part / of; };
-  fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} |\n", row.name, percent(right, runs),
-             percent(false_names, runs), percent(tenth, amounts), percent(within, amounts),
+  fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} |\n", row.name,
+             percent(right, runs), percent(false_names, runs), percent(tenth, count), percent(within, count),
+             median_percent(amounts, &test::JudgedAmount::sd),
+             median_percent(amounts, &test::JudgedAmount::stated_sd), within_stated(amounts),
              1000 * seconds / runs);
   std::fflush(stdout);
 }
@@ -79,8 +100,8 @@ int run(int argc, char** argv) {
   const int runs = words.empty() ? 1000 : std::atoi(words[0].c_str());
   const std::uint64_t seed = words.size() > 2 ? std::strtoull(words[2].c_str(), nullptr, 10) : 1;
   fmt::print(
-      "| world | right % | false name % | amounts within 10 % | or 2 sd | ms a run "
-      "|\n|---|---|---|---|---|---|\n");
+      "| world | right % | false name % | amounts within 10 % | or 2 sd | median sd % | stated sd % "
+      "| within 2 stated | ms a run |\n|---|---|---|---|---|---|---|---|---|\n");
   for (const Row& row : rows())
     if (words.size() < 2 || std::string(row.name).find(words[1]) != std::string::npos)
       score(row, runs, seed, verbose);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <numbers>
 #include <numeric>
 
 namespace pipeloom::study::explain {
@@ -30,6 +32,35 @@ std::vector<Ticks> round_to_sum(const std::vector<Wide>& numerators, std::int64_
   const Wide lacking = total - sum;
   for (Wide i = 0; i < lacking; ++i) ++rounded[places[static_cast<std::size_t>(i) % places.size()]];
   return rounded;
+}
+
+constexpr double kMostOff = 1;  // of sizes that hardly anything determines
+
+/// From 0 to below 1.
+double unit_draw(std::mt19937_64& random) {
+  return static_cast<double>(random() >> 11U) * 0x1p-53;
+}
+
+void draw_sizes(OpFindings& ops, std::mt19937_64& random) {
+  std::vector<double> cells(ops.shift.size());
+  for (double& of : cells) of = normal_draw(random);
+  for (OpCause& cause : ops.causes) {
+    const double off = cause.errors.empty()
+                           ? cause.sd * normal_draw(random)
+                           : std::inner_product(cells.begin(), cells.end(), cause.errors.begin(), 0.0);
+    cause.set_size(cause.size() + std::clamp(off, -kMostOff, kMostOff));
+  }
+}
+
+/// Shifts of cells so that these and `off` are together what they were.
+void make_up_for(const Wiring& wiring, const OpFindings& found, OpFindings& off) {
+  std::vector<bool> done(off.shift.size(), false);
+  for (std::size_t e = 0; e < wiring.entries(); ++e) {
+    const std::uint32_t cell = off.cell[e];
+    if (done[cell] || wiring.predicted[e] == 0) continue;
+    done[cell] = true;
+    off.shift[cell] += log_factor_of(wiring, e, found.causes) - log_factor_of(wiring, e, off.causes);
+  }
 }
 
 }  // namespace
@@ -73,6 +104,26 @@ bool may_be_of_other_model(const Explanation& explanation) {
   constexpr double kWellExplained = 0.001;  // of the step
   return static_cast<double>(waiting_of(explanation)) >
          kWellExplained * static_cast<double>(explanation.measured);
+}
+
+double normal_draw(std::mt19937_64& random) {
+  // Box and Muller's.
+  const double radius = std::sqrt(-2 * std::log(1 - unit_draw(random)));
+  return radius * std::cos(2 * std::numbers::pi * unit_draw(random));
+}
+
+Findings draw_findings(const Wiring& wiring, const Findings& findings, std::mt19937_64& random) {
+  Findings off = findings;
+  draw_sizes(off.ops, random);
+  if (off.ops.cost_sigma > 0) make_up_for(wiring, findings.ops, off.ops);
+  for (LinkCause& link : off.waits.links) link.added += std::llround(link.sd * normal_draw(random));
+  for (Hiccup& hiccup : off.hiccups)
+    for (Hiccup::Place& place : hiccup.places) {
+      if (place.longer == 0) continue;
+      const double op = off.ops.sigma * static_cast<double>(wiring.predicted[place.entry]);
+      place.longer = std::max<Ticks>(0, place.longer + std::llround(op * normal_draw(random)));
+    }
+  return off;
 }
 
 }  // namespace pipeloom::study::explain

@@ -1,13 +1,16 @@
 #pragma once
 
-// What each cause did to the step time.
+// What each cause did to the step time, and what chance could have made of it.
 
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <vector>
 
 #include <pipeloom/units.hpp>
 #include "study/explain/explain.hpp"
+#include "study/explain/model.hpp"
+#include "study/explain/worlds.hpp"
 
 namespace pipeloom::study::explain {
 
@@ -18,6 +21,13 @@ namespace pipeloom::study::explain {
 
 /// sums / count in whole ticks whose sum is total(sums) / count rounded towards zero: each rounded down, then the largest remainders up.
 [[nodiscard]] std::vector<Ticks> divide_exactly(const std::vector<Ticks>& sums, std::int64_t count);
+
+/// Of mean 0 and variance 1. The standard's own distributions differ from library to library.
+[[nodiscard]] double normal_draw(std::mt19937_64& random);
+
+/// The findings with the sizes of all causes off by chance, as they were fitted together: a cell errs once for all causes of its ops. What
+/// a cause is too large by, the costs of its cells are too small by.
+[[nodiscard]] Findings draw_findings(const Wiring& wiring, const Findings& findings, std::mt19937_64& random);
 
 // Which transfer model a run went by: under another one than was predicted, messages and gaps make differences that nothing explains.
 

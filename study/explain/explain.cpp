@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <numeric>
 #include <random>
 
@@ -32,7 +30,6 @@ constexpr std::size_t kMostOfAKind = 48;  // links, hiccups: what is beyond stay
 struct Player {
   Cause cause;
   Mask mask;
-  double relative_sd = 0;  // of what was fitted: a log factor, a time
 };
 
 Mask union_of(const Mask& a, const Mask& b) {
@@ -258,20 +255,16 @@ void Explainer::find() {
 
 void Explainer::list_players() {
   const auto bit = [](std::size_t i) { return std::uint64_t{1} << i; };
-  const auto relative = [](double sd, double size) { return size == 0 ? 0 : sd / std::abs(size); };
   const auto& ops = findings_.ops.causes;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     Cause cause = cause_of(ops[i]);
     cause.each = added_by_factor(wiring_, ops, ops[i]);
     if (std::string text = seen_apart(wiring_, ops, ops[i], out_.unit); !text.empty())
       cause.equivalent.push_back(std::move(text));
-    players_.push_back({std::move(cause), {.ops = bit(i)}, relative(ops[i].sd, ops[i].size())});
+    players_.push_back({std::move(cause), {.ops = bit(i)}});
   }
-  for (std::size_t i = 0; i < findings_.waits.links.size(); ++i) {
-    const LinkCause& link = findings_.waits.links[i];
-    players_.push_back(
-        {cause_of(link), {.links = bit(i)}, relative(link.sd, static_cast<double>(link.added))});
-  }
+  for (std::size_t i = 0; i < findings_.waits.links.size(); ++i)
+    players_.push_back({cause_of(findings_.waits.links[i]), {.links = bit(i)}});
   for (std::size_t i = 0; i < findings_.hiccups.size(); ++i)
     players_.push_back({cause_of(wiring_, findings_.hiccups[i]), {.hiccups = bit(i)}});
   if (findings_.waits.rank_time != predicted_.rank_time)
@@ -353,30 +346,26 @@ std::vector<Ticks> Explainer::amounts() {
   return sums;
 }
 
-/// From 0 to below 1. The standard's own distributions differ from library to library.
-double unit_draw(std::mt19937_64& random) {
-  return static_cast<double>(random() >> 11U) * 0x1p-53;
-}
-
-/// How much of each amount could be chance: draws of the noise of ops and of the error of factors.
+/// How much of each amount could be chance: draws of the noise of ops and of what it, and costs that are wrong, made of the sizes found.
+/// Of Shapley's orders those stand for all in which a cause is the first or the last.
 void Explainer::measure_spreads() {
   std::mt19937_64 random(20240229);
-  const auto normal = [](std::mt19937_64& from) {
-    const double radius = std::sqrt(-2 * std::log(1 - unit_draw(from)));
-    return radius * std::cos(2 * std::numbers::pi * unit_draw(from));
-  };
+  const double sigma = out_.sigma / std::sqrt(static_cast<double>(steps_.size()));
   const std::uint32_t all = (1U << players_.size()) - 1;
   std::vector<std::vector<double>> effects(players_.size() + 1);
   std::vector<double> scale(wiring_.entries());
   for (int draw = 0; draw < kDraws; ++draw) {
-    for (double& of : scale) of = std::exp(out_.sigma * normal(random));
-    const auto whole = static_cast<double>(worlds_[0].scaled_length(union_of(players_, all), scale));
+    for (double& of : scale) of = std::exp(sigma * normal_draw(random));
+    const Findings off = draw_findings(wiring_, findings_, random);
+    Worlds world(wiring_, times_, base_, order_, off, predicted_.rank_time, steps_[0], 0);
+    const auto length = [&](std::uint32_t set) {
+      return static_cast<double>(world.scaled_length(union_of(players_, set), scale));
+    };
+    const double none = length(0);
+    const double whole = length(all);
     effects.back().push_back(whole);
-    for (std::size_t i = 0; i < players_.size(); ++i) {
-      const auto less =
-          static_cast<double>(worlds_[0].scaled_length(union_of(players_, all & ~(1U << i)), scale));
-      effects[i].push_back((whole - less) * (1 + normal(random) * players_[i].relative_sd));
-    }
+    for (std::uint32_t i = 0; i < players_.size(); ++i)
+      effects[i].push_back((length(1U << i) - none + whole - length(all & ~(1U << i))) / 2);
   }
   const auto spread = [](const std::vector<double>& values) {
     const double mean =
@@ -385,9 +374,8 @@ void Explainer::measure_spreads() {
     for (const double value : values) sum += (value - mean) * (value - mean);
     return std::sqrt(sum / static_cast<double>(values.size() - 1));
   };
-  const double steps = std::sqrt(static_cast<double>(steps_.size()));
-  for (std::size_t i = 0; i < players_.size(); ++i) players_[i].cause.sd = spread(effects[i]) / steps;
-  noise_sd_ = spread(effects.back()) / steps;
+  for (std::size_t i = 0; i < players_.size(); ++i) players_[i].cause.sd = spread(effects[i]);
+  noise_sd_ = spread(effects.back());
 }
 
 void Explainer::measure_alone() {

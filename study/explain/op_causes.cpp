@@ -19,7 +19,8 @@ constexpr double kLargestLog = 3;
 constexpr double kPriceOfWrongCosts = 15;
 constexpr double kMostPerCell = 240;
 constexpr double kMostPerEntry = 16;
-constexpr double kPriceOfSpread = 150;  // times the spread of wrong costs
+constexpr double kPriceOfSpread =
+    3500;  // times the square of the spread of wrong costs, which is rarely large
 constexpr std::array kCostSigmas = {0.0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.055, 0.08};
 constexpr std::size_t kImproved = 3;  // of these spreads
 constexpr std::size_t kMostCauses = 8;
@@ -127,11 +128,18 @@ struct Fit {
   double score = 0;          // less is better
 };
 
+/// Normal equations of the sizes of causes, cells that no cause can explain left out.
+struct Equations {
+  std::vector<double> matrix;
+  std::vector<double> right;
+};
+
 struct CellSearch {
   const Search& search;
   std::vector<double> variance;  // [cell]
-  double price_of_count = 0;     // log of the candidates
-  double price_of_spread = 0;    // of the variances
+  double cost_sigma = 0;
+  double price_of_count = 0;   // log of the candidates
+  double price_of_spread = 0;  // of the variances
 
   [[nodiscard]] double price(const OpCause& cause) const {
     const double log_factor =
@@ -154,6 +162,10 @@ struct CellSearch {
     for (const OpCause& cause : fit.causes) fit.score += price(cause);
   }
   void refit(Fit& fit) const;
+  /// How the mean of cell `c` changes with each size. The cell's weight.
+  double slopes_at(const Fit& fit, std::size_t c, std::vector<double>& slopes) const;
+  [[nodiscard]] Equations equations_of(const Fit& fit) const;
+  void take_errors(Fit& fit) const;
   [[nodiscard]] std::optional<OpCause> best_addition(const Fit& fit) const;
   /// The candidate as a factor on what `fit` leaves, and what it gains; as a time on top of each op.
   [[nodiscard]] double gain_of_factor(const Fit& fit, const Candidate& candidate, OpCause& cause) const;
@@ -185,30 +197,58 @@ double agreed(const std::vector<Weighted>& values) {
   return sum / weights;
 }
 
-/// Least squares for all factors at once, cells that no cause can explain left out.
+double CellSearch::slopes_at(const Fit& fit, std::size_t c, std::vector<double>& slopes) const {
+  slopes.clear();
+  for (const OpCause& cause : fit.causes)
+    slopes.push_back(slope_of(*search.wiring, search.cells[c].first, fit.causes, cause));
+  const double z2 = fit.left[c] * fit.left[c] / variance[c];
+  return 1 / variance[c] / (1 + z2 / 12);
+}
+
+Equations CellSearch::equations_of(const Fit& fit) const {
+  const std::size_t n = fit.causes.size();
+  Equations equations{std::vector<double>(n * n, 0), std::vector<double>(n, 0)};
+  std::vector<double> slopes;
+  for (std::size_t c = 0; c < search.cells.size(); ++c) {
+    if (search.cells[c].count == 0) continue;
+    const double weight = slopes_at(fit, c, slopes);
+    for (std::size_t i = 0; i < n; ++i) {
+      equations.right[i] += weight * slopes[i] * fit.left[c];
+      for (std::size_t j = 0; j < n; ++j) equations.matrix[i * n + j] += weight * slopes[i] * slopes[j];
+    }
+  }
+  return equations;
+}
+
+/// What chance in each cell does to the sizes: the solution of the equations for that cell's error alone.
+void CellSearch::take_errors(Fit& fit) const {
+  const std::vector<double> matrix = equations_of(fit).matrix;
+  // The spread that was found is of what the causes left, less than there was.
+  const auto cells = static_cast<double>(std::count_if(search.cells.begin(), search.cells.end(),
+                                                       [](const Cell& cell) { return cell.count > 0; }));
+  const double left = std::max(cells - static_cast<double>(fit.causes.size()), 1.0);
+  const double more = cost_sigma > 0 ? std::sqrt(cells / left) : 1;
+  for (OpCause& cause : fit.causes) cause.errors.assign(search.cells.size(), 0);
+  std::vector<double> slopes;
+  for (std::size_t c = 0; c < search.cells.size(); ++c) {
+    if (search.cells[c].count == 0) continue;
+    const double weight = slopes_at(fit, c, slopes);
+    for (double& slope : slopes) slope *= weight * more * std::sqrt(variance[c]);
+    const std::vector<double> errors = solve(matrix, slopes);
+    for (std::size_t i = 0; i < errors.size(); ++i) fit.causes[i].errors[c] = errors[i];
+  }
+}
+
+/// Least squares for all factors at once.
 void CellSearch::refit(Fit& fit) const {
   const std::size_t n = fit.causes.size();
   for (int round = 0; round < 5; ++round) {
     rate(fit);
-    std::vector<double> matrix(n * n, 0);
-    std::vector<double> right(n, 0);
-    std::vector<double> slopes(n);
-    for (std::size_t c = 0; c < search.cells.size(); ++c) {
-      if (search.cells[c].count == 0) continue;
-      const double z2 = fit.left[c] * fit.left[c] / variance[c];
-      const double weight = 1 / variance[c] / (1 + z2 / 12);
-      for (std::size_t i = 0; i < n; ++i)
-        slopes[i] = slope_of(*search.wiring, search.cells[c].first, fit.causes, fit.causes[i]);
-      for (std::size_t i = 0; i < n; ++i) {
-        right[i] += weight * slopes[i] * fit.left[c];
-        for (std::size_t j = 0; j < n; ++j) matrix[i * n + j] += weight * slopes[i] * slopes[j];
-      }
-    }
-    const std::vector<double> step = solve(matrix, right);
+    const Equations equations = equations_of(fit);
+    const std::vector<double> step = solve(equations.matrix, equations.right);
     double most = 0;
     for (std::size_t i = 0; i < n; ++i) {
       fit.causes[i].set_size(fit.causes[i].size() + std::clamp(step[i], -1.5, 1.5));
-      fit.causes[i].sd = 1 / std::sqrt(std::max(matrix[i * n + i], 1e-12));
       most = std::max(most, std::abs(step[i]));
     }
     if (most < 1e-6) break;
@@ -334,13 +374,13 @@ void CellSearch::improve(Fit& fit) const {
 
 /// The search under one spread of wrong costs.
 CellSearch search_under(const Search& search, double cost_sigma) {
-  CellSearch cells{search, {}, std::log(static_cast<double>(search.of_cells.size()))};
+  CellSearch cells{search, {}, cost_sigma, std::log(static_cast<double>(search.of_cells.size()))};
   for (const Cell& cell : search.cells) {
     const double of_mean = search.sigma * search.sigma / std::max(cell.count, 1.0);
     cells.variance.push_back(cost_sigma * cost_sigma + of_mean);
     if (cell.count > 0) cells.price_of_spread += std::log(cells.variance.back()) / 2;
   }
-  if (cost_sigma > 0) cells.price_of_spread += kPriceOfWrongCosts + kPriceOfSpread * cost_sigma;
+  if (cost_sigma > 0) cells.price_of_spread += kPriceOfWrongCosts + kPriceOfSpread * cost_sigma * cost_sigma;
   return cells;
 }
 
@@ -371,7 +411,9 @@ CostFit find_on_cells(const Search& search) {
     cells.improve(found.fit);
     found.score = found.fit.score + cells.price_of_spread;
   }
-  return std::move(*std::min_element(fits.begin(), fits.end(), better));
+  CostFit best = std::move(*std::min_element(fits.begin(), fits.end(), better));
+  search_under(search, best.cost_sigma).take_errors(best.fit);
+  return best;
 }
 
 /// Microbatches, on what is left within cells.

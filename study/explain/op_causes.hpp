@@ -39,7 +39,9 @@ struct OpCause {
   double added = 0;       ///< ticks
   double usual = 1;       ///< ticks: mean predicted time of its ops
   bool alike = false;     ///< these are the same within 1 %: a factor and a time on top say the same
-  double sd = 0;          ///< of size()
+  double sd = 0;          ///< of size(): of microbatches, others have `errors`
+  /// [cell]: what a mean that is off by one sd makes of size(). Its sd is the root of the sum of squares.
+  std::vector<double> errors{};
   std::vector<OpSet> equivalent{};  ///< other names of the same ops
 
   /// The log factor, or `added` as a part of the usual time: what fits find.

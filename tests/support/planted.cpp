@@ -10,6 +10,7 @@
 #include "schedules/generator.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
+#include "study/explain/robust.hpp"
 #include "study/explain/words.hpp"
 
 namespace pipeloom::test {
@@ -189,14 +190,18 @@ struct Plot {
   /// bit i: cause i; the bit behind the last: costs that are wrong.
   [[nodiscard]] Conditions with(unsigned set) const;
   void add(Conditions& to, const Planted& cause) const;
+  /// Causes, and costs that are wrong.
+  [[nodiscard]] std::size_t players() const { return causes.size() + (cell_shift.empty() ? 0 : 1); }
   [[nodiscard]] Ticks length(unsigned set) const { return play(net, *costs, with(set))->length; }
   Planted invent();
   void measure_truth();
   void measure_spreads(PlantedRun& run);
   /// [op]: log of what the predicted costs of its cell are wrong by.
   std::vector<double> draw_shifts();
-  /// What such costs make of a cause's log factor for whoever sees both together: the mean over its cells.
-  [[nodiscard]] double mean_shift(const Planted& cause, const std::vector<double>& log_shifts) const;
+  /// What such costs make of the causes' log factors for whoever knows their ops and sees both together: least squares.
+  [[nodiscard]] std::vector<double> seen_in(const std::vector<double>& log_shifts) const;
+  /// Whether two causes are one: "rank 2" and "stage 2" where it holds that stage alone.
+  [[nodiscard]] bool of_same_ops(const Planted& a, const Planted& b) const;
 };
 
 std::vector<double> Plot::draw_shifts() {
@@ -209,17 +214,30 @@ std::vector<double> Plot::draw_shifts() {
   return shifts;
 }
 
-double Plot::mean_shift(const Planted& cause, const std::vector<double>& log_shifts) const {
-  // Causes of microbatches are seen within cells. All cells of a cause have as many ops.
-  if (!is_of_ops(cause.kind) || cause.microbatch) return 0;
-  double sum = 0;
-  double count = 0;
-  for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
-    if (!meets(cause, net.rank_of(i), schedule->ops()[i])) continue;
-    sum += log_shifts[i];
-    count += 1;
+std::vector<double> Plot::seen_in(const std::vector<double>& log_shifts) const {
+  const std::size_t n = causes.size();
+  std::vector<double> matrix(n * n, 0);
+  std::vector<double> right(n, 0);
+  for (std::size_t op = 0; op < schedule->num_ops(); ++op) {
+    // Causes of microbatches are seen within cells.
+    const auto covers = [&](const Planted& cause) {
+      return is_of_ops(cause.kind) && !cause.microbatch && meets(cause, net.rank_of(op), schedule->ops()[op]);
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!covers(causes[i])) continue;
+      right[i] += log_shifts[op];
+      for (std::size_t k = 0; k < n; ++k) matrix[i * n + k] += covers(causes[k]) ? 1 : 0;
+    }
   }
-  return count == 0 ? 0 : sum / count;
+  return study::explain::solve(std::move(matrix), std::move(right));
+}
+
+bool Plot::of_same_ops(const Planted& a, const Planted& b) const {
+  if (!is_of_ops(a.kind) || !is_of_ops(b.kind)) return false;
+  for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+    if (meets(a, net.rank_of(i), schedule->ops()[i]) != meets(b, net.rank_of(i), schedule->ops()[i]))
+      return false;
+  return true;
 }
 
 void Plot::add(Conditions& to, const Planted& cause) const {
@@ -325,24 +343,30 @@ Planted Plot::invent() {
   }
 }
 
-/// Shapley's values, by all orders of the causes.
-void Plot::measure_truth() {
-  const std::size_t count = causes.size() + (cell_shift.empty() ? 0 : 1);
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) order[i] = i;
-  std::vector<Ticks> lengths;
-  for (unsigned set = 0; set < 1U << count; ++set) lengths.push_back(length(set));
+/// Shapley's values of `players`, by all their orders. `lengths` by set of them.
+std::vector<double> shares_of(std::size_t players, const std::vector<double>& lengths) {
+  std::vector<std::size_t> order(players);
+  for (std::size_t i = 0; i < players; ++i) order[i] = i;
+  std::vector<double> shares(players, 0);
   double orders = 0;
   do {
     unsigned set = 0;
     for (const std::size_t i : order) {
       const unsigned more = set | 1U << i;
-      if (i < causes.size()) causes[i].truth += static_cast<double>(lengths[more] - lengths[set]);
+      shares[i] += lengths[more] - lengths[set];
       set = more;
     }
     ++orders;
   } while (std::next_permutation(order.begin(), order.end()));
-  for (Planted& cause : causes) cause.truth /= orders;
+  for (double& share : shares) share /= orders;
+  return shares;
+}
+
+void Plot::measure_truth() {
+  std::vector<double> lengths;
+  for (unsigned set = 0; set < 1U << players(); ++set) lengths.push_back(static_cast<double>(length(set)));
+  const std::vector<double> shares = shares_of(players(), lengths);
+  for (std::size_t i = 0; i < causes.size(); ++i) causes[i].truth = shares[i];
 }
 
 double spread(const std::vector<double>& values) {
@@ -357,7 +381,7 @@ void Plot::measure_spreads(PlantedRun& run) {
   constexpr int kDraws = 16;
   if (world.sigma == 0 && world.jitter == 0 && world.wrong_costs == 0) return;
   std::vector<std::vector<double>> effects(causes.size() + 1);
-  const unsigned all = (1U << (causes.size() + 1)) - 1;
+  const unsigned all = (1U << players()) - 1;
   for (int draw = 0; draw < kDraws; ++draw) {
     std::vector<double> noise(schedule->num_ops());
     for (double& of : noise) of = std::exp(world.sigma * gauss(random));
@@ -365,22 +389,26 @@ void Plot::measure_spreads(PlantedRun& run) {
     for (double& of : late) of = std::exp(world.jitter * gauss(random));
     const std::vector<double> shifts =
         world.wrong_costs > 0 ? draw_shifts() : std::vector<double>(schedule->num_ops(), 0);
-    const auto noisy = [&](unsigned set, const Planted* seen = nullptr) {
+    const std::vector<double> seen = seen_in(shifts);
+    // What a cause is seen too large by, the costs of its cells are seen too small by.
+    const auto noisy = [&](unsigned set, bool as_seen) {
       Conditions conditions = with(set);
-      const double seen_as = seen == nullptr ? 1 : std::exp(mean_shift(*seen, shifts));
-      for (std::size_t i = 0; i < noise.size(); ++i)
-        if (seen != nullptr && meets(*seen, net.rank_of(i), schedule->ops()[i]))
-          conditions.factor[i] *= seen_as;
-      for (std::size_t i = 0; i < noise.size(); ++i) {
-        conditions.factor[i] *= noise[i];
-        conditions.latency[i] = std::llround(static_cast<double>(conditions.latency[i]) * late[i]);
+      for (std::size_t op = 0; op < noise.size(); ++op) {
+        for (std::size_t i = 0; as_seen && i < causes.size(); ++i) {
+          if (seen[i] == 0 || !meets(causes[i], net.rank_of(op), schedule->ops()[op])) continue;
+          if ((set >> i & 1U) != 0) conditions.factor[op] *= std::exp(seen[i]);
+          if ((set >> causes.size() & 1U) != 0) conditions.factor[op] /= std::exp(seen[i]);
+        }
+        conditions.factor[op] *= noise[op];
+        conditions.latency[op] = std::llround(static_cast<double>(conditions.latency[op]) * late[op]);
       }
       return static_cast<double>(play(net, *costs, conditions)->length);
     };
-    const double whole = noisy(all);
-    effects.back().push_back(whole);
-    for (std::size_t i = 0; i < causes.size(); ++i)
-      effects[i].push_back(noisy(all, &causes[i]) - noisy(all & ~(1U << i)));
+    effects.back().push_back(noisy(all, false));
+    std::vector<double> lengths;
+    for (unsigned set = 0; set <= all; ++set) lengths.push_back(noisy(set, true));
+    const std::vector<double> shares = shares_of(players(), lengths);
+    for (std::size_t i = 0; i < causes.size(); ++i) effects[i].push_back(shares[i]);
   }
   const double steps = std::sqrt(static_cast<double>(world.steps));
   for (std::size_t i = 0; i < causes.size(); ++i) causes[i].sd = spread(effects[i]) / steps;
@@ -450,14 +478,21 @@ PlantedRun plant(std::uint64_t seed, const PlantedWorld& world) {
   run.predicted.costs = plot.costs;
 
   const std::size_t count = world.causes < 0 ? 1 + pick(random, 3) : static_cast<std::size_t>(world.causes);
-  while (plot.causes.size() < count) {
+  for (std::size_t planted = 0; planted < count;) {
     Planted cause = plot.invent();
     const auto twice = [&](const Planted& other) {
       return other.kind == cause.kind &&
              (!is_of_ops(cause.kind) || (other.rank == cause.rank && other.stage == cause.stage &&
                                          other.microbatch == cause.microbatch));
     };
-    if (std::none_of(plot.causes.begin(), plot.causes.end(), twice)) plot.causes.push_back(cause);
+    if (std::any_of(plot.causes.begin(), plot.causes.end(), twice)) continue;
+    ++planted;
+    const auto same = std::find_if(plot.causes.begin(), plot.causes.end(),
+                                   [&](const Planted& other) { return plot.of_same_ops(other, cause); });
+    if (same == plot.causes.end())
+      plot.causes.push_back(cause);
+    else
+      same->factor *= cause.factor;
   }
   if (world.wrong_costs > 0)
     for (const double log_shift : plot.draw_shifts()) plot.cell_shift.push_back(std::exp(log_shift));
@@ -506,19 +541,21 @@ Verdict judge(const PlantedRun& run, const study::explain::Explanation& found) {
   std::vector<bool> is_planted(found.causes.size(), false);
   for (const Planted& cause : run.causes) {
     double amount = 0;
+    double stated_sd = 0;
     bool named = false;
     for (std::size_t i = 0; i < found.causes.size(); ++i) {
       if (!names(found.causes[i], cause)) continue;
       named = true;
       is_planted[i] = true;
       amount += static_cast<double>(found.causes[i].amount);
+      stated_sd = std::hypot(stated_sd, found.causes[i].sd);
     }
     if (std::abs(cause.truth) < std::max(part, 2 * cause.sd)) continue;
     if (!named) {
       wrong("missed: " + cause.text);
       continue;
     }
-    ++verdict.amounts;
+    verdict.amounts.push_back({cause.kind, cause.truth, amount, cause.sd, stated_sd});
     const double error = std::abs(amount - cause.truth);
     if (error <= 0.1 * std::abs(cause.truth)) ++verdict.within_tenth;
     if (error <= std::max(0.1 * std::abs(cause.truth), 2 * cause.sd))

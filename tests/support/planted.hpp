@@ -25,7 +25,7 @@ struct Planted {
   Ticks added = 0;
   std::vector<std::size_t> entries = {};  ///< of a hiccup; of an order the two that change places
   double truth = 0;                       ///< Shapley's value among the planted causes, ticks
-  double sd = 0;                          ///< of its effect, under the planted noise
+  double sd = 0;                          ///< of that value, under the planted noise
   std::string text = {};
 };
 
@@ -51,14 +51,23 @@ struct PlantedRun {
 /// The same seed gives the same run on every machine but for the last bits of logarithms.
 [[nodiscard]] PlantedRun plant(std::uint64_t seed, const PlantedWorld& world);
 
+/// A cause that should be and is named.
+struct JudgedAmount {
+  study::explain::CauseKind kind = study::explain::CauseKind::Rank;
+  double truth = 0;      ///< ticks
+  double amount = 0;     ///< found
+  double sd = 0;         ///< the planted cause's
+  double stated_sd = 0;  ///< that the explanation has beside the amount
+};
+
 struct Verdict {
   bool right =
       true;  ///< named what was planted, larger first, and nothing else; other names that fit as well count
   bool false_name = false;  ///< something was named that was not planted
-  int amounts = 0;          ///< of causes that should be and are named
-  int within_tenth = 0;     ///< their amount is within 10 % of the truth
-  int within = 0;           ///< or within 2 sd
-  std::string why = {};     ///< what was wrong
+  std::vector<JudgedAmount> amounts = {};
+  int within_tenth = 0;  ///< of the amounts: within 10 % of the truth
+  int within = 0;        ///< or within 2 sd
+  std::string why = {};  ///< what was wrong
 };
 [[nodiscard]] Verdict judge(const PlantedRun& run, const study::explain::Explanation& found);
 

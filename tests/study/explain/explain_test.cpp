@@ -231,15 +231,19 @@ TEST_CASE("planted causes are named", "[explain]") {
   struct World {
     const char* name;
     test::PlantedWorld world;
-    int right;  // of 60 at least
+    int right;      // of 60 at least
+    double stated;  // part of the amounts within two of their stated spreads
   };
-  const std::vector<World> worlds = {{"noise 1 %", {.sigma = 0.01}, 59},
-                                     {"noise 3 %", {.sigma = 0.03}, 58},
-                                     {"clocks", {.sigma = 0.01, .clocks = 2}, 58},
-                                     {"latencies", {.sigma = 0.01, .jitter = 0.3}, 56},
-                                     {"wrong costs", {.sigma = 0.01, .wrong_costs = 0.03}, 50}};
+  const std::vector<World> worlds = {{"noise 1 %", {.sigma = 0.01}, 59, 0.95},
+                                     {"noise 3 %", {.sigma = 0.03}, 58, 0.95},
+                                     {"clocks", {.sigma = 0.01, .clocks = 2}, 58, 0.95},
+                                     {"latencies", {.sigma = 0.01, .jitter = 0.3}, 56, 0.9},
+                                     {"wrong costs", {.sigma = 0.01, .wrong_costs = 0.03}, 50, 0.88}};
   for (const World& world : worlds) {
     int right = 0;
+    int within = 0;
+    int within_stated = 0;
+    int amounts = 0;
     std::string told;
     for (std::uint64_t seed = 100; seed < 160; ++seed) {
       const test::PlantedRun run = test::plant(seed, world.world);
@@ -247,10 +251,16 @@ TEST_CASE("planted causes are named", "[explain]") {
       REQUIRE(sum_of(found) == found.measured - found.predicted);
       const test::Verdict verdict = test::judge(run, found);
       right += verdict.right ? 1 : 0;
+      within += verdict.within;
+      amounts += static_cast<int>(verdict.amounts.size());
+      for (const test::JudgedAmount& of : verdict.amounts)
+        within_stated += std::abs(of.amount - of.truth) <= 2 * of.stated_sd ? 1 : 0;
       if (!verdict.right) told += test::told(run, found) + verdict.why;
     }
     INFO(world.name << "\n" << told);
     CHECK(right >= world.right);
+    CHECK(within >= 0.95 * amounts);
+    CHECK(within_stated >= world.stated * amounts);
   }
 }
 
