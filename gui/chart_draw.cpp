@@ -176,6 +176,9 @@ void draw_chart_list(const ChartList& list, const Box& plot, const ChartFaces& f
   draw_quads(draw, list.front);
   draw_outlines(draw, list.front_outlines);
   draw_lines(draw, list.front_lines);
+  for (const ChartQuad& pill : list.pills)
+    draw.AddRectFilled(point(pill.x0, pill.y0), point(pill.x1, pill.y1), pill.colour,
+                       (pill.y1 - pill.y0) / 2);
   draw_labels(draw, list, list.front_labels, faces);
 }
 

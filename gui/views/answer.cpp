@@ -208,7 +208,8 @@ void answer(Ui& ui) {
   if (model.run() == nullptr || ui.session.active_run() == nullptr) return;
   const RunAnswer& run = *model.run();
   draw_step(ui, bar, model);
-  draw_bubble(ui, bar, run);
+  // What part of an unfinished step was idle means nothing.
+  if (!run.hangs) draw_bubble(ui, bar, run);
   if (run.peak) draw_peak(ui, bar, *run.peak);
   if (run.gap && bar.has_room(kLeastWords)) draw_gap(ui, bar, run);
   if (!bar.has_room(0)) return;

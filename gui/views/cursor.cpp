@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <span>
 #include <string>
 
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/memory.hpp"
+#include "sim/text.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -25,26 +27,44 @@ void draw_buttons(Ui& ui, const Cursor& cursor) {
   ImGui::SameLine();
   if (button(ui, "cursor/forward", ">", "To the next start of an op (Alt+.)"))
     run_command(ui.session, "step-forward");
+  ImGui::SameLine();
+  if (button(ui, "cursor/steady", "Steady", "Play one period of the steady state, over and over"))
+    run_command(ui.session, "play-steady");
+}
+
+std::string words_of(std::span<const Op> ops) {
+  std::string text;
+  for (const Op op : ops) text += (text.empty() ? "" : " ") + to_text(op.with_joined(false));
+  return text;
+}
+
+void draw_cell(const std::string& text) {
+  ImGui::TableNextColumn();
+  ImGui::TextUnformatted(text.c_str());
+  if (ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) explain(text);
 }
 
 void draw_ranks(Ui& ui, const Cursor& cursor, const RunModel& run, Ticks now) {
-  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_BordersInnerH;
-  if (!ImGui::BeginTable("ranks", 3, kFlags)) return;
-  ImGui::TableSetupScrollFreeze(0, 1);
-  for (const char* head : {"rank", "in flight", "memory"}) ImGui::TableSetupColumn(head);
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX |
+                                     ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_SizingFixedFit;
+  if (!ImGui::BeginTable("ranks", 6, kFlags)) return;
+  ImGui::TableSetupScrollFreeze(1, 1);
+  for (const char* head : {"rank", "in flight", "memory", "now", "next", "received, not begun"})
+    ImGui::TableSetupColumn(head);
   ImGui::TableHeadersRow();
   ImGuiListClipper clipper;
   clipper.Begin(run.ranks());
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       const Rank rank(i);
-      ImGui::TableNextColumn();
-      ImGui::Text("%d", i);
-      ImGui::TableNextColumn();
-      ImGui::Text("%d", cursor.in_flight()->at(rank, now));
-      ImGui::TableNextColumn();
+      const QueueMoment queue = cursor.in_flight()->queue_at(rank, now);
       const auto held = Cursor::held(run, rank, now);
-      ImGui::TextUnformatted(held ? memory_cell(*run.memory, *held).c_str() : "-");
+      draw_cell(std::to_string(i));
+      draw_cell(std::to_string(cursor.in_flight()->at(rank, now)));
+      draw_cell(held ? memory_cell(*run.memory, *held) : "-");
+      draw_cell(queue.now.empty() ? "idle" : words_of(queue.now));
+      draw_cell(words_of(queue.next));
+      draw_cell(words_of(queue.received));
     }
   ImGui::EndTable();
   note_item(ui, "cursor/ranks");
@@ -59,7 +79,8 @@ void cursor(Ui& ui) {
   const auto now = at.time(ui.session);
   if (run == nullptr || !now) {
     muted_text(ui,
-               "U puts the time cursor where the pointer is: what every rank has in flight and holds then.");
+               "A click on the ruler, or U, puts the time cursor there: what every rank runs, holds and has "
+               "before it.");
     return;
   }
   ImGui::SameLine();

@@ -118,6 +118,32 @@ TEST_CASE("what is held has its unit", "[chart]") {
   CHECK(held_text(memory, 8) == "8 activations");
 }
 
+TEST_CASE("folded ranks share a name, and have room for it", "[chart]") {
+  Chart chart(kScene);
+  chart.session.view.collapsed = {0, 1};
+  chart.draw();
+  CHECK(chart.labels("ranks 0-1") == 1);
+  CHECK(chart.layout.rows[1].all.bottom() - chart.layout.rows[0].all.y >= 14);
+  chart.session.view.collapsed = {0};
+  chart.draw();
+  CHECK(chart.labels("ranks 0-1") == 0);
+  CHECK(chart.labels("rank 0") == 1);
+  CHECK(chart.layout.rows[0].all.height >= 14);
+}
+
+TEST_CASE("the legend explains shades, tints and outlines", "[chart]") {
+  // Two chunks of one rank each.
+  Chart chart("0F0 2F0 2B0 0B0 | 1F0 3F0 3B0 1B0");
+  chart.draw();
+  CHECK(chart.labels("chunk 1 darker") == 1);
+  CHECK(chart.labels("critical path") == 0);
+  chart.session.view.show_critical = true;
+  chart.session.view.show_idle = true;
+  chart.draw();
+  CHECK(chart.labels("critical path") == 1);
+  CHECK(chart.labels("cooldown") >= 1);
+}
+
 TEST_CASE("a heading says the shape once", "[chart]") {
   const RunPtr run = run_of(kScene);
   CHECK(heading_of(*run, "1f1b p=2 m=2").name == "1f1b");

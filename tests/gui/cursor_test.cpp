@@ -1,8 +1,11 @@
 #include "gui/model/answer/cursor.hpp"
 
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
+#include "sim/text.hpp"
 #include "support/catch.hpp"
 #include "support/window_scenes.hpp"
 
@@ -103,6 +106,61 @@ TEST_CASE("the run plays over and over, a range where one is measured") {
   run_command(session, "pause");
   CHECK_FALSE(cursor.update(session));
   CHECK(cursor.time(session) == 11 * kOne);
+}
+
+TEST_CASE("queues at a moment: what runs, comes next, and is received but not begun") {
+  Session session;
+  (void)start(session);
+  const InFlight in_flight(session.runs.front().run);
+  // At 4 rank 0 waits for 1B0 with four forwards behind it; rank 2 ran 2F0 from 2 and 2F1 from 3, and has no more input.
+  const QueueMoment first = in_flight.queue_at(Rank(0), 4 * kOne);
+  CHECK(first.now.empty());
+  REQUIRE(first.next.size() == 4);
+  CHECK(to_text(first.next[0]) == "0B0");
+  CHECK(to_text(first.next[1]) == "0F4");
+  CHECK(first.received.empty());
+  // Rank 3 begins 3B0, and 2F1 ended at 4: its output is there.
+  const QueueMoment last = in_flight.queue_at(Rank(3), 4 * kOne);
+  REQUIRE(last.now.size() == 1);
+  CHECK(to_text(last.now[0]) == "3B0");
+  REQUIRE(last.received.size() == 1);
+  CHECK(to_text(last.received[0]) == "3F1");
+}
+
+TEST_CASE("the steady state of 1F1B is one microbatch long") {
+  Session session;
+  (void)start(session);
+  run_command(session, "set", "microbatches 24");
+  settle(session);
+  const auto steady = find_steady(*session.runs.front().run);
+  REQUIRE(steady);
+  CHECK(steady->period == 3 * kOne);  // F and B
+  CHECK(steady->microbatches == 1);
+  // GPipe does all forwards, then all backwards.
+  CHECK_FALSE(find_steady(*run_of("0F0 0F1 0F2 0F3 0B0 0B1 0B2 0B3")));
+}
+
+TEST_CASE("one period of the steady state is measured and played") {
+  Session session;
+  Cursor& cursor = start(session);
+  run_command(session, "set", "microbatches 24");
+  run_command(session, "play-steady");
+  settle(session);
+  CHECK(cursor.playing());
+  REQUIRE(session.range);
+  CHECK(session.range->end - session.range->start == 3 * kOne);
+  CHECK(state_of(cursor, session).find(R"("period":3.0,"microbatches":1)") != std::string::npos);
+}
+
+TEST_CASE("the pointer moves the cursor, which then does not play") {
+  Session session;
+  Cursor& cursor = start(session);
+  run_command(session, "play");
+  session.part<ChartPart>().cursor = 5.0 * kOne;
+  session.part<PointerPart>().drag = PointerPart::Drag::Cursor;
+  session.update();
+  CHECK(cursor.time(session) == 5 * kOne);
+  CHECK_FALSE(cursor.playing());
 }
 
 }  // namespace cursor_test

@@ -73,6 +73,9 @@ class ChartColours {
   /// How many stages, microbatches or chunks there are to colour, where Key::by is one of them, and the paint of forward `index`.
   [[nodiscard]] std::size_t series() const { return series_; }
   [[nodiscard]] const OpPaint& of_series(std::size_t index) const { return paints_[index]; }
+  /// Chunks, or where there are none the directions, that kinds are shaded by; and the fill of forward in one of them.
+  [[nodiscard]] int shades() const { return by_kind_.shades(); }
+  [[nodiscard]] bool has_chunks() const { return by_kind_.chunks() > 1; }
   /// The paint of a kind that the legend switched off, or of an op that a search left out.
   [[nodiscard]] const OpPaint& dimmed() const { return dimmed_; }
   /// What a pixel that many ops share is mixed from: the kind's own colour without shades.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/run/waiting_ops.hpp"
 #include "sim/draw/scene.hpp"
 #include "study/compare/compare.hpp"
 
@@ -26,6 +27,8 @@ constexpr double kTitleHeight = 20;
 constexpr double kBlockGap = 8;
 constexpr double kPinnedGap = 4;
 constexpr double kCollapsedHeight = 4;
+/// Folded ranks that follow each other have room for one name.
+constexpr double kFoldedHeight = 14;
 /// A row that is thinner does not look like one.
 constexpr double kLeastWork = 4;
 /// With other strips below it, which are a part of its height.
@@ -88,7 +91,7 @@ class Builder {
     out_.span = {0, 1};
     bool first = true;
     for (const OpenRun& open : session_.runs) {
-      const Span span = open.run->span();
+      const Span span = drawn_span(*open.run);
       const auto start = static_cast<double>(span.start);
       const auto end = static_cast<double>(span.end);
       out_.span.start = first ? start : std::min(out_.span.start, start);
@@ -166,7 +169,8 @@ class Builder {
       for (int rank = 0; rank < open.run->ranks(); ++rank) {
         if (hidden(rank)) continue;
         if (view_.collapsed.contains(rank)) {
-          fixed += kCollapsedHeight * scale_ + 1;
+          const bool first = !view_.collapsed.contains(rank - 1);
+          fixed += kCollapsedHeight * scale_ + 1 + (first ? kFoldedHeight * scale_ : 0);
         } else {
           ++rows;
           strips += each;
@@ -228,6 +232,14 @@ class Builder {
     out_.body = {y, out_.plot.y1 - y};
   }
 
+  /// Folded ranks stand from `from` to `y`, if that is further down: the last one takes what their name still needs.
+  double end_fold(const ChartBlock& block, double from, double y) {
+    const double missing = std::round(kFoldedHeight * scale_) - (y - from);
+    if (y <= from || missing <= 0 || out_.rows.size() == block.first_row) return y;
+    out_.rows.back().all.height += missing;
+    return y + missing;
+  }
+
   /// As if not scrolled.
   void place_blocks() {
     double y = out_.body.y;
@@ -243,8 +255,15 @@ class Builder {
         y = block.ruler.bottom();
       }
       block.first_row = out_.rows.size();
-      for (int rank = 0; rank < block.run->ranks(); ++rank)
-        if (!hidden(rank) && !view_.pinned.contains(rank)) y = add_row(index, rank, y, false);
+      double folded_from = y;
+      for (int rank = 0; rank < block.run->ranks(); ++rank) {
+        if (hidden(rank) || view_.pinned.contains(rank)) continue;
+        const bool folded = view_.collapsed.contains(rank);
+        if (!folded) y = end_fold(block, folded_from, y);
+        y = add_row(index, rank, y, false);
+        if (!folded) folded_from = y;
+      }
+      y = end_fold(block, folded_from, y);
       block.last_row = out_.rows.size();
     }
     out_.content_height = y - out_.body.y;

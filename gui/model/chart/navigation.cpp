@@ -5,6 +5,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_part.hpp"
+#include "gui/model/run/waiting_ops.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
@@ -60,10 +61,10 @@ void Navigation::remember(const Session& session, Gesture gesture) {
 
 Span span_of_runs(const Session& session) {
   if (session.runs.empty()) return {0, 1};
-  Span all = session.runs.front().run->span();
+  Span all = drawn_span(*session.runs.front().run);
   for (const OpenRun& open : session.runs) {
     all.start = std::min(all.start, open.run->span().start);
-    all.end = std::max(all.end, open.run->span().end);
+    all.end = std::max(all.end, drawn_span(*open.run).end);
   }
   all.end = std::max(all.end, all.start + 1);
   return all;

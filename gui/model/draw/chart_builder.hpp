@@ -60,7 +60,12 @@ class ChartListBuilder {
   // chart_list.cpp: around the rows.
   void add_legend();
   void add_legend_entry(const LegendEntry& entry, bool coloured);
-  void add_legend_scale(double x);
+  double add_legend_scale(double x);
+  template <class Draw>
+  double add_legend_note(double x, std::string_view text, Draw draw);
+  double add_legend_shades(double x);
+  void add_legend_signs(double x);
+  void add_folded_name(const ChartRow& row);
   void add_headers();
   [[nodiscard]] int name_every(const ChartRow& row) const;
   void add_header_buttons(const ChartRow& row, HeaderButton under);
@@ -68,6 +73,7 @@ class ChartListBuilder {
 
   // chart_rows.cpp: work and copies.
   void add_ops(RowLane& lane, Lane which);
+  void add_waiting(const RowLane& lane);
   [[nodiscard]] bool is_dense(const RowLane& lane, Lane which) const;
   /// False if it is too narrow.
   bool add_op(RowLane& lane, std::size_t op);
@@ -83,15 +89,18 @@ class ChartListBuilder {
   const Rgba* add_dense(const RowLane& lane, Lane which, std::size_t first_quad);
   /// A texel for each bin of a track's row, by the shares and colours of its channels.
   void fill_from(const tracks::Track& track, std::size_t row, std::span<const Rgba> colours, TimeRange range,
-                 int bins, Rgba* texels);
-  void fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels);
-  [[nodiscard]] StripCache<Rgba>::Row key_of(const RowLane& lane, ChartLane which) const;
+                 int bins, HatchedTexel* texels);
+  [[nodiscard]] std::span<const float> shares_of(const tracks::Track& track, std::size_t row, TimeRange range,
+                                                 int bins);
+  void fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, HatchedTexel* texels);
+  [[nodiscard]] StripCache<HatchedTexel>::Row key_of(const RowLane& lane, ChartLane which) const;
   void clear_under(Rgba* texels, std::size_t first_quad) const;
-  void colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels) const;
+  void colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins, HatchedTexel* texels) const;
   void add_dense_gaps(const RowLane& lane, const Rgba* texels);
   void add_dense_matches(const RowLane& lane, Lane which);
-  /// A strip of these texels over the lane; returns them, in the picture.
-  Rgba* add_strip(const RowLane& lane, const std::vector<Rgba>& texels);
+  [[nodiscard]] static bool is_hatched(const HatchedTexel& texel);
+  /// A strip of these texels over the lane; returns the first row of them, in the picture. The others follow, where there are any.
+  Rgba* add_strip(const RowLane& lane, const std::vector<HatchedTexel>& texels);
 
   // chart_rows.cpp: gaps, messages.
   void add_gaps(const RowLane& lane);

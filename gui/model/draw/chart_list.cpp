@@ -46,6 +46,7 @@ void ChartList::clear() {
   dots.clear();
   front.clear();
   front_outlines.clear();
+  pills.clear();
   front_lines.clear();
   front_labels.clear();
   text.clear();
@@ -288,7 +289,70 @@ void ChartListBuilder::add_legend() {
   });
   const bool coloured = session_.view.colour == GanttColour::Kind && !tinted;
   for (const LegendEntry& entry : layout_.entries) add_legend_entry(entry, coloured);
-  if (!coloured && !layout_.entries.empty()) add_legend_scale(layout_.entries.back().box.x1 + 14 * scale_);
+  if (layout_.entries.empty()) return;
+  double x = layout_.entries.back().box.x1 + 8 * scale_;
+  x = coloured ? add_legend_shades(x) : add_legend_scale(x);
+  add_legend_signs(x);
+}
+
+/// One more thing that the legend explains, if it has room: `draw` gets the box of a swatch. Returns where the next one begins.
+template <class Draw>
+double ChartListBuilder::add_legend_note(double x, std::string_view text, Draw draw) {
+  const double side = std::round(11 * scale_);
+  const double end = x + side + 6 * scale_ + fonts_.small.width(text);
+  if (end > layout_.legend.x1) return x;
+  const double middle = (layout_.legend.y0 + layout_.legend.y1) / 2;
+  const double y = std::round(middle - side / 2);
+  draw(Box{std::round(x), y, std::round(x) + side, y + side});
+  label(list_.labels, x + side + 6 * scale_, middle - fonts_.small.height / 2, text, ink_.muted);
+  return end + 14 * scale_;
+}
+
+/// What the shades of a kind tell apart.
+double ChartListBuilder::add_legend_shades(double x) {
+  const ChartBlock* shaded = nullptr;
+  int shades = 1;
+  for (const ChartBlock& block : layout_.blocks) {
+    const int here = part_.colours_of(session_, *block.run).shades();
+    if (here > shades) shaded = &block;
+    shades = std::max(shades, here);
+  }
+  if (shaded == nullptr) return x;
+  const Preferences& preferences = session_.preferences;
+  const bool chunks = part_.colours_of(session_, *shaded->run).has_chunks();
+  const std::string text =
+      fmt::format("{} {}", chunks ? "chunk 1" : "other direction", preferences.dark ? "darker" : "paler");
+  return add_legend_note(x, text, [&](const Box& box) {
+    const OpKind kind = layout_.entries.front().kind;
+    const double middle = std::round((box.x0 + box.x1) / 2);
+    const auto fill = [&](int shade) {
+      return rgba(kind_colour(preferences.palette, theme_of(preferences), kind, shade, shades));
+    };
+    quad(list_.ground, {box.x0, box.y0, middle, box.y1}, fill(0));
+    quad(list_.ground, {middle, box.y0, box.x1, box.y1}, fill(1));
+  });
+}
+
+/// Tints and outlines that are drawn now.
+void ChartListBuilder::add_legend_signs(double x) {
+  const auto outline = [&](Rgba colour, float width) {
+    return [this, colour, width](const Box& box) {
+      list_.outlines.push_back({static_cast<float>(box.x0), static_cast<float>(box.y0),
+                                static_cast<float>(box.x1), static_cast<float>(box.y1), colour, width});
+    };
+  };
+  const auto line = static_cast<float>(std::round(2 * scale_));
+  if (session_.view.show_critical) x = add_legend_note(x, "critical path", outline(ink_.critical, line));
+  const bool hangs = std::any_of(layout_.blocks.begin(), layout_.blocks.end(),
+                                 [](const ChartBlock& block) { return block.run->hang.has_value(); });
+  if (hangs) x = add_legend_note(x, "did not run", outline(ink_.muted, 1));
+  if (!session_.view.show_idle) return;
+  const Preferences& preferences = session_.preferences;
+  for (std::size_t cause = 0; cause < kIdleCauses; ++cause) {
+    const auto one = static_cast<IdleCause>(cause);
+    const Rgba fill = rgba(gap_colour(preferences.palette, theme_of(preferences), one));
+    x = add_legend_note(x, name_of(one), [&](const Box& box) { quad(list_.ground, box, fill); });
+  }
 }
 
 void ChartListBuilder::add_legend_entry(const LegendEntry& entry, bool coloured) {
@@ -311,7 +375,7 @@ void ChartListBuilder::add_legend_entry(const LegendEntry& entry, bool coloured)
 }
 
 /// "microbatch 0", its colours, "511".
-void ChartListBuilder::add_legend_scale(double x) {
+double ChartListBuilder::add_legend_scale(double x) {
   constexpr int kMostSteps = 40;
   const RunModel& run = *layout_.blocks.front().run;
   const ChartColours& colours = part_.colours_of(session_, run);
@@ -328,7 +392,7 @@ void ChartListBuilder::add_legend_scale(double x) {
   const double each = std::max(1.0, std::round((steps > 10 ? 3 : 11) * scale_));
   const double start = std::round(x + fonts_.small.width(first) + 6 * scale_);
   const double end = start + each * steps;
-  if (end + 6 * scale_ + fonts_.small.width(last) > layout_.legend.x1) return;
+  if (end + 6 * scale_ + fonts_.small.width(last) > layout_.legend.x1) return x;
   label(list_.labels, x, text_y, first, ink_.muted);
   for (int i = 0; i < steps; ++i) {
     const double share = steps == 1 ? 0 : static_cast<double>(i) / (steps - 1);
@@ -339,6 +403,11 @@ void ChartListBuilder::add_legend_scale(double x) {
     quad(list_.ground, {start + each * i, y, start + each * (i + 1), y + side}, paint.fill);
   }
   label(list_.labels, end + 6 * scale_, text_y, last, ink_.muted);
+  x = end + 6 * scale_ + fonts_.small.width(last) + 14 * scale_;
+  if (!tinted) return x;
+  x = add_legend_note(x, "equal", [&](const Box& box) { quad(list_.ground, box, colours.of_tint(0).fill); });
+  return add_legend_note(
+      x, "only here", [&](const Box& box) { quad(list_.ground, box, colours.of_tint(kNoCounterpart).fill); });
 }
 
 /// Rows that are too thin for a name each: every second, fourth, .. rank has one.
@@ -348,12 +417,38 @@ int ChartListBuilder::name_every(const ChartRow& row) const {
   return every;
 }
 
+/// Folded ranks that follow each other share a name: "ranks 0-7". It is written by the first of them.
+void ChartListBuilder::add_folded_name(const ChartRow& row) {
+  const ChartBlock& block = layout_.blocks[row.block];
+  const auto at = static_cast<std::size_t>(&row - layout_.rows.data());
+  std::size_t first = at;
+  while (first > block.first_row && layout_.rows[first - 1].collapsed) --first;
+  const bool seen = std::any_of(layout_.rows.begin() + static_cast<std::ptrdiff_t>(first),
+                                layout_.rows.begin() + static_cast<std::ptrdiff_t>(at),
+                                [&](const ChartRow& one) { return layout_.is_visible(one); });
+  if (seen) return;
+  std::size_t last = at;
+  while (last + 1 < block.last_row && layout_.rows[last + 1].collapsed) ++last;
+  const double y = (layout_.rows[first].all.y + layout_.rows[last].all.bottom() - fonts_.small.height) / 2;
+  if (y < layout_.body.y - fonts_.small.height / 2 || y + fonts_.small.height > layout_.plot.y1 + 3 * scale_)
+    return;
+  const std::string name = first == last ? draw::rank_label(row.rank)
+                                         : fmt::format("ranks {}-{}", layout_.rows[first].rank.value(),
+                                                       layout_.rows[last].rank.value());
+  label(list_.labels, layout_.headers.x0 + 8 * scale_, y, name, ink_.muted);
+}
+
 void ChartListBuilder::add_headers() {
   const std::optional<Hit>& hit = session_.part<PointerPart>().hit;
   for (const ChartRow& row : layout_.rows) {
     if (!layout_.is_visible(row)) continue;
     const Strip& work = row.lane(ChartLane::Work);
     const bool under = hit && hit->rank == row.rank && hit->block == row.block;
+    if (row.collapsed && !row.pinned) {
+      add_folded_name(row);
+      if (under && hit->area == ChartArea::RowHeader) add_header_buttons(row, hit->button);
+      continue;
+    }
     const int every = name_every(row);
     const double y = work.y + (work.height - fonts_.small.height) / 2;
     const double top = row.pinned ? layout_.plot.y0 : layout_.body.y;

@@ -7,7 +7,7 @@
 // the ruler and titles is clipped to the plot by the model, arrows by whoever draws. Pixels are the window's.
 //
 // Level of detail. A row with at most two ops per pixel is drawn op by op; ops narrower than kNarrow pixels, and rows with more, are a
-// strip of one texel per pixel: the colours of the ops in it mixed by their shares of its time, as opaque as the pixel is busy. A pixel
+// strip of texels: of several kinds in one pixel each has its own colour, hatched in their shares of its time, as opaque as the pixel is busy. A pixel
 // that any op touches is at least kLeastOpaque opaque, one that a gap touches at most kMostOpaque: short ops and short gaps never vanish.
 
 #include <algorithm>
@@ -104,6 +104,10 @@ struct ChartPicture {
   std::vector<ChartStrip> strips;
 };
 
+/// The texels of one column from the top, over and over: diagonals where neighbours are alike.
+inline constexpr std::size_t kHatch = 6;
+using HatchedTexel = std::array<Rgba, kHatch>;
+
 /// Widths of letters, so that labels are placed without a window: of Latin-1, others as wide as an "m".
 struct ChartFont {
   float height = 13;
@@ -197,6 +201,8 @@ struct ChartList {
   /// Measured range, marks, pointer, windows of the maps.
   std::vector<ChartQuad> front;
   std::vector<ChartOutline> front_outlines;
+  /// With round ends.
+  std::vector<ChartQuad> pills;
   std::vector<ChartLine> front_lines;
   std::vector<ChartLabel> front_labels;
   std::vector<char> text;
@@ -205,7 +211,7 @@ struct ChartList {
   /// Nothing flickers while the view moves, and strips can be kept.
   ChartLayout layout;
   /// Strips of `rows` and of memory curves, which frames keep from one to the next.
-  StripCache<Rgba> kept_texels;
+  StripCache<HatchedTexel> kept_texels;
   StripCache<Extent> kept_extents;
 
   [[nodiscard]] std::string_view text_of(const ChartLabel& label) const {
@@ -234,7 +240,8 @@ struct ChartInk {
 /// Fills `list` with what `layout` shows of the session. `list` may be that of an earlier frame: what is the same is kept.
 void build_chart_list(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list);
 
-/// The texel of a pixel of which `shares` are taken, channel by channel; 0 for none. REQUIRES: a colour for each.
-[[nodiscard]] Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours);
+/// The texel of a pixel of which `shares` are taken, channel by channel; 0 for none. Of kHatch phases that follow each other every channel has
+/// its share. REQUIRES: a colour for each, phase < kHatch.
+[[nodiscard]] Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours, std::size_t phase);
 
 }  // namespace pipeloom::gui

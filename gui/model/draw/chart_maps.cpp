@@ -23,24 +23,6 @@ class Fingerprint {
   std::uint64_t hash_ = 0xCBF29CE484222325U;
 };
 
-struct Mixed {
-  float red = 0;
-  float green = 0;
-  float blue = 0;
-  void add(Rgba colour, float share) {
-    red += share * static_cast<float>(colour & 0xFFU);
-    green += share * static_cast<float>(colour >> 8U & 0xFFU);
-    blue += share * static_cast<float>(colour >> 16U & 0xFFU);
-  }
-  [[nodiscard]] Rgba over(float total, float opaque) const {
-    const float scale = 1 / total;
-    // All are positive: cutting off after half is added rounds, and costs a tenth of lround.
-    constexpr float kHalf = 0.5F;
-    const auto channel = [&](float sum) { return static_cast<unsigned>(kHalf + sum * scale); };
-    return rgba(channel(red), channel(green), channel(blue), static_cast<unsigned>(kHalf + opaque * 255));
-  }
-};
-
 /// Full only without a gap, none only without an op.
 float opacity(float total) {
   return total >= 1 - tracks::kLeastShare / 2 ? 1 : std::clamp(total, kLeastOpaque, kMostOpaque);
@@ -53,26 +35,48 @@ Rgba as_opaque_as(Rgba colour, Rgba like) {
 
 }  // namespace
 
-Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours) {
-  Mixed mixed;
+Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours, std::size_t phase) {
   float total = 0;
-  for (std::size_t channel = 0; channel < shares.size(); ++channel) {
-    const float share = shares[channel];
-    if (share <= 0) continue;
-    total += share;
-    mixed.add(colours[channel], share);
+  for (const float share : shares) total += std::max(share, 0.0F);
+  if (total <= 0) return 0;
+  const float wanted = total * (static_cast<float>(phase) + 0.5F) / static_cast<float>(kHatch);
+  float sum = 0;
+  Rgba found = 0;
+  for (std::size_t channel = 0; channel < shares.size() && sum <= wanted; ++channel) {
+    if (shares[channel] <= 0) continue;
+    sum += shares[channel];
+    found = colours[channel];
   }
-  return total <= 0 ? 0 : mixed.over(total, opacity(total));
+  constexpr float kHalf = 0.5F;
+  const auto opaque = static_cast<unsigned>(kHalf + opacity(total) * 255);
+  return (found & 0x00FFFFFFU) | (opaque << 24U);
+}
+
+std::span<const float> ChartListBuilder::shares_of(const tracks::Track& track, std::size_t row,
+                                                   TimeRange range, int bins) {
+  shares_.assign(static_cast<std::size_t>(bins) * track.channels(), 0);
+  track.shares(row, range, bins, shares_);
+  return shares_;
 }
 
 void ChartListBuilder::fill_from(const tracks::Track& track, std::size_t row, std::span<const Rgba> colours,
-                                 TimeRange range, int bins, Rgba* texels) {
+                                 TimeRange range, int bins, HatchedTexel* texels) {
   const std::size_t channels = track.channels();
-  shares_.assign(static_cast<std::size_t>(bins) * channels, 0);
-  track.shares(row, range, bins, shares_);
-  const std::span<const float> all(shares_);
-  for (std::size_t bin = 0; bin < static_cast<std::size_t>(bins); ++bin)
-    texels[bin] = texel_of(all.subspan(bin * channels, channels), colours);
+  const std::span<const float> all = shares_of(track, row, range, bins);
+  // Diagonals go on where the view moves: columns are counted from time 0.
+  const auto column = std::llround(range.start / range.length() * bins);
+  constexpr auto kPhases = static_cast<long long>(kHatch);
+  const auto first = static_cast<std::size_t>((column % kPhases + kPhases) % kPhases);
+  for (std::size_t bin = 0; bin < static_cast<std::size_t>(bins); ++bin) {
+    const std::span<const float> shares = all.subspan(bin * channels, channels);
+    const auto kinds = std::count_if(shares.begin(), shares.end(), [](float share) { return share > 0; });
+    if (kinds <= 1) {
+      texels[bin].fill(texel_of(shares, colours, 0));
+      continue;
+    }
+    for (std::size_t y = 0; y < kHatch; ++y)
+      texels[bin][y] = texel_of(shares, colours, (first + bin + y) % kHatch);
+  }
 }
 
 /// Everything that colours depend on, besides time and row.
@@ -98,23 +102,39 @@ void ChartListBuilder::begin_strips() {
   list_.kept_extents.begin_frame(look.value(), per_pixel, first, columns_);
 }
 
-StripCache<Rgba>::Row ChartListBuilder::key_of(const RowLane& lane, ChartLane which) const {
+StripCache<HatchedTexel>::Row ChartListBuilder::key_of(const RowLane& lane, ChartLane which) const {
   return {lane.run->id, lane.row->rank.value(), static_cast<int>(which)};
 }
 
-Rgba* ChartListBuilder::add_strip(const RowLane& lane, const std::vector<Rgba>& texels) {
+bool ChartListBuilder::is_hatched(const HatchedTexel& texel) {
+  return std::any_of(texel.begin(), texel.end(), [&](Rgba one) { return one != texel[0]; });
+}
+
+Rgba* ChartListBuilder::add_strip(const RowLane& lane, const std::vector<HatchedTexel>& texels) {
   ChartPicture& picture = list_.rows;
   picture.width = columns_;
-  picture.strips.push_back({static_cast<float>(layout_.plot.x0), static_cast<float>(lane.clip.y0),
-                            static_cast<float>(layout_.plot.x0 + columns_), static_cast<float>(lane.clip.y1),
-                            picture.rows, columns_});
-  ++picture.rows;
+  const int base = picture.rows;
+  const bool hatched = std::any_of(texels.begin(), texels.end(), is_hatched);
+  const int rows = hatched ? static_cast<int>(kHatch) : 1;
+  const auto x0 = static_cast<float>(layout_.plot.x0);
+  const auto x1 = static_cast<float>(layout_.plot.x0 + columns_);
+  // Each piece is one texel high; a strip without hatching is one piece. Pieces keep their place where the strip is cut off.
+  const double step = hatched ? std::max(1.0, std::round(scale_)) : std::max(lane.strip.height, 1.0);
+  int piece = 0;
+  for (double y = lane.strip.y; y < lane.clip.y1; y += step, ++piece)
+    if (y + step > lane.clip.y0)
+      picture.strips.push_back({x0, static_cast<float>(std::max(y, lane.clip.y0)), x1,
+                                static_cast<float>(std::min(y + step, lane.clip.y1)), base + piece % rows,
+                                columns_});
+  picture.rows += rows;
   const std::size_t begin = picture.texels.size();
-  picture.texels.insert(picture.texels.end(), texels.begin(), texels.end());
+  for (std::size_t y = 0; y < static_cast<std::size_t>(rows); ++y)
+    for (const HatchedTexel& texel : texels) picture.texels.push_back(texel[y]);
   return picture.texels.data() + begin;
 }
 
-void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, Rgba* texels) {
+void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins,
+                                   HatchedTexel* texels) {
   std::array<Rgba, kOpKinds> fill{};
   for (const OpKind kind : kAllOpKinds) {
     const bool left_out =
@@ -129,11 +149,14 @@ void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange ra
 
 const Rgba* ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
   const ChartLane strip = which == Lane::Work ? ChartLane::Work : ChartLane::Copies;
-  Rgba* const texels =
-      add_strip(lane, list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, Rgba* out) {
+  Rgba* const texels = add_strip(
+      lane, list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, HatchedTexel* out) {
         fill_texels(lane, which, range, bins, out);
       }));
-  clear_under(texels, first_quad);
+  const auto rows = static_cast<std::size_t>(list_.rows.texels.data() + list_.rows.texels.size() - texels) /
+                    static_cast<std::size_t>(columns_);
+  for (std::size_t y = 0; y < rows; ++y)
+    clear_under(texels + y * static_cast<std::size_t>(columns_), first_quad);
   if (lane.matches != nullptr) add_dense_matches(lane, which);
   return texels;
 }
@@ -150,7 +173,7 @@ void ChartListBuilder::clear_under(Rgba* texels, std::size_t first_quad) const {
 
 /// Shares are by kind only: where colours mean something else, they are those of the op in the middle of each pixel.
 void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins,
-                                    Rgba* texels) const {
+                                    HatchedTexel* texels) const {
   const OpTrack& index = *lane.run->op_track;
   const auto& starts = lane.run->timeline.start;
   const double per_bin = range.length() / bins;
@@ -163,7 +186,7 @@ void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange r
     const double end = (static_cast<double>(lane.run->timeline.end[slice.last - 1]) - range.start) / per_bin;
     const int last = static_cast<int>(std::min(std::ceil(end), static_cast<double>(bins)));
     for (int x = static_cast<int>(std::max(begin, 0.0)); x < last; ++x) {
-      if (texels[x] == 0) continue;
+      if (texels[x][0] == 0) continue;
       const auto middle = static_cast<Ticks>(range.start + (x + 0.5) * per_bin);
       // In steps that double: neighbours are close.
       std::size_t hop = 1;
@@ -172,7 +195,7 @@ void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange r
       const auto high = starts.begin() + static_cast<std::ptrdiff_t>(std::min(at + hop, slice.last));
       const auto found = std::upper_bound(low, high, middle);
       at = found == low ? at : static_cast<std::size_t>(found - starts.begin()) - 1;
-      texels[x] = as_opaque_as(paint_of(lane, at).fill, texels[x]);
+      texels[x].fill(as_opaque_as(paint_of(lane, at).fill, texels[x][0]));
     }
   }
 }
@@ -259,10 +282,12 @@ void ChartListBuilder::add_map_rows(ChartPicture& picture, const ChartBlock& blo
   const auto fills = fills_of(part_.colours_of(session_, *block.run));
   for (int row = 0; row < rows && !ranks.empty(); ++row) {
     const std::size_t rank = static_cast<std::size_t>(row) * ranks.size() / static_cast<std::size_t>(rows);
-    const std::size_t begin = picture.texels.size();
-    picture.texels.resize(begin + static_cast<std::size_t>(columns));
-    fill_from(*block.run->op_track, block.run->op_track->row_of(Rank(ranks[rank]), Lane::Work), fills,
-              layout_.span, columns, picture.texels.data() + begin);
+    const OpTrack& track = *block.run->op_track;
+    const std::span<const float> all =
+        shares_of(track, track.row_of(Rank(ranks[rank]), Lane::Work), layout_.span, columns);
+    for (std::size_t x = 0; x < static_cast<std::size_t>(columns); ++x)
+      picture.texels.push_back(texel_of(all.subspan(x * kOpKinds, kOpKinds), fills,
+                                        (x + 2 * static_cast<std::size_t>(row)) % kHatch));
     ++picture.rows;
   }
 }

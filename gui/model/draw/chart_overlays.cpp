@@ -11,6 +11,7 @@
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/panels/compare_model.hpp"
+#include "gui/model/run/waiting_ops.hpp"
 #include "sim/kinds.hpp"
 #include "sim/wait_graph.hpp"
 
@@ -156,13 +157,7 @@ void ChartListBuilder::add_dependencies() {
 
 /// Where a rank of a run that hangs stands still.
 double ChartListBuilder::stop_of(const RunModel& run, Rank rank) const {
-  // The last work op; a copy in flight may end later.
-  constexpr std::size_t kLooked = 8;
-  const std::size_t begin = run.schedule->queue_begin(rank);
-  const std::size_t end = run.schedule->queue_end(rank);
-  Ticks last = run.span().start;
-  for (std::size_t op = end; op > begin && op + kLooked > end; --op)
-    last = std::max(last, run.timeline.end[op - 1]);
+  const Ticks last = standstill(run, rank);
   const double x = layout_.x_of(static_cast<double>(last));
   // Where all of the run is in sight, the rank that stopped last did so at the edge: its mark stays inside.
   const double edge = layout_.plot.x1 - 26 * scale_;
@@ -262,12 +257,12 @@ void ChartListBuilder::add_cursor() {
   if (x < layout_.plot.x0 || x >= layout_.plot.x1) return;
   quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, ink_.accent);
   const std::string text = duration_text(nearest_tick(*part_.cursor), run->timeline.unit);
-  const double width = fonts_.small.width(text) + 8 * scale_;
+  const double width = fonts_.small.width(text) + 14 * scale_;
   const double left =
       std::clamp(x - width / 2, layout_.plot.x0, std::max(layout_.plot.x1 - width, layout_.plot.x0));
   const double y = layout_.ruler.y0 + 1;
-  quad(list_.front, {left, y, left + width, y + fonts_.small.height + 2 * scale_}, ink_.accent);
-  label(list_.front_labels, left + 4 * scale_, y + scale_, text, ink_.background);
+  quad(list_.pills, {left, y, left + width, y + fonts_.small.height + 3 * scale_}, ink_.accent);
+  label(list_.front_labels, left + 7 * scale_, y + 1.5 * scale_, text, ink_.background);
 }
 
 }  // namespace pipeloom::gui

@@ -7,6 +7,7 @@
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
+#include "gui/model/run/waiting_ops.hpp"
 #include "sim/kinds.hpp"
 #include "sim/text.hpp"
 
@@ -44,11 +45,26 @@ void ChartListBuilder::add_row(const ChartRow& row) {
     if (lane.clip.empty()) continue;
     if (which == ChartLane::Work) quad(list_.ground, lane.clip, ink_.row);
     if (which == ChartLane::Work) add_ops(lane, Lane::Work);
+    if (which == ChartLane::Work && lane.run->hang) add_waiting(lane);
     if (which == ChartLane::Copies) add_ops(lane, Lane::Copies);
     if (which == ChartLane::Send) add_messages(lane, MessageLane::Send);
     if (which == ChartLane::Receive) add_messages(lane, MessageLane::Receive);
     if (which == ChartLane::Memory) add_memory(lane);
   }
+}
+
+/// What a rank did not come to: outlines, behind the last op that ran.
+void ChartListBuilder::add_waiting(const RowLane& lane) {
+  const RunModel& run = *lane.run;
+  each_waiting(run, lane.row->rank, standstill(run, lane.row->rank), [&](Op op, Ticks start, Ticks end) {
+    const double x0 = std::round(layout_.x_of(static_cast<double>(start)));
+    const double x1 = std::round(layout_.x_of(static_cast<double>(end)));
+    const Box box{std::max(x0, lane.clip.x0), lane.clip.y0, std::min(x1 - 1, lane.clip.x1), lane.clip.y1};
+    if (box.width() < 2) return;
+    list_.outlines.push_back({static_cast<float>(box.x0), static_cast<float>(box.y0),
+                              static_cast<float>(box.x1), static_cast<float>(box.y1), ink_.muted, 1});
+    if (lane.labels) add_op_label(lane, box, op, ink_.muted);
+  });
 }
 
 bool ChartListBuilder::is_dense(const RowLane& lane, Lane which) const {
@@ -226,9 +242,10 @@ void ChartListBuilder::add_messages(const RowLane& lane, MessageLane which) {
   const Rgba colours[] = {colour_of(session_.preferences, false), colour_of(session_.preferences, true)};
   if (add_message_boxes(lane, row, colours)) return;
   const ChartLane strip = which == MessageLane::Send ? ChartLane::Send : ChartLane::Receive;
-  const auto& texels = list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, Rgba* out) {
-    fill_from(*lane.run->message_track, row, colours, range, bins, out);
-  });
+  const auto& texels =
+      list_.kept_texels.of(key_of(lane, strip), [&](TimeRange range, int bins, HatchedTexel* out) {
+        fill_from(*lane.run->message_track, row, colours, range, bins, out);
+      });
   add_strip(lane, texels);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
@@ -65,6 +66,14 @@ void click_in_rows(Session& session, const ChartLayout& layout, const ChartPress
   }
 }
 
+/// Within the active run.
+void put_cursor(Session& session, double time) {
+  const RunModel* const run = session.active_run();
+  if (run == nullptr) return;
+  session.part<ChartPart>().cursor =
+      std::clamp(time, static_cast<double>(run->span().start), static_cast<double>(run->span().end));
+}
+
 /// The left button went down and up in one place (the table is in the header).
 void click_chart(Session& session, const ChartLayout& layout, const ChartPress& press) {
   const Hit& at = press.hit;
@@ -74,6 +83,9 @@ void click_chart(Session& session, const ChartLayout& layout, const ChartPress& 
       break;
     case ChartArea::RowHeader:
       click_header(session, layout, at);
+      break;
+    case ChartArea::Ruler:
+      put_cursor(session, press.time);
       break;
     case ChartArea::Title:
       if (at.block) session.active = layout.blocks[*at.block].index;
@@ -200,11 +212,18 @@ class PointerEvent {
     const bool left = part_.press_.button == MouseButton::Left;
     if (area == ChartArea::Minimap) return left && !part_.press_.alt ? Drag::Window : Drag::NewWindow;
     if (scrolls_rows(area)) return Drag::Rows;
+    if (area == ChartArea::Ruler && left && on_handle()) return Drag::Cursor;
     if (area == ChartArea::Ruler) return part_.press_.button == MouseButton::Right ? Drag::Pan : Drag::Zoom;
     if (!in_time(part_.press_.hit)) return Drag::None;
     if (part_.press_.button == MouseButton::Right) return Drag::Pan;
     if (part_.press_.button == MouseButton::Middle || part_.press_.alt) return Drag::Zoom;
     return Drag::Measure;
+  }
+
+  /// Whether the button went down on the time cursor's handle.
+  [[nodiscard]] bool on_handle() const {
+    const std::optional<double>& cursor = session_.part<ChartPart>().cursor;
+    return cursor && std::abs(layout_.x_of(*cursor) - part_.press_.x) <= kCursorReach * layout_.scale;
   }
 
   void drag() {
@@ -231,6 +250,9 @@ class PointerEvent {
         break;
       case Drag::Rows:
         scroll_to_pointer();
+        break;
+      case Drag::Cursor:
+        put_cursor(session_, time_in_plot());
         break;
       case Drag::Op:
         if (hit().rank) session_.part<ScheduleEditor>().drag_to(session_, *hit().rank, time_in_plot());

@@ -5,7 +5,7 @@
 //   on ops       click selects, double click fits; on a gap the same
 //   in the rows  left drag measures a range, Alt + drag and middle drag zoom to it, right drag pans, Shift + click extends the range
 //   wheel        scrolls rows, Shift pans, Ctrl zooms at the pointer (preferences.wheel_zooms: plain zooms, Ctrl scrolls)
-//   ruler        drag zooms to the range, double click fits all
+//   ruler        drag zooms to the range, double click fits all, click puts the time cursor there; its handle is dragged
 //   minimap      drag moves the window, a click elsewhere centres it there, right or Alt + drag draws a new one
 //   overview     click and drag scroll the rows; so does the scroll bar
 //   legend       click hides or shows a kind, double click selects all ops of it
@@ -59,7 +59,7 @@ class PointerPart : public Part {
  public:
   explicit PointerPart(Session&) {}
 
-  enum class Drag : std::uint8_t { None, Pending, Measure, Zoom, Pan, Window, NewWindow, Rows, Op };
+  enum class Drag : std::uint8_t { None, Pending, Measure, Zoom, Pan, Window, NewWindow, Rows, Op, Cursor };
 
   /// Where the pointer is; no value outside of the chart.
   std::optional<Hit> hit;
@@ -76,5 +76,7 @@ class PointerPart : public Part {
 
 /// A press that moves less than this many pixels, at scale 1, is a click.
 inline constexpr double kDragThreshold = 4;
+/// So far on both sides of the time cursor its handle on the ruler is taken, at scale 1.
+inline constexpr double kCursorReach = 24;
 
 }  // namespace pipeloom::gui

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gui/model/run/waiting_ops.hpp"
+
 namespace pipeloom::gui {
 
 std::string_view name_of(GanttColour colour) {
@@ -37,10 +39,10 @@ bool shows_all(const ViewState& view, Span span) {
 
 /// From the first start to the last end of all runs.
 Span span_of_all(const std::vector<OpenRun>& runs) {
-  Span all = runs.front().run->span();
+  Span all = drawn_span(*runs.front().run);
   for (const OpenRun& open : runs) {
     all.start = std::min(all.start, open.run->span().start);
-    all.end = std::max(all.end, open.run->span().end);
+    all.end = std::max(all.end, drawn_span(*open.run).end);
   }
   return all;
 }
