@@ -8,6 +8,7 @@
 
 #include "gui/layout.hpp"
 #include "gui/model/commands/features.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/state.hpp"
 #include "gui/platform/fonts.hpp"
@@ -224,9 +225,17 @@ void App::apply_preferences() {
   });
 }
 
+void App::show_title() {
+  std::string title = window_title(*session_);
+  if (title == title_) return;
+  title_ = std::move(title);
+  platform_->set_title(title_);
+}
+
 void App::draw() {
   const double start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
   ImGui::NewFrame();
+  keep_menu_asleep();
   begin_tab_order();
   ui_.typing = ImGui::GetIO().WantTextInput;
   items_.begin_frame();
@@ -249,6 +258,7 @@ void App::frame() {
   const PixelSize size = platform_->size();
   io.DisplaySize = ImVec2(static_cast<float>(size.width), static_cast<float>(size.height));
   io.DeltaTime = static_cast<float>(session_->frame_seconds);
+  show_title();
   platform_->begin_frame();
   draw();
   platform_->set_pointer(wanted_pointer());

@@ -75,6 +75,7 @@ class App {
   void restyle(float scale, bool dark);
   [[nodiscard]] bool is_down(Key key) const { return down_[static_cast<std::size_t>(key)]; }
   void draw();
+  void show_title();
 
   std::unique_ptr<Platform> platform_;
   std::unique_ptr<Session> session_;
@@ -85,6 +86,7 @@ class App {
   std::array<bool, kKeys> down_{};
   Fonts fonts_;
   float wanted_scale_ = 0;  ///< of the fonts that are there or being made
+  std::string title_;
   float scale_ = 0;
   bool dark_ = true;
   std::size_t frames_ = 0;

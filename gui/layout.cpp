@@ -397,9 +397,12 @@ void draw_layout(Ui& ui) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  const float tall = (kBarHeight * ui.skin.scale - ImGui::GetFontSize()) / 2;
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ImGui::GetStyle().FramePadding.x, tall));
   ImGui::Begin("pipeloom", nullptr, kHost);
-  ImGui::PopStyleVar(3);
-  if (ImGui::BeginMenuBar()) {
+  const bool bar = ImGui::BeginMenuBar();
+  ImGui::PopStyleVar(4);
+  if (bar) {
     draw_menu_bar(ui);
     ImGui::EndMenuBar();
   }

@@ -14,7 +14,9 @@ void draw_layout(Ui& ui);
 
 // What frames the panels: the menu bar on top and the status line below.
 
-/// Menus by group of the command table, and one that opens and closes panels. REQUIRES: within BeginMenuBar.
+/// Of the menu bar, at scale 1.
+inline constexpr float kBarHeight = 36;
+/// Menus of the command table's groups, panels to open and close, the field that searches. REQUIRES: within BeginMenuBar.
 void draw_menu_bar(Ui& ui);
 /// What was said last, jobs under way, the time at the pointer, the run's size.
 void draw_status_line(Ui& ui);

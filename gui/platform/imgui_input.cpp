@@ -1,6 +1,7 @@
 #include "gui/platform/imgui_input.hpp"
 
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <array>
 #include <string>
@@ -154,6 +155,24 @@ void note_modifiers(ImGuiIO& io, const InputEvent& event) {
   if (event.key == Key::Super) io.KeySuper = down;
 }
 
+/// Whether something else was pressed since Alt went down.
+bool g_alt_in_chord = false;
+
+void note_alt(const ImGuiIO& io, const InputEvent& event) {
+  using Type = InputEvent::Type;
+  if (event.type == Type::KeyDown && event.key == Key::Alt)
+    g_alt_in_chord = false;
+  else if (io.KeyAlt &&
+           (event.type == Type::KeyDown || event.type == Type::ButtonDown || event.type == Type::Wheel))
+    g_alt_in_chord = true;
+}
+
+/// Arrows with Alt are commands of ours, and move no keyboard focus.
+bool is_hidden(const ImGuiIO& io, const InputEvent& event) {
+  return event.type == InputEvent::Type::KeyDown && io.KeyAlt && event.key != Key::Alt &&
+         event.key != Key::Control && event.key != Key::Shift && event.key != Key::Super;
+}
+
 /// Tab walks our own order of widgets; Dear ImGui never hears of it.
 bool is_walk(const ImGuiIO& io, const InputEvent& event) {
   return event.key == Key::Tab && !io.KeyCtrl && !io.KeyAlt;
@@ -185,6 +204,7 @@ void set_up_input(Platform& platform) {
 void feed_input(const InputEvent& event) {
   ImGuiIO& io = ImGui::GetIO();
   note_modifiers(io, event);
+  note_alt(io, event);
   switch (event.type) {
     case InputEvent::Type::KeyDown:
     case InputEvent::Type::KeyUp:
@@ -192,6 +212,7 @@ void feed_input(const InputEvent& event) {
         if (event.type == InputEvent::Type::KeyDown) move_tab_focus(io.KeyShift);
         break;
       }
+      if (is_hidden(io, event)) break;
       if (event.key != Key::None) feed_key(io, event.key, event.type == InputEvent::Type::KeyDown);
       break;
     case InputEvent::Type::Character:
@@ -217,6 +238,11 @@ void feed_input(const InputEvent& event) {
 
 void feed_input(std::span<const InputEvent> events) {
   for (const InputEvent& event : events) feed_input(event);
+}
+
+void keep_menu_asleep() {
+  // Dear ImGui has no switch for it: it toggles the menu layer on release of Alt unless a text came meanwhile.
+  if (g_alt_in_chord) ImGui::GetCurrentContext()->NavWindowingToggleLayer = false;
 }
 
 PointerShape wanted_pointer() {

@@ -19,6 +19,9 @@ void feed_input(std::span<const InputEvent> events);
 /// One of them. ImGuiIO's KeyCtrl, KeyShift, KeyAlt and KeySuper are right for it when it returns.
 void feed_input(const InputEvent& event);
 
+/// Right after ImGui::NewFrame: Alt that was held for a key or the mouse does not wake the menu bar when it is let go; Alt alone does.
+void keep_menu_asleep();
+
 /// After a frame: the pointer's shape that the widget under it asks for.
 [[nodiscard]] PointerShape wanted_pointer();
 

@@ -16,26 +16,84 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Of the window's width at scale 1.
-constexpr float kFieldWidth = 260;
-constexpr float kCountWidth = 84;
+/// Widths at scale 1.
+constexpr float kFieldWidth = 240;
+constexpr float kCountWidth = 64;
 
-struct Menu {
-  std::string group;
-  std::vector<const Command*> commands;
+/// A menu, and the group of commands whose heading it has. `groups` follow as menus inside it; `also` are commands of other groups.
+struct MenuRow {
+  const char* title;
+  const char* group;
+  std::vector<std::string_view> groups;
+  std::vector<std::string_view> also;
 };
 
+const std::vector<MenuRow>& menu_rows() {
+  static const std::vector<MenuRow> rows = {{"File",
+                                             "File",
+                                             {},
+                                             {"new-configuration", "preset", "save-configuration",
+                                              "copy-configuration", "copy-command-line", "quit"}},
+                                            {"Edit", "Edit", {}, {"undo", "redo", "set", "reset"}},
+                                            {"View",
+                                             "View",
+                                             {"Navigation"},
+                                             {"theme", "colours", "toggle-hatching", "toggle-wheel", "scale",
+                                              "scale-up", "scale-down", "reset-preferences"}},
+                                            {"Run", "Parameters", {"Analysis", "Sweep"}, {"stop"}},
+                                            {"Compare", "Compare", {}, {}},
+                                            {"Help", "Program", {}, {}}};
+  return rows;
+}
+
+struct Menu {
+  std::string title;
+  std::vector<const Command*> commands;
+  std::vector<Menu> inside;
+};
+
+bool stands_elsewhere(const Command& command, const MenuRow& here) {
+  for (const MenuRow& row : menu_rows())
+    if (&row != &here && std::find(row.also.begin(), row.also.end(), command.id) != row.also.end())
+      return true;
+  return false;
+}
+
+Menu menu_of(const MenuRow& row) {
+  Menu menu{row.title, {}, {}};
+  for (const Command& command : all_commands())
+    if (command.group == row.group && !stands_elsewhere(command, row)) menu.commands.push_back(&command);
+  for (const std::string_view id : row.also)
+    if (const Command* command = find_command(id);
+        command != nullptr &&
+        std::find(menu.commands.begin(), menu.commands.end(), command) == menu.commands.end())
+      menu.commands.push_back(command);
+  for (const std::string_view group : row.groups) {
+    Menu inside{std::string(group), {}, {}};
+    for (const Command& command : all_commands())
+      if (command.group == group && !stands_elsewhere(command, row)) inside.commands.push_back(&command);
+    menu.inside.push_back(std::move(inside));
+  }
+  return menu;
+}
+
+/// Every command is in one of them: a group that no row names is a menu inside Run.
 const std::vector<Menu>& menus() {
   static const std::vector<Menu> all = [] {
     std::vector<Menu> made;
-    for (const Command& command : all_commands()) {
-      auto menu =
-          std::find_if(made.begin(), made.end(), [&](const Menu& m) { return m.group == command.group; });
-      if (menu == made.end()) menu = made.insert(made.end(), Menu{command.group, {}});
-      menu->commands.push_back(&command);
+    std::vector<std::string_view> named;
+    for (const MenuRow& row : menu_rows()) {
+      made.push_back(menu_of(row));
+      named.emplace_back(row.group);
+      named.insert(named.end(), row.groups.begin(), row.groups.end());
     }
-    // Files come first in every program.
-    std::stable_partition(made.begin(), made.end(), [](const Menu& m) { return m.group == "File"; });
+    for (const Command& command : all_commands()) {
+      if (std::find(named.begin(), named.end(), command.group) != named.end()) continue;
+      Menu& run = *std::find_if(made.begin(), made.end(), [](const Menu& m) { return m.title == "Run"; });
+      if (run.inside.empty() || run.inside.back().title != command.group)
+        run.inside.push_back({command.group, {}, {}});
+      run.inside.back().commands.push_back(&command);
+    }
     return made;
   }();
   return all;
@@ -49,9 +107,7 @@ void draw_command(Ui& ui, const Command& command) {
       run_command(ui.session, command.id);
     } else {
       // What it needs is typed in the palette.
-      auto& palette = ui.session.part<PaletteModel>();
-      palette.open(ui.session);
-      palette.begin(ui.session, command.id + " ");
+      ui.session.part<PaletteModel>().ask(ui.session, command.id);
     }
   }
   note_item(ui, "menu/" + command.id);
@@ -67,11 +123,24 @@ void draw_panels(Ui& ui) {
 }
 
 void draw_menu(Ui& ui, const Menu& menu) {
-  const bool open = ImGui::BeginMenu(menu.group.c_str());
-  note_item(ui, "menu/" + menu.group);
-  if (!open) return;
-  for (const Command* command : menu.commands) draw_command(ui, *command);
-  ImGui::EndMenu();
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * ui.skin.scale, 8 * ui.skin.scale));
+  const bool open = ImGui::BeginMenu(menu.title.c_str());
+  note_item(ui, "menu/" + menu.title);
+  if (open) {
+    for (const Command* command : menu.commands) draw_command(ui, *command);
+    if (!menu.inside.empty()) ImGui::Separator();
+    for (const Menu& inside : menu.inside) draw_menu(ui, inside);
+    if (menu.title == "View") {
+      const bool panels = ImGui::BeginMenu("Panels");
+      note_item(ui, "menu/Panels");
+      if (panels) {
+        draw_panels(ui);
+        ImGui::EndMenu();
+      }
+    }
+    ImGui::EndMenu();
+  }
+  ImGui::PopStyleVar();
 }
 
 std::string count_text(const Session& session, const SearchModel& search) {
@@ -82,11 +151,25 @@ std::string count_text(const Session& session, const SearchModel& search) {
   return (current ? std::to_string(*current + 1) + " / " : "") + std::to_string(found->size());
 }
 
+/// The field for ops at the right end, and in front of it the way to all commands.
 void draw_search(Ui& ui) {
   auto& search = ui.session.part<SearchModel>();
   const float scale = ui.skin.scale;
-  const float width = (kFieldWidth + kCountWidth) * scale;
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const std::string count = count_text(ui.session, search);
+  const char* const commands = "Commands  Ctrl P";
+  const float button_width = ImGui::CalcTextSize(commands).x + 2 * style.FramePadding.x;
+  const float width =
+      (kFieldWidth + (count.empty() ? 0 : kCountWidth)) * scale + button_width + 4 * style.ItemSpacing.x;
   ImGui::SetCursorPosX(std::max(ImGui::GetCursorPosX(), ImGui::GetWindowWidth() - width));
+  // Words stand in the middle of the bar by themselves; what has a frame is put there.
+  ImGui::SetCursorPosY((kBarHeight * scale - ImGui::GetFrameHeight()) / 2);
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
+  if (button(ui, "menu/commands", commands, "All commands and schedules by name"))
+    run_command(ui.session, "palette");
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
   ImGui::SetNextItemWidth(kFieldWidth * scale);
   if (ui.session.focus_request == "search") {
     ImGui::SetKeyboardFocusHere();
@@ -95,7 +178,7 @@ void draw_search(Ui& ui) {
   std::string text = search.text();
   const bool wrong = !search.error().empty();
   if (wrong) ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.problem);
-  if (live_text_field(ui, "search/text", text, "Search: type:B stage:3 dur>2ms"))
+  if (live_text_field(ui, "search/text", text, "Ops: type:B stage:3 dur>2ms"))
     search.set(ui.session, std::move(text));
   if (wrong) ImGui::PopStyleColor();
   const bool entered =
@@ -109,20 +192,18 @@ void draw_search(Ui& ui) {
       wrong ? std::string_view(search.error())
             : "type stage mb rank chunk slice step, dur start end slack, critical group, 3F1; or, not, ( ).\n"
               "mb:0-3,7  dur>2ms  -type:F.  Enter: next, Shift+Enter: previous");
-  ImGui::TextUnformatted(count_text(ui.session, search).c_str());
+  ImGui::TextUnformatted(count.c_str());
   note_item(ui, "search/count");
 }
 
 }  // namespace
 
 void draw_menu_bar(Ui& ui) {
+  ImGui::SetCursorPosX(12 * ui.skin.scale);
+  ImGui::PushFont(ui.skin.strong);
+  ImGui::TextUnformatted("pipeloom");
+  ImGui::PopFont();
   for (const Menu& menu : menus()) draw_menu(ui, menu);
-  const bool open = ImGui::BeginMenu("Panels");
-  note_item(ui, "menu/Panels");
-  if (open) {
-    draw_panels(ui);
-    ImGui::EndMenu();
-  }
   draw_search(ui);
 }
 

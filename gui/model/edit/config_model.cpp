@@ -325,4 +325,11 @@ void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {
       .close();
 }
 
+std::string window_title(Session& session) {
+  if (session.active >= session.runs.size()) return "Pipeloom";
+  const OpenRun& run = session.runs[session.active];
+  const bool unsaved = run.live && session.part<ConfigModel>().unsaved();
+  return fmt::format("{}{} - Pipeloom", unsaved ? "* " : "", run.title());
+}
+
 }  // namespace pipeloom::gui

@@ -127,4 +127,7 @@ class ConfigModel : public Part, public Undoable {
   bool started_ = false;  // something was simulated
 };
 
+/// "zbv p=8 m=24 - Pipeloom": the active run's name, with "*" in front where it is of a configuration that was changed since it was saved.
+[[nodiscard]] std::string window_title(Session& session);
+
 }  // namespace pipeloom::gui

@@ -1,6 +1,7 @@
 // Input to Dear ImGui through the queue, on the null platform: taps, typing, clipboard, Tab, focus.
 
 #include <imgui.h>
+#include <imgui_internal.h>
 #include <imgui_stdlib.h>
 
 #include <cfloat>
@@ -74,6 +75,7 @@ class Scene {
     ImGui::GetIO().DeltaTime = 1.0F / 60;
     platform_->begin_frame();
     ImGui::NewFrame();
+    keep_menu_asleep();
     begin_tab_order();
     items.begin_frame();
     draw();
@@ -105,7 +107,11 @@ class Scene {
     Ui ui{session_, items, *platform_, {}, false};
     ImGui::SetNextWindowPos(ImVec2(0, 0));
     ImGui::SetNextWindowSize(ImVec2(640, 480));
-    ImGui::Begin("scene");
+    ImGui::Begin("scene", nullptr, ImGuiWindowFlags_MenuBar);
+    if (ImGui::BeginMenuBar()) {
+      if (ImGui::BeginMenu("menu")) ImGui::EndMenu();
+      ImGui::EndMenuBar();
+    }
     live_text_field(ui, "scene/text", text);
     if (gui::button(ui, "scene/button", "press")) ++pressed;
     ImGui::BeginDisabled();
@@ -144,6 +150,23 @@ TEST_CASE("input: a click presses once, also when down and up come together") {
   CHECK(scene.refused == 0);
   scene.click("scene/tick");
   CHECK(scene.ticked);
+}
+
+TEST_CASE("input: Alt with a key wakes no menu and moves no keyboard, Alt alone does") {
+  Scene scene;
+  scene.frames();
+  scene.click("scene/button");
+  const ImGuiContext& context = *ImGui::GetCurrentContext();
+  const ImGuiID before = context.NavId;
+  for (const Key key : {Key::Left, Key::Down, key_of('.')}) {
+    scene.chord(Key::Alt, key);
+    scene.frames();
+    CHECK(context.NavLayer == ImGuiNavLayer_Main);
+    CHECK(context.NavId == before);
+  }
+  scene.tap(Key::Alt);
+  scene.frames();
+  CHECK(context.NavLayer == ImGuiNavLayer_Menu);
 }
 
 TEST_CASE("input: the pointer says what a click would do") {
