@@ -47,27 +47,6 @@ void require_steps_fit(const Timeline& timeline, const Steps& steps) {
   if (timeline.steps < steps.count && TickSum::times(longest, steps.count) > kMaxTicks) refuse_times();
 }
 
-/// `facts` are those of a program's run, else null.
-void measure_timeline(const Limits& limits, const RunFacts* facts, Run& out) {
-  const Steps& steps = out.effective->step;
-  out.metrics = measure_times(out.timeline, *out.costs, *out.memory, steps, facts);
-  end_if_stopped(limits);
-  const std::size_t entries = out.schedule->num_entries();
-  const bool with_bound = entries <= limits.bound_entries;
-  const bool with_path = entries <= limits.critical_path_entries;
-  if (!with_path)
-    out.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}", entries,
-                                       limits.critical_path_entries));
-  else if (out.program_run)
-    out.critical_path = {out.metrics->makespan, critical_entries(*out.program_run, *out.program)};
-  if (with_bound)
-    out.metrics->lower_bound =
-        out.program_run ? lower_bound(*out.schedule, *out.costs, steps, out.metrics->makespan)
-                        : run_bound(*out.schedule, *out.costs, *out.memory, steps, out.metrics->makespan);
-  end_if_stopped(limits);
-  if (with_path && !out.program_run) out.critical_path = critical_path(out.timeline, *out.costs);
-}
-
 /// What ops of this schedule cost and hold.
 std::shared_ptr<const Terms> terms_of(const Schedule& schedule, const io::Config& config,
                                       cost::ResolvedCosts& resolved) {
@@ -94,7 +73,7 @@ std::shared_ptr<const io::EffectiveConfig> effective_of(const Run& run, const io
 }
 
 Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& given, const Limits& limits,
-                io::EffectiveConfig said, const FrameworkProgram& framework = {}) {
+                io::EffectiveConfig said, Depth depth, const FrameworkProgram& framework = {}) {
   Run out;
   end_if_stopped(limits);
   if (auto costs = model_costs(given, schedule->placement())) {
@@ -129,20 +108,42 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
   end_if_stopped(limits);
   require_steps_fit(out.timeline, config.step);
   out.over_limit = find_over_limit(out.timeline, *out.memory);
-  if (limits.with_metrics) measure_timeline(limits, facts ? &*facts : nullptr, out);
+  if (!limits.with_metrics) return out;
+  out.metrics =
+      measure_times(out.timeline, *out.costs, *out.memory, out.effective->step, facts ? &*facts : nullptr);
+  if (depth == Depth::All) add_bound_and_path(out, limits);
   return out;
 }
 
 }  // namespace
 
-Run evaluate(const io::Config& config, const Limits& limits) {
+void add_bound_and_path(Run& run, const Limits& limits) {
+  end_if_stopped(limits);
+  const Steps& steps = run.effective->step;
+  const std::size_t entries = run.schedule->num_entries();
+  const bool with_bound = entries <= limits.bound_entries;
+  const bool with_path = entries <= limits.critical_path_entries;
+  if (!with_path)
+    run.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}", entries,
+                                       limits.critical_path_entries));
+  else if (run.program_run)
+    run.critical_path = {run.metrics->makespan, critical_entries(*run.program_run, *run.program)};
+  if (with_bound)
+    run.metrics->lower_bound =
+        run.program_run ? lower_bound(*run.schedule, *run.costs, steps, run.metrics->makespan)
+                        : run_bound(*run.schedule, *run.costs, *run.memory, steps, run.metrics->makespan);
+  end_if_stopped(limits);
+  if (with_path && !run.program_run) run.critical_path = critical_path(run.timeline, *run.costs);
+}
+
+Run evaluate(const io::Config& config, const Limits& limits, Depth depth) {
   io::EffectiveConfig effective;
   auto schedule = make_schedule(config, limits, effective);
-  return evaluate_made(std::move(schedule), config, limits, std::move(effective));
+  return evaluate_made(std::move(schedule), config, limits, std::move(effective), depth);
 }
 
 Run evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Config& config, const Limits& limits,
-                  io::EffectiveConfig effective) {
+                  io::EffectiveConfig effective, Depth depth) {
   FrameworkProgram framework;
   if (config.schedule != io::kCustomSchedule)
     framework = [&config, schedule](schedules::MessageStyle style) -> std::optional<Program> {
@@ -150,11 +151,11 @@ Run evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Config& co
       if (!found.generator->messages) return std::nullopt;
       return found.generator->messages(params_of(config, found), schedule, style);
     };
-  return measure_run(std::move(schedule), config, limits, std::move(effective), framework);
+  return measure_run(std::move(schedule), config, limits, std::move(effective), depth, framework);
 }
 
 Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,
-                      const io::Config& config, const Limits& limits) {
+                      const io::Config& config, const Limits& limits, Depth depth) {
   require_valid(*schedule);
   if (config.options.forward_only) schedule = std::make_shared<const Schedule>(forward_only(*schedule));
   check_size(size_of(*schedule, config, limits), limits, name);
@@ -164,7 +165,7 @@ Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::strin
   effective.options.offload = config.options.offload;
   effective.options.forward_only = config.options.forward_only;
   schedule = with_extras(std::move(schedule), config);
-  return measure_run(std::move(schedule), config, limits, std::move(effective));
+  return measure_run(std::move(schedule), config, limits, std::move(effective), depth);
 }
 
 }  // namespace pipeloom::study

@@ -264,17 +264,17 @@ void AnswerModel::show_suggestion(Session& session) {
 
 void AnswerModel::ask(Session& session) {
   const RunModel* now = session.active_run();
-  const std::uint64_t id = now == nullptr ? 0 : now->id;
-  if (std::exchange(asked_, id) == id) return;
+  const std::uint64_t edition = now == nullptr ? 0 : now->edition();
+  if (std::exchange(asked_, edition) == edition) return;
   if (now == nullptr) {
     run_.reset();
     return;
   }
   session.jobs.submit("answer",
                       [&session, run = session.runs[session.active].run](const Cancelled&) -> Jobs::Finish {
-                        return [&session, answer = answer_of(*run)] {
+                        return [&session, answer = answer_of(*run), edition = run->edition()] {
                           auto& model = session.part<AnswerModel>();
-                          if (model.asked_ == answer.run) model.run_ = answer;
+                          if (model.asked_ == edition) model.run_ = answer;
                         };
                       });
 }

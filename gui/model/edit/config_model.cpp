@@ -79,7 +79,7 @@ const Assignments kExample = {{"schedule", "\"1f1b\""}, {"ranks", "4"}, {"microb
 
 /// What a simulation comes to.
 struct Outcome {
-  RunPtr run;
+  ShownRun shown;
   std::string problem;
   std::vector<Fix> fixes;
 };
@@ -99,18 +99,19 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
   try {
     const io::Config config = config_of(assignments);
     require_shown(config);
-    Run run = study::evaluate(config, window_limits(cancelled));
+    const Limits limits = window_limits(cancelled);
+    Run run = study::evaluate(config, limits, study::Depth::Metrics);
     if (cancelled) return {};
     std::string title = title_of(*run.effective);
-    return {build_run(std::move(run), std::move(title), RunSource::Configuration, file), "", {}};
+    return {build_shown(std::move(run), std::move(title), RunSource::Configuration, file, limits), "", {}};
   } catch (const study::MessageProblem& problem) {
-    return {nullptr, problem.line(), fix_of_remedy(problem.remedy())};
+    return {{}, problem.line(), fix_of_remedy(problem.remedy())};
   } catch (const Error& error) {
-    return {nullptr, error.line(), find_fixes(assignments, cancelled)};
+    return {{}, error.line(), find_fixes(assignments, cancelled)};
   } catch (const Stopped&) {
     return {};
   } catch (const std::bad_alloc&) {
-    return {nullptr, "error: out of memory; make the run smaller", {}};
+    return {{}, "error: out of memory; make the run smaller", {}};
   }
 }
 
@@ -279,15 +280,18 @@ void ConfigModel::simulate(Session& session) {
   ++revision_;
   started_ = true;
   session.jobs.cancel("schedules");  // its rows are of the configuration before
+  session.jobs.cancel("analyse");
   session.jobs.submit(
       "simulate",
       [this, &session, revision = revision_, assignments = now_,
        file = file_](const Cancelled& cancelled) -> Jobs::Finish {
         auto outcome = std::make_shared<Outcome>(simulate_config(assignments, file, cancelled));
         return [this, &session, revision, outcome] {
-          finish(session, revision, outcome->run, outcome->problem, std::move(outcome->fixes));
+          finish(session, revision, outcome->shown.run, outcome->problem, std::move(outcome->fixes));
+          session.analyse(std::move(outcome->shown));
         };
-      });
+      },
+      Jobs::Turn::Next);
 }
 
 void ConfigModel::stop(Session& session) {

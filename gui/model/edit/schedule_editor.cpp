@@ -72,8 +72,11 @@ EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::Config& config,
   try {
     out.diagnostics = validate(*schedule);
     if (out.diagnostics.empty()) {
-      out.run = build_run(study::evaluate_schedule(schedule, title, config, window_limits()), title,
-                          before.source, "");
+      const Limits limits = window_limits();
+      out.shown =
+          build_shown(study::evaluate_schedule(schedule, title, config, limits, study::Depth::Metrics), title,
+                      before.source, "", limits);
+      out.run = out.shown.run;
     } else if (hangs(out.diagnostics)) {
       out.page = study::hang_page(*schedule, false);
       out.run = build_hanging_run(schedule, costs_of(before, *schedule), title, before.source, "");
@@ -235,20 +238,22 @@ void ScheduleEditor::changed(Session& session) {
 void ScheduleEditor::evaluate(Session& session) {
   std::string title = before_->title;
   if (!title.ends_with(kSuffix)) title += kSuffix;
-  session.jobs.submit("edit",
-                      [this, &session, revision = revision_, queues = edits_->snapshot(), config = config_,
-                       title = std::move(title), before = before_](const Cancelled&) -> Jobs::Finish {
-                        auto outcome =
-                            std::make_shared<EditOutcome>(evaluate_edit(queues, config, title, *before));
-                        outcome->revision = revision;
-                        return [this, &session, outcome] { take(session, std::move(*outcome)); };
-                      });
+  session.jobs.submit(
+      "edit",
+      [this, &session, revision = revision_, queues = edits_->snapshot(), config = config_,
+       title = std::move(title), before = before_](const Cancelled&) -> Jobs::Finish {
+        auto outcome = std::make_shared<EditOutcome>(evaluate_edit(queues, config, title, *before));
+        outcome->revision = revision;
+        return [this, &session, outcome] { take(session, std::move(*outcome)); };
+      },
+      Jobs::Turn::Next);
 }
 
 void ScheduleEditor::take(Session& session, EditOutcome outcome) {
   if (!editing() || outcome.revision != revision_) return;
   outcome_ = std::move(outcome);
   if (outcome_.run && outcome_.run->id != shown_) show(session, outcome_.run);
+  session.analyse(std::exchange(outcome_.shown, {}));
   if (!outcome_.problem.empty())
     session.say(outcome_.problem, MessageKind::Problem);
   else if (!outcome_.diagnostics.empty())

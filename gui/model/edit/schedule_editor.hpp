@@ -17,6 +17,7 @@
 #include <pipeloom/simulate.hpp>
 #include "gui/model/edit/edit_history.hpp"
 #include "gui/model/edit/queue_edits.hpp"
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/hang.hpp"
@@ -36,6 +37,8 @@ struct EditOutcome {
   std::string problem;
   /// The page that explains a hang of queues or messages, "" if none.
   std::string page;
+  /// `run`, and what is to be found for it later.
+  ShownRun shown = {};
 };
 
 /// Where a dragged op would go.

@@ -206,14 +206,14 @@ bool CausesModel::update(Session& session) {
     metrics_.clear();
     return had;
   }
-  if (asked_ == now->id) return false;
-  asked_ = now->id;
+  if (asked_ == now->edition()) return false;
+  asked_ = now->edition();
   session.jobs.submit("causes",
                       [&session, run = session.runs[session.active].run](const Cancelled&) -> Jobs::Finish {
                         auto summary = std::make_shared<const CausesSummary>(summarise_causes(*run));
                         return [&session, run, summary] {
                           auto& model = session.part<CausesModel>();
-                          if (model.asked_ != run->id) return;
+                          if (model.asked_ != run->edition()) return;
                           model.summary_ = summary;
                           model.metrics_ = metric_lines(*run, *summary);
                           model.texts_.assign(summary->longest.size(), {"", false});

@@ -112,7 +112,7 @@ bool CompareModel::update(Session& session) {
   keep_baseline(session);
   const std::vector<RunPtr> runs = ordered_runs(session);
   std::vector<std::uint64_t> ids;
-  for (const RunPtr& run : runs) ids.push_back(run->id);
+  for (const RunPtr& run : runs) ids.push_back(run->edition());
   ids.push_back(static_cast<std::uint64_t>(step_));
   if (ids == asked_) return false;
   asked_ = ids;

@@ -15,7 +15,7 @@ namespace {
 /// What a search depends on besides its text: the runs, and whose unit bare times are in.
 std::vector<std::uint64_t> runs_on_screen(const Session& session) {
   std::vector<std::uint64_t> ids;
-  for (const OpenRun& open : session.runs) ids.push_back(open.run->id);
+  for (const OpenRun& open : session.runs) ids.push_back(open.run->edition());
   return ids;
 }
 

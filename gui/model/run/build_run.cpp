@@ -17,6 +17,7 @@
 #include "sim/tracks/cause_track.hpp"
 #include "sim/tracks/memory_track.hpp"
 #include "sim/tracks/op_track.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::gui {
@@ -194,7 +195,9 @@ void index_run(RunModel& run) {
     run.message_track = std::make_shared<const tracks::MessageTrack>(run.message_bars, run.ranks());
 }
 
-RunPtr build_run(Run made, std::string title, RunSource source, std::string file) {
+namespace {
+
+std::shared_ptr<RunModel> make_run(Run made, std::string title, RunSource source, std::string file) {
   auto run = std::make_shared<RunModel>();
   static_cast<Run&>(*run) = std::move(made);
   run->id = next_run_id();
@@ -207,6 +210,34 @@ RunPtr build_run(Run made, std::string title, RunSource source, std::string file
   run->program_run.reset();
   run->program.reset();
   index_run(*run);
+  return run;
+}
+
+}  // namespace
+
+RunPtr build_run(Run made, std::string title, RunSource source, std::string file) {
+  return make_run(std::move(made), std::move(title), source, std::move(file));
+}
+
+ShownRun build_shown(Run made, std::string title, RunSource source, std::string file, const Limits& limits) {
+  const bool later = made.schedule->num_ops() > kShownFirst;
+  if (!later) study::add_bound_and_path(made, limits);
+  ShownRun shown{nullptr, made.program, made.program_run};
+  const auto run = make_run(std::move(made), std::move(title), source, std::move(file));
+  run->analysed = !later;
+  shown.run = run;
+  return shown;
+}
+
+RunPtr analysed(const ShownRun& shown, const Limits& limits) {
+  auto run = std::make_shared<RunModel>(*shown.run);
+  run->program = shown.program;
+  run->program_run = shown.program_run;
+  study::add_bound_and_path(*run, limits);
+  run->program.reset();
+  run->program_run.reset();
+  run->analysed = true;
+  index_run(*run);  // what it looks into is the copy's own
   return run;
 }
 

@@ -39,6 +39,22 @@ void require_shown(const io::Config& config);
 /// "1f1b p=4 m=8", with "v=2" where a rank has more than one stage.
 [[nodiscard]] std::string title_of(const io::EffectiveConfig& effective);
 
+/// Runs with more ops than these are shown before their bound and critical path are known, which can take longer than all else.
+inline constexpr std::size_t kShownFirst = 20'000;
+
+/// A simulated run, as it is shown first, and what is to be done for it afterwards.
+struct ShownRun {
+  RunPtr run;
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const ProgramRun> program_run;
+};
+/// As build_run(). Bound and critical path are found at once where the run is small; else run->analysed is false, and they are still to come.
+/// `made` is as study::Depth::Metrics makes it. Throws Stopped where the limits say so.
+[[nodiscard]] ShownRun build_shown(Run made, std::string title, RunSource source, std::string file,
+                                   const Limits& limits);
+/// The run with what was left for later; another object with the same id. Throws Stopped where the limits say so.
+[[nodiscard]] RunPtr analysed(const ShownRun& shown, const Limits& limits);
+
 /// A simulated run. `file` is the schedule file or configuration it came from, "" if none.
 [[nodiscard]] RunPtr build_run(Run made, std::string title, RunSource source, std::string file);
 

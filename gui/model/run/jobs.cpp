@@ -24,11 +24,11 @@ void Jobs::cancel_locked(const IsMeant& is_meant) {
   if (running_ && is_meant(running_->lane)) running_->cancelled.set();
 }
 
-void Jobs::submit(const std::string& lane, Work work) {
+void Jobs::submit(const std::string& lane, Work work, Turn turn) {
   {
     const std::lock_guard lock(mutex_);
     cancel_locked([&](const std::string& other) { return other == lane; });
-    waiting_.push_back({lane, std::move(work), {}});
+    waiting_.insert(turn == Turn::Next ? waiting_.begin() : waiting_.end(), Job{lane, std::move(work), {}});
   }
   changed_.notify_one();
 }
@@ -46,6 +46,11 @@ void Jobs::cancel_all(std::string_view prefix) {
 std::optional<double> Jobs::progress() const {
   const std::lock_guard lock(mutex_);
   return running_ && !running_->cancelled ? running_->cancelled.share() : std::nullopt;
+}
+
+bool Jobs::has_results() const {
+  const std::lock_guard lock(mutex_);
+  return !finished_.empty();
 }
 
 bool Jobs::poll() {

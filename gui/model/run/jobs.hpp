@@ -6,10 +6,12 @@
 // only way in which a job changes what the window shows. So nothing but the queue itself is shared and locked.
 //
 // Jobs are submitted to lanes by name ("simulate", "schedules"). A newer job of a lane replaces an older one that has not
-// started and cancels one that runs: while a slider is dragged, the newest value is the next to be simulated.
+// started and cancels one that runs: while a slider is dragged, the newest value is the next to be simulated. It comes before the analyses
+// that wait: an edit is seen first, and then explained.
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -56,10 +58,13 @@ class Jobs {
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
-  void submit(const std::string& lane, Work work);
+  enum class Turn : std::uint8_t { InOrder, Next };
+  void submit(const std::string& lane, Work work, Turn turn = Turn::InOrder);
   void cancel(const std::string& lane);
   /// Every lane whose name begins so.
   void cancel_all(std::string_view prefix);
+  /// poll() has something to do.
+  [[nodiscard]] bool has_results() const;
   /// Runs what finished jobs left to do. True if there was any. Frame thread only.
   bool poll();
   /// Nothing waits, runs, or has a result that poll() did not take.

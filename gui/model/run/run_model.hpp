@@ -25,6 +25,8 @@ using tracks::MessageBar;
 struct RunModel : Run {
   /// Different for every RunModel of a process: what caches compare.
   std::uint64_t id = 0;
+  /// False while lower bound and critical path of a large run are still being found: it is shown before they are.
+  bool analysed = true;
   /// Messages of the first step in order of start; empty where they take no time, or where there are more than
   /// kMaxMessageBars.
   std::vector<MessageBar> message_bars;
@@ -42,6 +44,8 @@ struct RunModel : Run {
 
   /// Op indices of the critical path, in time order; empty if unknown or too large to find.
   [[nodiscard]] const std::vector<std::size_t>& critical() const;
+  /// What caches compare that look at bound or path.
+  [[nodiscard]] std::uint64_t edition() const { return 2 * id + (analysed ? 1 : 0); }
   [[nodiscard]] Span span() const { return span_; }
   [[nodiscard]] int ranks() const { return schedule->ranks(); }
   Span span_;

@@ -1,8 +1,11 @@
 #include "gui/model/session/session.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include "gui/model/run/build_run.hpp"
 #include "gui/model/run/waiting_ops.hpp"
 
 namespace pipeloom::gui {
@@ -88,6 +91,22 @@ void Session::show_live(RunPtr run) {
     selection.op = selection.op ? selection.op : selected;
   }
   if (everything) show_everything(*this);
+}
+
+void Session::analyse(ShownRun shown) {
+  if (!shown.run || shown.run->analysed) return;
+  jobs.submit("analyse", [this, shown = std::move(shown)](const Cancelled& cancelled) -> Jobs::Finish {
+    try {
+      return [this, run = analysed(shown, window_limits(cancelled))] {
+        for (OpenRun& open : runs)
+          if (open.run->id == run->id) open.run = run;
+      };
+    } catch (const Stopped&) {
+      return {};
+    } catch (const std::bad_alloc&) {
+      return {};  // the picture stands without them
+    }
+  });
 }
 
 void Session::add_run(RunPtr run, bool compared) {

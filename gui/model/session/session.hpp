@@ -22,6 +22,8 @@
 
 namespace pipeloom::gui {
 
+struct ShownRun;
+
 enum class MessageKind : std::uint8_t { Note, Problem };
 
 /// What the status line says.
@@ -105,6 +107,8 @@ struct Session {
   /// Puts `run` in the place of the live run, or below the others if there is none; the view stays unless the new run
   /// has another span and everything was visible.
   void show_live(RunPtr run);
+  /// Finds what is still to come of a run that is shown, in a job: then the run that has it takes its place, as what it is.
+  void analyse(ShownRun shown);
   /// Adds a run below the others.
   void add_run(RunPtr run, bool compared);
   /// Puts a run at this place of the stack, or below all others if there are fewer; it becomes the active one, and the view stays.
