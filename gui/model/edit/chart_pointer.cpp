@@ -8,6 +8,7 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/edit/what_if.hpp"
 #include "gui/model/session/command.hpp"
 
 namespace pipeloom::gui {
@@ -124,6 +125,27 @@ constexpr double kPanShare = 0.1;
 
 using Drag = PointerPart::Drag;
 
+/// How far from an op's end a press takes hold of it, in pixels at scale 1; of narrow ops a third, of those below kLeastHeld nothing.
+constexpr double kEdgeInside = 4;
+constexpr double kEdgeBeyond = 2;
+constexpr double kLeastHeld = 9;
+
+/// The op whose end is drawn at (x, y), if it is in sight.
+std::optional<OpRef> edge_at(const ChartLayout& layout, double x, double y) {
+  for (const double back : {0.0, kEdgeBeyond * layout.scale}) {
+    const Hit hit = layout.hit(x - back, y);
+    const auto box = hit.op ? layout.rect_of(*hit.op) : std::nullopt;
+    if (!box || box->width() < kLeastHeld * layout.scale || box->x1 >= layout.plot.x1) continue;
+    const double inside = std::min(kEdgeInside * layout.scale, box->width() / 3);
+    if (x >= box->x1 - inside && x <= box->x1 + kEdgeBeyond * layout.scale) return hit.op;
+  }
+  return std::nullopt;
+}
+
+CostScope scope_of(bool shift, bool ctrl) {
+  return shift ? CostScope::Op : ctrl ? CostScope::Rank : CostScope::StageKind;
+}
+
 TimeRange ordered(double a, double b) {
   return {std::min(a, b), std::max(a, b)};
 }
@@ -181,11 +203,16 @@ class PointerEvent {
     part_.time = over_plot ? std::optional(hit().time) : std::nullopt;
     session_.part<Navigation>().pointer_share = over_plot ? std::optional(share_at(event_.x)) : std::nullopt;
     session_.selection.hover = hit().op;
+    if (part_.drag == Drag::None)
+      part_.edge = hit().area == ChartArea::Lane && !session_.part<ScheduleEditor>().editing()
+                       ? edge_at(layout_, event_.x, event_.y)
+                       : std::nullopt;
   }
 
   void leave() {
     part_.hit.reset();
     part_.time.reset();
+    part_.edge.reset();
     session_.part<Navigation>().pointer_share.reset();
     session_.selection.hover.reset();
   }
@@ -195,8 +222,9 @@ class PointerEvent {
     // A second button during a drag is no drag of its own.
     if (part_.drag != Drag::None) return;
     part_.drag = Drag::Pending;
-    part_.press_ = {event_.button, event_.x,      event_.y,      layout_.time_of(event_.x), hit(), event_.alt,
-                    event_.shift,  layout_.range, layout_.scroll};
+    part_.press_ = {event_.button, event_.x,      event_.y,     layout_.time_of(event_.x),
+                    hit(),         event_.alt,    event_.shift, part_.edge,
+                    layout_.range, layout_.scroll};
     session_.part<Navigation>().end_gesture();
     if (scrolls_rows(hit().area)) start_rows();
     if (hit().area == ChartArea::Minimap && kind_of_drag() == Drag::Window) start_window();
@@ -231,6 +259,8 @@ class PointerEvent {
       const double moved = std::hypot(event_.x - part_.press_.x, event_.y - part_.press_.y);
       if (moved < kDragThreshold * layout_.scale) return;
       part_.drag = takes_op() ? Drag::Op : kind_of_drag();
+      if (takes_edge())
+        part_.drag = session_.part<WhatIf>().begin(session_, *part_.press_.edge) ? Drag::Edge : Drag::Refused;
     }
     switch (part_.drag) {
       case Drag::Measure:
@@ -257,10 +287,25 @@ class PointerEvent {
       case Drag::Op:
         if (hit().rank) session_.part<ScheduleEditor>().drag_to(session_, *hit().rank, time_in_plot());
         break;
+      case Drag::Edge:
+        stretch();
+        break;
       case Drag::None:
       case Drag::Pending:
+      case Drag::Refused:
         break;
     }
+  }
+
+  [[nodiscard]] bool takes_edge() const {
+    return part_.press_.button == MouseButton::Left && !part_.press_.alt && part_.press_.edge.has_value();
+  }
+  void stretch() {
+    auto& what_if = session_.part<WhatIf>();
+    if (!what_if.held()) return;  // it was given up
+    const double per_pixel = part_.press_.range.length() / std::max(1.0, layout_.plot.width());
+    what_if.stretch(session_, (event_.x - part_.press_.x) * per_pixel, per_pixel,
+                    scope_of(event_.shift, event_.ctrl));
   }
 
   /// While the schedule is edited, an op goes along.
@@ -327,6 +372,7 @@ class PointerEvent {
     part_.band.reset();
     if (drag == Drag::Pending && part_.press_.button == MouseButton::Left)
       click_chart(session_, layout_, part_.press_);
+    if (drag == Drag::Edge) session_.part<WhatIf>().release(session_);
     if (drag == Drag::Op) session_.part<ScheduleEditor>().drop(session_);
     if (band && band->length() > 0) show_range(session_, *band);
     session_.part<Navigation>().end_gesture();

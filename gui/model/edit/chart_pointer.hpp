@@ -10,6 +10,7 @@
 //   overview     click and drag scroll the rows; so does the scroll bar
 //   legend       click hides or shows a kind, double click selects all ops of it
 //   row header   click selects the rank's op in sight; its buttons pin and collapse, a double click collapses
+//   op's end     a drag changes how long it takes: its kind on its stage, with Shift the op alone, with Ctrl its rank (what_if.hpp)
 //
 // While the schedule is edited, a left drag that starts on an op of the edited run moves that op instead (schedule_editor.hpp).
 
@@ -49,6 +50,7 @@ struct ChartPress {
   Hit hit;
   bool alt = false;
   bool shift = false;
+  std::optional<OpRef> edge;
   /// View when the drag started: drags are computed from it, so that they return exactly.
   TimeRange range;
   double scroll = 0;
@@ -59,13 +61,28 @@ class PointerPart : public Part {
  public:
   explicit PointerPart(Session&) {}
 
-  enum class Drag : std::uint8_t { None, Pending, Measure, Zoom, Pan, Window, NewWindow, Rows, Op, Cursor };
+  enum class Drag : std::uint8_t {
+    None,
+    Pending,
+    Measure,
+    Zoom,
+    Pan,
+    Window,
+    NewWindow,
+    Rows,
+    Op,
+    Edge,
+    Refused,
+    Cursor
+  };
 
   /// Where the pointer is; no value outside of the chart.
   std::optional<Hit> hit;
   /// Time under the pointer, where the line through all rows stands; no value outside of plot and ruler.
   std::optional<double> time;
   Drag drag = Drag::None;
+  /// The op whose end is under the pointer: a drag takes it along.
+  std::optional<OpRef> edge;
   /// The stretch that a Zoom or NewWindow drag has covered so far, in ticks, start <= end.
   std::optional<TimeRange> band;
 

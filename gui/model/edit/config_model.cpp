@@ -172,11 +172,11 @@ std::string ConfigModel::value(const std::string& path) const {
   return member == nullptr ? std::string() : shown_value(member->canonical_text());
 }
 
-void ConfigModel::change(Session& session, Assignments next, const std::string& gesture) {
+void ConfigModel::change(Session& session, Assignments next, const std::string& gesture, Growth growth) {
   if (next == now_ && started_) return;
   const auto now = std::chrono::steady_clock::now();
-  const bool grows =
-      !gesture.empty() && gesture == gesture_ && now - last_edit_at_ < kGesture && !undo_.empty();
+  const bool soon = growth == Growth::WhileHeld || now - last_edit_at_ < kGesture;
+  const bool grows = !gesture.empty() && gesture == gesture_ && soon && !undo_.empty();
   // Nothing was there before the first simulation that an undo could bring back.
   if (!grows && started_) {
     undo_.push_back(now_);
@@ -219,6 +219,10 @@ void ConfigModel::reset(Session& session, const std::string& path) {
 
 void ConfigModel::replace(Session& session, Assignments next) {
   change(session, std::move(next), "");
+}
+
+void ConfigModel::replace_held(Session& session, Assignments next, std::uint64_t gesture) {
+  change(session, std::move(next), fmt::format("held {}", gesture), Growth::WhileHeld);
 }
 
 void ConfigModel::start_anew(Session& session) {
@@ -309,7 +313,9 @@ void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, s
   else if (!before.empty() && session.message.text == before)
     session.say("");
   fixes_ = std::move(fixes);
-  if (run) session.show_live(std::move(run));
+  if (!run) return;
+  shown_run_ = run->id;
+  session.show_live(std::move(run));
 }
 
 void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {

@@ -67,6 +67,8 @@ class ConfigModel : public Part, public Undoable {
   void reset(Session& session, const std::string& path);
   /// Another configuration altogether, as one step.
   void replace(Session& session, Assignments next);
+  /// The same while something is dragged: all that follows each other with one number, however slowly, is one step.
+  void replace_held(Session& session, Assignments next, std::uint64_t gesture);
   /// The one that the first start shows, without a file.
   void start_anew(Session& session);
   /// REQUIRES: index < fixes().size().
@@ -97,6 +99,9 @@ class ConfigModel : public Part, public Undoable {
   /// Whether what is on screen is of this revision.
   [[nodiscard]] bool pending() const { return shown_revision_ != revision_; }
 
+  /// RunModel::id of the run that the latest simulation gave; 0 before the first. Another live run was edited by hand since.
+  [[nodiscard]] std::uint64_t shown_run() const { return shown_run_; }
+
   /// Simulates again; edits do it themselves.
   void simulate(Session& session);
 
@@ -107,7 +112,9 @@ class ConfigModel : public Part, public Undoable {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
-  void change(Session& session, Assignments next, const std::string& gesture);
+  enum class Growth : std::uint8_t { WhileQuick, WhileHeld };
+  void change(Session& session, Assignments next, const std::string& gesture,
+              Growth growth = Growth::WhileQuick);
   void step(Session& session, std::vector<Assignments>& from, std::vector<Assignments>& to);
   void finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,
               std::vector<Fix> fixes);
@@ -124,6 +131,7 @@ class ConfigModel : public Part, public Undoable {
   std::vector<Fix> fixes_;
   std::uint64_t revision_ = 1;
   std::uint64_t shown_revision_ = 0;
+  std::uint64_t shown_run_ = 0;
   bool started_ = false;  // something was simulated
 };
 

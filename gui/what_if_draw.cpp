@@ -1,0 +1,65 @@
+#include "gui/what_if_draw.hpp"
+
+#include <algorithm>
+
+#include "gui/model/edit/chart_pointer.hpp"
+#include "gui/model/edit/what_if.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+/// A dashed line downwards at a time, where the plot shows it.
+void draw_ghost(const Ui& ui, const ChartLayout& layout, Ticks time, const Box& box, ImDrawList& draw) {
+  const auto x = static_cast<float>(layout.x_of(static_cast<double>(time)));
+  if (x < layout.plot.x0 || x > layout.plot.x1) return;
+  const float dash = 3 * ui.skin.scale;
+  for (auto y = static_cast<float>(box.y0); y < static_cast<float>(box.y1); y += 2 * dash)
+    draw.AddLine(ImVec2(x, y), ImVec2(x, std::min(y + dash, static_cast<float>(box.y1))), ui.skin.text,
+                 1.5F * ui.skin.scale);
+}
+
+/// The rows of a run that are in sight.
+Box rows_of(const ChartLayout& layout, std::uint64_t run) {
+  Box all{layout.plot.x0, layout.plot.y1, layout.plot.x1, layout.plot.y0};
+  for (const ChartRow& row : layout.rows) {
+    if (layout.blocks[row.block].run->id != run || !layout.is_visible(row)) continue;
+    const Box box = layout.clipped(row, row.all);
+    all.y0 = std::min(all.y0, box.y0);
+    all.y1 = std::max(all.y1, box.y1);
+  }
+  return all;
+}
+
+void draw_op(const Ui& ui, const ChartLayout& layout, const OpRef& op, Ticks old_end, ImDrawList& draw) {
+  const auto box = layout.rect_of(op);
+  if (!box) return;
+  draw.AddRect(ImVec2(static_cast<float>(box->x0), static_cast<float>(box->y0)),
+               ImVec2(static_cast<float>(box->x1), static_cast<float>(box->y1)), ui.skin.accent, 0, 0,
+               2 * ui.skin.scale);
+  const double reach = 3 * ui.skin.scale;
+  draw_ghost(ui, layout, old_end, {box->x0, box->y0 - reach, box->x1, box->y1 + reach}, draw);
+}
+
+}  // namespace
+
+void draw_what_if(const Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
+  const auto& pointer = ui.session.part<PointerPart>();
+  const auto& what_if = ui.session.part<WhatIf>();
+  if (pointer.edge || pointer.drag == PointerPart::Drag::Edge) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+  if (!what_if.held()) return;
+  const WhatIf::Shown shown = what_if.shown(ui.session);
+  if (!shown.op) return;
+  draw_op(ui, layout, *shown.op, shown.old_end, draw);
+  const Box rows = rows_of(layout, shown.op->run);
+  if (!rows.empty()) draw_ghost(ui, layout, shown.old_span_end, rows, draw);
+  if (pointer.drag != PointerPart::Drag::Edge) return;
+  ImGui::BeginTooltip();
+  for (std::size_t i = 0; i < shown.lines.size(); ++i) {
+    ImGui::PushStyleColor(ImGuiCol_Text, i + 1 < shown.lines.size() ? ui.skin.text : ui.skin.muted);
+    ImGui::TextUnformatted(shown.lines[i].c_str());
+    ImGui::PopStyleColor();
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace pipeloom::gui
