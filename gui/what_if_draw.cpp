@@ -45,7 +45,8 @@ void draw_op(const Ui& ui, const ChartLayout& layout, const OpRef& op, Ticks old
 void draw_what_if(const Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
   const auto& pointer = ui.session.part<PointerPart>();
   const auto& what_if = ui.session.part<WhatIf>();
-  if (pointer.edge || pointer.drag == PointerPart::Drag::Edge) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+  if (pointer.edge || pointer.drag == PointerPart::Drag::Edge)
+    ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
   if (!what_if.held()) return;
   const WhatIf::Shown shown = what_if.shown(ui.session);
   if (!shown.op) return;

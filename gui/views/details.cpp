@@ -1,73 +1,174 @@
-// The selected op or gap: what, when, why, what it waited for and what waits for it.
+// The selected op or gap as a story: what it is, what it waits for and what would help, the chain behind it, what another duration would
+// give, and what is in flight at the cursor.
 
 #include "gui/model/panels/details.hpp"
 
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <string>
 
+#include "gui/chart_draw.hpp"
+#include "gui/model/answer/cursor.hpp"
+#include "gui/model/answer/sensitivity.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/select.hpp"
+#include "gui/model/edit/what_if.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
 
-/// In one line, whatever the width.
-void label(const Ui& ui, const std::string& text) {
-  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
+void heading(const Ui& ui, const char* text) {
+  ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
+  ImGui::PushFont(ui.skin.small);
+  muted_text(ui, text);
+  ImGui::PopFont();
+}
+
+void line_below(const Ui& ui) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::GetWindowDrawList()->AddLine(at, ImVec2(at.x + ImGui::GetContentRegionAvail().x, at.y),
+                                      ui.skin.grid);
+}
+
+/// At the right end of the line that the cursor is on.
+void right_text(const Ui& ui, const std::string& text, Rgba colour) {
+  const float width = ImGui::CalcTextSize(text.c_str()).x;
+  ImGui::SameLine(std::max(ImGui::GetCursorPosX(), ImGui::GetContentRegionMax().x - width));
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::TextUnformatted(text.c_str());
   ImGui::PopStyleColor();
+  (void)ui;
 }
 
-void draw_fact(Ui& ui, const DetailLine& fact, bool wrap) {
-  ImGui::TableNextColumn();
-  label(ui, fact.name);
-  ImGui::TableNextColumn();
-  if (wrap)
-    wrapped_text(fact.value);
-  else
-    ImGui::TextUnformatted(fact.value.c_str());
+/// A row of the panel: name on the left, value on the right.
+void draw_row(const Ui& ui, const std::string& name, const std::string& value) {
+  line_below(ui);
+  ImGui::TextUnformatted(name.c_str());
+  right_text(ui, value, ui.skin.muted);
 }
 
-bool is_short(const DetailLine& fact) {
-  return fact.value.size() <= 7;
+void draw_square(const Ui& ui, Rgba colour) {
+  const float side = 9 * ui.skin.scale;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float top = at.y + (ImGui::GetTextLineHeight() - side) / 2;
+  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + side, top + side), colour,
+                                            2 * ui.skin.scale);
+  ImGui::Dummy(ImVec2(side, ImGui::GetTextLineHeight()));
+  ImGui::SameLine();
 }
 
-/// Two by two.
-void draw_short_facts(Ui& ui, const std::vector<DetailLine>& facts) {
-  if (!ImGui::BeginTable("short facts", 4, ImGuiTableFlags_SizingFixedFit)) return;
-  for (const DetailLine& fact : facts)
-    if (is_short(fact)) draw_fact(ui, fact, false);
-  ImGui::EndTable();
-}
-
-void draw_long_facts(Ui& ui, const std::vector<DetailLine>& facts) {
-  if (!ImGui::BeginTable("long facts", 2, ImGuiTableFlags_SizingFixedFit)) return;
-  ImGui::TableSetupColumn("name");
-  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
-  for (const DetailLine& fact : facts)
-    if (!is_short(fact)) draw_fact(ui, fact, true);
-  ImGui::EndTable();
+void draw_chain(Ui& ui, const Details& details, std::optional<OpRef>& chosen) {
+  if (details.chain.empty()) return;
+  heading(ui, "What it waits for");
+  const RunPtr run = selected_run(ui.session);
+  const ChartColours& colours = ui.session.part<ChartPart>().colours_of(ui.session, *run);
+  for (std::size_t i = 0; i < details.chain.size(); ++i) {
+    const ChainLine& line = details.chain[i];
+    line_below(ui);
+    if (!line.op) {
+      muted_text(ui, line.name);
+      continue;
+    }
+    draw_square(ui, colours.kind_fill(line.kind));
+    if (selectable(ui, fmt::format("details/chain/{}", i), line.name.c_str(), false)) chosen = line.op;
+    explain("Select it");
+    right_text(ui, line.value, ui.skin.muted);
+  }
 }
 
 /// Ops that a click leads to; the one that held the op up stands out.
-void draw_ops(Ui& ui, const char* heading, const char* id, const std::vector<DetailLine>& lines,
+void draw_ops(Ui& ui, const char* title, const char* id, const std::vector<DetailLine>& lines,
               std::optional<OpRef>& chosen) {
   if (lines.empty()) return;
-  ImGui::Spacing();
-  muted_text(ui, heading);
+  heading(ui, title);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const DetailLine& line = lines[i];
-    if (line.strong) ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.accent);
+    line_below(ui);
     if (selectable(ui, fmt::format("{}/{}", id, i), line.name.c_str(), false)) chosen = line.op;
-    if (line.strong) ImGui::PopStyleColor();
     explain(line.strong ? line.value + ". Nothing else came later." : line.value);
-    const float width = ImGui::CalcTextSize(line.name.c_str()).x + 2 * ImGui::GetFontSize();
-    ImGui::SameLine(width);
-    label(ui, line.value);
+    const std::string what = line.value.substr(0, line.value.find(','));
+    right_text(ui, what, line.strong ? ui.skin.accent : ui.skin.muted);
   }
+}
+
+/// The op whose duration the slider changes: the selected one, or the one that a gap waits for.
+std::optional<OpRef> subject(const Session& session, const Details& details) {
+  if (session.selection.op) return session.selection.op;
+  return details.chain.empty() ? std::nullopt : details.chain.front().op;
+}
+
+void draw_what_if_card(Ui& ui, const Details& details) {
+  const auto op = subject(ui.session, details);
+  const OpenRun* open = op ? ui.session.find_run(op->run) : nullptr;
+  if (open == nullptr || !cost_refusal(*open->run, op->op, CostScope::StageKind).empty()) return;
+  const RunModel& run = *open->run;
+  auto& what_if = ui.session.part<WhatIf>();
+  const double per = static_cast<double>(ticks_per(run.timeline.unit));
+  const Ticks before = what_if.held() ? what_if.shown(ui.session).old_duration
+                                      : run.timeline.end[op->op] - run.timeline.start[op->op];
+  const Ticks now = what_if.held() ? what_if.shown(ui.session).duration : before;
+  double value = static_cast<double>(now) / per;
+  const double most = 2 * std::max(static_cast<double>(before) / per, 1e-3);
+  ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
+  ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 6 * ui.skin.scale);
+  const float height = 3 * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
+  ImGui::BeginChild("what if", ImVec2(0, height), ImGuiChildFlags_Border, ImGuiWindowFlags_NoScrollbar);
+  ImGui::TextUnformatted(
+      fmt::format("What if {} took", scope_text(run, op->op, CostScope::StageKind)).c_str());
+  ImGui::SetNextItemWidth(-1);
+  const bool moved =
+      slider(ui, "details/what-if", value, 0, most, "",
+             "Another time for this kind on this stage; the picture follows, Ctrl+Z brings yours back");
+  const bool active = ImGui::IsItemActive();
+  const bool ended = ImGui::IsItemDeactivated();
+  if (moved && (what_if.held() || what_if.begin(ui.session, *op)))
+    what_if.stretch(ui.session, value * per - static_cast<double>(before),
+                    most * per / std::max(1.0F, ImGui::GetContentRegionAvail().x), CostScope::StageKind);
+  if (ended && !active) what_if.release(ui.session);
+  const Ticks step = run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : run.span().length();
+  muted_text(ui, fmt::format("{}, step {}; drag to see another", duration_text(now, run.timeline.unit),
+                             duration_text(step, run.timeline.unit)));
+  ImGui::EndChild();
+  note_item(ui, "details/what-if-card");
+  ImGui::PopStyleVar();
+}
+
+void draw_sensitivity(Ui& ui) {
+  const auto& found = ui.session.part<SensitivityModel>().found();
+  if (found.empty()) return;
+  heading(ui, "A step shorter by, if this were 1 % faster");
+  for (const Sensitivity& one : found)
+    draw_row(ui, name_of(one.what), fmt::format("{:.2f} %", 100 * one.gain));
+  note_item(ui, "details/sensitivity");
+}
+
+void draw_in_flight(Ui& ui) {
+  const auto& cursor = ui.session.part<Cursor>();
+  const RunModel* run = ui.session.active_run();
+  const auto now = cursor.time(ui.session);
+  const auto rank = selected_rank(ui.session);
+  if (run == nullptr || !now || !rank || cursor.in_flight() == nullptr || rank->value() >= run->ranks())
+    return;
+  heading(ui, fmt::format("In flight at {}", duration_text(*now, run->timeline.unit)).c_str());
+  draw_row(ui, fmt::format("microbatches on rank {}", rank->value()),
+           std::to_string(cursor.in_flight()->at(*rank, *now)));
+  if (const auto held = Cursor::held(*run, *rank, *now))
+    draw_row(ui, fmt::format("memory on rank {}", rank->value()), memory_cell(*run->memory, *held));
+  note_item(ui, "details/in-flight");
+}
+
+/// What few ask for, in sentences.
+void draw_rest(Ui& ui, const Details& details) {
+  heading(ui, "More");
+  for (const DetailLine& fact : details.facts)
+    for (const char* told : {"cost", "memory", "overlapped", "would help"})
+      if (fact.name == told) muted_text(ui, fmt::format("{}: {}", fact.name, fact.value));
 }
 
 }  // namespace
@@ -81,27 +182,28 @@ void details(Ui& ui) {
                        : "Click an op or a gap. G finds the longest gap.");
     return;
   }
-  ImGui::TextUnformatted(shown->title.c_str());
+  ImGui::PushFont(ui.skin.strong);
+  wrapped_text(shown->title);
+  ImGui::PopFont();
   note_item(ui, "details/title");
-  ImGui::SameLine();
+  muted_text(ui, shown->line);
+  ImGui::Dummy(ImVec2(0, 2 * ui.skin.scale));
+  wrapped_text(shown->sentence);
+  note_item(ui, "details/sentence");
+  std::optional<OpRef> chosen;
+  draw_chain(ui, *shown, chosen);
+  draw_what_if_card(ui, *shown);
+  draw_sensitivity(ui);
+  draw_in_flight(ui);
+  draw_ops(ui, "It waits for", "details/before", shown->predecessors, chosen);
+  draw_ops(ui, session.selection.gap ? "Then runs" : "Waits for it", "details/after", shown->successors,
+           chosen);
+  draw_rest(ui, *shown);
   if (small_button(ui, "details/copy", "Copy", "Copy all of this as text"))
     session.clipboard = to_text(*shown);
   ImGui::SameLine();
-  if (small_button(ui, "details/show", "Show", "Centre it; again: fit it (F)")) {
+  if (small_button(ui, "details/show", "Show", "Centre it; again: fit it (F)"))
     run_command(session, "focus-selection");
-  }
-  if (!shown->sentence.empty()) {
-    wrapped_text(shown->sentence);
-    note_item(ui, "details/sentence");
-  }
-  draw_short_facts(ui, shown->facts);
-  std::optional<OpRef> chosen;
-  draw_ops(ui, session.selection.gap ? "waited for" : "waited for  ( [ )", "details/before",
-           shown->predecessors, chosen);
-  draw_ops(ui, session.selection.gap ? "then" : "waits for it  ( ] )", "details/after", shown->successors,
-           chosen);
-  ImGui::Spacing();
-  draw_long_facts(ui, shown->facts);
   // Last: what is shown goes away with the selection.
   if (chosen) select_op(session, *chosen, Reveal::Yes);
 }

@@ -41,7 +41,9 @@ std::string fact(const Details& details, const std::string& name) {
 TEST_CASE("an op's details: what, where, when") {
   const RunPtr run = run_of(kScene);
   const Details details = of(*run, "1/1B1");
-  CHECK(details.title == "1B1 on rank 1");
+  CHECK(details.title == "B 1 of stage 1");
+  CHECK(details.line == "2 units, 5 units to 7 units · rank 1");
+  CHECK(details.sentence == "Starts when its rank is through with F 1 of stage 1.");
   CHECK(fact(details, "kind") == "backward");
   CHECK(fact(details, "rank") == "1");
   CHECK(fact(details, "stage") == "1");
@@ -132,7 +134,10 @@ TEST_CASE("a gap's details say what it waited for") {
     CHECK(session.part<DetailsPart>().current(session) != nullptr);
     return state_of(session.part<DetailsPart>(), session);
   }());
-  CHECK(state["title"] == "gap 0 of rank 0");
+  CHECK(state["title"] == "Gap on rank 0 of scene");
+  CHECK(state["line"] == "2 units, 2 units to 4 units · warmup");
+  // 1B0 runs from 2 to 4, all of the gap.
+  CHECK(state["chain"] == nlohmann::json::array({"B 0 of stage 1"}));
   CHECK(state["sentence"].get<std::string>().find("0B0 of rank 0 waits for 1B0 of rank 1") == 0);
   CHECK(state["facts"]["cause"] == "warmup");
   CHECK(state["facts"]["length"] == "2.0");
@@ -141,10 +146,28 @@ TEST_CASE("a gap's details say what it waited for") {
   CHECK(state["successors"] == nlohmann::json::array({"0/0B0"}));
 }
 
+TEST_CASE("the chain of a long wait names both ends") {
+  Session session;
+  const RunPtr run = open_in(session, configured(R"({"schedule": "1f1b", "ranks": 8, "microbatches": 8})"));
+  run_command(session, "select-gap", "0/0");
+  const Details* details = session.part<DetailsPart>().current(session);
+  REQUIRE(details != nullptr);
+  // Rank 0 runs F0 to F7 until 8 and waits for B0, which comes back over stages 7 to 1: F0 of stage 7 ends at 8, B of stage s at 8 + 2 (8 - s).
+  CHECK(details->line == "14 units, 8 units to 22 units · warmup");
+  REQUIRE(details->chain.size() == kMostInChain);
+  CHECK(details->chain[0].name == "B 0 of stage 1");
+  CHECK(details->chain[0].value == "ends 22 units");
+  CHECK(details->chain[1].name == "B 0 of stage 2");
+  CHECK(details->chain[2].name == "3 more");
+  CHECK_FALSE(details->chain[2].op);
+  CHECK(details->chain[4].name == "B 0 of stage 7");
+}
+
 TEST_CASE("details as text for the clipboard") {
   const RunPtr run = run_of("0F0 0B0");
   CHECK(to_text(of(*run, "0F0")) ==
-        "0F0 on rank 0\nkind\tforward\nrank\t0\nstage\t0\nmicrobatch\t0\nstart\t0.0\nend\t1.0\n"
+        "F 0 of stage 0\n1 unit, 0 units to 1 unit · rank 0\nWaits for "
+        "nothing.\nkind\tforward\nrank\t0\nstage\t0\nmicrobatch\t0\nstart\t0.0\nend\t1.0\n"
         "duration\t1.0\ncost\tcosts.forward = 1.0\n"
         "before 0B0 on rank 0\tactivation, could start at 1.0\nbefore 0B0 on rank 0\tqueue, could start at "
         "1.0\n");

@@ -3,8 +3,10 @@
 #include <string>
 
 #include "gui/model/answer/cursor.hpp"
+#include "gui/model/answer/sensitivity.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/edit/what_if.hpp"
 #include "gui/model/files/export.hpp"
 #include "gui/model/files/file_dialog.hpp"
 #include "gui/model/files/file_watch.hpp"
@@ -25,6 +27,8 @@ void start_features(Session& session) {
   (void)session.part<Problems>();
   (void)session.part<Snapshots>();
   (void)session.part<Cursor>();
+  (void)session.part<WhatIf>();
+  (void)session.part<SensitivityModel>();
   // Their panels may stand behind others.
   (void)session.part<CausesModel>();
   (void)session.part<DetailsPart>();

@@ -8,6 +8,7 @@
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/select.hpp"
 #include "gui/model/panels/notes.hpp"
+#include "gui/model/edit/what_if.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 
@@ -93,7 +94,9 @@ void select_run(Session& session, std::string_view text) {
 }
 
 void clear(Session& session, std::string_view) {
-  if (session.range)
+  if (auto& what_if = session.part<WhatIf>(); what_if.held())
+    what_if.cancel(session);
+  else if (session.range)
     session.range.reset();
   else
     session.selection.clear();

@@ -46,6 +46,78 @@ DetailLine line_of(const RunModel& run, const Neighbour& neighbour, std::string_
           OpRef{run.id, neighbour.position}, neighbour.binding};
 }
 
+/// How far chains go back: of an op, the next of what led to it; of a gap, what fills it.
+constexpr std::size_t kMostBehindOp = 4;
+constexpr std::size_t kMostBehindGap = 1000;
+
+/// "7", "7.3" for a slice.
+std::string number_text(Op op) {
+  char text[kMaxOpText];
+  return {text, write_op_number(text, op)};
+}
+
+std::string story_name(const RunModel& run, std::size_t position) {
+  const Op op = op_at(run, position);
+  return fmt::format("{} {} of stage {}", letter_of(op.kind()), number_text(op), op.stage().value());
+}
+
+std::string span_text(const RunModel& run, Ticks start, Ticks end) {
+  const TimeUnit unit = run.timeline.unit;
+  return fmt::format("{}, {} to {}", duration_text(end - start, unit), duration_text(start, unit),
+                     duration_text(end, unit));
+}
+
+/// From `position` back along what held ops up, while they end after `since`; at most so many.
+std::vector<std::size_t> chain_from(const RunModel& run, const OpWalk& walk, std::size_t position,
+                                    Ticks since, std::size_t most) {
+  std::vector<std::size_t> chain;
+  while (position != OpWalk::kNone && run.timeline.end[position] > since && chain.size() < most) {
+    chain.push_back(position);
+    position = walk.back(run, position);
+  }
+  return chain;
+}
+
+/// All of a short chain, both ends of a long one.
+std::vector<ChainLine> chain_lines(const RunModel& run, const std::vector<std::size_t>& chain) {
+  std::vector<ChainLine> lines;
+  const std::size_t left_out = chain.size() > kMostInChain ? chain.size() - kMostInChain + 1 : 0;
+  const std::size_t first = left_out == 0 ? chain.size() : (kMostInChain - 1) / 2;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (i == first) {
+      lines.push_back({OpKind::Forward, fmt::format("{} more", left_out), "", {}});
+      i += left_out;
+    }
+    const std::size_t at = chain[i];
+    lines.push_back({op_at(run, at).kind(), story_name(run, at),
+                     "ends " + duration_text(run.timeline.end[at], run.timeline.unit), OpRef{run.id, at}});
+  }
+  return lines;
+}
+
+/// What the op waited for last, and how long it stood ready before that.
+std::string op_sentence(const RunModel& run, const OpWalk& walk, std::size_t position,
+                        const OpExtras& extras) {
+  std::string text;
+  for (const Neighbour& one : walk.predecessors(run, position)) {
+    if (!one.binding) continue;
+    const Ticks waited = run.timeline.start[position] - one.arrival;
+    const std::string who = story_name(run, one.position);
+    text = one.link == Link::Queue
+               ? fmt::format("Starts when its rank is through with {}.", who)
+               : fmt::format("Starts when the {} of {} is there, at {}.", name_of(one.link), who,
+                             duration_text(one.arrival, run.timeline.unit));
+    if (waited > 0)
+      text += fmt::format(" Its rank is busy for {} more.", duration_text(waited, run.timeline.unit));
+  }
+  if (text.empty()) text = "Waits for nothing.";
+  if (extras.slack)
+    text += *extras.slack == 0 ? " On the critical path: the step ends later with it."
+                               : fmt::format(" It may start {} later without delaying the step.",
+                                             duration_text(*extras.slack, run.timeline.unit));
+  return text;
+}
+
 void write_names(io::JsonWriter& out, const Session& session, const std::vector<DetailLine>& lines) {
   out.array();
   for (const DetailLine& line : lines)
@@ -97,7 +169,12 @@ Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t posit
   const Ticks end = run.timeline.end[position];
   const Rank rank = rank_at(run, position);
   Details out;
-  out.title = fmt::format("{} on rank {}", to_text(op), rank.value());
+  out.title = story_name(run, position);
+  out.line = fmt::format("{} \u00b7 rank {}", span_text(run, start, end), rank.value());
+  if (run.timeline.steps > 1) out.line += fmt::format(", step {}", step_at(run, position));
+  out.sentence = op_sentence(run, walk, position, extras);
+  out.chain =
+      chain_lines(run, chain_from(run, walk, walk.back(run, position), run.span().start, kMostBehindOp));
   const auto add = [&](const char* name, std::string value) {
     if (!value.empty()) out.facts.push_back({name, std::move(value)});
   };
@@ -133,7 +210,11 @@ Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t posit
 Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& gap) {
   const GapCause cause = cause_of(walk, run, gap);
   Details out;
-  out.title = fmt::format("gap {} of rank {}", gap.span, gap.rank.value());
+  out.title = fmt::format("Gap on rank {} of {}", gap.rank.value(), run.title);
+  out.line = fmt::format("{} \u00b7 {}", span_text(run, cause.span.start, cause.span.end),
+                         name_of(cause.span.cause));
+  if (cause.producer != OpWalk::kNone && cause.explains)
+    out.chain = chain_lines(run, chain_from(run, walk, cause.producer, cause.span.start, kMostBehindGap));
   out.sentence = to_text(cause, run);
   out.facts.push_back({"cause", std::string(name_of(cause.span.cause))});
   out.facts.push_back({"length", time_text(run, cause.span.end - cause.span.start)});
@@ -157,7 +238,7 @@ Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& ga
 }
 
 std::string to_text(const Details& details) {
-  std::string text = details.title + "\n";
+  std::string text = details.title + "\n" + details.line + "\n";
   if (!details.sentence.empty()) text += details.sentence + "\n";
   const auto add = [&](const std::vector<DetailLine>& lines, const char* heading) {
     for (const DetailLine& line : lines) text += fmt::format("{}{}\t{}\n", heading, line.name, line.value);
@@ -263,7 +344,9 @@ void DetailsPart::write_state(const Session& session, io::JsonWriter& out) const
   for (const DetailLine& line : details_->facts) facts[line.name] = line.value;
   out.object().member("facts", facts);
   write_names(out.key("predecessors"), session, details_->predecessors);
-  out.member("sentence", details_->sentence);
+  out.member("line", details_->line).member("sentence", details_->sentence).key("chain").array();
+  for (const ChainLine& line : details_->chain) out.text(line.name);
+  out.close();
   write_names(out.key("successors"), session, details_->successors);
   out.member("title", details_->title).close();
 }

@@ -26,11 +26,23 @@ struct DetailLine {
   bool strong = false;
 };
 
+/// One of the ops that led to where the selection is.
+struct ChainLine {
+  OpKind kind = OpKind::Forward;
+  std::string name;   ///< "B 0 of stage 1"; "4 more" where ops are left out
+  std::string value;  ///< "ends 288.2 ms"
+  std::optional<OpRef> op = {};
+};
+
 struct Details {
-  /// "3B7 on rank 2", "gap 4 of rank 1".
+  /// "B 7 of stage 3", "Gap on rank 0 of 1f1b".
   std::string title;
-  /// Says what a gap waited for and what would help; "" for an op.
+  /// How long, when and why, in one line: "175 ms, 113.6 ms to 288.6 ms \u00b7 warm-up".
+  std::string line;
+  /// What it waits for, and what would help.
   std::string sentence;
+  /// Backward in time: what it waits for, what that waited for, to where the waiting begins.
+  std::vector<ChainLine> chain;
   std::vector<DetailLine> facts;
   std::vector<DetailLine> predecessors;
   std::vector<DetailLine> successors;
@@ -56,13 +68,16 @@ struct OpExtras {
 [[nodiscard]] OpExtras memory_around(const std::vector<MemoryStep>& curve, const QueueEffect& effect,
                                      Ticks start, Ticks end);
 
+/// Ops of a chain that are listed; of longer ones the middle is left out.
+inline constexpr std::size_t kMostInChain = 5;
+
 class DetailsPart : public Part {
  public:
   explicit DetailsPart(Session&) {}
   /// Null while nothing is selected, or the index of a large run is being made.
   [[nodiscard]] const Details* current(Session& session);
   [[nodiscard]] std::string_view state_key() const override { return "details"; }
-  /// {"title", "sentence", "facts": {name: value}, "predecessors": ["2/2B7", ...], "successors": [...]}, or null.
+  /// {"title", "line", "sentence", "chain": ["B 0 of stage 1", ...], "facts": {name: value}, "predecessors": ["2/2B7", ...], "successors": [...]}, or null.
   void write_state(const Session& session, io::JsonWriter& out) const override;
   bool update(Session& session) override;
 
