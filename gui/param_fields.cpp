@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -74,6 +76,21 @@ void draw_text(Ui& ui, const std::string& id, const io::Key& key, const std::str
   else
     typing.erase(id);
   if (finished) typing.erase(id);
+}
+
+/// Up to where the knobs of the shape go; larger numbers are typed.
+int end_of_knob(const io::Key& key) {
+  return key.path == "ranks" ? 256 : key.path == "microbatches" ? 1024 : 0;
+}
+
+/// Below its field: the same number by hand, as far to double it anywhere.
+void draw_knob(Ui& ui, const io::Key& key) {
+  const int value = number_in<int>(look_of(ui, key).shown).value_or(1);
+  const double most = std::log(static_cast<double>(end_of_knob(key)));
+  double share = std::log(static_cast<double>(std::max(value, 1))) / most;
+  if (!knob(ui, field_id(key) + "/knob", share, "Drag: the picture follows")) return;
+  const auto wanted = static_cast<int>(std::lround(std::exp(share * most)));
+  if (wanted != value) assign(ui, key.path, std::to_string(wanted));
 }
 
 void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
@@ -182,7 +199,8 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
 /// What a key is called. It cannot be too long for its place: then it is cut, and the help says it.
 void draw_label(Ui& ui, const io::Key& key, float width, const std::string& help) {
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(fitted(label_of(key), width - (help.empty() ? 4 : 2 * kSign) * ui.skin.scale).c_str());
+  ImGui::TextUnformatted(
+      fitted(label_of(key), width - (help.empty() ? 4 : 2 * kSign) * ui.skin.scale).c_str());
   note_item(ui, field_id(key) + "/label");
   explain(help);
 }
@@ -256,6 +274,10 @@ void draw_field(Ui& ui, const io::Key& key, int stages) {
   draw_signs(ui, key, stages, hovered, at.x + left);
   ImGui::SetNextItemWidth(field);
   draw_widget(ui, key, stages, help);
+  if (end_of_knob(key) == 0) return;
+  ImGui::SetCursorScreenPos(ImVec2(at.x + left, ImGui::GetCursorScreenPos().y - 3 * ui.skin.scale));
+  ImGui::SetNextItemWidth(field);
+  draw_knob(ui, key);
 }
 
 }  // namespace pipeloom::gui

@@ -18,18 +18,6 @@ void draw_ghost(const Ui& ui, const ChartLayout& layout, Ticks time, const Box& 
                  1.5F * ui.skin.scale);
 }
 
-/// The rows of a run that are in sight.
-Box rows_of(const ChartLayout& layout, std::uint64_t run) {
-  Box all{layout.plot.x0, layout.plot.y1, layout.plot.x1, layout.plot.y0};
-  for (const ChartRow& row : layout.rows) {
-    if (layout.blocks[row.block].run->id != run || !layout.is_visible(row)) continue;
-    const Box box = layout.clipped(row, row.all);
-    all.y0 = std::min(all.y0, box.y0);
-    all.y1 = std::max(all.y1, box.y1);
-  }
-  return all;
-}
-
 void draw_op(const Ui& ui, const ChartLayout& layout, const OpRef& op, Ticks old_end, ImDrawList& draw) {
   const auto box = layout.rect_of(op);
   if (!box) return;
@@ -40,9 +28,18 @@ void draw_op(const Ui& ui, const ChartLayout& layout, const OpRef& op, Ticks old
   draw_ghost(ui, layout, old_end, {box->x0, box->y0 - reach, box->x1, box->y1 + reach}, draw);
 }
 
+void note_end(Ui& ui, const ChartLayout& layout) {
+  if (!ui.items.recording() || !ui.session.selection.op) return;
+  const auto box = layout.rect_of(*ui.session.selection.op);
+  if (!box) return;
+  const auto x = static_cast<float>(box->x1);
+  ui.items.add("chart/end", {x - 2, static_cast<float>(box->y0), x, static_cast<float>(box->y1)});
+}
+
 }  // namespace
 
-void draw_what_if(const Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
+void draw_what_if(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
+  note_end(ui, layout);
   const auto& pointer = ui.session.part<PointerPart>();
   const auto& what_if = ui.session.part<WhatIf>();
   if (pointer.edge || pointer.drag == PointerPart::Drag::Edge)
@@ -51,7 +48,7 @@ void draw_what_if(const Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
   const WhatIf::Shown shown = what_if.shown(ui.session);
   if (!shown.op) return;
   draw_op(ui, layout, *shown.op, shown.old_end, draw);
-  const Box rows = rows_of(layout, shown.op->run);
+  const Box rows = layout.rows_of(shown.op->run);
   if (!rows.empty()) draw_ghost(ui, layout, shown.old_span_end, rows, draw);
   if (pointer.drag != PointerPart::Drag::Edge) return;
   ImGui::BeginTooltip();

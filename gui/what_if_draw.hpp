@@ -9,7 +9,7 @@
 
 namespace pipeloom::gui {
 
-/// The pointer's shape over an op's end; while one is dragged, where op and run ended before, and a text at the pointer.
-void draw_what_if(const Ui& ui, const ChartLayout& layout, ImDrawList& draw);
+/// The selected op's end is the item "chart/end". The pointer's shape over an op's end; while one is dragged, where op and run ended before, and a text at the pointer.
+void draw_what_if(Ui& ui, const ChartLayout& layout, ImDrawList& draw);
 
 }  // namespace pipeloom::gui

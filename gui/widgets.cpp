@@ -256,6 +256,31 @@ bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, 
   return value != before;
 }
 
+bool knob(Ui& ui, std::string_view id, double& share, std::string_view help) {
+  const PushedId pushed(id);
+  const float radius = 5 * ui.skin.scale;
+  const float width = std::max(ImGui::CalcItemWidth(), 4 * radius);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton("##knob", ImVec2(width, 2 * radius + 2 * ui.skin.scale));
+  const float left = at.x + radius;
+  const float length = width - 2 * radius;
+  bool changed = false;
+  if (ImGui::IsItemActive()) {
+    const double wanted = std::clamp((ImGui::GetIO().MousePos.x - left) / length, 0.0F, 1.0F);
+    changed = wanted != share;
+    share = wanted;
+  }
+  const float middle = at.y + radius + ui.skin.scale;
+  const float x = left + length * static_cast<float>(std::clamp(share, 0.0, 1.0));
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  draw.AddRectFilled(ImVec2(left, middle - ui.skin.scale), ImVec2(left + length, middle + ui.skin.scale),
+                     ui.skin.line, ui.skin.scale);
+  const bool lit = ImGui::IsItemHovered() || ImGui::IsItemActive();
+  draw.AddCircleFilled(ImVec2(x, middle), lit ? radius : 0.8F * radius, ui.skin.accent);
+  finish(ui, id, help);
+  return changed;
+}
+
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
             std::string_view help) {
   const PushedId pushed(id);

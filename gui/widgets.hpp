@@ -45,6 +45,8 @@ bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, boo
                  std::string_view help = {});
 /// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; the text itself where it fits.
 [[nodiscard]] std::string fitted(std::string_view text, float width);
+/// A line with a knob, as wide as the next item would be, 0 at its left end and 1 at its right; true when the share changed.
+bool knob(Ui& ui, std::string_view id, double& share, std::string_view help = {});
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
             std::string_view help = {});
 /// True when another entry was chosen; `chosen` is its index. Entries are items too: "id:entry".

@@ -12,6 +12,7 @@
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
+#include "gui/refused_edit_draw.hpp"
 #include "gui/what_if_draw.hpp"
 #include "gui/widgets.hpp"
 #include "sim/kinds.hpp"
@@ -224,6 +225,7 @@ void ChartView::draw(Ui& ui) {
                   draw);
   draw_drag(ui, layout, draw);
   draw_what_if(ui, layout, draw);
+  draw_refused_edit(ui, layout, draw);
   draw_invitation(ui, area, draw);
   note_items(ui, layout);
   explain_hit(ui);

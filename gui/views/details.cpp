@@ -113,22 +113,23 @@ void draw_what_if_card(Ui& ui, const Details& details) {
   const Ticks before = what_if.held() ? what_if.shown(ui.session).old_duration
                                       : run.timeline.end[op->op] - run.timeline.start[op->op];
   const Ticks now = what_if.held() ? what_if.shown(ui.session).duration : before;
-  double value = static_cast<double>(now) / per;
+  const double value = static_cast<double>(now) / per;
   const double most = 2 * std::max(static_cast<double>(before) / per, 1e-3);
   ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
   ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 6 * ui.skin.scale);
   const float height = 3 * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
-  ImGui::BeginChild("what if", ImVec2(0, height), ImGuiChildFlags_Border, ImGuiWindowFlags_NoScrollbar);
+  ImGui::BeginChild("what if", ImVec2(0, height), true, ImGuiWindowFlags_NoScrollbar);
   ImGui::TextUnformatted(
       fmt::format("What if {} took", scope_text(run, op->op, CostScope::StageKind)).c_str());
   ImGui::SetNextItemWidth(-1);
+  double share = value / most;
   const bool moved =
-      slider(ui, "details/what-if", value, 0, most, "",
-             "Another time for this kind on this stage; the picture follows, Ctrl+Z brings yours back");
+      knob(ui, "details/what-if", share,
+           "Another time for this kind on this stage; the picture follows, Ctrl+Z brings yours back");
   const bool active = ImGui::IsItemActive();
   const bool ended = ImGui::IsItemDeactivated();
   if (moved && (what_if.held() || what_if.begin(ui.session, *op)))
-    what_if.stretch(ui.session, value * per - static_cast<double>(before),
+    what_if.stretch(ui.session, share * most * per - static_cast<double>(before),
                     most * per / std::max(1.0F, ImGui::GetContentRegionAvail().x), CostScope::StageKind);
   if (ended && !active) what_if.release(ui.session);
   const Ticks step = run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : run.span().length();

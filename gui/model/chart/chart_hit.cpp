@@ -186,6 +186,17 @@ Strip part_of(const Strip& strip, std::size_t part, std::size_t count) {
   return {strip.y + each * static_cast<double>(part), each};
 }
 
+Box ChartLayout::rows_of(std::uint64_t run) const {
+  Box seen{plot.x0, plot.y1, plot.x1, plot.y0};
+  for (const ChartRow& row : rows) {
+    if (blocks[row.block].run->id != run || !is_visible(row)) continue;
+    const Box box = clipped(row, row.all);
+    seen.y0 = std::min(seen.y0, box.y0);
+    seen.y1 = std::max(seen.y1, box.y1);
+  }
+  return seen;
+}
+
 HeaderButtons ChartLayout::header_buttons(const ChartRow& row) const {
   // Thin rows have no room for them.
   const double side = 15 * scale;

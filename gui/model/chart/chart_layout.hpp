@@ -183,6 +183,9 @@ struct ChartLayout {
   /// What of a strip of `row` is inside the plot.
   [[nodiscard]] Box clipped(const ChartRow& row, const Strip& strip) const;
 
+  /// All rows of a run that are in sight, empty if none is.
+  [[nodiscard]] Box rows_of(std::uint64_t run) const;
+
   /// The buttons of a row's header; their boxes are empty where the row is too thin.
   [[nodiscard]] HeaderButtons header_buttons(const ChartRow& row) const;
 

@@ -7,8 +7,9 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/select.hpp"
-#include "gui/model/panels/notes.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/edit/what_if.hpp"
+#include "gui/model/panels/notes.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 
@@ -96,6 +97,8 @@ void select_run(Session& session, std::string_view text) {
 void clear(Session& session, std::string_view) {
   if (auto& what_if = session.part<WhatIf>(); what_if.held())
     what_if.cancel(session);
+  else if (auto& editor = session.part<ScheduleEditor>(); !editor.refusal().empty())
+    editor.undo(session);
   else if (session.range)
     session.range.reset();
   else

@@ -254,10 +254,39 @@ void ScheduleEditor::take(Session& session, EditOutcome outcome) {
   outcome_ = std::move(outcome);
   if (outcome_.run && outcome_.run->id != shown_) show(session, outcome_.run);
   session.analyse(std::exchange(outcome_.shown, {}));
+  find_refused(session);
   if (!outcome_.problem.empty())
     session.say(outcome_.problem, MessageKind::Problem);
   else if (!outcome_.diagnostics.empty())
     session.say(outcome_.diagnostics.front().message, MessageKind::Problem);
+}
+
+std::string ScheduleEditor::refusal() const {
+  if (!editing() || hangs(outcome_.diagnostics)) return "";
+  std::string why = outcome_.problem;
+  if (!outcome_.diagnostics.empty()) why = outcome_.diagnostics.front().message;
+  if (why.empty()) return "";
+  constexpr std::string_view kWord = "error: ";
+  if (why.starts_with(kWord)) why.erase(0, kWord.size());
+  return why + "\nThe picture is that of the order before. Esc or Ctrl+Z takes the edit back.";
+}
+
+/// What is missing stands in the picture still; the rest has a name.
+void ScheduleEditor::find_refused(const Session& session) {
+  constexpr std::size_t kMost = 16;
+  refused_ops_.clear();
+  const OpenRun* open = session.find_run(shown_);
+  if (open == nullptr || refusal().empty()) return;
+  std::vector<Op> named;
+  for (const auto& [rank, op] : edits_->removed_weights()) named.push_back(op);
+  for (const Diagnostic& diagnostic : outcome_.diagnostics)
+    if (!diagnostic.code.starts_with("missing") && diagnostic.code != "idle-rank" &&
+        diagnostic.code != "more")
+      named.push_back(diagnostic.op.with_joined(false));
+  const auto ops = open->run->schedule->ops();
+  for (std::size_t i = 0; i < std::min(named.size(), kMost); ++i)
+    if (const auto found = std::find(ops.begin(), ops.end(), named[i]); found != ops.end())
+      refused_ops_.push_back({shown_, static_cast<std::size_t>(found - ops.begin())});
 }
 
 /// In the place of the run that edits change. show_live() keeps view and selection; the configuration's own run, if that is another one,
@@ -299,7 +328,9 @@ void ScheduleEditor::write_state(const Session& session, io::JsonWriter& out) co
       .member("dragging", dragging())
       .member("valid", editing() && outcome_.diagnostics.empty() && outcome_.problem.empty())
       .member("hangs", hangs(outcome_.diagnostics))
-      .member("problem", outcome_.problem);
+      .member("problem", outcome_.problem)
+      .member("refusal", refusal())
+      .member("refused", refused_ops_.size());
   out.key("diagnostics").array();
   for (const Diagnostic& diagnostic : outcome_.diagnostics) out.text(diagnostic.code);
   out.close();

@@ -103,6 +103,11 @@ class ScheduleEditor : public Part, public Undoable {
   [[nodiscard]] const EditOutcome& outcome() const { return outcome_; }
   [[nodiscard]] bool pending() const { return editing() && outcome_.revision != revision_; }
 
+  /// Why the queues as they are now are no schedule, and the way back; "" where they are one, or one that hangs, which shows how far it gets.
+  [[nodiscard]] std::string refusal() const;
+  /// The ops that it is about, in the picture that stays; some of many.
+  [[nodiscard]] const std::vector<OpRef>& refused_ops() const { return refused_ops_; }
+
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "edit"; }
   void write_state(const Session& session, io::JsonWriter& out) const override;
@@ -124,6 +129,7 @@ class ScheduleEditor : public Part, public Undoable {
   void evaluate(Session& session);
   void take(Session& session, EditOutcome outcome);
   void show(Session& session, const RunPtr& run);
+  void find_refused(const Session& session);
 
   std::unique_ptr<QueueEdits> edits_;
   RunPtr before_;
@@ -131,6 +137,7 @@ class ScheduleEditor : public Part, public Undoable {
   std::uint64_t shown_ = 0;
   std::uint64_t revision_ = 0;
   EditOutcome outcome_;
+  std::vector<OpRef> refused_ops_;
   std::optional<Drag> drag_;
 };
 
