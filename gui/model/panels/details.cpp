@@ -109,6 +109,7 @@ std::string op_sentence(const RunModel& run, const OpWalk& walk, std::size_t pos
                              duration_text(one.arrival, run.timeline.unit));
     if (waited > 0)
       text += fmt::format(" Its rank is busy for {} more.", duration_text(waited, run.timeline.unit));
+    break;
   }
   if (text.empty()) text = "Waits for nothing.";
   if (extras.slack)
