@@ -117,7 +117,7 @@ void draw_what_if_card(Ui& ui, const Details& details) {
   const double most = 2 * std::max(static_cast<double>(before) / per, 1e-3);
   ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
   ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 6 * ui.skin.scale);
-  const float height = 3 * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
+  const float height = 2.4F * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
   ImGui::BeginChild("what if", ImVec2(0, height), true, ImGuiWindowFlags_NoScrollbar);
   ImGui::TextUnformatted(
       fmt::format("What if {} took", scope_text(run, op->op, CostScope::StageKind)).c_str());
@@ -143,7 +143,7 @@ void draw_what_if_card(Ui& ui, const Details& details) {
 void draw_sensitivity(Ui& ui) {
   const auto& found = ui.session.part<SensitivityModel>().found();
   if (found.empty()) return;
-  heading(ui, "A step shorter by, if this were 1 % faster");
+  heading(ui, "1 % faster shortens the step by");
   for (const Sensitivity& one : found)
     draw_row(ui, name_of(one.what), fmt::format("{:.2f} %", 100 * one.gain));
   note_item(ui, "details/sensitivity");
