@@ -13,6 +13,8 @@
 #include "sim/draw/palette.hpp"
 #include "sim/memory.hpp"
 #include "study/explain/shown/explain_table.hpp"
+#include "study/report/metric.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -23,9 +25,8 @@ constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleC
 std::string value_text(const study::MetricRow& row, double value, const RunModel* run, TimeUnit unit) {
   if (row.unit == study::Unit::Bytes && run != nullptr && run->memory)
     return memory_cell(*run->memory, static_cast<Bytes>(value));
-  if (row.unit == study::Unit::Time)
-    return fmt::format("{:.6g}", value / static_cast<double>(ticks_per(unit)));
-  if (row.unit == study::Unit::Ratio) return fmt::format("{:.2f}%", 100 * value);
+  if (row.unit == study::Unit::Time) return study::time_text(TickSum(static_cast<Ticks>(value)), unit);
+  if (row.unit == study::Unit::Ratio) return fmt::format("{:.1f} %", 100 * value);
   return fmt::format("{:.6g}", value);
 }
 
@@ -45,15 +46,19 @@ void draw_value(Ui& ui, const study::MetricRow& row, std::size_t run, std::uint6
   if (run == 0 || !relative) return;
   ImGui::SameLine();
   ImGui::PushStyleColor(ImGuiCol_Text, colour_of(ui.skin, row.better, *relative));
-  ImGui::TextUnformatted(fmt::format("{:+.1f}%", 100 * *relative).c_str());
+  // Of ratios the difference counts, in points: a share of a share says nothing.
+  const bool points = row.unit == study::Unit::Ratio && row.values[0].has_value();
+  const double shown = points ? *row.values[run] - *row.values[0] : *relative;
+  ImGui::TextUnformatted(fmt::format("{:+.1f}{}", 100 * shown, points ? " points" : " %").c_str());
   ImGui::PopStyleColor();
 }
 
 void draw_metrics(Ui& ui, const ComparisonResult& result) {
-  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
                                      ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit |
                                      ImGuiTableFlags_NoSavedSettings;
-  const float height = ImGui::GetTextLineHeightWithSpacing() * static_cast<float>(result.metrics.size() + 2);
+  const float height = (ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y + 1) *
+                       static_cast<float>(result.metrics.size() + 2);
   if (!ImGui::BeginTable("metrics", static_cast<int>(result.runs.size()) + 1, kFlags, ImVec2(0, height)))
     return;
   ImGui::TableSetupScrollFreeze(1, 1);
@@ -63,7 +68,9 @@ void draw_metrics(Ui& ui, const ComparisonResult& result) {
   for (const study::MetricRow& row : result.metrics) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(row.name.data(), row.name.data() + row.name.size());
+    const study::Metric* metric = study::metric_named(row.name);
+    const std::string_view label = metric == nullptr ? std::string_view(row.name) : metric->label;
+    ImGui::TextUnformatted(label.data(), label.data() + label.size());
     for (std::size_t run = 0; run < result.runs.size(); ++run)
       draw_value(ui, row, run, result.runs[run], result.unit);
   }
@@ -91,7 +98,7 @@ void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, TickSum most) {
       ImGui::GetWindowDrawList()->AddText(ImVec2(x + 3, at.y), ui.skin.text, name.data(),
                                           name.data() + name.size());
     x += part;
-    help += fmt::format("{}{}: {:.1f}%", help.empty() ? "" : "\n", name,
+    help += fmt::format("{}{}: {:.1f} %", help.empty() ? "" : "\n", name,
                         100.0 * share_of(ticks, causes.total.total()));
   }
   explain(help);
@@ -109,7 +116,7 @@ void draw_causes(Ui& ui, const ComparisonResult& result) {
 
 /// Where the difference between the baseline and a measured run comes from.
 void draw_explanation(Ui& ui, const study::explain::Explanation& explanation) {
-  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV |
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
                                      ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit |
                                      ImGuiTableFlags_NoSavedSettings;
   if (explanation.causes.empty()) return;
