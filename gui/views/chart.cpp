@@ -8,12 +8,11 @@
 #include <optional>
 
 #include "gui/chart_draw.hpp"
+#include "gui/edit_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
-#include "gui/refused_edit_draw.hpp"
-#include "gui/what_if_draw.hpp"
 #include "gui/widgets.hpp"
 #include "sim/kinds.hpp"
 
