@@ -59,9 +59,13 @@ void export_dialog(Ui& ui) {
   if (ui.session.runs.size() > 1)
     (void)checkbox(ui, "export/active", "Only the active run", part.options.active_only,
                    "Else a picture has every run on screen; tables are always of the active one");
+  (void)checkbox(ui, "export/marks", "With marks and the cursor", part.options.with_marks,
+                 "Lines at their times; notes stand below the picture");
   draw_size(ui, part.options.size);
   draw_theme(ui, part.options);
   (void)live_text_field(ui, "export/caption", part.options.caption, "Caption below the picture");
+  if (ui.session.active_run() != nullptr)
+    muted_text(ui, "A picture shows: " + picture_content(ui.session, part.options));
   const bool replaces = is_there(part.path);
   if (button(ui, "export/write", replaces ? "Replace" : "Write",
              replaces ? "There is a file of this name: it would be lost" : ""))

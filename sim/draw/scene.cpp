@@ -48,7 +48,11 @@ Scene SceneBuilder::build() && {
   choose_ranks();
   choose_range();
   if (options_.show_memory) measure_memory_curves();
-  if (!options_.caption.empty()) captions_.push_back(options_.caption);
+  for (std::size_t at = 0; at < options_.caption.size();) {
+    const std::size_t end = std::min(options_.caption.find('\n', at), options_.caption.size());
+    captions_.push_back(options_.caption.substr(at, end - at));
+    at = end + 1;
+  }
   lay_out();
   if (shows_memory() && measure_.memory_height <= 0) {
     leave_memory_out();
@@ -68,6 +72,7 @@ Scene SceneBuilder::build() && {
   add_ops();
   if (options_.show_critical_path) add_critical_path();
   if (shows_memory()) add_memory();
+  add_marked_times();
   add_rank_labels();
   add_axis();
   return std::move(scene_);

@@ -41,6 +41,8 @@ enum class Role : std::uint8_t {
   MemoryLine,
   MemoryLimit,
   MemoryPeak,
+  Mark,
+  Cursor,
   Label,
   Legend,
   Title
@@ -166,7 +168,12 @@ struct SceneOptions {
   const MemoryModel* memory = nullptr;
 
   std::string title = {};
-  /// Small print below the axis.
+  /// At the end of the title's line, the most important one first: where room is short, the last ones go.
+  std::vector<std::string> results = {};
+  /// Vertical lines through all rows, where they are in the range.
+  std::vector<Ticks> marks = {};
+  std::optional<Ticks> cursor = {};
+  /// Small print below the axis; '\n' separates lines.
   std::string caption = {};
   /// Hover texts are written for at most this many visible ops, else for none.
   std::size_t max_titles = 4000;

@@ -98,6 +98,8 @@ class SceneBuilder {
   void add_axis();
   void add_rank_labels();
   void add_title_text();
+  void add_results(double from);
+  void add_marked_times();
 
   // Shapes.
   void text(double x, double y, double size, std::string words, Colour colour, Align align, Role role,

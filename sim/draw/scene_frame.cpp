@@ -11,6 +11,7 @@
 #include "sim/base/number_text.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
+#include "sim/draw/tokens.hpp"
 #include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 
@@ -176,6 +177,33 @@ void SceneBuilder::add_title_text() {
   if (options_.title.empty()) return;
   text(scene_.time.x, measure_.margin + 0.8 * measure_.title_size, measure_.title_size, options_.title,
        surface_.text, Align::Start, Role::Title, true);
+  constexpr double kBolder = 1.1;
+  add_results(scene_.time.x + kBolder * text_width(options_.title, measure_.title_size) + kItemGap);
+}
+
+/// As many results as there is room for behind the title, which ends at `from`.
+void SceneBuilder::add_results(double from) {
+  const double right = scene_.time.x + scene_.time.width;
+  std::string words;
+  for (const std::string& result : options_.results) {
+    const std::string longer = words.empty() ? result : words + " \u00b7 " + result;
+    if (from + text_width(longer, measure_.label_size) > right) break;
+    words = longer;
+  }
+  if (words.empty()) return;
+  text(right, measure_.margin + 0.8 * measure_.title_size, measure_.label_size, std::move(words),
+       surface_.muted, Align::End, Role::Title);
+}
+
+void SceneBuilder::add_marked_times() {
+  const Colour accent = tokens_of(options_.theme).accent;
+  const auto line = [&](Ticks time, bool dashed, Role role) {
+    if (time < scene_.time.range.start || time > scene_.time.range.end) return;
+    const double x = scene_.time.x_of(time);
+    scene_.shapes.emplace_back(Line{x, measure_.plot_top, x, plot_bottom(), accent, 1, dashed, role});
+  };
+  for (const Ticks mark : options_.marks) line(mark, true, Role::Mark);
+  if (options_.cursor) line(*options_.cursor, false, Role::Cursor);
 }
 
 void SceneBuilder::add_grid() {

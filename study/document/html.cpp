@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/text_tools.hpp"
+#include "sim/draw/tokens.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::study::page {
@@ -81,33 +82,6 @@ namespace {
 using draw::Colour;
 using draw::Theme;
 
-/// What the pictures' surfaces lack.
-struct PageColours {
-  Colour ground;  ///< behind everything
-  Colour accent;  ///< focus and what can be pressed
-  Colour good;
-  Colour bad;
-  Colour warning;
-};
-constexpr PageColours kLight = {
-    .ground = {0xfa, 0xfb, 0xfc},
-    .accent = {0x0b, 0x5c, 0xad},
-    .good = {0x0f, 0x6b, 0x38},
-    .bad = {0xb0, 0x1c, 0x24},
-    .warning = {0x7d, 0x52, 0x00},
-};
-constexpr PageColours kDark = {
-    .ground = {0x0f, 0x11, 0x15},
-    .accent = {0x79, 0xb8, 0xff},
-    .good = {0x5f, 0xd0, 0x8a},
-    .bad = {0xff, 0x8a, 0x8f},
-    .warning = {0xf0, 0xb4, 0x4c},
-};
-
-const PageColours& page_colours(Theme theme) {
-  return theme == Theme::Light ? kLight : kDark;
-}
-
 void add_colour(std::string& out, std::string_view name, Colour colour) {
   out += fmt::format("--{}:{};", name, to_hex(colour));
 }
@@ -119,10 +93,10 @@ void add_class(std::string& out, std::string_view name, Colour colour) {
 /// Variables and colour classes of one theme.
 std::string theme_rules(Theme theme) {
   const draw::Surface& surface = draw::surface_of(theme);
-  const PageColours& page = page_colours(theme);
+  const draw::Tokens& tokens = draw::tokens_of(theme);
   std::string out = fmt::format(":root{{color-scheme:{};", theme == Theme::Light ? "light" : "dark");
-  add_colour(out, "ground", page.ground);
-  add_colour(out, "card", surface.background);
+  add_colour(out, "ground", tokens.ground);
+  add_colour(out, "card", tokens.panel);
   add_colour(out, "row", surface.row);
   add_colour(out, "grid", surface.grid);
   add_colour(out, "axis", surface.axis);
@@ -132,10 +106,10 @@ std::string theme_rules(Theme theme) {
   add_colour(out, "limit", surface.memory_limit);
   add_colour(out, "memory-line", surface.memory_line);
   add_colour(out, "memory-fill", surface.memory_fill);
-  add_colour(out, "accent", page.accent);
-  add_colour(out, "good", page.good);
-  add_colour(out, "bad", page.bad);
-  add_colour(out, "warning", page.warning);
+  add_colour(out, "accent", tokens.accent);
+  add_colour(out, "good", tokens.good);
+  add_colour(out, "bad", tokens.bad);
+  add_colour(out, "warning", tokens.warning);
   out += '}';
   for (const OpKind kind : kAllOpKinds)
     for (int shades = 1; shades <= 4; ++shades)
@@ -152,7 +126,7 @@ std::string theme_rules(Theme theme) {
 constexpr std::string_view kPage = R"(
 *,*::before,*::after{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
-body{margin:0;background:var(--ground);color:var(--text);font:15px/1.5 system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,"Liberation Sans","DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums}
+body{margin:0;background:var(--ground);color:var(--text);font:15px/1.5 Inter,system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,"Liberation Sans","DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums}
 header,main,footer{max-width:1360px;margin:0 auto;padding:0 24px}
 header{padding-top:28px}
 h1{font-size:26px;line-height:1.25;margin:0;letter-spacing:-.01em;overflow-wrap:anywhere}

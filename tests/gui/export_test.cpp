@@ -4,8 +4,14 @@
 #include <string>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/chart/chart_colours.hpp"
+#include "gui/model/chart/chart_part.hpp"
+#include "gui/model/draw/chart_list.hpp"
 #include "gui/model/session/command.hpp"
+#include "sim/draw/tokens.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/kinds.hpp"
+#include "study/document/html.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 #include "support/window_scenes.hpp"
@@ -105,6 +111,74 @@ TEST_CASE("a picture has all runs on screen on one time scale, in the window's c
   REQUIRE(alone.stack.size() == 1);
   CHECK(alone.stack[0].run == session.runs[1].run);
   CHECK(alone.stack[0].scene.range == Span{0, 3 * kOne});
+}
+
+TEST_CASE("a picture has marks with their notes, the cursor, and what runs come to") {
+  const Folder folder;
+  Session session;
+  test::open_in(session, test::run_of(kTwoRanks));
+  test::open_in(session, test::run_of("0F0 0B0"));
+  session.active = 0;
+  session.marks = {{2 * kOne, "first bubble", false}, {8 * kOne, "", false}, {20 * kOne, "far away", false}};
+  session.part<ChartPart>().cursor = 3.0 * kOne;
+  CHECK(picture_content(session, {}) == "2 runs, 0 units to 9 units, light, 2 marks, cursor");
+  const ExportJob job = export_job(session, {});
+  for (const ExportJob::Run& run : job.stack) {
+    CHECK(run.scene.marks == std::vector<Ticks>{2 * kOne, 8 * kOne});
+    CHECK(run.scene.cursor == 3 * kOne);
+    REQUIRE_FALSE(run.scene.results.empty());
+  }
+  CHECK(job.stack[0].scene.results[0].starts_with("9.0 units"));
+  CHECK(job.stack[0].scene.caption.empty());
+  CHECK(job.stack[1].scene.caption == "Mark at 2 units: first bubble\nMark at 8 units\nCursor at 3 units");
+  write_export(job, folder.file("marks.svg"), io::Overwrite::No);
+  const std::string svg = io::read_file(folder.file("marks.svg"));
+  CHECK(count(svg, ">Mark at 2 units: first bubble<") == 1);
+  CHECK(count(svg, "far away") == 0);
+  CHECK(count(svg, ">9.0 units") == 1);
+  const std::string accent = draw::to_hex(draw::tokens_of(draw::Theme::Light).accent);
+  CHECK(count(svg, accent) == 6);  // two marks and a cursor through each of two runs
+
+  // The first mark and the cursor stand at the ends of [2, 3].
+  session.view.range = {2.0 * kOne, 3.0 * kOne};
+  ExportOptions view;
+  view.view_only = true;
+  CHECK(picture_content(session, view) == "2 runs, 2 units to 3 units, light, 1 mark, cursor");
+  view.with_marks = false;
+  CHECK(picture_content(session, view) == "2 runs, 2 units to 3 units, light");
+  CHECK(export_job(session, view).stack.back().scene.caption.empty());
+}
+
+TEST_CASE("window, picture and page have one colour for each kind and each token") {
+  for (const bool dark : {false, true}) {
+    const draw::Theme theme = dark ? draw::Theme::Dark : draw::Theme::Light;
+    const draw::Tokens& tokens = draw::tokens_of(theme);
+    const ChartInk ink = make_ink(dark);
+    CHECK(ink.accent == rgba(tokens.accent));
+    CHECK(ink.good == rgba(tokens.good));
+    CHECK(ink.bad == rgba(tokens.bad));
+    CHECK(ink.background == rgba(tokens.ground));
+    std::string style = study::page::style_sheet();
+    const std::size_t second = style.find("prefers-color-scheme:dark");
+    REQUIRE(second != std::string::npos);
+    style = dark ? style.substr(second) : style.substr(0, second);
+    CHECK(count(style, "--accent:" + draw::to_hex(tokens.accent)) > 0);
+    CHECK(count(style, "--ground:" + draw::to_hex(tokens.ground)) > 0);
+    CHECK(count(style, "--card:" + draw::to_hex(tokens.panel)) > 0);
+    // The page's classes have the colours that the window's chart and a picture take.
+    for (const OpKind kind : kAllOpKinds) {
+      const draw::Colour window = gui::kind_colour("default", theme, kind, 0, 1);
+      CHECK(count(style, study::page::op_class(kind, 0, 1) + "{color:" + draw::to_hex(window)) > 0);
+    }
+    const Folder folder;
+    Session session;
+    test::open_in(session, test::run_of(kTwoRanks));
+    session.preferences.dark = dark;
+    write_export(export_job(session, {}), folder.file("kinds.svg"), io::Overwrite::No);
+    const std::string svg = io::read_file(folder.file("kinds.svg"));
+    for (const OpKind kind : {OpKind::Forward, OpKind::Backward})
+      CHECK(count(svg, draw::to_hex(gui::kind_colour("default", theme, kind, 0, 1))) > 4);
+  }
 }
 
 TEST_CASE("what a picture cannot show is said") {

@@ -12,6 +12,7 @@
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "sim/draw/axis.hpp"
+#include "sim/draw/tokens.hpp"
 #include "sim/draw/words.hpp"
 #include "study/compare/compare.hpp"
 
@@ -53,17 +54,19 @@ void ChartList::clear() {
 }
 
 ChartInk make_ink(bool dark) {
-  const draw::Surface& surface = draw::surface_of(dark ? draw::Theme::Dark : draw::Theme::Light);
+  const draw::Theme theme = dark ? draw::Theme::Dark : draw::Theme::Light;
+  const draw::Surface& surface = draw::surface_of(theme);
+  const draw::Tokens& tokens = draw::tokens_of(theme);
   ChartInk ink;
   // Figures stand on white paper, the chart of the light window beside white panels.
-  ink.background = dark ? rgba(surface.background) : rgba(0xf6, 0xf7, 0xf9);
+  ink.background = rgba(tokens.ground);
   ink.row = rgba(surface.row);
   ink.grid = rgba(surface.grid);
   ink.text = rgba(surface.text);
   ink.muted = rgba(surface.muted);
-  ink.bad = dark ? rgba(0xff, 0x7b, 0x72) : rgba(0xb0, 0x20, 0x20);
-  ink.good = dark ? rgba(95, 207, 143) : rgba(20, 110, 50);
-  ink.accent = dark ? rgba(94, 169, 255) : rgba(0, 92, 197);
+  ink.bad = rgba(tokens.bad);
+  ink.good = rgba(tokens.good);
+  ink.accent = rgba(tokens.accent);
   ink.critical = rgba(surface.critical);
   ink.memory_line = rgba(surface.memory_line);
   ink.memory_fill = rgba(surface.memory_fill);

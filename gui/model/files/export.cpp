@@ -10,6 +10,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "gui/model/chart/chart_part.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "sim/draw/scene_stack.hpp"
 #include "sim/io/pictures/pictures.hpp"
 #include "sim/kinds.hpp"
@@ -133,6 +134,52 @@ Span span_of(const Session& session, const ExportOptions& options) {
   return all;
 }
 
+/// The marks that are in a picture's range.
+std::vector<Mark> drawn_marks(const Session& session, const ExportOptions& options, Span range) {
+  std::vector<Mark> out;
+  if (!options.with_marks) return out;
+  for (const Mark& mark : session.marks)
+    if (mark.time >= range.start && mark.time <= range.end) out.push_back(mark);
+  return out;
+}
+
+/// The time cursor, where it is in a picture's range.
+std::optional<Ticks> drawn_cursor(Session& session, const ExportOptions& options, Span range) {
+  const std::optional<double>& cursor = session.part<ChartPart>().cursor;
+  if (!options.with_marks || !cursor || std::isnan(*cursor)) return std::nullopt;
+  if (*cursor < static_cast<double>(range.start) || *cursor > static_cast<double>(range.end))
+    return std::nullopt;
+  return static_cast<Ticks>(std::llround(*cursor));
+}
+
+/// The lines below a picture: its caption, then what its marks and its cursor say.
+std::string caption_of(Session& session, const ExportOptions& options, Span range) {
+  const TimeUnit unit = session.active_run()->timeline.unit;
+  std::string out = options.caption;
+  const auto add = [&](std::string_view name, Ticks time, const std::string& note) {
+    out += fmt::format("{}{} at {}{}{}", out.empty() ? "" : "\n", name, duration_text(time, unit),
+                       note.empty() ? "" : ": ", note);
+  };
+  for (const Mark& mark : drawn_marks(session, options, range)) add("Mark", mark.time, mark.note);
+  if (const auto cursor = drawn_cursor(session, options, range)) add("Cursor", *cursor, "");
+  return out;
+}
+
+/// What a run's heading in the window says at its end, a text for each number.
+std::vector<std::string> results_of(const RunModel& run, const OpenRun* baseline) {
+  std::vector<std::string> out;
+  for (const BadgePart& part : badge_parts(run, baseline == nullptr ? nullptr : baseline->run.get())) {
+    const auto group = static_cast<std::size_t>(part.group);
+    if (out.size() <= group) out.resize(group + 1);
+    out[group] += part.text;
+  }
+  constexpr std::string_view kDot = " \u00b7 ";
+  for (std::string& text : out)
+    if (text.starts_with(kDot)) text.erase(0, kDot.size());
+  std::erase(out, "");
+  return out;
+}
+
 /// The runs of a picture: all on one time scale, as in the window.
 std::vector<ExportJob::Run> export_stack(Session& session, const ExportOptions& options) {
   const Span all = span_of(session, options);
@@ -141,6 +188,12 @@ std::vector<ExportJob::Run> export_stack(Session& session, const ExportOptions& 
   for (std::size_t i = 0; i < session.runs.size() && range; ++i) {
     if (options.active_only && i != session.active) continue;
     ExportJob::Run run = export_run(session, session.runs[i].run, options, range);
+    run.scene.title = session.runs[i].title();
+    run.scene.results = results_of(*run.run, options.active_only ? nullptr : session.baseline_run());
+    if (study::same_clock(session.active_run()->timeline, run.run->timeline)) {
+      for (const Mark& mark : drawn_marks(session, options, *range)) run.scene.marks.push_back(mark.time);
+      run.scene.cursor = drawn_cursor(session, options, *range);
+    }
     const bool any = std::find(run.shown.begin(), run.shown.end(), true) != run.shown.end();
     if (any) stack.push_back(std::move(run));
   }
@@ -148,7 +201,7 @@ std::vector<ExportJob::Run> export_stack(Session& session, const ExportOptions& 
   for (ExportJob::Run& run : stack)
     if (!study::same_clock(stack.front().run->timeline, run.run->timeline))
       run.scene.title += ": " + study::clock_difference(stack.front().run->timeline, run.run->timeline);
-  stack.back().scene.caption = options.caption;
+  stack.back().scene.caption = caption_of(session, options, *range);
   return stack;
 }
 
@@ -175,6 +228,22 @@ std::string what_is_written(const Session& session, const ExportJob& job, const 
   if (!job.colours_left_out.empty())
     out += fmt::format("{}coloured by kind, as pictures have no colours of {}", out.empty() ? "" : ", ",
                        job.colours_left_out);
+  return out;
+}
+
+std::string picture_content(Session& session, const ExportOptions& options) {
+  const RunModel& run = run_to_export(session);
+  const Span all = span_of(session, options);
+  const std::optional<Span> range = options.view_only ? visible_span(session.view, all) : all;
+  if (!range) return "Nothing of the run is in view";
+  const std::size_t runs = options.active_only ? 1 : session.runs.size();
+  const std::size_t marks = drawn_marks(session, options, *range).size();
+  std::string out =
+      fmt::format("{}, {} to {}, {}", runs == 1 ? "1 run" : fmt::format("{} runs", runs), duration_text(range->start, run.timeline.unit),
+                  duration_text(range->end, run.timeline.unit),
+                  options.dark.value_or(session.preferences.dark) ? "dark" : "light");
+  if (marks > 0) out += marks == 1 ? ", 1 mark" : fmt::format(", {} marks", marks);
+  if (drawn_cursor(session, options, *range)) out += ", cursor";
   return out;
 }
 

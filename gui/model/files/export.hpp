@@ -38,6 +38,8 @@ struct ExportOptions {
   bool view_only = false;
   /// Leaves the other runs on screen out of a picture.
   bool active_only = false;
+  /// Draws marks, with their notes below the picture, and the time cursor.
+  bool with_marks = true;
   ExportSize size;
   std::string caption;
   /// No value: that of the window. Pictures for paper want light.
@@ -74,6 +76,9 @@ void write_export(const ExportJob& job, const std::string& path, io::Overwrite o
 /// What is written, where that is not plain: "3 runs", "1f1b p=4 m=8, the active one of 3 runs"; else "".
 [[nodiscard]] std::string what_is_written(const Session& session, const ExportJob& job,
                                           const std::string& path);
+
+/// What a picture will show, for who is about to write it: "2 runs, 0 ms to 41.2 ms, dark, 3 marks, cursor".
+[[nodiscard]] std::string picture_content(Session& session, const ExportOptions& options);
 
 /// The rows that are visible as a table with tabs, heading first: rank, op, start, end, duration; for the clipboard. At most `most` rows,
 /// in order of rank and start.
