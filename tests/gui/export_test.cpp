@@ -119,6 +119,7 @@ TEST_CASE("a picture has marks with their notes, the cursor, and what runs come 
   test::open_in(session, test::run_of(kTwoRanks));
   test::open_in(session, test::run_of("0F0 0B0"));
   session.active = 0;
+  session.preferences.dark = false;
   session.marks = {{2 * kOne, "first bubble", false}, {8 * kOne, "", false}, {20 * kOne, "far away", false}};
   session.part<ChartPart>().cursor = 3.0 * kOne;
   CHECK(picture_content(session, {}) == "2 runs, 0 units to 9 units, light, 2 marks, cursor");
