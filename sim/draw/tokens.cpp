@@ -3,7 +3,7 @@
 namespace pipeloom::draw {
 namespace {
 
-constexpr Tokens kLight = {
+constexpr Tokens kLightTokens = {
     .ground = {0xf6, 0xf7, 0xf9},
     .panel = {0xff, 0xff, 0xff},
     .raised = {0xee, 0xf0, 0xf3},
@@ -14,7 +14,7 @@ constexpr Tokens kLight = {
     .bad = {0xb0, 0x20, 0x20},
     .warning = {0x7d, 0x52, 0x00},
 };
-constexpr Tokens kDark = {
+constexpr Tokens kDarkTokens = {
     .ground = {0x14, 0x16, 0x1a},
     .panel = {0x1a, 0x1d, 0x22},
     .raised = {0x22, 0x26, 0x2d},
@@ -29,7 +29,7 @@ constexpr Tokens kDark = {
 }  // namespace
 
 const Tokens& tokens_of(Theme theme) {
-  return theme == Theme::Light ? kLight : kDark;
+  return theme == Theme::Light ? kLightTokens : kDarkTokens;
 }
 
 }  // namespace pipeloom::draw
