@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
@@ -41,7 +42,8 @@ class Bar {
         x_(at_.x) {}
 
   /// Where the number of the cell that follows begins, and how wide the cell is, so that bars below know their room.
-  void cell(const char* id, const std::string& label, const std::string& value, const Note& note,
+  /// True where it is clicked.
+  bool cell(const char* id, const std::string& label, const std::string& value, const Note& note,
             const std::string& help) {
     const float scale = ui_.skin.scale;
     const float value_width = width(ui_.skin.large, value);
@@ -57,11 +59,13 @@ class Bar {
     text(ui_.skin.small, left_ + value_width + 6 * scale, kValueTop + drop, note.colour, note.text);
     const float right = left_ + words + kPad * scale;
     ImGui::SetCursorScreenPos(ImVec2(x_, at_.y));
-    ImGui::InvisibleButton(id, ImVec2(std::max(right - x_, 1.0F), std::max(size_.y, 1.0F)));
+    const bool clicked =
+        ImGui::InvisibleButton(id, ImVec2(std::max(right - x_, 1.0F), std::max(size_.y, 1.0F)));
     note_item(ui_, std::string("answer/") + id);
     explain(help);
     x_ = right;
     line(x_);
+    return clicked;
   }
 
   void below(Rgba colour, const std::string& words) { text(ui_.skin.small, left_, kBelowTop, colour, words); }
@@ -123,16 +127,26 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
 }
 
-void draw_bubble(Ui& ui, Bar& bar, const RunAnswer& run) {
-  const Note note{
-      run.largest_cause ? fmt::format("largest: {}", name_of(*run.largest_cause)) : "nobody idles",
-      ui.skin.muted};
+/// Until the root is found, the phase stands for it.
+std::string largest_text(const AnswerModel& model) {
+  if (model.cause()) return "largest: " + model.cause()->text;
+  const auto& phase = model.run()->largest_cause;
+  return phase ? fmt::format("largest: {}", name_of(*phase)) : "nobody idles";
+}
+
+void draw_bubble(Ui& ui, Bar& bar, const AnswerModel& model) {
+  const RunAnswer& run = *model.run();
+  const Note note{largest_text(model), model.cause() ? ui.skin.accent : ui.skin.muted};
   std::string help = "Idle time of all ranks, as a share of ranks times makespan.";
+  if (const auto& cause = model.cause())
+    help += fmt::format("\n{} of it, {}: {}.\nA click goes there.\n\nBy phase:", share_text(cause->share),
+                        duration_text(cause->amount, run.unit), cause->what);
   const auto theme = ui.skin.dark ? draw::Theme::Dark : draw::Theme::Light;
   for (std::size_t i = 0; i < kIdleCauses; ++i)
     if (run.shares[i] > 0)
       help += fmt::format("\n{}: {} of it", name_of(static_cast<IdleCause>(i)), share_text(run.shares[i]));
-  bar.cell("bubble", "Bubble", share_text(run.bubble_ratio), note, help);
+  if (bar.cell("bubble", "Bubble", share_text(run.bubble_ratio), note, help) && model.cause())
+    run_command(ui.session, "select-cause");
   double from = 0;
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
     const double to = from + run.shares[i];
@@ -209,7 +223,7 @@ void answer(Ui& ui) {
   const RunAnswer& run = *model.run();
   draw_step(ui, bar, model);
   // What part of an unfinished step was idle means nothing.
-  if (!run.hangs) draw_bubble(ui, bar, run);
+  if (!run.hangs) draw_bubble(ui, bar, model);
   if (run.peak) draw_peak(ui, bar, *run.peak);
   if (run.gap && bar.has_room(kLeastWords)) draw_gap(ui, bar, run);
   if (!bar.has_room(0)) return;

@@ -11,7 +11,9 @@
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -19,6 +21,12 @@ namespace {
 /// In sight before they scroll.
 constexpr std::size_t kRanksInSight = 8;
 constexpr std::size_t kGapsInSight = 6;
+constexpr std::size_t kRootsInSight = 6;
+/// Under a line, for the thin bar of its share; pixels at scale 1.
+constexpr float kBarRoom = 5;
+/// Wide enough for sums and places side by side; pixels at scale 1.
+constexpr float kTwoColumns = 560;
+constexpr ImGuiTableFlags kSideBySide = ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_SizingStretchSame;
 
 constexpr IdleCause kAllCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleCause::Imbalance,
                                     IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
@@ -29,8 +37,9 @@ Rgba colour_of(const Ui& ui, IdleCause cause) {
 }
 
 void draw_metrics(Ui& ui, const CausesModel& model) {
-  if (!ImGui::BeginTable("metrics", 2, ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_SizingStretchProp))
-    return;
+  if (!ImGui::BeginTable("metrics", 2, ImGuiTableFlags_NoSavedSettings)) return;
+  ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthFixed);
+  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
   for (const MetricLine& line : model.metrics()) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
@@ -39,7 +48,7 @@ void draw_metrics(Ui& ui, const CausesModel& model) {
     ImGui::PopStyleColor();
     explain(line.help);
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(line.value.c_str());
+    wrapped_text(line.value);
     note_item(ui, "causes/metric/" + line.name);
     explain(line.help);
   }
@@ -123,6 +132,52 @@ void draw_ranks(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
   ImGui::EndChild();
 }
 
+/// What a row says: name, amount, share, and a thin bar under them.
+void draw_root(Ui& ui, const RootLine& line, std::size_t n, double most, TimeUnit unit) {
+  const float scale = ui.skin.scale;
+  const float width = std::max(ImGui::GetContentRegionAvail().x, 1.0F);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string id = std::to_string(n);
+  ImGui::PushID(static_cast<int>(n));
+  const bool chosen =
+      ImGui::Selectable("##root", false, 0, ImVec2(width, ImGui::GetTextLineHeight() + kBarRoom * scale));
+  ImGui::PopID();
+  note_item(ui, "causes/root/" + id);
+  explain(fmt::format("{}: {}.\nA click goes there", duration_text(line.amount, unit), line.what));
+  const std::string numbers =
+      fmt::format("{}   {:.1f} %", duration_text(line.amount, unit), 100 * line.share);
+  const float room = ImGui::CalcTextSize(numbers.c_str()).x;
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const std::string name = fitted(line.text, width - room - 3 * kBarRoom * scale);
+  list.AddText(at, ui.skin.text, name.c_str());
+  list.AddText(ImVec2(at.x + width - room, at.y), ui.skin.muted, numbers.c_str());
+  const float top = at.y + ImGui::GetTextLineHeight() + scale;
+  const float part = most > 0 ? static_cast<float>(line.share / most) : 0;
+  list.AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + width * part, top + 2 * scale), ui.skin.accent);
+  if (chosen) run_command(ui.session, "select-cause", id);
+}
+
+/// What the bubble goes back to, the largest first; amounts sum to it.
+void draw_roots(Ui& ui, const CausesModel& model, TimeUnit unit) {
+  const std::vector<RootLine>& roots = model.roots();
+  if (roots.empty()) return;
+  muted_text(ui, "Root causes");
+  explain("What delayed the ops that ranks wait for, not who they wait for; amounts sum to the idle time");
+  const float line = ImGui::GetTextLineHeight() + kBarRoom * ui.skin.scale + ImGui::GetStyle().ItemSpacing.y;
+  const auto rows = static_cast<float>(std::min(roots.size(), kRootsInSight));
+  ImGui::BeginChild("roots", ImVec2(0, rows * line));
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(roots.size()), line);
+  while (clipper.Step())
+    for (int n = clipper.DisplayStart; n < clipper.DisplayEnd; ++n)
+      draw_root(ui, roots[static_cast<std::size_t>(n)], static_cast<std::size_t>(n), roots.front().share,
+                unit);
+  clipper.End();
+  ImGui::EndChild();
+  ImGui::Separator();
+  muted_text(ui, "By phase");
+}
+
 void draw_gaps(Ui& ui, CausesModel& model, const RunModel& run) {
   const CausesSummary& summary = *model.summary();
   const auto rows = static_cast<float>(std::min(summary.longest.size(), kGapsInSight));
@@ -145,6 +200,29 @@ void draw_gaps(Ui& ui, CausesModel& model, const RunModel& run) {
   ImGui::EndChild();
 }
 
+/// Where the idle time comes from: roots, then phases.
+void draw_sums(Ui& ui, const CausesModel& model, TimeUnit unit) {
+  const CausesSummary& summary = *model.summary();
+  draw_roots(ui, model, unit);
+  draw_stack(ui, summary.total, summary.total.total(), std::max(ImGui::GetContentRegionAvail().x, 1.0F),
+             ImGui::GetTextLineHeight());
+  note_item(ui, "causes/total");
+  if (ImGui::IsItemHovered()) explain("All ranks: " + causes_text(summary.total, unit));
+  draw_legend(ui, summary, unit);
+}
+
+/// And where it is seen: gaps, then ranks.
+void draw_places(Ui& ui, CausesModel& model, const RunModel& run) {
+  const CausesSummary& summary = *model.summary();
+  ImGui::TextUnformatted(fmt::format("Longest of {}", study::count_text(summary.num_gaps, "gap")).c_str());
+  explain("A click shows the gap in the timelines");
+  draw_gaps(ui, model, run);
+  // What the longest one waits for is known to scripts without a pointer on it.
+  wrapped_text(model.gap_text(ui.session, 0));
+  ImGui::Separator();
+  draw_ranks(ui, summary, run.timeline.unit);
+}
+
 }  // namespace
 
 void causes(Ui& ui) {
@@ -152,22 +230,15 @@ void causes(Ui& ui) {
   const CausesSummary* summary = model.summary();
   const RunPtr run = model.run(ui.session);
   if (summary == nullptr || !run) return muted_text(ui, "Nothing is open.");
-  const TimeUnit unit = run->timeline.unit;
   draw_headline(model);
-  if (summary->num_gaps > 0) {
-    draw_stack(ui, summary->total, summary->total.total(), std::max(ImGui::GetContentRegionAvail().x, 1.0F),
-               ImGui::GetTextLineHeight());
-    note_item(ui, "causes/total");
-    if (ImGui::IsItemHovered()) explain("All ranks: " + causes_text(summary->total, unit));
-    draw_legend(ui, *summary, unit);
-    ImGui::Separator();
-    ImGui::TextUnformatted(fmt::format("Longest of {} gaps", summary->num_gaps).c_str());
-    explain("A click shows the gap in the timelines");
-    draw_gaps(ui, model, *run);
-    // What the longest one waits for is known to scripts without a pointer on it.
-    wrapped_text(model.gap_text(ui.session, 0));
-    ImGui::Separator();
-    draw_ranks(ui, *summary, unit);
+  const bool wide = ImGui::GetContentRegionAvail().x >= kTwoColumns * ui.skin.scale;
+  if (summary->num_gaps > 0 && ImGui::BeginTable("sums and places", wide ? 2 : 1, kSideBySide)) {
+    ImGui::TableNextColumn();
+    draw_sums(ui, model, run->timeline.unit);
+    if (!wide) ImGui::Separator();
+    ImGui::TableNextColumn();
+    draw_places(ui, model, *run);
+    ImGui::EndTable();
   }
   ImGui::Separator();
   draw_metrics(ui, model);

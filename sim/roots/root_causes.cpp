@@ -99,7 +99,10 @@ class RootFinder::Ledger {
     entry.root.kinds = with_kinds(entry.root.kinds, root.kinds);
     if (root.kind == RootKind::LongOp && root.op != entry.root.op) entry.root.op = RootCause::kNoOp;
     // Of several kinds the ratio is that of the one that costs most.
-    if (root.kind == RootKind::SlowStage && amount > entry.most) entry.root.ratio = root.ratio;
+    if (root.kind == RootKind::SlowStage && amount > entry.most) {
+      entry.root.ratio = root.ratio;
+      entry.root.op = root.op;
+    }
     entry.most = std::max(entry.most, amount);
   }
   /// An entry of the longer chain whose rank had other work first, for so long.
@@ -259,7 +262,8 @@ void RootFinder::book(std::uint32_t entry, int sign, Ledger& ledger) const {
       ledger.add({.kind = RootKind::SlowStage,
                   .stage = op.stage(),
                   .kinds = kinds_of(entry),
-                  .ratio = static_cast<double>(norm.own) / static_cast<double>(norm.others)},
+                  .ratio = static_cast<double>(norm.own) / static_cast<double>(norm.others),
+                  .op = entry},
                  slow, sign);
     if (is_above(took, norm.own, kLong))
       ledger.add({.kind = RootKind::LongOp, .batch = op.microbatch(), .op = entry}, took - norm.own, sign);
@@ -312,16 +316,34 @@ std::vector<RootCause> RootFinder::of(Rank rank, const IdleSpan& gap) const {
   return ledger.fill(length, gap.cause);
 }
 
-std::vector<RootCause> root_causes(const RootFinder& finder, std::span<const std::vector<IdleSpan>> idle) {
-  std::map<Key, RootCause> sums;
-  for (std::size_t rank = 0; rank < idle.size(); ++rank)
-    for (const IdleSpan& gap : idle[rank])
-      for (const RootCause& part : finder.of(Rank(static_cast<std::int32_t>(rank)), gap)) {
-        const auto [at, is_new] = sums.try_emplace(key_of(part), part);
-        if (!is_new) merge(at->second, part);
-      }
+std::vector<RootCause> root_causes(const RootFinder& finder, std::span<const std::vector<IdleSpan>> idle,
+                                   const std::function<bool(double)>& goes_on) {
+  struct Sum {
+    RootCause root;
+    TickSum largest;  ///< of its parts
+  };
+  std::map<Key, Sum> sums;
+  const auto add = [&](RootCause part, Rank rank, std::size_t span) {
+    part.at = rank;
+    part.span = span;
+    const auto [found, is_new] = sums.try_emplace(key_of(part), Sum{part, part.amount});
+    if (is_new) return;
+    Sum& sum = found->second;
+    merge(sum.root, part);
+    if (part.amount <= sum.largest) return;
+    sum.largest = part.amount;
+    sum.root.at = rank;
+    sum.root.span = span;
+    if (part.kind != RootKind::LongOp) sum.root.op = part.op;
+  };
+  for (std::size_t rank = 0; rank < idle.size(); ++rank) {
+    const Rank at(static_cast<std::int32_t>(rank));
+    for (std::size_t span = 0; span < idle[rank].size(); ++span)
+      for (const RootCause& part : finder.of(at, idle[rank][span])) add(part, at, span);
+    if (goes_on && !goes_on(static_cast<double>(rank + 1) / static_cast<double>(idle.size()))) return {};
+  }
   std::vector<RootCause> roots;
-  for (auto& [key, root] : sums) roots.push_back(root);
+  for (auto& [key, sum] : sums) roots.push_back(sum.root);
   std::sort(roots.begin(), roots.end(), larger);
   return roots;
 }
@@ -343,9 +365,9 @@ std::string short_text(const RootCause& root, const Schedule& schedule) {
     case RootKind::Order:
       return "order of ops";
     case RootKind::Fill:
-      return "warm-up";
+      return "warmup";
     case RootKind::Drain:
-      return "cool-down";
+      return "cooldown";
     case RootKind::Unexplained:
       return fmt::format("standstill of rank {}", root.from.value());
   }

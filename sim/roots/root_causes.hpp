@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,12 +41,15 @@ struct RootCause {
   Microbatch batch{-1};  ///< LongOp: their microbatch
   Rank from{-1};         ///< Message; Unexplained: the rank that stood still
   Rank to{-1};           ///< Message; the same as `from` where it took time of the rank's own
-  /// LongOp and Order: the op that says most, by index; LongOp over several stages: kNoOp.
+  /// SlowStage, LongOp and Order: the op that says most, by index; LongOp over several stages: kNoOp.
   std::size_t op = kNoOp;
+  /// Of root_causes(): where the largest part of it lies, a span of that rank's.
+  Rank at{-1};
+  std::size_t span = 0;
   static constexpr std::size_t kNoOp = ~std::size_t{0};
 };
 
-/// "stage 3, 1.6 x the others", "microbatch 5", "2B5", "messages from rank 1 to 2", "warm-up": a few words.
+/// "stage 3, 1.6 x the others", "microbatch 5", "2B5", "messages 1 to 2", "warmup": a few words; phases have the names of idle causes.
 [[nodiscard]] std::string short_text(const RootCause& root, const Schedule& schedule);
 /// "B and F of stage 3 take 1.6 x as long as the others'": says what it is.
 [[nodiscard]] std::string long_text(const RootCause& root, const Schedule& schedule);
@@ -107,8 +111,9 @@ inline constexpr double kLong = 0.10;
 inline constexpr std::size_t kLongestWalk = std::size_t{1} << 12;
 
 /// The idle time of all ranks by root, largest first: amounts sum exactly to the spans'. Ops of one microbatch, and kinds of one stage, are one
-/// cause. O(spans, and what they walk).
+/// cause. O(spans, and what they walk). `goes_on` is told after every rank what share of them is done; where it says no, nothing comes back.
 [[nodiscard]] std::vector<RootCause> root_causes(const RootFinder& finder,
-                                                 std::span<const std::vector<IdleSpan>> idle);
+                                                 std::span<const std::vector<IdleSpan>> idle,
+                                                 const std::function<bool(double)>& goes_on = {});
 
 }  // namespace pipeloom

@@ -53,6 +53,10 @@ TEST_CASE("a slow last stage of 1F1B is what the other ranks wait for") {
   CHECK(roots.front().ratio == Approx(1.6));
   CHECK(short_text(roots.front(), *schedule) == "stage 3, 1.6 x the others");
   CHECK(long_text(roots.front(), *schedule) == "F and B of stage 3 take 1.6 x as long as the others'");
+  // B costs most. Its largest part is in one of the gaps of 18 between two B of a rank that waits.
+  CHECK(schedule->ops()[roots.front().op].kind() == OpKind::Backward);
+  CHECK(schedule->ops()[roots.front().op].stage() == Stage(3));
+  CHECK(roots.front().at.value() < 3);
   CHECK(sum_of(roots, RootKind::Fill) + sum_of(roots, RootKind::Drain) == Ticks{4} * 90);
 }
 

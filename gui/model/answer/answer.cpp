@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart/pressed_rank.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "sim/analysis/idle_causes.hpp"
@@ -168,6 +169,22 @@ std::string memory_price(const ScheduleRow& row, const ScheduleRow& now) {
   return fmt::format(", holding {} instead of {}", row.held_text, now.held_text);
 }
 
+void write_cause(io::JsonWriter& out, const std::optional<CauseAnswer>& cause, TimeUnit unit) {
+  if (!cause) {
+    out.null();
+    return;
+  }
+  out.object()
+      .member("kind", name_of(cause->kind))
+      .member("what", cause->what)
+      .member("amount", to_double(cause->amount, unit))
+      .member("share", cause->share)
+      .member("rank", cause->rank.value())
+      .key("op");
+  cause->op.empty() ? out.null() : out.text(cause->op);
+  out.close();
+}
+
 std::string missing_text(const ScheduleRow& row) {
   std::string text = row.headroom_text;
   if (text.starts_with('-')) text.erase(0, 1);
@@ -230,6 +247,22 @@ RunAnswer answer_of(const RunModel& run) {
   else
     out.bottleneck =
         bottleneck_text(find_bottleneck(run), run.schedule->stages() == run.schedule->ranks(), out.unit);
+  return out;
+}
+
+std::optional<CauseAnswer> cause_answer(const RunRoots& roots) {
+  if (roots.causes.empty()) return std::nullopt;
+  const RunModel& run = *roots.run;
+  const RootCause& root = roots.causes.front();
+  TickSum all;
+  for (const RootCause& one : roots.causes) all += one.amount;
+  CauseAnswer out{root.kind,   short_text(root, *run.schedule), long_text(root, *run.schedule),
+                  root.amount, share_of(root.amount, all),      root.at,
+                  ""};
+  if (root.op != RootCause::kNoOp) {
+    out.rank = rank_at(run, root.op);
+    out.op = op_name(run, root.op);
+  }
   return out;
 }
 
@@ -312,9 +345,20 @@ void AnswerModel::look_around(Session& session) {
     outlook_ = outlook_of(table.rows(), session.part<ConfigModel>().value("schedule"));
 }
 
+void AnswerModel::find_cause(Session& session) {
+  const RunModel* const now = session.active_run();
+  const RunRoots* const roots =
+      now == nullptr ? nullptr : session.part<Roots>().find(session, session.runs[session.active].run);
+  // While that of this run is sought, that of the run before stands, as the numbers do.
+  if (roots == nullptr && now != nullptr && has_roots(*now)) return;
+  const std::uint64_t of = roots == nullptr ? 0 : roots->run->id;
+  if (std::exchange(cause_of_, of) != of) cause_ = roots == nullptr ? std::nullopt : cause_answer(*roots);
+}
+
 bool AnswerModel::update(Session& session) {
   if (!session.panel_open("answer")) return false;
   ask(session);
+  find_cause(session);
   compare(session);
   look_around(session);
   return false;
@@ -334,7 +378,11 @@ void AnswerModel::write_state(const Session&, io::JsonWriter& out) const {
   number("tokens_per_s", run.tokens_per_s);
   number("change", change_);
   out.member("bubble_ratio", run.bubble_ratio).key("largest_cause");
-  run.largest_cause ? out.text(std::string(name_of(*run.largest_cause))) : out.null();
+  if (cause_)
+    out.text(cause_->text);
+  else
+    run.largest_cause ? out.text(std::string(name_of(*run.largest_cause))) : out.null();
+  write_cause(out.key("cause"), cause_, run.unit);
   number("peak_bytes", run.peak ? std::optional(run.peak->held_bytes) : std::nullopt);
   out.key("peak_rank");
   run.peak ? out.number(run.peak->rank.value()) : out.null();

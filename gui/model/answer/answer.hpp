@@ -13,6 +13,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/units.hpp>
+#include "gui/model/chart/roots.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
@@ -87,12 +88,27 @@ struct Outlook {
 [[nodiscard]] Outlook outlook_of(std::span<const ScheduleRow> rows, std::string_view now);
 inline constexpr double kWorthShowing = 0.005;
 
+/// What the bubble goes back to for the largest part.
+struct CauseAnswer {
+  RootKind kind = RootKind::Fill;
+  std::string text;  ///< "stage 3, 1.6 x the others"
+  std::string what;  ///< "F and B of stage 3 take 1.6 x as long as the others'"
+  TickSum amount;
+  double share = 0;  ///< of the idle time
+  Rank rank;         ///< where it is seen
+  std::string op;    ///< there, "3/3B0"; "" where it is no op's
+};
+/// Nothing where nobody idles.
+[[nodiscard]] std::optional<CauseAnswer> cause_answer(const RunRoots& roots);
+
 class AnswerModel : public Part {
  public:
   explicit AnswerModel(Session&) {}
 
   /// Of the active run, or while a job works on it of the run before; null before the first.
   [[nodiscard]] const RunAnswer* run() const { return run_ ? &*run_ : nullptr; }
+  /// Of the run of run(); nothing until it is found: then the largest cause is known by its phase alone.
+  [[nodiscard]] const std::optional<CauseAnswer>& cause() const { return cause_; }
   /// Share by which the step is longer than the baseline's; nothing where the active run is the baseline, or times cannot be compared.
   [[nodiscard]] std::optional<double> change() const { return change_; }
   [[nodiscard]] const std::string& baseline() const { return baseline_; }  ///< its title
@@ -104,16 +120,20 @@ class AnswerModel : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "answer"; }
-  /// {"step_time", "tokens_per_s", "change", "bubble_ratio", "largest_cause", "peak_bytes", "peak_rank", "limit_bytes", "fits", "gap",
-  /// "text", "suggestion": {"schedule", "saves"} or null}; times in the run's unit; null until known.
+  /// {"step_time", "tokens_per_s", "change", "bubble_ratio", "largest_cause": "stage 3, 1.6 x the others", "cause": {"kind", "what", "amount",
+  /// "share", "rank", "op"} or null, "peak_bytes", "peak_rank", "limit_bytes", "fits", "gap", "text", "suggestion": {"schedule", "saves"} or
+  /// null}; times in the run's unit; null until known.
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
   void ask(Session& session);
   void compare(const Session& session);
   void look_around(Session& session);
+  void find_cause(Session& session);
 
   std::optional<RunAnswer> run_;
+  std::optional<CauseAnswer> cause_;
+  std::uint64_t cause_of_ = 0;  ///< RunModel::id
   std::optional<double> change_;
   std::string baseline_;
   Outlook outlook_;

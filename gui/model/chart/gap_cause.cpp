@@ -8,6 +8,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
+#include "gui/model/chart/roots.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/text.hpp"
@@ -98,7 +99,10 @@ GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap) {
   return cause;
 }
 
-std::string to_text(const GapCause& cause, const RunModel& run) {
+namespace {
+
+/// What the rank's next op waits for, and what would help.
+std::string neighbour_text(const GapCause& cause, const RunModel& run) {
   const int rank = cause.rank.value();
   if (cause.before == OpWalk::kNone) {
     const std::size_t last = last_op(run);
@@ -119,6 +123,13 @@ std::string to_text(const GapCause& cause, const RunModel& run) {
            ": before the gap, so it is not the reason. Messages that wait for others, or the rank "
            "itself, took the time.";
   return text + "." + advice(cause, run);
+}
+
+}  // namespace
+
+std::string to_text(const GapCause& cause, const RunModel& run, std::span<const RootCause> roots) {
+  const std::string behind = roots_text(run, roots);
+  return neighbour_text(cause, run) + (behind.empty() ? "" : " " + behind);
 }
 
 std::optional<GapRef> longest_gap(const RunModel& run, const std::optional<GapRef>& after) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
 #include "sim/kinds.hpp"
+#include "sim/roots/root_causes.hpp"
 
 namespace pipeloom::gui {
 
@@ -138,7 +140,9 @@ struct GapCause {
 };
 [[nodiscard]] GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap);
 /// One or two sentences: "Rank 3 waits for 2F0 of rank 2, which ends at 3.0 and arrives at 3.5. ...".
-[[nodiscard]] std::string to_text(const GapCause& cause, const RunModel& run);
+/// With its roots, what the chain of waits goes back to.
+[[nodiscard]] std::string to_text(const GapCause& cause, const RunModel& run,
+                                  std::span<const RootCause> roots = {});
 /// The longest gap of a run, or of those that come after `after` in this order: length, then rank, then time. No value at the end.
 [[nodiscard]] std::optional<GapRef> longest_gap(const RunModel& run, const std::optional<GapRef>& after = {});
 

@@ -7,6 +7,7 @@
 #include "gui/model/answer/cursor.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/chart/navigation.hpp"
+#include "gui/model/chart/roots.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"

@@ -5,6 +5,7 @@
 #include "gui/model/answer/cursor.hpp"
 #include "gui/model/answer/sensitivity.hpp"
 #include "gui/model/answer/snapshots.hpp"
+#include "gui/model/chart/roots.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/edit/what_if.hpp"
 #include "gui/model/files/export.hpp"
@@ -25,6 +26,7 @@ void start_features(Session& session) {
   // A part does its work in update() once it exists.
   (void)session.part<ScheduleEditor>();
   (void)session.part<Problems>();
+  (void)session.part<Roots>();
   (void)session.part<Snapshots>();
   (void)session.part<Cursor>();
   (void)session.part<WhatIf>();

@@ -10,6 +10,7 @@
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
+#include "gui/model/chart/roots.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/effective_config.hpp"
@@ -238,6 +239,7 @@ void ScheduleEditor::changed(Session& session) {
 void ScheduleEditor::evaluate(Session& session) {
   std::string title = before_->title;
   if (!title.ends_with(kSuffix)) title += kSuffix;
+  session.jobs.cancel(Roots::kLane);
   session.jobs.submit(
       "edit",
       [this, &session, revision = revision_, queues = edits_->snapshot(), config = config_,

@@ -23,7 +23,7 @@ Ticks round_step(double ticks_per_pixel) {
   return static_cast<Ticks>(power);
 }
 
-const OpenRun* live_run(const Session& session) {
+const OpenRun* edited_run(const Session& session) {
   const auto found =
       std::find_if(session.runs.begin(), session.runs.end(), [](const OpenRun& open) { return open.live; });
   return found == session.runs.end() ? nullptr : &*found;
@@ -41,7 +41,7 @@ std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
   return text;
 }
 
-Ticks step_of(const RunModel& run) {
+Ticks whole_step(const RunModel& run) {
   return run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : run.span().length();
 }
 
@@ -148,10 +148,10 @@ WhatIf::Shown WhatIf::shown(const Session& session) const {
   const TimeUnit unit = held.before->timeline.unit;
   out.lines.push_back(fmt::format("{}: {}", scope_text(*held.before, held.position, held.scope),
                                   change_text(held.old_duration, held.duration, unit)));
-  const OpenRun* open = live_run(session);
+  const OpenRun* open = edited_run(session);
   if (open == nullptr) return out;
   const RunModel& now = *open->run;
-  out.lines.push_back("step " + change_text(step_of(*held.before), step_of(now), unit));
+  out.lines.push_back("step " + change_text(whole_step(*held.before), whole_step(now), unit));
   // Costs do not change queues, and where an order depends on them the op may stand elsewhere.
   const Op wanted = op_at(*held.before, held.position);
   if (held.position < now.timeline.start.size() && op_at(now, held.position) == wanted)
@@ -176,13 +176,13 @@ void WhatIf::write_state(const Session& session, io::JsonWriter& out) const {
     return;
   }
   const TimeUnit unit = held_->before->timeline.unit;
-  const OpenRun* open = live_run(session);
+  const OpenRun* open = edited_run(session);
   out.object()
       .member("scope", name_of(held_->scope))
       .member("from", to_double(held_->old_duration, unit))
       .member("to", to_double(held_->duration, unit))
-      .member("step_from", to_double(step_of(*held_->before), unit))
-      .member("step_to", to_double(open == nullptr ? 0 : step_of(*open->run), unit))
+      .member("step_from", to_double(whole_step(*held_->before), unit))
+      .member("step_to", to_double(open == nullptr ? 0 : whole_step(*open->run), unit))
       .close();
 }
 

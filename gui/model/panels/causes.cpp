@@ -167,6 +167,17 @@ std::string_view explanation_of(IdleCause cause) {
   return "";
 }
 
+std::vector<RootLine> root_lines(const RunRoots& roots) {
+  TickSum all;
+  for (const RootCause& root : roots.causes) all += root.amount;
+  std::vector<RootLine> lines;
+  const RunModel& run = *roots.run;
+  for (const RootCause& root : roots.causes)
+    lines.push_back({short_text(root, *run.schedule), long_text(root, *run.schedule), root.amount,
+                     share_of(root.amount, all)});
+  return lines;
+}
+
 RunPtr CausesModel::run(const Session& session) const {
   const OpenRun* open = summary_ ? session.find_run(summary_->run) : nullptr;
   return open == nullptr ? nullptr : open->run;
@@ -184,10 +195,12 @@ const std::string& CausesModel::gap_text(Session& session, std::size_t i) {
   // Of a run that hangs, what ended says nothing about what was waited for.
   complete = of->hang.has_value();
   if (complete) return text;
-  if (const OpWalk* walk = session.part<OpWalks>().find(session, of)) {
-    text = to_text(cause_of(*walk, *of, gap), *of);
-    complete = true;
-  }
+  const RunRoots* const roots = session.part<Roots>().find(session, of);
+  const OpWalk* const walk = session.part<OpWalks>().find(session, of);
+  complete = walk != nullptr && (roots != nullptr || !has_roots(*of));
+  if (complete)
+    text = to_text(cause_of(*walk, *of, gap), *of,
+                   roots != nullptr ? roots->finder.of(gap.rank, span) : std::vector<RootCause>());
   return text;
 }
 
@@ -197,6 +210,15 @@ bool CausesModel::select(Session& session, std::size_t i) const {
   return true;
 }
 
+void CausesModel::take_roots(Session& session) {
+  const RunRoots* const roots = session.part<Roots>().find(session, session.runs[session.active].run);
+  // While those of this run are sought, those of the run before stand, as everything here does.
+  if (roots == nullptr && has_roots(*session.active_run())) return;
+  const std::uint64_t of = roots == nullptr ? 0 : roots->run->id;
+  if (std::exchange(roots_of_, of) == of) return;
+  roots_ = roots == nullptr ? std::vector<RootLine>() : root_lines(*roots);
+}
+
 bool CausesModel::update(Session& session) {
   const RunModel* now = session.active_run();
   if (now == nullptr) {
@@ -204,8 +226,11 @@ bool CausesModel::update(Session& session) {
     asked_ = 0;
     summary_ = nullptr;
     metrics_.clear();
+    roots_.clear();
+    roots_of_ = 0;
     return had;
   }
+  take_roots(session);
   if (asked_ == now->edition()) return false;
   asked_ = now->edition();
   session.jobs.submit("causes",
@@ -248,7 +273,15 @@ void CausesModel::write_state(const Session& session, io::JsonWriter& out) const
   }
   std::map<std::string_view, double> total{{"idle", time(summary_->total.total())}};
   for (const IdleCause cause : kAllCauses) total[name_of(cause)] = time(summary_->total.of(cause));
-  out.member("total", total).close();
+  out.member("total", total).key("roots").array();
+  for (const RootLine& line : roots_)
+    out.object()
+        .member("amount", time(line.amount))
+        .member("share", line.share)
+        .member("text", line.text)
+        .member("what", line.what)
+        .close();
+  out.close().close();
 }
 
 }  // namespace pipeloom::gui

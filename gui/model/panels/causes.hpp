@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
+#include "gui/model/chart/roots.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/analysis/idle_causes.hpp"
 
@@ -43,12 +44,24 @@ struct MetricLine {
 /// "transfer", and what it means in a sentence.
 [[nodiscard]] std::string_view explanation_of(IdleCause cause);
 
+/// A root cause: {"stage 3, 1.6 x the others", "F and B of stage 3 take ...", 43.2 units, 0.545}.
+struct RootLine {
+  std::string text;
+  std::string what;  ///< a clause that says what it is
+  TickSum amount;
+  double share = 0;  ///< of all idle time
+};
+/// Largest first: one for each of roots.causes.
+[[nodiscard]] std::vector<RootLine> root_lines(const RunRoots& roots);
+
 class CausesModel : public Part {
  public:
   explicit CausesModel(Session&) {}
   /// Both speak of the active run, or of the run before while a job works on this one. Null at first.
   [[nodiscard]] const CausesSummary* summary() const { return summary_.get(); }
   [[nodiscard]] const std::vector<MetricLine>& metrics() const { return metrics_; }
+  /// Empty until they are found.
+  [[nodiscard]] const std::vector<RootLine>& roots() const { return roots_; }
   /// The run that summary() is of; null if it is no longer on screen.
   [[nodiscard]] RunPtr run(const Session& session) const;
   /// "3.0 ms, transfer" and, once the index of the run's ops is there, what the rank waits for. Kept, so that a list draws it every frame.
@@ -58,12 +71,16 @@ class CausesModel : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "causes"; }
-  /// {"total": {"idle": 9.0, "warmup": ...}, "gaps", "largest": {"rank", "span", "start", "end", "length", "cause", "text"} or null}; times in the run's unit; null until known.
+  /// {"total": {"idle": 9.0, "warmup": ...}, "gaps", "largest": {"rank", "span", "start", "end", "length", "cause", "text"} or null, "roots": [{"text", "what", "amount", "share"}]}; times in the run's unit; null until known.
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
+  void take_roots(Session& session);
+
   std::shared_ptr<const CausesSummary> summary_;
   std::vector<MetricLine> metrics_;
+  std::vector<RootLine> roots_;
+  std::uint64_t roots_of_ = 0;  ///< RunModel::id
   std::uint64_t asked_ = 0;
   std::vector<std::pair<std::string, bool>> texts_;  // [i]: text, and whether what it waits for is in it
 };

@@ -95,23 +95,31 @@ std::vector<ChainLine> chain_lines(const RunModel& run, const std::vector<std::s
   return lines;
 }
 
+/// What the op waited for last; where its rank was free no sooner, that itself.
+std::optional<Neighbour> held_up_by(const RunModel& run, const OpWalk& walk, std::size_t position) {
+  const std::vector<Neighbour> all = walk.predecessors(run, position);
+  const auto binding = std::find_if(all.begin(), all.end(), [](const Neighbour& one) { return one.binding; });
+  if (binding == all.end()) return std::nullopt;
+  const auto rank = std::find_if(all.begin(), all.end(), [&](const Neighbour& one) {
+    return one.link == Link::Queue && one.arrival == binding->arrival;
+  });
+  return rank == all.end() ? *binding : *rank;
+}
+
 /// What the op waited for last, and how long it stood ready before that.
 std::string op_sentence(const RunModel& run, const OpWalk& walk, std::size_t position,
                         const OpExtras& extras) {
-  std::string text;
-  for (const Neighbour& one : walk.predecessors(run, position)) {
-    if (!one.binding) continue;
-    const Ticks waited = run.timeline.start[position] - one.arrival;
-    const std::string who = story_name(run, one.position);
-    text = one.link == Link::Queue
+  std::string text = "Waits for nothing.";
+  if (const auto one = held_up_by(run, walk, position)) {
+    const Ticks waited = run.timeline.start[position] - one->arrival;
+    const std::string who = story_name(run, one->position);
+    text = one->link == Link::Queue
                ? fmt::format("Starts when its rank is through with {}.", who)
-               : fmt::format("Starts when the {} of {} is there, at {}.", name_of(one.link), who,
-                             duration_text(one.arrival, run.timeline.unit));
+               : fmt::format("Starts when the {} of {} is there, at {}.", name_of(one->link), who,
+                             duration_text(one->arrival, run.timeline.unit));
     if (waited > 0)
       text += fmt::format(" Its rank is busy for {} more.", duration_text(waited, run.timeline.unit));
-    break;
   }
-  if (text.empty()) text = "Waits for nothing.";
   if (extras.slack)
     text += *extras.slack == 0 ? " On the critical path: the step ends later with it."
                                : fmt::format(" It may start {} later without delaying the step.",
@@ -208,7 +216,7 @@ Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t posit
   return out;
 }
 
-Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& gap) {
+Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& gap, const RunRoots* roots) {
   const GapCause cause = cause_of(walk, run, gap);
   Details out;
   out.title = fmt::format("Gap on rank {} of {}", gap.rank.value(), run.title);
@@ -216,7 +224,9 @@ Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& ga
                          name_of(cause.span.cause));
   if (cause.producer != OpWalk::kNone && cause.explains)
     out.chain = chain_lines(run, chain_from(run, walk, cause.producer, cause.span.start, kMostBehindGap));
-  out.sentence = to_text(cause, run);
+  const std::vector<RootCause> parts =
+      roots == nullptr ? std::vector<RootCause>() : roots->finder.of(gap.rank, cause.span);
+  out.sentence = to_text(cause, run, parts);
   out.facts.push_back({"cause", std::string(name_of(cause.span.cause))});
   out.facts.push_back({"length", time_text(run, cause.span.end - cause.span.start)});
   out.facts.push_back({"start", time_text(run, cause.span.start)});
@@ -317,8 +327,10 @@ const Details* DetailsPart::current(Session& session) {
     details_.reset();
     asked_ = false;
   }
-  if (details_) return &*details_;
   const RunPtr run = selected_run(session);
+  const RunRoots* const roots = gap_ ? session.part<Roots>().find(session, run) : nullptr;
+  if (details_ && has_roots_ == (roots != nullptr)) return &*details_;
+  has_roots_ = roots != nullptr;
   const OpWalk* walk = session.part<OpWalks>().find(session, run);
   if (walk == nullptr) return nullptr;
   if (op_) {
@@ -326,7 +338,7 @@ const Details* DetailsPart::current(Session& session) {
     asked_ = true;
     details_ = details_of_op(*run, *walk, op_->op, extras_of(*run, op_->op));
   } else {
-    details_ = details_of_gap(*run, *walk, *gap_);
+    details_ = details_of_gap(*run, *walk, *gap_, roots);
   }
   return &*details_;
 }

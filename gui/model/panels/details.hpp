@@ -12,6 +12,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/op_walk.hpp"
+#include "gui/model/chart/roots.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/memory.hpp"
 
@@ -61,7 +62,9 @@ struct OpExtras {
 [[nodiscard]] std::string cost_source(const RunModel& run, std::size_t position);
 [[nodiscard]] Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t position,
                                     const OpExtras& extras);
-[[nodiscard]] Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& gap);
+/// `roots` are those of the run, null while they are not known.
+[[nodiscard]] Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& gap,
+                                     const RunRoots* roots = nullptr);
 /// Title, sentence and lines as text for the clipboard: one a line, name and value apart by a tab.
 [[nodiscard]] std::string to_text(const Details& details);
 /// Bytes held around an op that takes and gives back `effect`, from its rank's memory over time.
@@ -97,6 +100,7 @@ class DetailsPart : public Part {
   std::optional<OpRef> op_;
   std::optional<GapRef> gap_;
   std::optional<Details> details_;
+  bool has_roots_ = false;  ///< of a gap: they are in details_
   std::optional<Found> found_;
   bool asked_ = false;
 };
