@@ -1,8 +1,8 @@
 #include "gui/model/edit/what_if.hpp"
 
-#include <fstream>
-
 #include <nlohmann/json.hpp>
+
+#include <fstream>
 
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/edit/edit_history.hpp"

@@ -238,10 +238,10 @@ std::string picture_content(Session& session, const ExportOptions& options) {
   if (!range) return "Nothing of the run is in view";
   const std::size_t runs = options.active_only ? 1 : session.runs.size();
   const std::size_t marks = drawn_marks(session, options, *range).size();
-  std::string out =
-      fmt::format("{}, {} to {}, {}", runs == 1 ? "1 run" : fmt::format("{} runs", runs), duration_text(range->start, run.timeline.unit),
-                  duration_text(range->end, run.timeline.unit),
-                  options.dark.value_or(session.preferences.dark) ? "dark" : "light");
+  std::string out = fmt::format("{}, {} to {}, {}", runs == 1 ? "1 run" : fmt::format("{} runs", runs),
+                                duration_text(range->start, run.timeline.unit),
+                                duration_text(range->end, run.timeline.unit),
+                                options.dark.value_or(session.preferences.dark) ? "dark" : "light");
   if (marks > 0) out += marks == 1 ? ", 1 mark" : fmt::format(", {} marks", marks);
   if (drawn_cursor(session, options, *range)) out += ", cursor";
   return out;

@@ -17,7 +17,8 @@ namespace {
 
 using namespace draw;
 
-constexpr const char* kFonts = "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif";
+constexpr const char* kFonts =
+    "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif";
 
 /// Rectangles that differ in nothing but their place share one path, so that large pictures stay small.
 bool can_share_path(const Rectangle& box) {
