@@ -12,7 +12,6 @@
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
 #include "sim/memory.hpp"
-#include "study/explain/shown/explain_table.hpp"
 #include "study/report/metric.hpp"
 #include "study/text/numbers.hpp"
 
@@ -114,40 +113,6 @@ void draw_causes(Ui& ui, const ComparisonResult& result) {
   }
 }
 
-/// Where the difference between the baseline and a measured run comes from.
-void draw_explanation(Ui& ui, const study::explain::Explanation& explanation) {
-  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
-                                     ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit |
-                                     ImGuiTableFlags_NoSavedSettings;
-  if (explanation.causes.empty()) return;
-  muted_text(ui, study::explain::headline_of(explanation));
-  const study::Table table = study::explain::causes_table(explanation);
-  const float height = ImGui::GetTextLineHeightWithSpacing() * static_cast<float>(table.rows().size() + 2);
-  if (ImGui::BeginTable("explanation", static_cast<int>(table.columns().size()), kFlags, ImVec2(0, height))) {
-    ImGui::TableSetupScrollFreeze(0, 1);
-    for (const study::Column& column : table.columns()) ImGui::TableSetupColumn(column.title.c_str());
-    ImGui::TableHeadersRow();
-    for (const auto& row : table.rows()) {
-      ImGui::TableNextRow();
-      for (const std::string& cell : row) {
-        ImGui::TableNextColumn();
-        ImGui::TextUnformatted(cell.c_str());
-      }
-    }
-    ImGui::EndTable();
-  }
-  for (const std::string& line : study::explain::straggler_lines(explanation)) muted_text(ui, line);
-}
-
-void draw_explanations(Ui& ui, const ComparisonResult& result) {
-  for (std::size_t pair = 0; pair < result.pairs.size(); ++pair) {
-    if (!result.pairs[pair].explanation) continue;
-    ImGui::PushID(static_cast<int>(pair));
-    draw_explanation(ui, *result.pairs[pair].explanation);
-    ImGui::PopID();
-  }
-}
-
 /// A strip of bars, one per step of a measured run; a click shows the step.
 void draw_steps(Ui& ui, CompareModel& model, const ComparisonResult& result) {
   for (std::size_t run = 0; run < result.runs.size(); ++run) {
@@ -242,7 +207,6 @@ void compare(Ui& ui) {
     for (const std::string& line : pair.lines) wrapped_text(line);
   draw_metrics(ui, *result);
   draw_causes(ui, *result);
-  draw_explanations(ui, *result);
   draw_steps(ui, model, *result);
   draw_offsets(ui, model, *result);
   draw_largest(ui, model, *result);

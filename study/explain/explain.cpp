@@ -9,6 +9,7 @@
 #include <random>
 
 #include <pipeloom/error.hpp>
+#include <pipeloom/schedules.hpp>
 #include "study/explain/amounts.hpp"
 #include "study/explain/clocks.hpp"
 #include "study/explain/hiccups.hpp"
@@ -23,6 +24,10 @@ namespace {
 constexpr double kNamedPart = 0.003;  // of the step
 constexpr double kNamedSds = 2;
 constexpr int kDraws = 24;
+// What shares of the work the steps are, for whoever waits.
+constexpr double kFound = 0.2;
+constexpr double kSpread = 0.3;
+constexpr double kAmounts = 0.4;
 constexpr std::size_t kMostPlayers = 9;
 constexpr std::size_t kMostOfAKind = 48;  // links, hiccups: what is beyond stays noise or unexplained
 
@@ -165,10 +170,13 @@ void keep_largest(std::vector<Found>& found, Size&& size) {
 /// All that one explanation works on.
 class Explainer {
  public:
-  Explainer(const Predicted& predicted, const Timeline& measured);
+  Explainer(const Predicted& predicted, const Timeline& measured, const GoesOn& goes_on);
   Explanation run();
 
  private:
+  void tell(double share) const {
+    if (goes_on_ && !goes_on_(share)) throw Stopped();
+  }
   void find();
   void list_players();
   void fold(std::vector<std::size_t> small);
@@ -184,6 +192,7 @@ class Explainer {
   [[nodiscard]] Mask everything() const;
 
   const Predicted& predicted_;
+  const GoesOn& goes_on_;
   Wiring wiring_;
   Times times_;
   Order order_;
@@ -197,8 +206,8 @@ class Explainer {
   Explanation out_;
 };
 
-Explainer::Explainer(const Predicted& predicted, const Timeline& measured)
-    : predicted_(predicted), wiring_(wire(*predicted.timeline.schedule, predicted)) {
+Explainer::Explainer(const Predicted& predicted, const Timeline& measured, const GoesOn& goes_on)
+    : predicted_(predicted), goes_on_(goes_on), wiring_(wire(*predicted.timeline.schedule, predicted)) {
   if (wiring_.entries() == 0) throw InputError("the predicted schedule has no ops");
   times_ = entry_times(wiring_, predicted.timeline);
   order_ = order_of(wiring_);
@@ -336,6 +345,8 @@ std::vector<Ticks> Explainer::amounts() {
   noisy.noise = true;
   for (Worlds& world : worlds_) {
     std::vector<Ticks> value;
+    tell(kFound + kSpread +
+         kAmounts * static_cast<double>(&world - worlds_.data()) / static_cast<double>(worlds_.size()));
     for (std::uint32_t set = 0; set < sets; ++set) value.push_back(world.length(union_of(players_, set)));
     const std::vector<Ticks> shares = shapley(static_cast<int>(n), value);
     for (std::size_t i = 0; i < n; ++i) sums[i] += shares[i];
@@ -355,6 +366,7 @@ void Explainer::measure_spreads() {
   std::vector<std::vector<double>> effects(players_.size() + 1);
   std::vector<double> scale(wiring_.entries());
   for (int draw = 0; draw < kDraws; ++draw) {
+    tell(kFound + kSpread * draw / kDraws);
     for (double& of : scale) of = std::exp(sigma * normal_draw(random));
     const Findings off = draw_findings(wiring_, findings_, random);
     Worlds world(wiring_, times_, base_, order_, off, predicted_.rank_time, steps_[0], 0);
@@ -450,7 +462,9 @@ Explanation Explainer::run() {
     out_.stragglers = find_stragglers(wiring_, steps_, findings_.waits);
     return std::move(out_);
   }
+  tell(0);
   find();
+  tell(kFound / 2);
   list_players();
   make_worlds();
   check();
@@ -461,6 +475,7 @@ Explanation Explainer::run() {
     fold(small);
     sums = amounts();
   }
+  tell(kFound + kSpread + kAmounts);
   measure_alone();
   out_.stragglers = find_stragglers(wiring_, steps_, findings_.waits);
   take_amounts(sums);
@@ -469,8 +484,8 @@ Explanation Explainer::run() {
 
 }  // namespace
 
-Explanation explain(const Predicted& predicted, const Timeline& measured) {
-  return Explainer(predicted, measured).run();
+Explanation explain(const Predicted& predicted, const Timeline& measured, const GoesOn& goes_on) {
+  return Explainer(predicted, measured, goes_on).run();
 }
 
 }  // namespace pipeloom::study::explain

@@ -7,6 +7,7 @@
 // have come one after another. Amounts are whole ticks and sum to measured - predicted exactly.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,9 @@ struct Stragglers {
   StragglerShare last_stage = {};  ///< M_S: the ops of the last stage, on the ranks that hold it
 };
 
+/// Is told what share of the work is done, 0 to 1; says whether it is still wanted.
+using GoesOn = std::function<bool(double)>;
+
 struct Explanation {
   TimeUnit unit = TimeUnit::Unit;
   int steps = 1;
@@ -94,7 +98,9 @@ struct Explanation {
 };
 
 /// Explains `measured`, whose steps are those of one schedule: the same ops as the predicted one, in any order on a rank. Throws
-/// InputError where ops are missing or stand on other ranks, and where its times cannot have been; InternalError if a sum is off.
-[[nodiscard]] Explanation explain(const Predicted& predicted, const Timeline& measured);
+/// InputError where ops are missing or stand on other ranks, and where its times cannot have been; InternalError if a sum is off. `goes_on` is
+/// told what share is done; where it says no, Stopped is thrown.
+[[nodiscard]] Explanation explain(const Predicted& predicted, const Timeline& measured,
+                                  const GoesOn& goes_on = {});
 
 }  // namespace pipeloom::study::explain

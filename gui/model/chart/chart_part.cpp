@@ -73,6 +73,7 @@ void ChartPart::ask_for_slack(Session& session, const RunPtr& run) {
 bool ChartPart::update(Session& session) {
   forget_gone(session, tints);
   forget_gone(session, matches);
+  forget_gone(session, highlights);
   forget_gone(session, slack);
   forget_gone(session, pressed_);
   std::erase_if(colours_, [&](const auto& one) { return session.find_run(one->key().run) == nullptr; });

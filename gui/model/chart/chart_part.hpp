@@ -36,6 +36,11 @@ class ChartPart : public Part {
   std::map<std::uint64_t, OpTints> tints;
   /// By RunModel::id; while a run is in here, all its other ops are dimmed: what a search found.
   std::map<std::uint64_t, OpMatches> matches;
+  /// The same for ops that something points at: while there are any, matches of the search do not show.
+  std::map<std::uint64_t, OpMatches> highlights;
+  [[nodiscard]] const std::map<std::uint64_t, OpMatches>& bright() const {
+    return highlights.empty() ? matches : highlights;
+  }
   /// The time cursor, in ticks.
   std::optional<double> cursor;
   /// By RunModel::id; made by a job when ViewState::colour is Slack.

@@ -63,8 +63,9 @@ std::string duration_text(TickSum ticks, TimeUnit unit) {
 
 namespace {
 
+/// Of a run that was measured over several steps: the first.
 Ticks step_of(const RunModel& run) {
-  return run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : run.span().length();
+  return run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : span_of(run.timeline).length();
 }
 
 bool are_comparable(const RunModel& run, const RunModel* baseline) {

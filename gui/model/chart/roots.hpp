@@ -46,8 +46,7 @@ class Roots : public Part {
   [[nodiscard]] const RunRoots* ready(std::uint64_t run) const;
   bool update(Session& session) override;
 
-  /// The lane of its job. Whoever submits an edit cancels it: the edit is seen first.
-  static constexpr const char* kLane = "roots";
+  static constexpr const char* kLane = "analyse/roots";
 
  private:
   std::vector<std::shared_ptr<const RunRoots>> found_;

@@ -14,6 +14,7 @@
 #include "gui/model/files/open_file.hpp"
 #include "gui/model/panels/causes.hpp"
 #include "gui/model/panels/details.hpp"
+#include "gui/model/panels/explain_model.hpp"
 #include "gui/model/panels/notes.hpp"
 #include "gui/model/panels/ops_table.hpp"
 #include "gui/model/panels/problems.hpp"
@@ -34,6 +35,7 @@ void start_features(Session& session) {
   // Their panels may stand behind others.
   (void)session.part<CausesModel>();
   (void)session.part<DetailsPart>();
+  (void)session.part<ExplainModel>();
   (void)session.part<OpsTable>();
   (void)session.part<RangeStats>();
   (void)session.part<FileWatch>();

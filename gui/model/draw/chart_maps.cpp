@@ -89,7 +89,7 @@ void ChartListBuilder::begin_strips() {
   look.add(static_cast<std::uint64_t>(view.colour));
   look.add(session_.selection.kind ? 1 + index_of(*session_.selection.kind) : 0);
   for (const auto& [run, tint] : part_.tints) look.add(run ^ reinterpret_cast<std::uintptr_t>(tint.get()));
-  for (const auto& [run, found] : part_.matches)
+  for (const auto& [run, found] : part_.bright())
     look.add(run ^ reinterpret_cast<std::uintptr_t>(found.get()));
   for (const auto& [run, slack] : part_.slack) look.add(run ^ reinterpret_cast<std::uintptr_t>(slack.get()));
   const double per_pixel = layout_.ticks_per_pixel();

@@ -26,7 +26,7 @@ ChartListBuilder::RowLane ChartListBuilder::lane_of(const ChartRow& row, ChartLa
   lane.clip = layout_.clipped(row, lane.strip);
   if (const auto found = part_.tints.find(run.id); found != part_.tints.end())
     lane.tint = found->second.get();
-  if (const auto found = part_.matches.find(run.id); found != part_.matches.end())
+  if (const auto found = part_.bright().find(run.id); found != part_.bright().end())
     lane.matches = found->second.get();
   const auto slack = part_.slack.find(run.id);
   if (session_.view.colour == GanttColour::Slack && slack != part_.slack.end())

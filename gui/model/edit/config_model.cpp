@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "gui/model/chart/roots.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/key.hpp"
@@ -285,8 +284,7 @@ void ConfigModel::simulate(Session& session) {
   ++revision_;
   started_ = true;
   session.jobs.cancel("schedules");  // its rows are of the configuration before
-  session.jobs.cancel("analyse");
-  session.jobs.cancel(Roots::kLane);
+  session.jobs.cancel_all("analyse");
   session.jobs.submit(
       "simulate",
       [this, &session, revision = revision_, assignments = now_,

@@ -10,7 +10,6 @@
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
-#include "gui/model/chart/roots.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/effective_config.hpp"
@@ -239,7 +238,7 @@ void ScheduleEditor::changed(Session& session) {
 void ScheduleEditor::evaluate(Session& session) {
   std::string title = before_->title;
   if (!title.ends_with(kSuffix)) title += kSuffix;
-  session.jobs.cancel(Roots::kLane);
+  session.jobs.cancel_all("analyse/");
   session.jobs.submit(
       "edit",
       [this, &session, revision = revision_, queues = edits_->snapshot(), config = config_,

@@ -208,6 +208,13 @@ void FileOpener::finish_named(Session& session, const OpenedFile& opened, const 
 
 namespace {
 
+/// What was measured beside a prediction: how they differ is what is asked first.
+void offer_explanation(Session& session, const RunModel& opened) {
+  const bool beside = std::any_of(session.runs.begin(), session.runs.end(),
+                                  [](const OpenRun& open) { return open.run->costs != nullptr; });
+  if (opened.source == RunSource::TimelineFile && beside) session.preferences.panels["explain"] = true;
+}
+
 /// A path that is open already is read again in its place.
 bool replace_open(Session& session, const std::string& path, const RunPtr& run) {
   for (OpenRun& open : session.runs) {
@@ -249,6 +256,7 @@ void FileOpener::finish(Session& session, const OpenedFile& opened, const std::s
     edit_configuration(session, opened, path);
   else if (!replace_open(session, shown, opened.run))
     compared ? session.add_run(opened.run, true) : put_on_top(session, opened.run);
+  if (opened.run) offer_explanation(session, *opened.run);
   for (const auto& tell : on_opened) tell(session, shown);
 }
 

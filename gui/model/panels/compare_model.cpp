@@ -11,7 +11,6 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/run/build_run.hpp"
-#include "study/explain/shown/explain_runs.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::gui {
@@ -61,7 +60,6 @@ PairComparison compare_pair(const RunModel& a, const RunModel& b, const study::C
     const std::string work = study::work_difference(from, to);
     if (!work.empty()) out.lines.push_back(work);
     out.lines.push_back(study::explain_idle(causes_a, causes_b, from.unit));
-    out.explanation = study::explain::explanation_between(a, b);
     if (b.source == RunSource::TimelineFile) out.offsets = study::clock_offsets(from, to, out.ops);
   }
   out.lines.push_back(fmt::format("{} ops in both, {} only in {}, {} only in {}", out.ops.matched,
@@ -250,11 +248,7 @@ void CompareModel::write_state(const Session&, io::JsonWriter& out) const {
         .member("only_b", pair.ops.only_b)
         .member("durations_differ", pair.ops.durations_differ)
         .member("lines", pair.lines)
-        .key("causes")
-        .array();
-    if (pair.explanation)
-      for (const study::explain::Cause& cause : pair.explanation->causes) out.value(cause.text);
-    out.close().close();
+        .close();
   }
   out.close().close();
 }

@@ -5,14 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 #include "study/compare/compare.hpp"
-#include "study/explain/explain.hpp"
 
 namespace pipeloom::gui {
 
@@ -27,8 +25,6 @@ struct PairComparison {
   std::vector<std::string> lines;
   /// How far each rank's clock is ahead; only of runs whose times were read.
   std::vector<Ticks> offsets;
-  /// Where the difference between the baseline and what was measured comes from.
-  std::optional<study::explain::Explanation> explanation;
   /// By position in timeline.start, every step against the same step of the baseline (or its last). Null where times cannot be compared.
   std::shared_ptr<const std::vector<std::int8_t>> tints;
 };

@@ -7,7 +7,7 @@
 //
 // Jobs are submitted to lanes by name ("simulate", "schedules"). A newer job of a lane replaces an older one that has not
 // started and cancels one that runs: while a slider is dragged, the newest value is the next to be simulated. It comes before the analyses
-// that wait: an edit is seen first, and then explained.
+// that wait: an edit is seen first, and then explained. Long ones have lanes that begin with "analyse/", which an edit cancels.
 
 #include <atomic>
 #include <condition_variable>

@@ -5,7 +5,7 @@
 
 namespace pipeloom::study::explain {
 
-Explanation explain_runs(const Run& predicted, const Run& measured) {
+Explanation explain_runs(const Run& predicted, const Run& measured, const GoesOn& goes_on) {
   if ((predicted.timeline.unit == TimeUnit::Unit) != (measured.timeline.unit == TimeUnit::Unit))
     throw InputError(
         "its times and the predicted ones do not compare: one of them is in abstract units; give the "
@@ -13,7 +13,7 @@ Explanation explain_runs(const Run& predicted, const Run& measured) {
   return explain({.timeline = predicted.timeline,
                   .costs = predicted.costs,
                   .rank_time = predicted.costs != nullptr ? predicted.costs->rank_time : Ticks{0}},
-                 measured.timeline);
+                 measured.timeline, goes_on);
 }
 
 std::optional<Explanation> explanation_between(const Run& predicted, const Run& measured) {

@@ -11,8 +11,8 @@
 
 namespace pipeloom::study::explain {
 
-/// What explain() says of the two. Throws as it does, and InputError where one has abstract times and the other has not.
-[[nodiscard]] Explanation explain_runs(const Run& predicted, const Run& measured);
+/// What explain() says of the two, and asks `goes_on`. Throws as it does, and InputError where one has abstract times and the other has not.
+[[nodiscard]] Explanation explain_runs(const Run& predicted, const Run& measured, const GoesOn& goes_on = {});
 
 /// The same where there is something to explain: the first was simulated, the times of the second were read, they are of the same ops, and
 /// have at most kMostComparedTimes. Nothing otherwise, nor where the times cannot have been.
