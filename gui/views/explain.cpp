@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "gui/model/panels/explain_model.hpp"
+#include "gui/model/answer/explain_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "study/explain/shown/explain_table.hpp"
@@ -28,7 +28,7 @@ constexpr std::array<ExplainHead, 6> kExplainHeads = {
      {"of the step", "The amount as a share of the predicted step"},
      {"alone", "What it does to the predicted step by itself"},
      {"gain if fixed", "How much shorter the measured step would be without it"}}};
-constexpr float kCellPad = 10;
+constexpr float kExplainPad = 10;
 
 void right_aligned(const std::string& text) {
   const float room = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(text.c_str()).x;
@@ -69,7 +69,7 @@ bool draw_cause(Ui& ui, const CauseRow& row, std::size_t n) {
 void draw_causes(Ui& ui, ExplainModel& model) {
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoSavedSettings;
   std::optional<std::size_t> hovered;
-  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(kCellPad * ui.skin.scale / 2, 3 * ui.skin.scale));
+  ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, ImVec2(kExplainPad * ui.skin.scale / 2, 3 * ui.skin.scale));
   if (ImGui::BeginTable("causes", static_cast<int>(kExplainHeads.size()), kFlags)) {
     ImGui::TableSetupColumn("cause", ImGuiTableColumnFlags_WidthStretch);
     for (std::size_t i = 1; i < kExplainHeads.size(); ++i)

@@ -1,4 +1,4 @@
-#include "gui/model/panels/explain_model.hpp"
+#include "gui/model/answer/explain_model.hpp"
 
 #include <string>
 

@@ -5,6 +5,7 @@
 #include <pipeloom/error.hpp>
 #include "gui/model/answer/answer.hpp"
 #include "gui/model/answer/cursor.hpp"
+#include "gui/model/answer/explain_model.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/roots.hpp"
@@ -12,7 +13,6 @@
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/file_dialog.hpp"
-#include "gui/model/panels/explain_model.hpp"
 #include "gui/model/panels/search.hpp"
 #include "gui/model/panels/sweep_model.hpp"
 #include "gui/model/session/palette.hpp"

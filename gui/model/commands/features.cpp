@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gui/model/answer/cursor.hpp"
+#include "gui/model/answer/explain_model.hpp"
 #include "gui/model/answer/sensitivity.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/chart/roots.hpp"
@@ -14,7 +15,6 @@
 #include "gui/model/files/open_file.hpp"
 #include "gui/model/panels/causes.hpp"
 #include "gui/model/panels/details.hpp"
-#include "gui/model/panels/explain_model.hpp"
 #include "gui/model/panels/notes.hpp"
 #include "gui/model/panels/ops_table.hpp"
 #include "gui/model/panels/problems.hpp"

@@ -1,4 +1,4 @@
-#include "gui/model/panels/explain_model.hpp"
+#include "gui/model/answer/explain_model.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ using study::explain::Cause;
 using study::explain::CauseKind;
 using study::explain::Explanation;
 
-constexpr const char* kLane = "analyse/explain";
+constexpr const char* kExplainLane = "analyse/explain";
 
 bool is_of_ops(CauseKind kind) {
   return kind == CauseKind::Rank || kind == CauseKind::Stage || kind == CauseKind::Microbatch ||
@@ -121,7 +121,7 @@ void ExplainModel::submit(Session& session) {
   under_way_ = true;
   waits_ = false;
   session.jobs.submit(
-      kLane,
+      kExplainLane,
       [this, predicted = predicted_, measured = measured_](const Cancelled& cancelled) -> Jobs::Finish {
         std::shared_ptr<const Explanation> found;
         std::string refusal;
@@ -161,7 +161,7 @@ bool ExplainModel::update(Session& session) {
   const RunPtr old = predicted_;
   choose_runs(session);
   const bool changed = before != measured_ || old != predicted_;
-  if (changed && under_way_) session.jobs.cancel(kLane);
+  if (changed && under_way_) session.jobs.cancel(kExplainLane);
   // An edit that was refused may have cancelled it.
   const bool lost = under_way_ && session.jobs.idle();
   if (changed || lost) under_way_ = false;
@@ -177,7 +177,7 @@ bool ExplainModel::update(Session& session) {
 }
 
 void ExplainModel::stop(Session& session) {
-  session.jobs.cancel(kLane);
+  session.jobs.cancel(kExplainLane);
   if (std::exchange(under_way_, false)) waits_ = true;
 }
 
