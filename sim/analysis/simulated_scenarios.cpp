@@ -11,50 +11,28 @@
 #include <pipeloom/metrics.hpp>
 #include "sim/analysis/critical_path.hpp"
 #include "sim/dependency.hpp"
-#include "sim/engine/noise_draws.hpp"
+#include "sim/engine/op_draws.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
 
 namespace pipeloom {
 namespace {
 
-std::vector<Ticks> durations_of(const Schedule& schedule, const Costs& costs) {
-  std::vector<Ticks> out(schedule.num_ops());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = costs.op_duration(schedule, i);
-  return out;
-}
-
-/// Every scenario's costs lie between none and these.
-void require_fit(const Schedule& schedule, Costs costs, const std::vector<Ticks>& durations, double factor) {
-  for (std::size_t i = 0; i < durations.size(); ++i) {
-    const double longest = static_cast<double>(durations[i]) * factor;
-    if (longest >= static_cast<double>(kMaxTicks)) {
-      costs.per_op.clear();
-      break;
-    }
-    costs.per_op[i] = static_cast<Ticks>(longest) + 1;
-  }
-  if (costs.per_op.empty() || !times_fit_easily(schedule, costs))
-    throw InputError(
-        "with costs.noise a step may take more than 2^62 ticks; use less noise or a larger time unit");
-}
-
 /// One scenario after another, on the same buffers.
 class StepRunner {
  public:
-  StepRunner(const Schedule& schedule, const Costs& costs)
-      : costs_(costs), memory_(default_memory(schedule.placement())) {
+  StepRunner(const Schedule& schedule, OpDraws& draws)
+      : draws_(draws), entry_times_(draws.entry_times()), memory_(default_memory(schedule.placement())) {
     // The caller's schedule outlives this.
     timeline_.schedule = std::shared_ptr<const Schedule>(std::shared_ptr<const Schedule>(), &schedule);
     timeline_.start.resize(schedule.num_ops());
     timeline_.end.resize(schedule.num_ops());
-    costs_.per_op = durations_of(schedule, costs);
   }
 
-  void simulate(const std::vector<Ticks>& durations, ScenarioTimes& out) {
-    costs_.per_op = durations;
-    auto outcome = simulator_.evaluate(schedule(), costs_, memory_, std::span(timeline_.start),
-                                       std::span(timeline_.end));
+  /// The scenario that was drawn.
+  void simulate(ScenarioTimes& out) {
+    auto outcome = simulator_.evaluate(schedule(), costs(), memory_, std::span(timeline_.start),
+                                       std::span(timeline_.end), {}, entry_times_);
     if (const auto* hang = std::get_if<ScheduleHang>(&outcome))
       throw HangError("the schedule hangs: " + describe(*hang, schedule()));
     add(std::get<Totals>(outcome), out);
@@ -62,6 +40,7 @@ class StepRunner {
 
  private:
   [[nodiscard]] const Schedule& schedule() const { return *timeline_.schedule; }
+  [[nodiscard]] const Costs& costs() const { return draws_.costs(); }
 
   /// Scenarios count from the moment when ranks are ready.
   void add(const Totals& totals, ScenarioTimes& out) {
@@ -76,13 +55,13 @@ class StepRunner {
 
   /// Of each entry on the path what lies before the next one, and before that one's message: the sum is the makespan.
   void add_path(ScenarioTimes& out) {
-    const std::vector<std::size_t> path = critical_path(timeline_, costs_).entries;
+    const std::vector<std::size_t> path = critical_path(timeline_, costs()).entries;
     for (std::size_t i = 0; i < path.size(); ++i) {
       const Ticks start = timeline_.start_of(path[i]);
       Ticks until = timeline_.end_of(end_of_entry(path[i]) - 1);
       if (i + 1 < path.size())
         until = timeline_.start_of(path[i + 1]) - add_message(path[i], path[i + 1], out);
-      add_on_path(schedule(), costs_, path[i], static_cast<double>(until - start), out);
+      add_on_path(schedule(), costs(), path[i], static_cast<double>(until - start), out);
     }
   }
 
@@ -99,7 +78,7 @@ class StepRunner {
     const Ticks start = timeline_.start_of(to);
     for (std::size_t i = to; i < end_of_entry(to); ++i) {
       const Op op = schedule().ops()[i];
-      const Ticks delay = arrival_delay(costs_, op.kind(), schedule().slot_of(op));
+      const Ticks delay = arrival_delay(costs(), op.kind(), schedule().slot_of(op));
       for (std::size_t made = from; made < end_of_entry(from); ++made) {
         if (timeline_.end_of(made) + delay != start) continue;
         out.link_on_path[sender.at() * static_cast<std::size_t>(schedule().ranks()) + receiver.at()] +=
@@ -110,7 +89,8 @@ class StepRunner {
     return 0;
   }
 
-  Costs costs_;
+  OpDraws& draws_;
+  EntryTimes entry_times_;
   MemoryModel memory_;
   Timeline timeline_;
   Simulator simulator_;
@@ -118,26 +98,15 @@ class StepRunner {
 
 }  // namespace
 
-bool supports_simulated_scenarios(const Costs& costs, const Noise& noise) {
-  return noise.model != NoiseModel::Hiccup && costs.overlap.rule != OverlapRule::Explicit;
-}
-
 ScenarioTimes simulated_scenarios(const Schedule& schedule, const Costs& costs, const Noise& noise, int count,
                                   std::uint64_t seed) {
-  const std::vector<double> factors = noise_factors(noise);
-  const std::vector<Ticks> base = durations_of(schedule, costs);
-  Costs longest = costs;
-  longest.per_op = base;
-  require_fit(schedule, std::move(longest), base, *std::max_element(factors.begin(), factors.end()));
+  OpDraws draws(schedule, costs, noise);
+  draws.require_fit(count);
   ScenarioTimes out = no_times_yet(schedule);
-  StepRunner steps(schedule, costs);
-  std::vector<Ticks> durations(base.size());
+  StepRunner steps(schedule, draws);
   for (int i = 0; i < count; ++i) {
-    std::uint64_t stream = scenario_stream(seed, i);
-    for (std::size_t op = 0; op < base.size(); ++op)
-      durations[op] =
-          std::max(costs.entry, drawn_duration(static_cast<double>(base[op]), factors.data(), stream));
-    steps.simulate(durations, out);
+    draws.draw(seed, i);
+    steps.simulate(out);
   }
   return out;
 }

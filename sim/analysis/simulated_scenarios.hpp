@@ -12,12 +12,8 @@
 
 namespace pipeloom {
 
-/// Whether such runs have scenarios: no pauses, which fall on starts that are not known beforehand, and no durations of pairs by stage, which no op's
-/// own duration changes.
-[[nodiscard]] bool supports_simulated_scenarios(const Costs& costs, const Noise& noise);
-
-/// Scenarios 0 .. count - 1 of `seed`; every op is drawn by itself, a group's parts too. Throws InputError where a step may take more than kMaxTicks,
-/// HangError if the schedule hangs. REQUIRES: supports_simulated_scenarios(); costs are bound to the schedule; 0 <= count.
+/// Scenarios 0 .. count - 1 of `seed`, drawn as OpDraws says. Throws InputError as OpDraws::require_fit() does, HangError if the schedule hangs.
+/// REQUIRES: costs are bound to the schedule; 0 <= count; Hiccup: 0 <= time < period; Empirical: factors.
 [[nodiscard]] ScenarioTimes simulated_scenarios(const Schedule& schedule, const Costs& costs,
                                                 const Noise& noise, int count, std::uint64_t seed);
 

@@ -54,7 +54,8 @@ void CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times t
 
 void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Times times) {
   const bool per_op = !costs.per_op.empty();
-  const bool by_entry = costs.rank_time != 0 || (schedule.has_groups() && (per_op || costs.entry != 0));
+  const bool by_entry = times.entry_times != nullptr || costs.rank_time != 0 ||
+                        (schedule.has_groups() && (per_op || costs.entry != 0));
   if (schedule.is_extended() || !costs.microbatch_scale.empty() || by_entry) {
     while (num_runnable_ != 0) run_general<true>(schedule, costs, *runnable_[--num_runnable_], times);
     return;
@@ -244,8 +245,7 @@ template <bool kExtended>
 void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cursor& cursor, Times times) {
   const auto ops = schedule.ops();
   fetch_ahead(ops.data(), times, cursor.next);
-  const bool adds_up =
-      costs.overlap.rule == OverlapRule::Sum || costs.overlap.rule == OverlapRule::Sequential;
+  const bool adds_up = costs.overlap.rule == OverlapRule::Sum;
   while (cursor.next < cursor.end) {
     if (kExtended && is_copy(ops[cursor.next].kind())) {
       run_copy(schedule, costs, cursor, times);
@@ -277,7 +277,8 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
     start += lane.before;
     if (cursor.first_start == kNotStarted) cursor.first_start = start;
     const bool is_sum = !kExtended && (adds_up || last - cursor.next == 1);
-    cursor.clock = start + (is_sum ? sum : costs.entry_duration(schedule, cursor.next, last));
+    cursor.clock =
+        is_sum ? start + sum : end_of_entry(schedule, costs, cursor, last, start, times.entry_times);
     account_entry<kExtended>(schedule, cursor.next, last, {start, cursor.clock}, cursor);
     finish_entry(schedule, costs, cursor.next, last, {start, cursor.clock}, lane.after, times);
     cursor.busy += cursor.clock - start;
@@ -287,14 +288,33 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
   }
 }
 
+/// When the entry from the cursor to `last` that starts at `start` ends. Where its parts take turns, turn_ends_ has theirs.
+Ticks CursorEngine::end_of_entry(const Schedule& schedule, const Costs& costs, const Cursor& cursor,
+                                 std::size_t last, Ticks start, const EntryTimes* entry_times) {
+  const std::size_t first = cursor.next;
+  const auto end_of = [&](std::size_t i, Ticks planned) {
+    if (entry_times == nullptr) return start + planned;
+    const auto rank = static_cast<std::int32_t>(&cursor - cursors_.data());
+    return start + (*entry_times)(Rank(rank), i, start, planned);
+  };
+  if (costs.overlap.rule != OverlapRule::Sequential || last - first == 1)
+    return end_of(first, costs.entry_duration(schedule, first, last));
+  turn_ends_.clear();
+  for (std::size_t i = first; i < last; ++i) {
+    start = end_of(i, costs.turn_duration(schedule, first, i));
+    turn_ends_.push_back(start);
+  }
+  return start;
+}
+
 /// Gives the entry's ops their times and hands out their results, `after` later where the lane takes so long for its messages.
 void CursorEngine::finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first,
                                 std::size_t last, Span entry, Ticks after, Times times) {
-  const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential;
+  const bool one_by_one = costs.overlap.rule == OverlapRule::Sequential && last - first > 1;
   Ticks start = entry.start;
   for (std::size_t i = first; i < last; ++i) {
     const Op op = schedule.ops()[i];
-    const Ticks end = one_by_one ? start + costs.turn_duration(schedule, first, i) : entry.end;
+    const Ticks end = one_by_one ? turn_ends_[i - first] : entry.end;
     if (times.start != nullptr) {
       times.start[i] = start;
       times.end[i] = end;

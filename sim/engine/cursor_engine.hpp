@@ -18,6 +18,7 @@
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
 #include <pipeloom/simulate.hpp>
+#include "sim/engine/entry_times.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
 #include "sim/kinds.hpp"
@@ -29,10 +30,11 @@ class CursorEngine {
   struct Cell;
 
  public:
-  /// Where op times go; null when nobody wants them.
+  /// Where op times go, null when nobody wants them, and who says how long entries take.
   struct Times {
     Ticks* start = nullptr;
     Ticks* end = nullptr;
+    const EntryTimes* entry_times = nullptr;  // null: what costs say
   };
 
   /// A rank between two visits. What every visit touches fills one cache line.
@@ -129,6 +131,8 @@ class CursorEngine {
   template <bool kExtended>
   void account_entry(const Schedule& schedule, std::size_t first, std::size_t last, Span entry,
                      Cursor& cursor);
+  [[nodiscard]] Ticks end_of_entry(const Schedule& schedule, const Costs& costs, const Cursor& cursor,
+                                   std::size_t last, Ticks start, const EntryTimes* entry_times);
   void finish_entry(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last,
                     Span entry, Ticks after, Times times);
   void publish(const Action& action, std::int32_t unit, Ticks end);
@@ -185,6 +189,7 @@ class CursorEngine {
   bool cells_are_clean_ = false;
   bool bytes_follow_live_ = false;  // every activation has the same size and goes at once
   Bytes bytes_per_live_ = 0;
+  std::vector<Ticks> turn_ends_;  // of the parts of the group that runs, Sequential overlap only
   // Only for extended schedules (Schedule::is_extended).
   std::optional<ActivationEffects> effects_;
   std::vector<Ticks> reload_end_;             // [stage * units + unit]; empty without copies

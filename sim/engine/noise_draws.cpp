@@ -1,13 +1,18 @@
 #include "sim/engine/noise_draws.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 
+#include <pipeloom/error.hpp>
+
 namespace pipeloom {
 namespace {
 
+constexpr double kMaxPauses = 1e10;
 constexpr std::size_t kFactors = std::size_t{1} << kFactorBits;
 
 /// The value that a standard normal variable is below in a share `p` of draws. Acklam's rational approximation, relative error 1.2e-9.
@@ -73,6 +78,20 @@ std::vector<double> noise_factors(const Noise& noise) {
 
 std::uint64_t scenario_stream(std::uint64_t seed, int index) {
   return mixed(mixed(seed) + static_cast<std::uint64_t>(index));
+}
+
+void refuse_noise() {
+  throw InputError(
+      "with costs.noise a step may take more than 2^62 ticks; use less noise or a larger time unit");
+}
+
+void require_few_pauses(const Noise& noise, double busy, int count) {
+  const double pauses = busy / static_cast<double>(noise.period) * count;
+  if (pauses > kMaxPauses)
+    throw InputError(
+        fmt::format("costs.noise means {:.1e} pauses in all scenarios; at most {:.0e} are simulated: use a "
+                    "longer period or fewer scenarios",
+                    pauses, kMaxPauses));
 }
 
 Ticks first_pause(const Noise& noise, Rank rank, std::uint64_t& stream) {

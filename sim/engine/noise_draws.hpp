@@ -34,6 +34,11 @@ inline Ticks drawn_duration(double duration, const double* factors, std::uint64_
   return static_cast<Ticks>(duration * factors[next_draw(stream) >> (64 - kFactorBits)] + kHalf);
 }
 
+/// Throws InputError: a step may take more than kMaxTicks.
+[[noreturn]] void refuse_noise();
+/// Throws InputError where `count` steps with `busy` ticks of work hold so many pauses that they would take minutes. REQUIRES: NoiseModel::Hiccup.
+void require_few_pauses(const Noise& noise, double busy, int count);
+
 /// When the rank's first pause begins; kMaxTicks where it has none. Takes a draw either way. REQUIRES: NoiseModel::Hiccup.
 [[nodiscard]] Ticks first_pause(const Noise& noise, Rank rank, std::uint64_t& stream);
 

@@ -1,20 +1,12 @@
 #include "sim/engine/scenarios.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
-#include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
 #include "sim/engine/noise_draws.hpp"
 
 namespace pipeloom {
-namespace {
-
-constexpr double kMaxPauses = 1e10;
-
-}  // namespace
 
 /// kLanes scenarios under way.
 struct Scenarios::Batch {
@@ -45,12 +37,14 @@ Scenarios::Scenarios(const Schedule& schedule, const Costs& costs, const Noise& 
                   static_cast<std::uint32_t>(rank.value()),
                   arrival_delay(costs, step.kind, step.slot),
                   0,
+                  0,
                   0};
     if (step.ends_entry) {
       std::size_t last = step.first_op + 1;
       while (schedule.ops()[last - 1].joined()) ++last;
       record.duration = static_cast<double>(costs.entry_duration(schedule, step.first_op, last));
       const LaneTimes lane = lane_times(costs, schedule, step.first_op, last);
+      record.before = lane.before;
       record.lane = lane.before + lane.after;
       after_[rank.at()] = lane.after;
     }
@@ -64,7 +58,6 @@ Scenarios::Scenarios(const Schedule& schedule, const Costs& costs, const Noise& 
 void Scenarios::require_fit(int count) const {
   const double factor = *std::max_element(factors_.begin(), factors_.end());
   const bool pauses = noise_.model == NoiseModel::Hiccup;
-  const auto period = static_cast<double>(noise_.period);
   const auto pause = pauses ? static_cast<double>(noise_.time) : 0.0;
   double busy = 0;
   double others = 0;
@@ -72,15 +65,9 @@ void Scenarios::require_fit(int count) const {
     busy += record.duration * factor + pause;
     others += static_cast<double>(record.delay) + static_cast<double>(record.lane);
   }
-  if (pauses) busy /= 1 - pause / period;
-  if (busy + others >= static_cast<double>(kMaxTicks))
-    throw InputError(
-        "with costs.noise a step may take more than 2^62 ticks; use less noise or a larger time unit");
-  if (pauses && busy / period * count > kMaxPauses)
-    throw InputError(
-        fmt::format("costs.noise means {:.1e} pauses in all scenarios; at most {:.0e} are simulated: use a "
-                    "longer period or fewer scenarios",
-                    busy / period * count, kMaxPauses));
+  if (pauses) busy /= 1 - pause / static_cast<double>(noise_.period);
+  if (busy + others >= static_cast<double>(kMaxTicks)) refuse_noise();
+  if (pauses) require_few_pauses(noise_, busy, count);
 }
 
 /// The branch-free loop: what varies between lanes lies side by side.
@@ -98,7 +85,8 @@ void Scenarios::evaluate(Batch& batch) const {
       Ticks duration = drawn_duration(record.duration, factors, random[lane]);
       const Ticks start = std::max(previous[lane], producer[lane] + record.delay);
       if constexpr (kHiccups)
-        duration = with_pauses(noise_, start, duration, batch.next_hiccup[record.rank * kLanes + lane]);
+        duration = with_pauses(noise_, start + record.before, duration,
+                               batch.next_hiccup[record.rank * kLanes + lane]);
       busy[lane] += static_cast<double>(duration);
       out[lane] = start + duration + record.lane;
     }

@@ -67,7 +67,8 @@ class Scenarios {
     std::uint32_t rank = 0;
     Ticks delay = 0;
     double duration = 0;  // without noise; 0 where another record of the group has it
-    Ticks lane = 0;       // rank time of the entry's messages, which does not vary
+    Ticks before = 0;     // rank time of the messages that the entry receives, which does not vary
+    Ticks lane = 0;       // of all its messages
   };
   struct Batch;
 

@@ -86,8 +86,10 @@ Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& co
 
 Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& costs,
                                        const MemoryModel& memory, std::span<Ticks> start,
-                                       std::span<Ticks> end, const std::vector<Ticks>& ready) {
-  return state_->evaluate(schedule, costs, memory, {start.data(), end.data()}, ready);
+                                       std::span<Ticks> end, const std::vector<Ticks>& ready,
+                                       const EntryTimes& entry_times) {
+  return state_->evaluate(schedule, costs, memory,
+                          {start.data(), end.data(), entry_times ? &entry_times : nullptr}, ready);
 }
 
 double Totals::bubble_ratio() const {

@@ -23,6 +23,7 @@
 #include <pipeloom/schedule.hpp>
 #include <pipeloom/simulate.hpp>
 #include <pipeloom/units.hpp>
+#include "sim/engine/entry_times.hpp"
 
 namespace pipeloom {
 
@@ -56,10 +57,11 @@ class Simulator {
   [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                                  const std::vector<Ticks>& ready = {});
 
-  /// Also writes start[i] and end[i] of op index i. REQUIRES: both have schedule.num_ops() elements.
+  /// Also writes start[i] and end[i] of op index i. With `entry_times` entries take what it says. REQUIRES: both spans have
+  /// schedule.num_ops() elements; no time passes kMaxTicks by what entry_times adds.
   [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                                  std::span<Ticks> start, std::span<Ticks> end,
-                                 const std::vector<Ticks>& ready = {});
+                                 const std::vector<Ticks>& ready = {}, const EntryTimes& entry_times = {});
 
  private:
   struct State;

@@ -271,18 +271,20 @@ class ProgramEngine {
   }
 
   void give_times(Rank rank, RankState& state, std::size_t first, std::size_t last) {
-    const bool one_by_one = costs_.overlap.rule == OverlapRule::Sequential;
+    const bool one_by_one = costs_.overlap.rule == OverlapRule::Sequential && last - first > 1;
+    const auto end_of = [&](std::size_t i, Ticks start, Ticks planned) {
+      return later(start, entry_times_ != nullptr ? (*entry_times_)(rank, i, start, planned) : planned);
+    };
     Ticks start = state.clock;
-    const Ticks entry_end =
-        later(start, entry_times_ != nullptr ? (*entry_times_)(rank, first, start)
-                                             : costs_.entry_duration(schedule_, first, last));
+    Ticks end = one_by_one ? start : end_of(first, start, costs_.entry_duration(schedule_, first, last));
     for (std::size_t i = first; i < last; ++i) {
+      if (one_by_one) end = end_of(i, start, costs_.turn_duration(schedule_, first, i));
       const std::size_t at = timeline_.index(static_cast<int>(state.step), i);
       timeline_.start[at] = start;
-      timeline_.end[at] = one_by_one ? start + costs_.turn_duration(schedule_, first, i) : entry_end;
-      if (one_by_one) start = timeline_.end[at];
+      timeline_.end[at] = end;
+      if (one_by_one) start = end;
     }
-    state.clock = state.last_end = entry_end;
+    state.clock = state.last_end = end;
   }
 
   void run_copy(RankState& state, std::size_t i) {

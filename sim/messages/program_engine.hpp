@@ -16,7 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,6 +25,7 @@
 #include <pipeloom/simulate.hpp>
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/base/tick_sum.hpp"
+#include "sim/engine/entry_times.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/messages/program.hpp"
 #include "sim/wait_graph.hpp"
@@ -99,14 +99,10 @@ using ProgramHang = WaitGraph<NeededMessage>;
 /// The same in one line, for error messages.
 [[nodiscard]] std::string describe(const ProgramHang& hang, const Program& program);
 
-/// How long an entry takes that begins at op index `first` and starts at `start`, instead of what costs say. Asked once for each entry, copies
-/// apart, those of a rank in the order of its queue.
-using EntryTimes = std::function<Ticks(Rank rank, std::size_t first, Ticks start)>;
-
 /// Runs steps.count steps. Under the barrier rule all steps are the first one, shifted by makespan + optimizer; under
 /// post-validation each rank goes on with the next step by itself, its queues still filled.
 /// REQUIRES: check_program() finds nothing but mispairing; costs fit the placement. O(instructions), times their logarithm with
-/// shared links. Throws InputError if a time would pass kMaxTicks. With `entry_times` no Sequential overlap.
+/// shared links. Throws InputError if a time would pass kMaxTicks. With `entry_times` entries take what it says.
 [[nodiscard]] std::variant<ProgramRun, ProgramHang> run_program(const Program& program, const Costs& costs,
                                                                 const MessageRules& rules,
                                                                 const Steps& steps = {},

@@ -84,11 +84,6 @@ ScenarioTimes times_of(const Schedule& schedule, const Costs& costs, const Noise
                        const ScenarioChoice& choice) {
   if (Scenarios::supports(schedule, costs))
     return Scenarios(schedule, costs, noise).run(choice.count, choice.seed);
-  if (!supports_simulated_scenarios(costs, noise))
-    throw InputError(
-        "scenarios with recomputation, copies, slices or sequential overlap take no pauses "
-        "(costs.noise.model hiccup) and "
-        "no durations of pairs by stage; leave these out");
   return simulated_scenarios(schedule, costs, noise, choice.count, choice.seed);
 }
 
@@ -129,12 +124,6 @@ ScenarioSummary run_scenarios(const Run& run, const ScenarioChoice& choice) {
   const cost::CostSpec& spec = run.effective->costs;
   if (!run.program) return run_scenarios(*run.schedule, *run.costs, spec, choice);
   require_noise(spec);
-  if (!Scenarios::supports(*run.schedule, *run.costs))
-    throw InputError(
-        fmt::format("scenarios under transfer model \"{}\" take no recomputation, copies or slices, and no "
-                    "sequential overlap; leave "
-                    "them out, or use transfer model latency",
-                    name_of(spec.transfer.model)));
   return summary_of(program_scenarios(*run.program, *run.costs, message_rules(spec.transfer), *spec.noise,
                                       choice.count, choice.seed),
                     run.schedule->placement(), choice);

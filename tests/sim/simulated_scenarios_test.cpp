@@ -1,6 +1,7 @@
 #include "sim/analysis/simulated_scenarios.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <variant>
@@ -8,6 +9,8 @@
 
 #include <pipeloom/error.hpp>
 #include "sim/engine/simulator.hpp"
+#include "sim/messages/message_plans.hpp"
+#include "sim/messages/program_scenarios.hpp"
 #include "support/catch.hpp"
 #include "support/noise.hpp"
 #include "support/random_problem.hpp"
@@ -55,7 +58,6 @@ TEST_CASE("a scenario without noise is the simulation, whatever the schedule") {
     auto [schedule, costs] = test::random_problem(5'000'000 + seed);
     test::Random random(seed);
     test::add_besides(random, *schedule, costs);
-    if (!supports_simulated_scenarios(costs, none)) continue;
     if (!Scenarios::supports(*schedule, costs)) ++extended;
     const ScenarioTimes times = simulated_scenarios(*schedule, costs, none, 2, seed);
     const auto outcome = Simulator().evaluate(*schedule, costs, default_memory(schedule->placement()));
@@ -99,10 +101,104 @@ TEST_CASE("recomputation varies as it is said to, and the step hangs on it as fi
   CHECK((changed / mean - 1) / 0.001 == Approx(times.on_path[kind][1] / (mean * kCount)).epsilon(0.01));
 }
 
-TEST_CASE("simulated scenarios refuse what does not fit, and pauses") {
+TEST_CASE("pauses are those of a pass over the order, and of messages that cost their latency alone") {
+  const Noise pauses{.model = NoiseModel::Hiccup, .period = 9'000'000, .time = 700'000};
+  int passes = 0;
+  int programs = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    INFO("seed " << seed);
+    auto [schedule, costs] = test::random_problem(6'000'000 + seed);
+    test::Random random(seed);
+    test::add_besides(random, *schedule, costs);
+    const ScenarioTimes whole = simulated_scenarios(*schedule, costs, pauses, 3, seed);
+    if (Scenarios::supports(*schedule, costs)) {
+      ++passes;
+      const ScenarioTimes pass = Scenarios(*schedule, costs, pauses).run(3, seed);
+      REQUIRE(whole.makespan == pass.makespan);
+      REQUIRE(whole.bubble == pass.bubble);
+    }
+    // Programs hand on what a group makes at its end, and know no tensors that all ranks share.
+    if (costs.overlap.rule == OverlapRule::Sequential || schedule->shares_output() || costs.rank_time != 0)
+      continue;
+    ++programs;
+    const Program program = async_plan(schedule, {ReceivePlacement::Rule::Ahead, 100});
+    for (const Noise& noise : {pauses, lognormal(0.1)})
+      REQUIRE(program_scenarios(program, costs, {}, noise, 3, seed).makespan ==
+              (Scenarios::supports(*schedule, costs) ? Scenarios(*schedule, costs, noise).run(3, seed)
+                                                     : simulated_scenarios(*schedule, costs, noise, 3, seed))
+                  .makespan);
+  }
+  CHECK(passes > 50);
+  CHECK(programs > 50);
+}
+
+TEST_CASE("pauses fall into the parts of a group that take turns as into ops that run one after another") {
+  // One rank: F 0, then F k with B k - 1, then the last B.
+  const auto one_rank = [](bool grouped) {
+    ScheduleBuilder builder(Placement::linear(1), 8);
+    builder.begin_rank(Rank(0));
+    builder.add(forward(Stage(0), Microbatch(0)));
+    for (int k = 1; k < 8; ++k) {
+      const std::array<Op, 2> pair = {forward(Stage(0), Microbatch(k)),
+                                      backward(Stage(0), Microbatch(k - 1))};
+      if (grouped) {
+        builder.add_group(pair);
+      } else {
+        for (const Op op : pair) builder.add(op);
+      }
+    }
+    builder.add(backward(Stage(0), Microbatch(7)));
+    return std::make_shared<const Schedule>(std::move(builder).build());
+  };
+  const auto alone = one_rank(false);
+  const auto grouped = one_rank(true);
+  Costs costs = costs_of(*grouped);
+  costs.overlap.rule = OverlapRule::Sequential;
+  const Noise pauses{.model = NoiseModel::Hiccup, .period = 1'300'000, .time = 250'000};
+  const ScenarioTimes turns = simulated_scenarios(*grouped, costs, pauses, 50, 2);
+  CHECK(turns.makespan == Scenarios(*alone, costs, pauses).run(50, 2).makespan);
+  // 24e6 of work, and a pause of 250,000 in every 1,300,000: 24 / (1 - 25 / 130) = 29.7e6.
+  CHECK(mean_of(turns.makespan) == Approx(24e6 / (1 - 25.0 / 130)).epsilon(0.005));
+}
+
+TEST_CASE("a group with a duration of its own varies as one") {
+  // Every duration is three times as long for sure, so that a step without transfers is; a saving stays what it is.
+  Noise thrice{.model = NoiseModel::Empirical};
+  thrice.factors = {3 * kUnitScale};
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    INFO("seed " << seed);
+    auto [schedule, costs] = test::random_problem(7'000'000 + seed);
+    if (costs.overlap.rule == OverlapRule::Saving || costs.overlap.rule == OverlapRule::Factor) continue;
+    for (std::vector<Ticks>* delays : {&costs.forward_delay, &costs.backward_delay})
+      std::fill(delays->begin(), delays->end(), 0);
+    const Ticks once = simulated_scenarios(*schedule, costs, {}, 1, seed).makespan[0];
+    CHECK(simulated_scenarios(*schedule, costs, thrice, 1, seed).makespan[0] == 3 * once);
+  }
+  // Rank 1: F 0, R 0, then F 1 with B 0 for 2.5e6 whatever its parts take, R 1, B 1; rank 0 runs F 0 before and B 1 behind.
+  ScheduleBuilder builder(Placement::linear(2), 2);
+  builder.begin_rank(Rank(0));
+  for (int k = 0; k < 2; ++k) builder.add(forward(Stage(0), Microbatch(k)));
+  for (int k = 0; k < 2; ++k) builder.add(backward(Stage(0), Microbatch(k)));
+  builder.begin_rank(Rank(1)).add(forward(Stage(1), Microbatch(0)));
+  builder.add(Op(OpKind::Recompute, Stage(1), Microbatch(0)));
+  builder.add_pair(forward(Stage(1), Microbatch(1)), backward(Stage(1), Microbatch(0)));
+  builder.add(Op(OpKind::Recompute, Stage(1), Microbatch(1)));
+  builder.add(backward(Stage(1), Microbatch(1)));
+  const Schedule schedule = std::move(builder).build();
+  Costs costs = uniform_costs(schedule.placement(), {.forward = 1'000'000, .backward = 2'000'000});
+  costs.overlap = {.rule = OverlapRule::Explicit, .pairs = {1, 1, 1, 2'500'000}};
+  CHECK(simulated_scenarios(schedule, costs, {}, 1, 0).makespan[0] ==
+        1'000'000 + 2 * 1'000'000 + 2'500'000 + 3'000'000 + 2'000'000);
+  CHECK(simulated_scenarios(schedule, costs, thrice, 1, 0).makespan[0] == 3 * 10'500'000);
+}
+
+TEST_CASE("simulated scenarios refuse what does not fit, and pauses without end") {
   const auto schedule = recomputed(2);
   const Costs costs = costs_of(*schedule);
-  CHECK_FALSE(supports_simulated_scenarios(costs, {.model = NoiseModel::Hiccup, .period = 9, .time = 1}));
+  // 2 (F + R + B) and 2 (F + B) of 1e6 and 2e6 ticks: 1.4e7, twice as much with pauses of 1 in 2.
+  const Noise pauses{.model = NoiseModel::Hiccup, .period = 2, .time = 1};
+  CHECK_NOTHROW(simulated_scenarios(*schedule, costs, pauses, 1, 0));
+  CHECK_THROWS_AS(simulated_scenarios(*schedule, costs, pauses, 1'000, 0), InputError);
   Costs huge = costs;
   huge.duration[index_of(OpKind::Backward)][1] = kMaxTicks / 40;
   CHECK_NOTHROW(simulated_scenarios(*schedule, huge, {}, 1, 0));
