@@ -34,18 +34,18 @@ inline constexpr std::size_t kRootKinds = 9;
 /// A part of idle time, and where it comes from. What a kind does not need stays as it is.
 struct RootCause {
   RootKind kind = RootKind::Fill;
-  TickSum amount = {};
   Stage stage{-1};       ///< SlowStage
   KindSet kinds = {};    ///< SlowStage: of these ops
-  double ratio = 1;      ///< SlowStage: of their durations to the others'
   Microbatch batch{-1};  ///< LongOp: their microbatch
-  Rank from{-1};         ///< Message; Unexplained: the rank that stood still
-  Rank to{-1};           ///< Message; the same as `from` where it took time of the rank's own
+  TickSum amount = {};
+  Rank from{-1};     ///< Message; Unexplained: the rank that stood still
+  Rank to{-1};       ///< Message; the same as `from` where it took time of the rank's own
+  double ratio = 1;  ///< SlowStage: of their durations to the others'
   /// SlowStage, LongOp and Order: the op that says most, by index; LongOp over several stages: kNoOp.
   std::size_t op = kNoOp;
   /// Of root_causes(): where the largest part of it lies, a span of that rank's.
-  Rank at{-1};
   std::size_t span = 0;
+  Rank at{-1};
   static constexpr std::size_t kNoOp = ~std::size_t{0};
 };
 

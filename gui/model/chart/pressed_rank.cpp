@@ -19,7 +19,7 @@ std::optional<Rank> pressed_rank(const RunModel& run) {
 }
 
 std::string held_text(const MemoryModel& memory, Bytes held) {
-  const std::string text = memory_cell(memory, held);
+  std::string text = memory_cell(memory, held);
   if (!counts_activations(memory)) return text;
   return text + (text == "1" ? " activation" : " activations");
 }
