@@ -36,6 +36,7 @@ struct CalibrateOptions {
   std::optional<std::string> costs_file;
   std::optional<std::string> timeline_file;
   std::optional<std::string> layers;
+  std::optional<std::string> with;
   std::string unit = "unit";
   bool force = false;
 };
@@ -204,10 +205,18 @@ std::string message_lines(const Calibration& calibration, TimeUnit unit) {
   for (const cost::LinkException& link : transfer.links)
     out += fmt::format("  rank {} {} rank {}: {}\n", link.from, link.oneway ? "to" : "and", link.to,
                        time_text(*link.link.latency, unit));
-  if (calibration.costs.entry > 0)
+  if (calibration.measured.waits.between > 0)
     out += fmt::format("{} lie between ops that neither send nor receive\n",
-                       time_text(calibration.costs.entry, unit));
+                       time_text(calibration.measured.waits.between, unit));
   return out.empty() ? out : "\n" + out;
+}
+
+std::string constant_lines(const Calibration& calibration, TimeUnit unit) {
+  if (!calibration.constant || calibration.constant->median <= 0) return "";
+  return fmt::format(
+      "\n{} of every op does not go by its layers ({} of kinds and ranks, spread {}): `entry`\n",
+      time_text(calibration.constant->median, unit), count_text(calibration.constant->count, "number"),
+      time_text(calibration.constant->spread, unit));
 }
 
 std::string clock_lines(const Calibration& calibration, TimeUnit unit) {
@@ -244,7 +253,8 @@ std::string page_of(const Calibration& calibration, const Timeline& timeline,
          op_table(calibration, unit, options.output.screen().has_colour()) +
          (sigma > 0 ? fmt::format("single ops vary by {:.2g} %\n", 100 * sigma) : "") +
          exception_lines(calibration, unit, options.output.verbose) + message_lines(calibration, unit) +
-         clock_lines(calibration, unit) + cause_lines(calibration, unit) + next_line(calibration, options);
+         constant_lines(calibration, unit) + clock_lines(calibration, unit) + cause_lines(calibration, unit) +
+         next_line(calibration, options);
 }
 
 void write_timeline(const CalibrateOptions& options, const Timeline& timeline) {
@@ -269,8 +279,12 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
     options.output.warn({fmt::format("costs are of {} of the {} steps: the longer ones are left out",
                                      timeline.steps, run.timeline.steps)});
   const std::vector<std::int32_t> layers = parse_layers(options.layers, timeline.schedule->stages());
+  if (options.with && layers.empty())
+    throw InputError(Where{"--with"}, "it takes the layers of this run's stages too; give --layers");
+  const auto other =
+      options.with ? std::optional(study::calibrate::read_other_run(*options.with)) : std::nullopt;
   const Calibration calibration = study::at_place(options.files.front(), [&] {
-    return study::calibrate::calibrate(timeline, {.clocks_by_step = run.clocks_by_step}, layers);
+    return study::calibrate::calibrate(timeline, {.clocks_by_step = run.clocks_by_step}, layers, other);
   });
   options.output.warn(calibration.warnings);
   if (options.timeline_file) write_timeline(options, run.timeline);
@@ -311,6 +325,10 @@ Run calibrate(OptionList& list) {
   list.option("--timeline", options->timeline_file, "FILE", "Write the timeline of the trace (JSON lines)");
   list.option("--layers", options->layers, "N[,N...]",
               "Layers of each stage, or of the model if stages share them equally: goes into the costs");
+  list.option(
+      "--with", options->with, "COSTS",
+      "Costs of the same model on the same ranks with chunks of another size: tells what every op takes "
+      "whatever its layers (`entry`); needs --layers");
   list.option("--unit", options->unit, "UNIT",
               "Of a timeline that does not say its own: s, ms, us or ns; default: unit");
   list.flag("--force", options->force, "Overwrite existing files");

@@ -93,7 +93,7 @@ Replay replay_of(const Timeline& timeline, const Measurements& measured, const c
   Replay out;
   out.measured = cost::sample_of(measured.waits.step_times).median;
   out.simulated = span_of(run.timeline).length();
-  out.residuals = residuals_of(timeline, run.timeline, costs.entry);
+  out.residuals = residuals_of(timeline, run.timeline, measured.waits.between);
   out.explanation = explained(run, timeline);
   return out;
 }
@@ -202,13 +202,23 @@ void warn(Calibration& calibration, const Timeline& timeline) {
   }
 }
 
+void find_constant(Calibration& calibration, const Placement& placement, const OtherRun& other) {
+  calibration.constant = chunk_constant(calibration.measured, placement, other);
+  if (calibration.constant->median > 0) return take_off(calibration.measured, calibration.constant->median);
+  calibration.warnings.push_back(fmt::format(
+      "ops of {} and of this run take time by their layers alone: nothing is taken off for `entry`",
+      other.file));
+}
+
 }  // namespace
 
-Calibration calibrate(const Timeline& timeline, const KnownOfRun& known, std::vector<std::int32_t> layers) {
+Calibration calibrate(const Timeline& timeline, const KnownOfRun& known, std::vector<std::int32_t> layers,
+                      const std::optional<OtherRun>& other) {
   Calibration out;
   out.measured = measure(timeline, known);
   if (!layers.empty()) out.measured.stage_ranks = stage_ranks(timeline.schedule->placement());
   out.measured.layers = std::move(layers);
+  if (other) find_constant(out, timeline.schedule->placement(), *other);
   out.costs = costs_of(out.measured);
   out.orders = known_orders(*timeline.schedule);
   warn(out, timeline);

@@ -8,6 +8,7 @@
 
 #include <pipeloom/simulate.hpp>
 #include "sim/cost/cost_spec.hpp"
+#include "study/calibrate/chunk_constant.hpp"
 #include "study/calibrate/known_order.hpp"
 #include "study/calibrate/measurements.hpp"
 #include "study/explain/explain.hpp"
@@ -35,13 +36,16 @@ struct Replay {
 struct Calibration {
   Measurements measured = {};
   cost::CostSpec costs = {};
-  std::vector<KnownOrder> orders = {};  ///< empty: an order of its own
-  std::optional<Replay> replay = {};    ///< nothing where the order is no whole schedule
+  std::optional<cost::DurationSample> constant = {};  ///< of ops, by another run: over kinds and ranks
+  std::vector<KnownOrder> orders = {};                ///< empty: an order of its own
+  std::optional<Replay> replay = {};                  ///< nothing where the order is no whole schedule
   std::vector<std::string> warnings = {};
 };
 
-/// Throws InputError where the times cannot have been.
+/// `other` tells what ops take besides their layers. Throws InputError where the times cannot have been, and as chunk_constant() does.
+/// REQUIRES: `layers` are empty, or one per stage; with `other` they are not empty.
 [[nodiscard]] Calibration calibrate(const Timeline& timeline, const KnownOfRun& known = {},
-                                    std::vector<std::int32_t> layers = {});
+                                    std::vector<std::int32_t> layers = {},
+                                    const std::optional<OtherRun>& other = {});
 
 }  // namespace pipeloom::study::calibrate

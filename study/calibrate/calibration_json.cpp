@@ -54,6 +54,15 @@ void write_unexplained(io::JsonWriter& out, const Calibration& calibration, Time
   out.close(4).close(2);
 }
 
+void write_constant(io::JsonWriter& out, const std::optional<cost::DurationSample>& constant, TimeUnit unit) {
+  if (!constant) {
+    out.null();
+    return;
+  }
+  out.object().member("count", constant->count).key("median").ticks(constant->median, unit);
+  out.key("spread").ticks(constant->spread, unit).close();
+}
+
 void write_clocks(io::JsonWriter& out, const ClockFit& clocks, TimeUnit unit) {
   write_times(out.line(2), "clock_offsets", clocks.apart ? clocks.offset : std::vector<Ticks>(), unit);
   out.key("clock_uncertainty").ticks(clocks.uncertain, unit);
@@ -76,6 +85,8 @@ std::string calibration_json(const Calibration& calibration, const Timeline& tim
     write_residuals(out, calibration, unit);
     write_transfer(out, calibration.costs.transfer, unit);
     out.line(2).key("entry").ticks(calibration.costs.entry, unit);
+    out.key("constant");
+    write_constant(out, calibration.constant, unit);
     out.member("noise_sigma", calibration.measured.single.sigma);
     out.member("exceptions", calibration.measured.single.rows.size());
     write_clocks(out, calibration.measured.waits.clocks, unit);

@@ -263,7 +263,7 @@ cost::CostSpec costs_of(const Measurements& measured, const cost::CostSpec& rule
   }
   if (!measured.single.rows.empty())
     spec.exceptions = std::make_shared<const std::vector<cost::CostRow>>(measured.single.rows);
-  spec.entry = measured.waits.between;
+  spec.entry = measured.waits.between + measured.constant;
   spec.noise = noise_of(measured);
   spec.transfer = transfer_of(measured, rules.transfer);
   return spec;

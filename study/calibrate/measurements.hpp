@@ -22,6 +22,8 @@ struct Measurements : cost::MeasuredOps {
   SingleOps single = {};
   /// What a usual entry takes: differences of a small part of it are none.
   Ticks usual_entry = 0;
+  /// What every entry takes whatever its layers, and the ops above no longer have (chunk_constant.hpp).
+  Ticks constant = 0;
   /// Layers of the model on each stage, as whoever ran it says; may be empty. Where they are known, the rank that ran each, unless stage s
   /// was on rank s mod p.
   std::vector<std::int32_t> layers = {};

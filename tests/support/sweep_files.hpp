@@ -2,7 +2,6 @@
 
 // Sweeps in files, for tests.
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -13,22 +12,6 @@
 #include "support/temporary.hpp"
 
 namespace pipeloom::test {
-
-/// A folder that is gone when the test ends.
-class Folder {
- public:
-  explicit Folder(const std::string& name) : path_(temporary_path(name)) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directory(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
