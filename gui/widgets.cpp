@@ -76,6 +76,30 @@ bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::
   return changed;
 }
 
+bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help) {
+  const float scale = ui.skin.scale;
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, 10 * scale);
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, scale);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(8 * scale, 2 * scale));
+  ImGui::PushStyleColor(ImGuiCol_Button, colour_of(ui.skin.panel));
+  ImGui::PushStyleColor(ImGuiCol_Border, colour_of(on ? ui.skin.accent : ui.skin.line));
+  ImGui::PushStyleColor(ImGuiCol_Text, colour_of(on ? ui.skin.text : ui.skin.muted));
+  const bool pressed = button(ui, id, word, help);
+  ImGui::PopStyleColor(3);
+  ImGui::PopStyleVar(3);
+  return pressed;
+}
+
+bool link(Ui& ui, std::string_view id, const char* label, std::string_view help) {
+  const PushedId pushed(id);
+  ImGui::SameLine(0, 6 * ui.skin.scale);
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.accent);
+  const bool pressed = ImGui::Selectable(label, false, 0, ImGui::CalcTextSize(label));
+  ImGui::PopStyleColor();
+  finish(ui, id, help);
+  return pressed;
+}
+
 bool selectable(Ui& ui, std::string_view id, const char* label, bool selected, bool whole_row) {
   const PushedId pushed(id);
   const bool pressed = ImGui::Selectable(

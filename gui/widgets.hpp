@@ -19,6 +19,10 @@ void explain(std::string_view text);
 bool button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
 bool small_button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help = {});
+/// A word in a thin frame, in the accent colour while it is on.
+bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help = {});
+/// A word that can be clicked, behind the text before.
+bool link(Ui& ui, std::string_view id, const char* label, std::string_view help);
 bool selectable(Ui& ui, std::string_view id, const char* label, bool selected, bool whole_row = false);
 /// True when Enter was pressed or the field left with another text.
 bool text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "",

@@ -176,18 +176,6 @@ void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
       "this memory is faster than that.");
 }
 
-/// A word that can be clicked.
-bool link(Ui& ui, const char* id, const char* label, const char* help) {
-  ImGui::SameLine(0, 6 * ui.skin.scale);
-  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.accent);
-  const ImVec2 size = ImGui::CalcTextSize(label);
-  const bool pressed = ImGui::Selectable(label, false, 0, size);
-  ImGui::PopStyleColor();
-  note_item(ui, id);
-  explain(help);
-  return pressed;
-}
-
 void draw_outlook(Ui& ui, AnswerModel& model) {
   const Outlook& outlook = model.outlook();
   if (outlook.text.empty()) return;

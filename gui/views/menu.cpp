@@ -40,7 +40,7 @@ const std::vector<MenuRow>& menu_rows() {
                                              {"Navigation"},
                                              {"theme", "colours", "toggle-hatching", "toggle-wheel", "scale",
                                               "scale-up", "scale-down", "reset-preferences"}},
-                                            {"Run", "Parameters", {"Analysis", "Sweep"}, {"stop"}},
+                                            {"Run", "Parameters", {"Find", "Analysis", "Sweep"}, {"stop"}},
                                             {"Compare", "Compare", {}, {}},
                                             {"Help", "Program", {}, {}}};
   return rows;

@@ -316,7 +316,9 @@ class Table {
   /// Why it is grey, and what its name is where that is cut.
   [[nodiscard]] static std::string help_of(const ScheduleRow& row, const std::string& label) {
     std::string text = label == row.name ? "" : row.name + "\n";
-    if (row.stale) return text + "Of the parameters before; this row is being computed";
+    if (row.stale)
+      return text + (row.found ? "Of the parameters before; search again for those of now"
+                               : "Of the parameters before; this row is being computed");
     if (!row.refusal.empty()) return text + row.refusal;
     if (!row.synchronous)
       text += "Without flushes: gradients are of older weights than those that they change\n";
@@ -381,21 +383,6 @@ class Table {
 
 // Above the table --------------------------------------------------------------------------------------------------------------
 
-/// A word in a thin frame, in the accent colour while it is on.
-bool chip(Ui& ui, const char* id, const char* word, bool on, const char* help) {
-  const float scale = ui.skin.scale;
-  ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, 10 * scale);
-  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, scale);
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(8 * scale, 2 * scale));
-  ImGui::PushStyleColor(ImGuiCol_Button, colour_of(ui.skin.panel));
-  ImGui::PushStyleColor(ImGuiCol_Border, colour_of(on ? ui.skin.accent : ui.skin.line));
-  ImGui::PushStyleColor(ImGuiCol_Text, colour_of(on ? ui.skin.text : ui.skin.muted));
-  const bool pressed = button(ui, id, word, help);
-  ImGui::PopStyleColor(3);
-  ImGui::PopStyleVar(3);
-  return pressed;
-}
-
 std::string summary(const ScheduleTable& table) {
   const auto refused = static_cast<std::size_t>(std::count_if(
       table.rows().begin(), table.rows().end(), [](const ScheduleRow& row) { return !row.refusal.empty(); }));
@@ -420,6 +407,10 @@ void draw_filters(Ui& ui, ScheduleTable& table) {
     filter.synchronous = !filter.synchronous;
     table.show_only(filter);
   }
+  ImGui::SameLine();
+  if (chip(ui, "schedules/find", "find more", false,
+           "Search chunks, placements, recomputation and orders of their own under the memory limit"))
+    ui.session.show_panel("find");
   ImGui::SameLine();
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 2 * ui.skin.scale);
   muted_text(ui, summary(table));

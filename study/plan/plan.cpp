@@ -52,7 +52,15 @@ class Planner {
     plan_.objective = options.objective;
     plan_.seconds = options.seconds;
     plan_.seed = options.seed;
+    if (options.progress)
+      options_.progress = [this, &options](const std::string& doing, const std::string& best) {
+        if (!ended_ && !options.progress(doing, best)) ended_ = true;
+        return !ended_;
+      };
   }
+  Planner(const Planner&) = delete;  // what it hands down points at it
+  Planner& operator=(const Planner&) = delete;
+  ~Planner() = default;
 
   Plan run() {
     require_workload();
@@ -62,7 +70,7 @@ class Planner {
     if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model")) add_balanced();
     if (options_.vary.has(Vary::Order)) add_searched();
     sort_out();
-    if (!plan_.candidates.empty()) plan_.advice = advice_of(plan_, workload_, options_, limits_);
+    if (!plan_.candidates.empty() && !ended_) plan_.advice = advice_of(plan_, workload_, options_, limits_);
     return std::move(plan_);
   }
 
@@ -109,11 +117,10 @@ class Planner {
     std::vector<std::optional<PlanCandidate>> made(variants.size());
     std::vector<std::string> why(variants.size());
     std::atomic<std::size_t> next = 0;
-    std::atomic<bool> ended = false;
     const auto worker = [&](bool asks) {
       for (std::size_t i = next++; i < variants.size(); i = next++) {
-        if (asks && options_.progress && !options_.progress(variants[i].name, "")) ended = true;
-        if (ended) {
+        if (asks && options_.progress) options_.progress(variants[i].name, "");
+        if (ended_) {
           why[i] = "not tried: the plan was ended before";
           continue;
         }
@@ -236,7 +243,9 @@ class Planner {
       candidate.peak_unit = parts_;
       candidate.peak /= parts_;
     };
+    for (auto& [candidate, memory_of] : over_) plan_.over.push_back(std::move(candidate));
     std::ranges::for_each(plan_.candidates, say);
+    std::ranges::for_each(plan_.over, say);
     if (plan_.baseline) say(*plan_.baseline);
     if (plan_.baseline || !plan_.candidates.empty()) {
       const PlanCandidate& own = plan_.baseline ? *plan_.baseline : plan_.candidates.front();
@@ -254,10 +263,11 @@ class Planner {
     find_p95();
     std::ranges::stable_sort(plan_.candidates, by_key);
     find_baseline_among();
-    for (PlanCandidate& candidate : plan_.candidates)
-      if (plan_.baseline)
-        candidate.change =
-            static_cast<double>(candidate.step_time) / static_cast<double>(plan_.baseline->step_time) - 1;
+    if (plan_.baseline)
+      for (auto* list : {&plan_.candidates, &plan_.over})
+        for (PlanCandidate& candidate : *list)
+          candidate.change =
+              static_cast<double>(candidate.step_time) / static_cast<double>(plan_.baseline->step_time) - 1;
     find_front();
   }
 
@@ -311,8 +321,9 @@ class Planner {
   }
 
   Assignments workload_;
-  const PlanOptions& options_;
+  PlanOptions options_;
   const Limits& limits_;
+  std::atomic<bool> ended_ = false;  // progress said so
   Plan plan_;
   std::map<std::string, std::string> names_;  // candidate -> what is the same for its kin
   std::vector<std::pair<PlanCandidate, std::string>> over_;

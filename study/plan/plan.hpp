@@ -61,7 +61,7 @@ struct PlanOptions {
   std::uint64_t seed = 1;
   int threads = 1;
   std::string schedule_file = {};  ///< where the winner's order will be, for configurations that name it
-  /// Told what is being done and the best so far, "" before there is one; false ends the searches with what they have. May be empty.
+  /// Told what is being done and the best so far, "" before there is one; false ends the plan with what it has. May be empty.
   std::function<bool(const std::string& doing, const std::string& best)> progress = {};
 };
 
@@ -115,6 +115,7 @@ struct Plan {
   /// Where sizes are relative: an activation of a stage of the workload, in the measure of PlanCandidate::peak; people read peaks in it. Else 0.
   double activation = 0;
   std::vector<PlanCandidate> candidates = {};  ///< those that fit, best first
+  std::vector<PlanCandidate> over = {};  ///< those that run and do not fit: they are among `rejected`, too
   std::vector<PlanRejected> rejected = {};
   std::vector<std::size_t> pareto =
       {};  ///< candidates that no other beats in both step time and peak, fastest first

@@ -155,7 +155,8 @@ const ScheduleRow* fastest(std::span<const ScheduleRow> rows, const ScheduleRow&
   const ScheduleRow* best = nullptr;
   for (const ScheduleRow& row : rows) {
     const bool same_meaning = row.updates == 1 || now.updates > 1;
-    if (!has_numbers(row) || !same_meaning || row.fits() != fitting || row.name == now.name) continue;
+    if (!has_numbers(row) || row.found || !same_meaning || row.fits() != fitting || row.name == now.name)
+      continue;
     if (step_of(row) > step_of(now) * (1 - kWorthShowing)) continue;
     const auto key = [](const ScheduleRow& each) { return std::pair(step_of(each), each.held); };
     if (best == nullptr || key(row) < key(*best)) best = &row;

@@ -83,7 +83,7 @@ struct Outlook {
   std::string
       text;  ///< "zbv fits and takes 18.7 % less time"; "Nothing that fits is faster. zb-h2 would need 2.0 GB more."
 };
-/// The fastest row that fits and keeps what a step means: rows without flushes stand for such a run only. Differences below
+/// The fastest row of the registry that fits and keeps what a step means: rows without flushes stand for such a run only. Differences below
 /// kWorthShowing are none.
 [[nodiscard]] Outlook outlook_of(std::span<const ScheduleRow> rows, std::string_view now);
 inline constexpr double kWorthShowing = 0.005;

@@ -13,6 +13,7 @@
 #include "gui/model/files/file_dialog.hpp"
 #include "gui/model/files/file_watch.hpp"
 #include "gui/model/files/open_file.hpp"
+#include "gui/model/find/find_model.hpp"
 #include "gui/model/panels/causes.hpp"
 #include "gui/model/panels/details.hpp"
 #include "gui/model/panels/notes.hpp"
@@ -32,6 +33,7 @@ void start_features(Session& session) {
   (void)session.part<Cursor>();
   (void)session.part<WhatIf>();
   (void)session.part<SensitivityModel>();
+  (void)session.part<FindModel>();
   // Their panels may stand behind others.
   (void)session.part<CausesModel>();
   (void)session.part<DetailsPart>();

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <pipeloom/error.hpp>
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/files/may_replace.hpp"
+#include "gui/model/find/find_model.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
@@ -25,7 +28,11 @@ void set(Session& session, std::string_view text) {
   config(session).set(session, std::string(text.substr(0, blank)), std::string(text.substr(blank + 1)));
 }
 
+/// A row of the table of schedules: of the registry, or one that a search came upon.
 void take_schedule(Session& session, std::string_view text) {
+  const auto& rows = session.part<ScheduleTable>().rows();
+  if (std::ranges::any_of(rows, [&](const ScheduleRow& row) { return row.found && row.name == text; }))
+    return session.part<FindModel>().show(session, text);
   auto& model = config(session);
   model.replace(session, with_schedule(with_shape(session, model.assignments()), std::string(text)));
 }

@@ -210,6 +210,20 @@ void ScheduleTable::take(ScheduleRow row) {
   sort();
 }
 
+void ScheduleTable::show_found(std::vector<FoundSchedule> found) {
+  std::erase_if(rows_, [](const ScheduleRow& row) { return row.found; });
+  // Runs of those before stay on the chart, as runs that nobody ticks.
+  std::erase_if(ticked_, [this](const auto& ticked) { return found_.contains(ticked.first); });
+  found_.clear();
+  for (FoundSchedule& one : found) {
+    one.row.found = true;
+    rows_.push_back(one.row);
+    const std::string name = one.row.name;
+    found_[name] = std::make_shared<const FoundSchedule>(std::move(one));
+  }
+  sort();
+}
+
 void ScheduleTable::ask(Session& session, std::uint64_t revision,
                         const std::shared_ptr<const Assignments>& assignments, std::size_t index) {
   asked_ = revision;
@@ -289,6 +303,11 @@ Stacked simulate_stacked(const Assignments& assignments, const std::string& sche
   }
 }
 
+Stacked stack_found(const FoundSchedule& found, const Cancelled& cancelled) {
+  if (found.run) return {build_run(Run(*found.run), found.row.name, RunSource::Configuration, ""), ""};
+  return simulate_stacked(found.config, shown_value(found.config.at("schedule")), cancelled);
+}
+
 void replace_run(Session& session, std::uint64_t old, RunPtr run) {
   for (OpenRun& open : session.runs)
     if (old != 0 && open.run->id == old) {
@@ -302,20 +321,24 @@ void replace_run(Session& session, std::uint64_t old, RunPtr run) {
 
 void ScheduleTable::refresh_ticked(Session& session, const ConfigModel& config) {
   ticked_revision_ = config.revision();
-  for (const auto& [schedule, id] : ticked_)
-    session.jobs.submit(
-        "stack/" + schedule,
-        [this, &session, schedule = schedule, assignments = with_shape(session, config.assignments())](
-            const Cancelled& cancelled) -> Jobs::Finish {
-          auto stacked = std::make_shared<Stacked>(simulate_stacked(assignments, schedule, cancelled));
-          return [this, &session, schedule, stacked] {
-            const auto found = ticked_.find(schedule);
-            if (found == ticked_.end()) return;
-            if (!stacked->run) return session.say(stacked->problem, MessageKind::Problem);
-            const std::uint64_t old = std::exchange(found->second, stacked->run->id);
-            replace_run(session, old, stacked->run);
-          };
-        });
+  const auto assignments = std::make_shared<const Assignments>(with_shape(session, config.assignments()));
+  for (const auto& [schedule, id] : ticked_) {
+    const auto one = found_.find(schedule);
+    const std::shared_ptr<const FoundSchedule> found = one == found_.end() ? nullptr : one->second;
+    if (found && id != 0) continue;  // it stays what was found
+    session.jobs.submit("stack/" + schedule,
+                        [this, &session, schedule = schedule, assignments,
+                         found](const Cancelled& cancelled) -> Jobs::Finish {
+                          return [this, &session, schedule,
+                                  stacked = found ? stack_found(*found, cancelled)
+                                                  : simulate_stacked(*assignments, schedule, cancelled)] {
+                            const auto ticked = ticked_.find(schedule);
+                            if (ticked == ticked_.end()) return;
+                            if (!stacked.run) return session.say(stacked.problem, MessageKind::Problem);
+                            replace_run(session, std::exchange(ticked->second, stacked.run->id), stacked.run);
+                          };
+                        });
+  }
 }
 
 /// Rows that were not reached stay marked as stale, schedules without a run are not ticked any more.
@@ -376,6 +399,7 @@ void ScheduleTable::write_state(const Session&, io::JsonWriter& out) const {
         .member("synchronous", row.synchronous)
         .member("gap", row.gap)
         .member("stale", row.stale)
+        .member("found", row.found)
         .member("ticked", ticked_.contains(row.name))
         .close();
   out.close().key("lines").array();

@@ -18,6 +18,8 @@ namespace pipeloom::gui {
 struct ScheduleRow : study::ScheduleRow {
   /// The row still speaks of the configuration before: the one under edit was not evaluated yet.
   bool stale = false;
+  /// A search came upon it: the registry has no such name, and edits do not compute it anew.
+  bool found = false;
   /// It trains what a run without a pipeline does. Not where batches overlap without a flush: gradients are of older weights then.
   bool synchronous = true;
 
@@ -51,6 +53,14 @@ struct ScheduleFilter {
   friend bool operator==(const ScheduleFilter&, const ScheduleFilter&) = default;
 };
 
+/// What a search came upon, besides the registered schedules: a row, and what stacks it on the chart.
+struct FoundSchedule {
+  ScheduleRow row;
+  Assignments config;
+  /// Of an order that no configuration names; null where `config` makes it.
+  std::shared_ptr<const Run> run;
+};
+
 using study::with_schedule;
 /// A configuration with ranks and microbatches, which `custom` has in its file, as the live run has them.
 [[nodiscard]] Assignments with_shape(const Session& session, Assignments assignments);
@@ -67,6 +77,8 @@ class ScheduleTable : public Part {
 
   /// Sorted; rows without numbers come last. They come one by one; those of the configuration before stay until then, marked as stale.
   [[nodiscard]] const std::vector<ScheduleRow>& rows() const { return rows_; }
+  /// Rows of their own, in the place of those that were found before. REQUIRES: names that neither the registry nor another of them has.
+  void show_found(std::vector<FoundSchedule> found);
   void sort_by(Column column, bool descending);
   /// As a click on its head does: the other way round where it is sorted by already; of room the most first.
   void sort_by(Column column);
@@ -122,6 +134,7 @@ class ScheduleTable : public Part {
   [[nodiscard]] static Against against(const Session& session);
 
   std::vector<ScheduleRow> rows_;
+  std::map<std::string, std::shared_ptr<const FoundSchedule>> found_;
   std::vector<ScheduleLine> lines_;
   ScheduleHeads heads_;
   ScheduleFilter filter_;

@@ -139,6 +139,11 @@ bool Session::panel_open(const std::string& id) const {
   return usual != panel_defaults.end() && usual->second;
 }
 
+void Session::show_panel(const std::string& id) {
+  preferences.panels[id] = true;
+  focus_request = id;
+}
+
 void Session::forget_closed_runs() {
   if (selection.op && find_run(selection.op->run) == nullptr) selection.op.reset();
   if (selection.gap && find_run(selection.gap->run) == nullptr) selection.gap.reset();
@@ -158,7 +163,7 @@ bool Session::update() {
 }
 
 void Session::stop() {
-  if (jobs.pending() == 0) return say("nothing is being computed");
+  if (idle()) return say("nothing is being computed");
   say("stopped; the picture is as it was before");
   for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].second->stop(*this);
 }

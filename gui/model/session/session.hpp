@@ -116,6 +116,8 @@ struct Session {
   void close_run(std::size_t index);
   void say(std::string text, MessageKind kind = MessageKind::Note);
   [[nodiscard]] bool panel_open(const std::string& id) const;
+  /// Opens it, in front of those that share its place.
+  void show_panel(const std::string& id);
 
   /// Once per frame, before drawing: takes the results of jobs and lets every part do its work. True if anything changed.
   bool update();
