@@ -89,7 +89,7 @@ void draw_target(Ui& ui, const FindModel& model) {
   const auto* const target = model.question().target;
   const std::string now(target == nullptr ? kAnyTarget : target->name);
   int chosen = static_cast<int>(std::ranges::find(names, now) - names.begin());
-  label(ui, "for", 88);
+  label(ui, "for", 80);
   if (choice(ui, "find/target", names, chosen, "Only what this program can run"))
     set_find(ui, "target", names[static_cast<std::size_t>(chosen)]);
 }
@@ -349,7 +349,7 @@ void draw_question(Ui& ui, FindModel& model) {
   draw_limit(ui);
   next_of_line(ui, 106);
   draw_budget(ui, model);
-  next_of_line(ui, 116);
+  next_of_line(ui, 106);
   draw_target(ui, model);
   draw_vary(ui, model);
   draw_action(ui, model);
