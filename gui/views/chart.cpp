@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "gui/chart_draw.hpp"
 #include "gui/edit_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/commands/context_menu.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/widgets.hpp"
@@ -36,6 +39,7 @@ class ChartView final : public Part {
   void measure_fonts(const Skin& skin);
   void take_pointer(Ui& ui, const ChartLayout& layout);
   void take_buttons(Ui& ui, const ChartLayout& layout, ChartPointer event);
+  void take_right_click(Ui& ui, const ChartLayout& layout) const;
   void explain_hit(Ui& ui) const;
   static void draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw);
   static void note_items(Ui& ui, const ChartLayout& layout);
@@ -76,6 +80,7 @@ void ChartView::take_buttons(Ui& ui, const ChartLayout& layout, ChartPointer eve
   constexpr ImGuiMouseButton kButtons[] = {ImGuiMouseButton_Left, ImGuiMouseButton_Right,
                                            ImGuiMouseButton_Middle};
   const bool hovered = ImGui::IsItemHovered();
+  take_right_click(ui, layout);
   for (int i = 0; i < kMouseButtons; ++i) {
     event.button = static_cast<MouseButton>(i);
     const ImGuiMouseButton button = kButtons[i];
@@ -97,6 +102,17 @@ void ChartView::take_buttons(Ui& ui, const ChartLayout& layout, ChartPointer eve
   event.wheel_x = io.MouseWheelH;
   event.wheel_y = io.MouseWheel;
   chart_pointer(ui.session, layout, event);
+}
+
+/// A right button that went up where it had gone down asks what can be done there; a drag with it pans.
+void ChartView::take_right_click(Ui& ui, const ChartLayout& layout) const {
+  if (!pressed_ || !ImGui::IsMouseReleased(ImGuiMouseButton_Right)) return;
+  const ImVec2 at = ImGui::GetIO().MousePos;
+  const ImVec2 from = ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Right];
+  const double moved = std::max(std::abs(at.x - from.x), std::abs(at.y - from.y));
+  if (moved >= kDragThreshold * static_cast<double>(ui.skin.scale)) return;
+  const Hit hit = layout.hit(static_cast<double>(at.x), static_cast<double>(at.y));
+  ui.session.part<ContextMenu>().open_at(ui.session, layout, hit);
 }
 
 void ChartView::take_pointer(Ui& ui, const ChartLayout& layout) {

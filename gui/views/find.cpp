@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/commands/context_menu.hpp"
 #include "gui/model/find/find_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/sweep_map_draw.hpp"
@@ -321,6 +322,8 @@ void take_pointer(Ui& ui, const FindModel& model, const FindPlot& plot) {
   const std::string room = row.row.fits() ? "" : "\nOver the limit by " + row.row.headroom_text.substr(1);
   ImGui::SetTooltip("%s%s\nClick: show it", winner_text(*model.plan(), row).c_str(), room.c_str());
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) run_command(ui.session, "show-found", row.row.name);
+  if (ImGui::IsMouseReleased(ImGuiMouseButton_Right))
+    ui.session.part<ContextMenu>().open_schedule(row.row.name);
 }
 
 void draw_picture(Ui& ui, const FindModel& model) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gui/model/chart/select.hpp"
+#include "gui/model/commands/context_menu.hpp"
 #include "gui/model/panels/ops_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
@@ -79,6 +80,10 @@ void draw_row(Ui& ui, OpsTable& table, std::size_t i) {
   const bool selected = ui.session.selection.op == ref;
   if (selectable(ui, id.data(), rank.data(), selected, true)) {
     select_op(ui.session, ref, Reveal::Yes);
+    table.followed = ref;
+  }
+  if (ImGui::IsItemClicked(ImGuiMouseButton_Right)) {
+    ui.session.part<ContextMenu>().open_op(ui.session, ref);
     table.followed = ref;
   }
   std::array<char, kMaxOpText + 1> op{};

@@ -11,6 +11,7 @@
 
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_colours.hpp"
+#include "gui/model/commands/context_menu.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
@@ -308,6 +309,7 @@ class Table {
       run_command(ui_.session, "take-schedule", row.name);
     ImGui::PopID();
     note_item(ui_, "schedules/row/" + row.name);
+    if (ImGui::IsItemClicked(ImGuiMouseButton_Right)) ui_.session.part<ContextMenu>().open_schedule(row.name);
     ImGui::PopStyleVar();
     ImGui::PopStyleColor();
     explain(help_of(row, label));

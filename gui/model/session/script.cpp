@@ -122,6 +122,11 @@ void read_wheel(ScriptWords& words, ScriptCommand& command) {
   read_held_and_button(words, command);
 }
 
+void read_right_click(ScriptWords& words, ScriptCommand& command) {
+  read_targets(words, command);
+  command.button = MouseButton::Right;
+}
+
 constexpr double kLongestWait = 600000;
 
 void read_wait(ScriptWords& words, ScriptCommand& command) {
@@ -213,6 +218,7 @@ constexpr std::array kVerbs = {VerbName{"open", ScriptVerb::Open, read_word},
                                VerbName{"type", ScriptVerb::Type, read_word},
                                VerbName{"move", ScriptVerb::Move, read_targets},
                                VerbName{"click", ScriptVerb::Click, read_targets},
+                               VerbName{"right-click", ScriptVerb::Click, read_right_click},
                                VerbName{"double", ScriptVerb::Double, read_targets},
                                VerbName{"drag", ScriptVerb::Drag, read_targets},
                                VerbName{"wheel", ScriptVerb::Wheel, read_wheel},

@@ -6,6 +6,7 @@
 //   open FILE                        set KEY VALUE                 do COMMAND [ARG]          (an id of the command palette)
 //   key CHORD [FRAMES]               type "text"                   move T
 //   click T [HELD] [BUTTON]          double T [HELD]               drag T T [HELD] [BUTTON]  wheel N T [HELD]
+//   right-click T [HELD]
 //   wait idle [MS]                   wait MS                       expect /json/pointer OP VALUE
 //   expect-error [TEXT]              screenshot FILE.png [--force] state FILE.json [--force]
 //   size W H                         scale S                       theme dark|light      quit
