@@ -25,7 +25,7 @@ struct ContextRow {
   std::string_view function;  ///< of the command; its id has '-' for '_'
   std::string_view argument;
 };
-constexpr ContextRow kRows[] = {
+constexpr ContextRow kContextRows[] = {
 #define PIPELOOM_CONTEXT(target, command, argument) {ContextTarget::target, #command, argument},
 #include "gui/model/commands/context.def"
 #undef PIPELOOM_CONTEXT
@@ -78,7 +78,7 @@ void ContextMenu::open(ContextTarget target, std::string title, const Thing& thi
   title_ = std::move(title);
   entries_.clear();
   ++opened_;
-  for (const ContextRow& row : kRows) {
+  for (const ContextRow& row : kContextRows) {
     if (row.target != target) continue;
     const Command& command = command_of_row(row);
     const std::string argument = filled(row.argument, thing);
